@@ -1,0 +1,112 @@
+//! The command line.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    done
+  1    the transfer, or the server, failed; the message says why
+  2    the command line is wrong, or asks for something unsafe
+  130  interrupted; an unfinished file leaves no trace";
+
+/// Network protocols put together from parts: files over FTP, for now.
+#[derive(Parser)]
+#[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Move 64 MB through a server and a client of our own, and check every octet. Needs nothing, takes seconds.
+    Demo,
+    /// Serve a folder over FTP, by default to this machine only and read-only.
+    Serve(Serve),
+    /// Fetch a file.
+    Get(Get),
+    /// Store a file.
+    Put(Put),
+    /// List a folder.
+    Ls(Ls),
+}
+
+#[derive(Args)]
+pub(crate) struct Serve {
+    /// The folder; nothing outside of it can be reached.
+    pub(crate) folder: PathBuf,
+    /// Where to listen; may be given several times. Port 0 takes any free port.
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:2121")]
+    pub(crate) listen: Vec<SocketAddr>,
+    /// Let clients store files. Beyond this machine this needs --user.
+    #[arg(long)]
+    pub(crate) writable: bool,
+    /// Only this user may come in, in place of everybody; the password is asked for, or read from --password-file.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) user: Option<String>,
+    /// A file whose first line is the user's password.
+    #[arg(long, value_name = "FILE", requires = "user")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// How many clients at once.
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) sessions: usize,
+    /// Answer an upload before it is safe on the disk: faster, but a power failure may lose it.
+    #[arg(long)]
+    pub(crate) no_sync: bool,
+    /// Say what happens as JSON lines on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say every command and reply on standard error (never a password).
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Connection {
+    /// A file whose first line is the password. Without it, the password of a named user is asked for.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
+    /// Let the server open the data connections (PORT) in place of the client (PASV).
+    #[arg(long)]
+    pub(crate) active: bool,
+    /// How long a silent server is waited for, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: u64,
+    /// Say what happens as JSON lines on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say every command and reply on standard error (never a password).
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Get {
+    /// ftp://[user@]host[:port]/path
+    pub(crate) url: String,
+    /// A file, or a folder for a file of the same name. By default the current folder.
+    pub(crate) dest: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+#[derive(Args)]
+pub(crate) struct Put {
+    /// The file to store.
+    pub(crate) file: PathBuf,
+    /// ftp://[user@]host[:port]/path; with a `/` at the end, the file keeps its name.
+    pub(crate) url: String,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}
+
+#[derive(Args)]
+pub(crate) struct Ls {
+    /// ftp://[user@]host[:port]/[folder]
+    pub(crate) url: String,
+    #[command(flatten)]
+    pub(crate) connection: Connection,
+}

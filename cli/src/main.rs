@@ -1,0 +1,36 @@
+//! The `stackwright` program.
+
+mod arguments;
+mod demo;
+mod ls;
+mod problem;
+mod remote;
+mod report;
+mod secret;
+mod serve;
+mod stacks;
+mod transfer;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let (json, done) = match &arguments.command {
+        Command::Demo => (false, demo::run()),
+        Command::Serve(serve) => (serve.json, serve::run(serve)),
+        Command::Get(get) => (get.connection.json, transfer::get(get)),
+        Command::Put(put) => (put.connection.json, transfer::put(put)),
+        Command::Ls(ls) => (ls.connection.json, ls::run(ls)),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            problem.tell(json);
+            ExitCode::from(problem.exit_code())
+        }
+    }
+}

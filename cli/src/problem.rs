@@ -1,0 +1,85 @@
+//! What can go wrong, said so that one knows what to do next.
+
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::json;
+use stackwright::contract::services::{Ended, Failure};
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Problem {
+    #[error("`{url}` is not an FTP address: {why}")]
+    Url { url: String, why: &'static str },
+    #[error("the host `{host}` is not known: {why}")]
+    Host { host: String, why: io::Error },
+    #[error("the password of `{user}` is needed, and nobody is here to ask")]
+    NoPassword { user: String },
+    #[error("the password cannot be read from {}: {why}", .path.display())]
+    PasswordFile { path: PathBuf, why: io::Error },
+    #[error("{}: {why}", .path.display())]
+    Path { path: PathBuf, why: io::Error },
+    #[error("{}: that is not a file", .path.display())]
+    NotAFile { path: PathBuf },
+    #[error("everybody who reaches {address} could store files")]
+    WritableByEverybody { address: std::net::SocketAddr },
+    #[error("cannot listen at {address}: {why}")]
+    Listen { address: std::net::SocketAddr, why: Ended },
+    #[error("{place}: {failure}{}", what_was_said(.said))]
+    Transfer { place: String, failure: Failure, said: Option<String> },
+    #[error("interrupted")]
+    Interrupted,
+    #[error("the file that arrived is not the file that was sent")]
+    Altered,
+    #[error("the operating system: {0}")]
+    System(#[from] io::Error),
+}
+
+fn what_was_said(said: &Option<String>) -> String {
+    said.as_ref().map(|said| format!(" (the server said: {said})")).unwrap_or_default()
+}
+
+impl Problem {
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Problem::Url { .. } | Problem::NoPassword { .. } | Problem::WritableByEverybody { .. } => 2,
+            Problem::Interrupted => 130,
+            _ => 1,
+        }
+    }
+
+    /// What to do next, where there is something.
+    fn advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Problem::Url { .. } => "write it as ftp://host/path or ftp://user@host:port/path",
+            Problem::NoPassword { .. } => "write it into a file and name that with --password-file",
+            Problem::WritableByEverybody { .. } => "name a user with --user, or listen only at 127.0.0.1",
+            Problem::Listen { why: Ended::Unavailable, .. } => {
+                "somebody else may listen there already, or ports below 1024 may need more rights; try --listen 127.0.0.1:0"
+            }
+            Problem::Transfer { failure: Failure::Unreachable, .. } => {
+                "is the server running, and is the port right? `stackwright serve` listens at port 2121, others at 21"
+            }
+            Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
+                "name the user in the address: ftp://user@host/path"
+            }
+            Problem::Transfer { failure: Failure::NotFound, .. } => "see what is there with `stackwright ls`",
+            Problem::Transfer { failure: Failure::Lost, .. } => {
+                "try again; if it happens each time, try --active, and --verbose shows the dialogue"
+            }
+            Problem::Transfer { failure: Failure::Full, .. } => "make room there, then try again",
+            _ => return None,
+        })
+    }
+
+    /// As a person reads it, or as a program does.
+    pub(crate) fn tell(&self, json: bool) {
+        if json {
+            println!("{}", json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() }));
+            return;
+        }
+        eprintln!("stackwright: {self}");
+        if let Some(advice) = self.advice() {
+            eprintln!("  {advice}");
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What a person, or a program, sees of a transfer.
+
+use std::cell::RefCell;
+use std::fmt::Arguments;
+use std::io::{self, IsTerminal};
+use std::rc::Rc;
+use std::time::Duration;
+
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use serde_json::json;
+use stackwright::contract::{Instant, Listener};
+
+/// Shows how a transfer goes: a bar where a person watches, nothing otherwise, JSON lines for programs.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    json: bool,
+    url: String,
+}
+
+impl Progress {
+    pub(crate) fn new(url: &str, json: bool) -> Self {
+        let watched = !json && io::stderr().is_terminal();
+        let bar = if watched { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
+        Progress { bar, json, url: url.into() }
+    }
+
+    pub(crate) fn began(&self, size: Option<u64>) {
+        if let Some(size) = size {
+            self.bar.set_length(size);
+            let style = "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left";
+            self.bar.set_style(
+                ProgressStyle::with_template(style).expect("a template that is tested by every transfer"),
+            );
+        }
+        if self.json {
+            println!("{}", json!({ "event": "began", "url": self.url, "size": size }));
+        }
+    }
+
+    pub(crate) fn moved(&self, octets: u64) {
+        self.bar.set_position(octets);
+    }
+
+    pub(crate) fn done(&self, what: &str, octets: u64, took: Duration) {
+        self.bar.finish_and_clear();
+        let seconds = took.as_secs_f64();
+        if self.json {
+            println!(
+                "{}",
+                json!({
+                    "event": "done", "url": self.url, "file": what, "octets": octets, "seconds": seconds,
+                    "octets_per_second": rate(octets, took),
+                })
+            );
+        } else {
+            println!(
+                "{what}: {} in {} ({}/s)",
+                HumanBytes(octets),
+                short(took),
+                HumanBytes(rate(octets, took))
+            );
+        }
+    }
+}
+
+/// Octets per second.
+pub(crate) fn rate(octets: u64, took: Duration) -> u64 {
+    (octets as f64 / took.as_secs_f64().max(1e-9)) as u64
+}
+
+/// A duration as a person says it.
+pub(crate) fn short(took: Duration) -> String {
+    match took.as_secs_f64() {
+        seconds if seconds < 1.0 => format!("{:.1} ms", seconds * 1e3),
+        seconds if seconds < 100.0 => format!("{seconds:.2} s"),
+        seconds => format!("{:.0} s", seconds),
+    }
+}
+
+/// Remembers the last thing the server said, and says everything where that was asked.
+pub(crate) struct Dialogue {
+    verbose: bool,
+    last: Rc<RefCell<Option<String>>>,
+}
+
+impl Dialogue {
+    pub(crate) fn new(verbose: bool) -> (Self, Rc<RefCell<Option<String>>>) {
+        let last = Rc::default();
+        (Dialogue { verbose, last: Rc::clone(&last) }, last)
+    }
+}
+
+impl Listener for Dialogue {
+    fn dropped(&mut self, _now: Instant, protocol: &'static str, reason: &'static str) {
+        if self.verbose {
+            eprintln!("{protocol}: dropped: {reason}");
+        }
+    }
+
+    fn event(&mut self, _now: Instant, protocol: &'static str, what: Arguments<'_>) {
+        let text = what.to_string();
+        if self.verbose {
+            eprintln!("{protocol}: {text}");
+        }
+        if let Some(said) = text.strip_prefix("◂ ") {
+            *self.last.borrow_mut() = Some(said.lines().next().unwrap_or_default().into());
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Passwords: from a file or from a person, never from the command line.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+use stackwright::ftp::server::{Accounts, Rights};
+
+use crate::problem::Problem;
+
+/// The password of `user`.
+pub(crate) fn password(user: &str, file: Option<&Path>) -> Result<String, Problem> {
+    match file {
+        Some(path) => {
+            let text = std::fs::read_to_string(path)
+                .map_err(|why| Problem::PasswordFile { path: path.into(), why })?;
+            Ok(text.lines().next().unwrap_or_default().into())
+        }
+        None if io::stdin().is_terminal() => Ok(rpassword::prompt_password(format!("Password of {user}: "))?),
+        None => Err(Problem::NoPassword { user: user.into() }),
+    }
+}
+
+/// The one user of a server.
+pub(crate) struct OnlyUser {
+    name: [u8; 32],
+    password: [u8; 32],
+    rights: Rights,
+}
+
+impl OnlyUser {
+    pub(crate) fn new(name: &str, password: &str, rights: Rights) -> Self {
+        OnlyUser { name: digest(name), password: digest(password), rights }
+    }
+}
+
+impl Accounts for OnlyUser {
+    fn admits(&self, user: &str, password: &str) -> Option<Rights> {
+        // Digests are compared, so that the time tells nothing about how much of a guess was right.
+        (digest(user) == self.name && digest(password) == self.password).then_some(self.rights)
+    }
+}
+
+fn digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_user_with_the_password() {
+        let only = OnlyUser::new("ann", "x", Rights { write: true });
+        assert_eq!(only.admits("ann", "x"), Some(Rights { write: true }));
+        assert_eq!(only.admits("ann", "y"), None);
+        assert_eq!(only.admits("anonymous", "x"), None);
+    }
+}

@@ -1,0 +1,72 @@
+//! The stacks of this program, each an equation.
+
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use stackwright::compose::{Beside, Over, stack};
+use stackwright::contract::{Guarantees, Listener, Protocol};
+use stackwright::copy::Copy;
+use stackwright::ftp::{Client, Server, client, server};
+use stackwright::wire::{BufferTree, Pool};
+use stackwright_drivers::Driver;
+use stackwright_drivers::files::{Disk, Options, Root};
+use stackwright_drivers::tcp::Tcp;
+
+/// The kind of message of all these stacks: it holds regions of files, so that the kernel can send them.
+pub(crate) type Message = BufferTree;
+
+stack! {
+    /// An FTP server over the kernel's TCP, beside a disk.
+    pub(crate) ServerStack = Server<Message> over (Tcp<Message> beside Disk<Message>)
+}
+
+stack! {
+    /// A copy between an FTP server (on the left) and a disk (on the right).
+    pub(crate) CopyStack = Copy<Message> over ((Client<Message> over Tcp<Message>) beside Disk<Message>)
+}
+
+/// Blocks for reading from sockets and disks: what one read of a busy socket brings.
+const BLOCK: usize = 256 << 10;
+const BLOCKS_KEPT: usize = 64;
+
+/// Regions of files are used where all that lies between the disk and the outside sends them.
+const REGIONS: bool = <Tcp<Message> as Protocol>::FACTS.gives.has(Guarantees::REGIONS);
+
+/// A driver, its pool, and the two adapters that every stack here stands on.
+struct Ground {
+    driver: Driver,
+    tcp: Tcp<Message>,
+    disk: Disk<Message>,
+}
+
+fn ground(root: &Path, options: Options) -> io::Result<Ground> {
+    let pool = Rc::new(Pool::new(BLOCK, BLOCKS_KEPT));
+    let driver = Driver::new(fastrand::u64(..))?;
+    let tcp = Tcp::new(driver.registry()?, 0, pool.clone());
+    let disk = Disk::new(Root::open(root)?, options, driver.registry()?, 1, pool);
+    Ok(Ground { driver, tcp, disk })
+}
+
+pub(crate) fn server(
+    root: &Path,
+    mut config: server::Config,
+    options: Options,
+) -> io::Result<(Driver, ServerStack)> {
+    let Ground { driver, tcp, disk } = ground(root, Options { regions: REGIONS, ..options })?;
+    config.epoch = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
+    Ok((driver, Over::new(Server::new(config), Beside::new(tcp, disk))))
+}
+
+pub(crate) fn copy(
+    root: &Path,
+    config: client::Config,
+    listener: Box<dyn Listener>,
+) -> io::Result<(Driver, CopyStack)> {
+    // A file that was fetched is not synced: like every other program of its kind, for speed.
+    let options = Options { regions: REGIONS, writable: true, sync: false, ..Options::default() };
+    let Ground { driver, tcp, disk } = ground(root, options)?;
+    driver.context().listen(listener);
+    Ok((driver, Over::new(Copy::default(), Beside::new(Over::new(Client::new(config), tcp), disk))))
+}

@@ -1,0 +1,188 @@
+//! `get` and `put`: a copy between a server and a disk.
+
+use std::convert::Infallible;
+use std::env;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use stackwright::contract::services::{Entry, Failure};
+use stackwright::contract::{Either, Outlet};
+use stackwright::copy::{Indication, Place, Request};
+use stackwright::ftp::client;
+
+use crate::arguments::{Connection, Get, Put};
+use crate::problem::Problem;
+use crate::remote::Remote;
+use crate::report::{Dialogue, Progress};
+use crate::{secret, stacks};
+
+/// The server is the copy's left side, the disk its right.
+pub(crate) const SERVER: Place = Place::Left;
+pub(crate) const DISK: Place = Place::Right;
+
+/// How long a farewell may take before the program ends all the same.
+const FAREWELL: Duration = Duration::from_secs(1);
+
+pub(crate) fn get(get: &Get) -> Result<(), Problem> {
+    let remote = Remote::parse(&get.url)?;
+    let name = remote
+        .file_name()
+        .ok_or(Problem::Url { url: get.url.clone(), why: "it names a folder, not a file" })?;
+    let (folder, name) = place(get.dest.as_deref(), name)?;
+    let request = Request::Copy { from: SERVER, source: remote.path.clone(), target: name.clone() };
+    let progress = Progress::new(&get.url, get.connection.json);
+    let shown = folder.join(&name);
+    let (octets, took) = run(&remote, &get.connection, &folder, &request, &mut Watch::Bar(&progress))?;
+    progress.done(&shown.display().to_string(), octets, took);
+    Ok(())
+}
+
+pub(crate) fn put(put: &Put) -> Result<(), Problem> {
+    let mut remote = Remote::parse(&put.url)?;
+    let kind = put.file.metadata().map_err(|why| Problem::Path { path: put.file.clone(), why })?;
+    let (Some(name), true) = (put.file.file_name().and_then(|name| name.to_str()), kind.is_file()) else {
+        return Err(Problem::NotAFile { path: put.file.clone() });
+    };
+    if remote.file_name().is_none() {
+        remote.path.push_str(name);
+    }
+    let folder = parent(&put.file);
+    let request = Request::Copy { from: DISK, source: name.into(), target: remote.path.clone() };
+    let progress = Progress::new(&put.url, put.connection.json);
+    let (octets, took) = run(&remote, &put.connection, &folder, &request, &mut Watch::Bar(&progress))?;
+    progress.done(&put.url, octets, took);
+    Ok(())
+}
+
+/// The folder and the name under which a fetched file shall lie.
+fn place(dest: Option<&Path>, name: &str) -> Result<(PathBuf, String), Problem> {
+    match dest {
+        None => Ok((env::current_dir()?, name.into())),
+        Some(dest) if dest.is_dir() => Ok((dest.into(), name.into())),
+        Some(dest) => match dest.file_name().and_then(|name| name.to_str()) {
+            Some(name) => Ok((parent(dest), name.into())),
+            None => Err(Problem::NotAFile { path: dest.into() }),
+        },
+    }
+}
+
+fn parent(path: &Path) -> PathBuf {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new(".")).into()
+}
+
+/// Who hears what the copy tells.
+pub(crate) enum Watch<'a> {
+    Bar(&'a Progress),
+    Entries(&'a mut Vec<Entry>),
+    Nobody,
+}
+
+/// Runs one request to its end, trying each address of the server.
+pub(crate) fn run(
+    remote: &Remote,
+    connection: &Connection,
+    folder: &Path,
+    request: &Request,
+    watch: &mut Watch<'_>,
+) -> Result<(u64, Duration), Problem> {
+    let password = match &remote.user {
+        Some(user) => Some(secret::password(user, connection.password_file.as_deref())?),
+        None => None,
+    };
+    let mut outcome = Err(Problem::Interrupted);
+    for address in remote.addresses()? {
+        let mut config = client::Config::anonymous(address);
+        if let (Some(user), Some(password)) = (&remote.user, &password) {
+            (config.user, config.password) = (user.clone(), password.clone());
+        }
+        config.data = if connection.active { client::DataMode::Active } else { client::DataMode::Passive };
+        config.patience = Duration::from_secs(connection.timeout);
+        config.idle = Duration::ZERO;
+        outcome = run_at(address, config, connection.verbose, folder, request, watch);
+        if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
+            break;
+        }
+    }
+    outcome
+}
+
+/// The application above the stack.
+struct Application<'a, 'w> {
+    watch: &'a mut Watch<'w>,
+    outcome: Option<Result<(u64, Duration), (Place, Failure)>>,
+}
+
+impl Outlet<stacks::CopyStack> for Application<'_, '_> {
+    fn indicate(&mut self, indication: Indication) {
+        match (indication, &mut *self.watch) {
+            (Indication::Began { size }, Watch::Bar(progress)) => progress.began(size),
+            (Indication::Moved { octets }, Watch::Bar(progress)) => progress.moved(octets),
+            (Indication::Entries { entries }, Watch::Entries(all)) => all.extend(entries),
+            (Indication::Copied { octets, took }, _) => self.outcome = Some(Ok((octets, took))),
+            (Indication::Listed, _) => self.outcome = Some(Ok((0, Duration::ZERO))),
+            (Indication::Failed { place, failure }, _) => self.outcome = Some(Err((place, failure))),
+            _ => {}
+        }
+    }
+
+    fn request(&mut self, request: Either<Infallible, Infallible>) {
+        match request {
+            Either::Left(never) | Either::Right(never) => match never {},
+        }
+    }
+}
+
+fn run_at(
+    address: SocketAddr,
+    config: client::Config,
+    verbose: bool,
+    folder: &Path,
+    request: &Request,
+    watch: &mut Watch<'_>,
+) -> Result<(u64, Duration), Problem> {
+    let (listener, last_said) = Dialogue::new(verbose);
+    let stack = stacks::copy(folder, config, Box::new(listener));
+    let (mut driver, mut stack) = stack.map_err(|why| Problem::Path { path: folder.into(), why })?;
+    let interrupted = interrupts()?;
+    let mut application = Application { watch, outcome: None };
+    driver.request(&mut stack, request.clone(), &mut application);
+    while application.outcome.is_none() {
+        if interrupted.load(Ordering::Relaxed) {
+            driver.request(&mut stack, Request::GiveUp, &mut application);
+            break;
+        }
+        driver.turn(&mut stack, &mut application, Some(Duration::from_millis(250)))?;
+    }
+    let since = std::time::Instant::now();
+    while !stack.lower.left.upper.is_quiet() && since.elapsed() < FAREWELL {
+        driver.turn(&mut stack, &mut application, Some(FAREWELL))?;
+    }
+    if interrupted.load(Ordering::Relaxed) {
+        return Err(Problem::Interrupted);
+    }
+    match application.outcome {
+        Some(Ok(done)) => Ok(done),
+        Some(Err((place, failure))) => Err(Problem::Transfer {
+            place: if place == SERVER { address.to_string() } else { folder.display().to_string() },
+            failure,
+            said: last_said.take().filter(|_| place == SERVER),
+        }),
+        None => Err(Problem::Interrupted),
+    }
+}
+
+/// Becomes true when a person, or the system, wants the program to end.
+pub(crate) fn interrupts() -> io::Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        // A second one ends the program at once.
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}

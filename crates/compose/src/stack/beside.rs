@@ -1,0 +1,96 @@
+//! Two lowers side by side, of different services, that do not know each other.
+
+use core::marker::PhantomData;
+
+use stackwright_contract::{
+    Both, Context, Either, Facts, IndicationOf, IndicationTo, Instant, Outlet, Protocol, RequestOf,
+    RequestTo, earliest, rules,
+};
+
+/// `L` beside `R`: together they provide [`Both`] services.
+#[derive(Debug)]
+pub struct Beside<L, R> {
+    /// The first.
+    pub left: L,
+    /// The second.
+    pub right: R,
+}
+
+impl<L: Protocol, R: Protocol> Beside<L, R> {
+    /// Puts two lowers side by side.
+    pub const fn new(left: L, right: R) -> Self {
+        Beside { left, right }
+    }
+}
+
+/// What the left one says is marked as the left one's, whoever hears it.
+struct FromLeft<'a, O, R>(&'a mut O, PhantomData<R>);
+struct FromRight<'a, O, L>(&'a mut O, PhantomData<L>);
+
+impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
+    const FACTS: Facts = rules::beside(&L::FACTS, &R::FACTS);
+    type Provides = Both<L::Provides, R::Provides>;
+    type Uses = Both<L::Uses, R::Uses>;
+
+    #[inline]
+    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        match request {
+            Either::Left(request) => {
+                self.left.handle_request(cx, request, &mut FromLeft(out, PhantomData::<R>))
+            }
+            Either::Right(request) => {
+                self.right.handle_request(cx, request, &mut FromRight(out, PhantomData::<L>))
+            }
+        }
+    }
+
+    #[inline]
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            Either::Left(indication) => {
+                self.left.handle_indication(cx, indication, &mut FromLeft(out, PhantomData::<R>));
+            }
+            Either::Right(indication) => {
+                self.right.handle_indication(cx, indication, &mut FromRight(out, PhantomData::<L>));
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.left.handle_timeout(cx, &mut FromLeft(out, PhantomData::<R>));
+        self.right.handle_timeout(cx, &mut FromRight(out, PhantomData::<L>));
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        earliest(self.left.next_deadline(), self.right.next_deadline())
+    }
+}
+
+impl<L: Protocol, R: Protocol, O: Outlet<Beside<L, R>>> Outlet<L> for FromLeft<'_, O, R> {
+    #[inline]
+    fn indicate(&mut self, indication: IndicationOf<L>) {
+        self.0.indicate(Either::Left(indication));
+    }
+
+    #[inline]
+    fn request(&mut self, request: RequestOf<L>) {
+        self.0.request(Either::Left(request));
+    }
+}
+
+impl<L: Protocol, R: Protocol, O: Outlet<Beside<L, R>>> Outlet<R> for FromRight<'_, O, L> {
+    #[inline]
+    fn indicate(&mut self, indication: IndicationOf<R>) {
+        self.0.indicate(Either::Right(indication));
+    }
+
+    #[inline]
+    fn request(&mut self, request: RequestOf<R>) {
+        self.0.request(Either::Right(request));
+    }
+}

@@ -1,0 +1,213 @@
+//! One protocol over another.
+//!
+//! Each side is lent an outlet that runs straight into the other: data falls and rises in plain nested calls. Only the
+//! answer that comes back while the first is still speaking waits in a queue, so that no answer arrives before the
+//! handler that asked has returned.
+//!
+//! | who speaks | its words for the neighbour | its words for the outside |
+//! | --- | --- | --- |
+//! | [`UpperSpeaks`] | run into the lower | straight out, upward |
+//! | [`LowerHears`], called by the former | wait in `rising` | straight out, downward |
+//! | [`LowerSpeaks`] | run into the upper | straight out, downward |
+//! | [`UpperHears`], called by the former | wait in `sinking` | straight out, upward |
+
+use alloc::collections::VecDeque;
+
+use stackwright_contract::{
+    Context, Facts, IndicationOf, IndicationTo, Instant, Meets, Outlet, Protocol, RequestOf, RequestTo,
+    earliest, rules,
+};
+
+/// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
+const TURNS_MOST: usize = 10_000;
+
+/// `U` over `L`.
+#[derive(Debug)]
+pub struct Over<U: Protocol, L: Protocol> {
+    /// The upper neighbour.
+    pub upper: U,
+    /// The lower neighbour.
+    pub lower: L,
+    joint: Joint<U, L>,
+}
+
+/// What one side said while the other was still speaking. Nearly always empty.
+struct Joint<U: Protocol, L: Protocol> {
+    rising: VecDeque<IndicationOf<L>>,
+    sinking: VecDeque<RequestOf<U>>,
+}
+
+impl<U: Protocol, L: Protocol> core::fmt::Debug for Joint<U, L> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Joint({} rising, {} sinking)", self.rising.len(), self.sinking.len())
+    }
+}
+
+impl<U: Protocol, L: Protocol> Over<U, L>
+where
+    L::Provides: Meets<U::Uses>,
+{
+    /// The rule book's word on this joint: to evaluate it is to ask.
+    pub const FITS: () = match rules::fits(&U::FACTS, &L::FACTS) {
+        Ok(()) => (),
+        Err(misfit) => panic!("{}", misfit.explain().as_str()),
+    };
+}
+
+impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
+    /// Joins two neighbours. Does not compile where the rule book refuses.
+    pub const fn new(upper: U, lower: L) -> Self {
+        let () = Self::FITS;
+        Over { upper, lower, joint: Joint { rising: VecDeque::new(), sinking: VecDeque::new() } }
+    }
+
+    /// Delivers the answers that waited, and the answers to those, until both sides are silent.
+    #[inline]
+    fn settle(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if self.joint.rising.is_empty() && self.joint.sinking.is_empty() {
+            return;
+        }
+        self.settle_all(cx, out);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn settle_all(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        for _turn in 0..TURNS_MOST {
+            let Over { upper, lower, joint } = self;
+            if let Some(indication) = joint.rising.pop_front() {
+                upper.handle_indication(cx, indication, &mut UpperHears { joint, out });
+            } else if let Some(request) = joint.sinking.pop_front() {
+                lower.handle_request(cx, request, &mut LowerHears { joint, out });
+            } else {
+                return;
+            }
+        }
+        panic!("`{}` and `{}` answer each other without end", U::FACTS.name, L::FACTS.name);
+    }
+}
+
+impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
+    const FACTS: Facts = {
+        let () = Self::FITS;
+        rules::stacked(&U::FACTS, &L::FACTS)
+    };
+    type Provides = U::Provides;
+    type Uses = L::Uses;
+
+    #[inline]
+    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        let Over { upper, lower, joint } = self;
+        upper.handle_request(cx, request, &mut UpperSpeaks { cx, lower, joint, out });
+        self.settle(cx, out);
+    }
+
+    #[inline]
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let Over { upper, lower, joint } = self;
+        lower.handle_indication(cx, indication, &mut LowerSpeaks { cx, upper, joint, out });
+        self.settle(cx, out);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let Over { upper, lower, joint } = self;
+        lower.handle_timeout(cx, &mut LowerSpeaks { cx, upper, joint, out });
+        self.settle(cx, out);
+        let Over { upper, lower, joint } = self;
+        upper.handle_timeout(cx, &mut UpperSpeaks { cx, lower, joint, out });
+        self.settle(cx, out);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        earliest(self.upper.next_deadline(), self.lower.next_deadline())
+    }
+}
+
+struct UpperSpeaks<'a, U: Protocol, L: Protocol, O> {
+    cx: &'a Context,
+    lower: &'a mut L,
+    joint: &'a mut Joint<U, L>,
+    out: &'a mut O,
+}
+
+struct LowerHears<'a, U: Protocol, L: Protocol, O> {
+    joint: &'a mut Joint<U, L>,
+    out: &'a mut O,
+}
+
+struct LowerSpeaks<'a, U: Protocol, L: Protocol, O> {
+    cx: &'a Context,
+    upper: &'a mut U,
+    joint: &'a mut Joint<U, L>,
+    out: &'a mut O,
+}
+
+struct UpperHears<'a, U: Protocol, L: Protocol, O> {
+    joint: &'a mut Joint<U, L>,
+    out: &'a mut O,
+}
+
+impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<U>
+    for UpperSpeaks<'_, U, L, O>
+{
+    #[inline]
+    fn indicate(&mut self, indication: IndicationOf<U>) {
+        self.out.indicate(indication);
+    }
+
+    #[inline]
+    fn request(&mut self, request: RequestOf<U>) {
+        self.lower.handle_request(self.cx, request, &mut LowerHears { joint: self.joint, out: self.out });
+    }
+}
+
+impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<L>
+    for LowerHears<'_, U, L, O>
+{
+    #[inline]
+    fn indicate(&mut self, indication: IndicationOf<L>) {
+        self.joint.rising.push_back(indication);
+    }
+
+    #[inline]
+    fn request(&mut self, request: RequestOf<L>) {
+        self.out.request(request);
+    }
+}
+
+impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<L>
+    for LowerSpeaks<'_, U, L, O>
+{
+    #[inline]
+    fn indicate(&mut self, indication: IndicationOf<L>) {
+        self.upper.handle_indication(
+            self.cx,
+            indication,
+            &mut UpperHears { joint: self.joint, out: self.out },
+        );
+    }
+
+    #[inline]
+    fn request(&mut self, request: RequestOf<L>) {
+        self.out.request(request);
+    }
+}
+
+impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<U>
+    for UpperHears<'_, U, L, O>
+{
+    #[inline]
+    fn indicate(&mut self, indication: IndicationOf<U>) {
+        self.out.indicate(indication);
+    }
+
+    #[inline]
+    fn request(&mut self, request: RequestOf<U>) {
+        self.joint.sinking.push_back(request);
+    }
+}

@@ -1,0 +1,96 @@
+//! What the rule book has to know of a protocol.
+
+use core::ops::BitOr;
+
+/// A set of promises about what a service carries.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Guarantees(u16);
+
+impl Guarantees {
+    /// No promise.
+    pub const ABSENT: Self = Guarantees(0);
+    /// What is sent arrives, or the end of the association says that it did not.
+    pub const RELIABLE: Self = Guarantees(1);
+    /// In the order in which it was sent.
+    pub const ORDERED: Self = Guarantees(1 << 1);
+    /// At most once.
+    pub const ONCE: Self = Guarantees(1 << 2);
+    /// Altered octets are noticed and not delivered.
+    pub const CHECKED: Self = Guarantees(1 << 3);
+    /// Expedited octets reach a peer that reads slowly.
+    pub const EXPEDITED: Self = Guarantees(1 << 4);
+    /// A region of a file is sent without being read into memory.
+    pub const REGIONS: Self = Guarantees(1 << 5);
+    /// A created file appears under its name whole, or not at all.
+    pub const WHOLE_FILES: Self = Guarantees(1 << 6);
+
+    /// Each promise with the words that a refusal uses.
+    pub(crate) const WORDS: [(Self, &'static str); 7] = [
+        (Self::RELIABLE, "reliable delivery"),
+        (Self::ORDERED, "delivery in order"),
+        (Self::ONCE, "delivery at most once"),
+        (Self::CHECKED, "a check for altered octets"),
+        (Self::EXPEDITED, "expedited octets"),
+        (Self::REGIONS, "sending regions of files"),
+        (Self::WHOLE_FILES, "files that appear whole or not at all"),
+    ];
+
+    /// These and those.
+    pub const fn and(self, other: Self) -> Self {
+        Guarantees(self.0 | other.0)
+    }
+
+    /// Those that are in both.
+    pub const fn shared(self, other: Self) -> Self {
+        Guarantees(self.0 & other.0)
+    }
+
+    /// Whether all of `wanted` are here.
+    pub const fn has(self, wanted: Self) -> bool {
+        self.0 & wanted.0 == wanted.0
+    }
+}
+
+impl BitOr for Guarantees {
+    type Output = Self;
+    fn bitor(self, other: Self) -> Self {
+        self.and(other)
+    }
+}
+
+/// The facts of one protocol, or of a stack of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Facts {
+    /// As it stands in a refusal.
+    pub name: &'static str,
+    /// Needed from the layer below.
+    pub needs: Guarantees,
+    /// Of its own making.
+    pub gives: Guarantees,
+    /// Let through where the layer below gives it.
+    pub passes: Guarantees,
+    /// How many octets of header it may push before a message.
+    pub header_room: usize,
+    /// Whether it reads or changes payload: then no region of a file may pass it.
+    pub reads_payload: bool,
+}
+
+impl Facts {
+    /// Nothing needed, nothing given, nothing pushed: the start of a description.
+    ///
+    /// ```
+    /// use stackwright_contract::{Facts, Guarantees};
+    /// const FACTS: Facts = Facts { needs: Guarantees::RELIABLE, ..Facts::named("mail") };
+    /// assert!(!FACTS.reads_payload);
+    /// ```
+    pub const fn named(name: &'static str) -> Self {
+        Facts {
+            name,
+            needs: Guarantees::ABSENT,
+            gives: Guarantees::ABSENT,
+            passes: Guarantees::ABSENT,
+            header_room: 0,
+            reads_payload: false,
+        }
+    }
+}

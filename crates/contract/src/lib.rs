@@ -1,0 +1,35 @@
+//! What a protocol is, and how it speaks with its neighbours.
+//!
+//! A protocol is a state machine without I/O, clock, threads or randomness of its own. It hears a *request* from above,
+//! an *indication* from below or a timeout, and answers into an [`Outlet`] that its caller lends. It never names its
+//! neighbours: it says which [`Service`] it [`Provides`](Protocol::Provides) and which it [`Uses`](Protocol::Uses), and
+//! only a combinator joins two of them.
+//!
+//! | to read | for |
+//! | --- | --- |
+//! | [`Protocol`], [`Outlet`], [`Context`] | the contract itself |
+//! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
+//! | [`services`] | the closed set of vocabularies |
+//! | [`Facts`], [`rules`] | what a stack guarantees, and why it is refused |
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod context;
+mod facts;
+mod names;
+mod participant;
+mod protocol;
+pub mod rules;
+mod service;
+pub mod services;
+mod time;
+
+pub use context::{Context, Listener};
+pub use facts::{Facts, Guarantees};
+pub use names::{Handle, Mirror, Names};
+pub use participant::Participant;
+pub use protocol::{IndicationOf, IndicationTo, Outlet, Protocol, RequestOf, RequestTo};
+pub use service::{Both, Either, Meets, Nothing, Service};
+pub use time::{Duration, Instant, earliest};

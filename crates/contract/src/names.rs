@@ -1,0 +1,137 @@
+//! Names: both sides of a boundary speak of an association by one name, given by the side that asked for it.
+//!
+//! A name lives until its last word (`Ended`, `Closed`, an answer), which always comes, exactly once. Only then is its
+//! index given again, with the next generation, so that a word that crossed its end is recognised and dropped.
+
+use alloc::vec::Vec;
+
+/// The asker's name for what it asked for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Handle {
+    /// The place in both sides' tables.
+    pub index: u32,
+    /// How many names had this index before.
+    pub generation: u32,
+}
+
+/// The table of the side that gives the names.
+#[derive(Debug)]
+pub struct Names<T> {
+    slots: Vec<(u32, Option<T>)>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Names<T> {
+    fn default() -> Self {
+        Names { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Names<T> {
+    /// Gives a name to `value`.
+    pub fn name(&mut self, value: T) -> Handle {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.slots.push((0, None));
+            u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 names live at once")
+        });
+        let (generation, slot) = &mut self.slots[index as usize];
+        *slot = Some(value);
+        Handle { index, generation: *generation }
+    }
+
+    /// What the name stands for; `None` after its last word.
+    pub fn get(&self, name: Handle) -> Option<&T> {
+        match self.slots.get(name.index as usize)? {
+            (generation, Some(value)) if *generation == name.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// What the name stands for; `None` after its last word.
+    pub fn get_mut(&mut self, name: Handle) -> Option<&mut T> {
+        match self.slots.get_mut(name.index as usize)? {
+            (generation, Some(value)) if *generation == name.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The last word on `name` was heard: its index may be given again.
+    pub fn forget(&mut self, name: Handle) -> Option<T> {
+        self.get(name)?;
+        let (generation, slot) = &mut self.slots[name.index as usize];
+        *generation = generation.wrapping_add(1);
+        self.free.push(name.index);
+        slot.take()
+    }
+
+    /// All living names, in the order of their index.
+    pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
+        self.slots.iter().enumerate().filter_map(|(index, (generation, value))| {
+            Some((Handle { index: index as u32, generation: *generation }, value.as_ref()?))
+        })
+    }
+
+    /// How many names live.
+    pub fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// Whether none lives.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// The table of the side that was given the names: the same index, no map.
+#[derive(Debug)]
+pub struct Mirror<T> {
+    slots: Vec<Option<(u32, T)>>,
+}
+
+impl<T> Default for Mirror<T> {
+    fn default() -> Self {
+        Mirror { slots: Vec::new() }
+    }
+}
+
+impl<T> Mirror<T> {
+    /// Takes over a name that the asker gave.
+    pub fn insert(&mut self, name: Handle, value: T) {
+        let index = name.index as usize;
+        if self.slots.len() <= index {
+            self.slots.resize_with(index + 1, || None);
+        }
+        debug_assert!(self.slots[index].is_none(), "a name lives until its last word");
+        self.slots[index] = Some((name.generation, value));
+    }
+
+    /// What the name stands for; `None` after its last word.
+    pub fn get(&self, name: Handle) -> Option<&T> {
+        match self.slots.get(name.index as usize)? {
+            Some((generation, value)) if *generation == name.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// What the name stands for; `None` after its last word.
+    pub fn get_mut(&mut self, name: Handle) -> Option<&mut T> {
+        match self.slots.get_mut(name.index as usize)? {
+            Some((generation, value)) if *generation == name.generation => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Says farewell; the last word follows.
+    pub fn remove(&mut self, name: Handle) -> Option<T> {
+        self.get(name)?;
+        self.slots[name.index as usize].take().map(|(_, value)| value)
+    }
+
+    /// All living names, in the order of their index.
+    pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| {
+            let (generation, value) = slot.as_ref()?;
+            Some((Handle { index: index as u32, generation: *generation }, value))
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! Files, asked of the side that has a disk, or of a protocol that reaches one.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use crate::{Handle, Service};
+
+/// Whole files below one root.
+///
+/// Paths are separated by `/`, and begin at the root whether or not they begin with `/`. Answers about one file come in
+/// the order asked; across files in any order.
+pub struct Files<M>(PhantomData<M>);
+
+impl<M> Service for Files<M> {
+    const NAME: &'static str = "Files";
+    type Request = FilesRequest<M>;
+    type Indication = FilesIndication<M>;
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    /// To read a file that exists.
+    Read,
+    /// To write a file that appears under its name only when it is closed with `keep`; until then whatever had that
+    /// name stays as it was.
+    Create {
+        /// So many octets of the file that has the name now are taken over first; writing goes on behind them.
+        /// It fails with [`Failure::Short`] where the file has fewer.
+        from: u64,
+    },
+    /// To list a folder.
+    List,
+}
+
+/// What may be asked about files.
+#[derive(Debug)]
+pub enum FilesRequest<M> {
+    /// Answered by `Opened`, or by `Closed` with the failure.
+    Open {
+        /// The file's name on this boundary.
+        file: Handle,
+        /// Where it lies.
+        path: String,
+        /// What for.
+        purpose: Purpose,
+    },
+    /// Answered by `Read`. Several may be asked at once.
+    Read {
+        /// What.
+        file: Handle,
+        /// From where, in octets.
+        offset: u64,
+        /// At most so many octets. Never zero.
+        length: usize,
+    },
+    /// Asks for the next entries of a folder. Answered by `Entries`.
+    Next {
+        /// What.
+        file: Handle,
+    },
+    /// Answered by `Written`.
+    Write {
+        /// What.
+        file: Handle,
+        /// Where to, in octets.
+        offset: u64,
+        /// The octets.
+        message: M,
+    },
+    /// Answered by `Closed`: the last word on this name.
+    Close {
+        /// What.
+        file: Handle,
+        /// Whether a created file gets its name. Otherwise it leaves no trace.
+        keep: bool,
+    },
+    /// Answered by `Stated`: the last word on this name.
+    Stat {
+        /// The question's name.
+        token: Handle,
+        /// Whose status.
+        path: String,
+    },
+    /// Answered by `Done`: the last word on this name.
+    Rename {
+        /// The question's name.
+        token: Handle,
+        /// What.
+        from: String,
+        /// The new path; what has that name is replaced.
+        to: String,
+    },
+    /// Removes a file, or an empty folder. Answered by `Done`: the last word on this name.
+    Remove {
+        /// The question's name.
+        token: Handle,
+        /// What.
+        path: String,
+    },
+}
+
+/// What is told about files.
+#[derive(Debug)]
+pub enum FilesIndication<M> {
+    /// Answers `Open`.
+    Opened {
+        /// What.
+        file: Handle,
+        /// The size now, in octets, where it is known.
+        size: Option<u64>,
+    },
+    /// Answers `Read`. It is shorter than asked only at the end of the file; empty is the end.
+    Read {
+        /// What.
+        file: Handle,
+        /// As asked.
+        offset: u64,
+        /// Octets, or a region of the file.
+        message: M,
+    },
+    /// Answers `Next`; empty is the end.
+    Entries {
+        /// What.
+        file: Handle,
+        /// Some entries, in the order of the folder.
+        entries: Vec<Entry>,
+    },
+    /// Answers `Write`.
+    Written {
+        /// What.
+        file: Handle,
+        /// How many octets of the message.
+        octets: usize,
+    },
+    /// The last word on a file: answers `Close`, and comes unasked where something failed.
+    Closed {
+        /// What.
+        file: Handle,
+        /// Whether it succeeded. After a failure a created file has left no trace.
+        result: Result<(), Failure>,
+    },
+    /// Answers `Stat`.
+    Stated {
+        /// The question's name.
+        token: Handle,
+        /// The status.
+        result: Result<Status, Failure>,
+    },
+    /// Answers `Rename` and `Remove`.
+    Done {
+        /// The question's name.
+        token: Handle,
+        /// Whether it succeeded.
+        result: Result<(), Failure>,
+    },
+}
+
+/// What kind of thing has a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Octets.
+    File,
+    /// A folder.
+    Folder,
+    /// Something else: a link, a device. It cannot be read or written here.
+    Other,
+}
+
+/// What is known of a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// What it is.
+    pub kind: Kind,
+    /// In octets; 0 for a folder.
+    pub size: u64,
+    /// In seconds since 1970-01-01 00:00 UTC, where it is known.
+    pub modified: Option<u64>,
+}
+
+/// A name in a folder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// Without its folder.
+    pub name: String,
+    /// What is known of it.
+    pub status: Status,
+}
+
+/// Why something could not be done with a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Failure {
+    /// Nothing has that name.
+    #[error("there is no such file or folder")]
+    NotFound,
+    /// Not allowed, or outside the root.
+    #[error("that is not allowed")]
+    Denied,
+    /// The name cannot be a file's name, or names the wrong kind of thing.
+    #[error("the name does not fit")]
+    BadName,
+    /// No room.
+    #[error("there is no room left on the disk")]
+    Full,
+    /// The file has fewer octets than the transfer counts on.
+    #[error("the file is shorter than expected")]
+    Short,
+    /// The disk reports an error.
+    #[error("the disk reports an error")]
+    Broken,
+    /// What reaches the files (a connection, a server) is gone.
+    #[error("the connection to the files was lost")]
+    Lost,
+    /// The far side did not accept the user or the password.
+    #[error("the user name or the password was not accepted")]
+    NotLoggedIn,
+    /// The far side cannot do that.
+    #[error("the other side cannot do that")]
+    Unsupported,
+    /// It took too long.
+    #[error("the other side took too long")]
+    Expired,
+    /// Nobody answers at the address.
+    #[error("the other side cannot be reached")]
+    Unreachable,
+    /// Closed from above before it was whole.
+    #[error("it was given up")]
+    GivenUp,
+}

@@ -1,0 +1,11 @@
+//! The services: a small, closed set, plus whatever an application speaks with its own protocol.
+
+mod datagrams;
+mod files;
+mod octets;
+mod streams;
+
+pub use datagrams::{Datagrams, DatagramsIndication, DatagramsRequest, Room};
+pub use files::{Entry, Failure, Files, FilesIndication, FilesRequest, Kind, Purpose, Status};
+pub use octets::{Octets, OctetsIndication, OctetsRequest};
+pub use streams::{Ended, Streams, StreamsIndication, StreamsRequest};

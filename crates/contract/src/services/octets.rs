@@ -1,0 +1,44 @@
+//! A line of octets without associations: a serial line, a byte pipe.
+
+use core::marker::PhantomData;
+
+use crate::Service;
+
+/// Octets in order, to the only other end there is.
+pub struct Octets<M>(PhantomData<M>);
+
+impl<M> Service for Octets<M> {
+    const NAME: &'static str = "Octets";
+    type Request = OctetsRequest<M>;
+    type Indication = OctetsIndication<M>;
+}
+
+/// What may be asked of a line.
+#[derive(Debug)]
+pub enum OctetsRequest<M> {
+    /// Within the room.
+    Send {
+        /// The octets.
+        message: M,
+    },
+    /// The upper has consumed so many octets, or has room for so many more. Never zero.
+    Receive {
+        /// In octets.
+        room: usize,
+    },
+}
+
+/// What a line tells.
+#[derive(Debug)]
+pub enum OctetsIndication<M> {
+    /// The lower has room for so many more octets. Never zero.
+    Room {
+        /// In octets.
+        room: usize,
+    },
+    /// Octets, within the room that was given.
+    Delivered {
+        /// The octets.
+        message: M,
+    },
+}

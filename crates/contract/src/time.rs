@@ -1,0 +1,44 @@
+//! Time is an argument: nobody but a driver looks at a clock.
+
+pub use core::time::Duration;
+
+/// A point in time, in nanoseconds since the run began. It is ours, so that a run can be repeated.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct Instant(u64);
+
+impl Instant {
+    /// The beginning of the run. As a deadline it means "when this batch is done".
+    pub const START: Instant = Instant(0);
+
+    /// The end of time: a deadline that never comes.
+    pub const END: Instant = Instant(u64::MAX);
+
+    /// The instant `nanoseconds` after the run began.
+    pub const fn from_nanoseconds(nanoseconds: u64) -> Self {
+        Instant(nanoseconds)
+    }
+
+    /// Nanoseconds since the run began.
+    pub const fn nanoseconds(self) -> u64 {
+        self.0
+    }
+
+    /// The time from `earlier` to here; zero where `earlier` is the later one.
+    pub const fn since(self, earlier: Instant) -> Duration {
+        Duration::from_nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl core::ops::Add<Duration> for Instant {
+    type Output = Instant;
+
+    /// Saturates: a deadline past the end of time never comes.
+    fn add(self, duration: Duration) -> Instant {
+        Instant(self.0.saturating_add(u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)))
+    }
+}
+
+/// The earlier of two deadlines, where `None` is "never".
+pub fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
+}

@@ -1,0 +1,115 @@
+//! The driver loop: readiness in, everything said in the batch out.
+
+use std::io::{self, ErrorKind};
+use std::time::{Duration, Instant as Clock};
+
+use mio::{Events, Poll, Registry};
+use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo};
+
+use crate::readiness::{Lanes, Ready, lane};
+
+/// Runs one stack on this thread.
+pub struct Driver {
+    poll: Poll,
+    events: Events,
+    cx: Context,
+    start: Clock,
+}
+
+/// An outlet that can say that the run is over.
+pub trait Stop {
+    /// Whether the driver shall return.
+    fn stops(&self) -> bool;
+}
+
+impl Driver {
+    /// A driver whose stack draws its randomness from `seed`.
+    ///
+    /// # Errors
+    /// Where the operating system has no more descriptors.
+    pub fn new(seed: u64) -> io::Result<Self> {
+        Ok(Driver {
+            poll: Poll::new()?,
+            events: Events::with_capacity(256),
+            cx: Context::new(seed),
+            start: Clock::now(),
+        })
+    }
+
+    /// Where adapters register their descriptors.
+    ///
+    /// # Errors
+    /// Where the operating system has no more descriptors.
+    pub fn registry(&self) -> io::Result<Registry> {
+        self.poll.registry().try_clone()
+    }
+
+    /// What the stack is lent.
+    pub fn context(&self) -> &Context {
+        &self.cx
+    }
+
+    /// Asks the stack for something, between two batches.
+    pub fn request<P: Protocol>(&mut self, stack: &mut P, request: RequestTo<P>, out: &mut impl Outlet<P>) {
+        self.tick();
+        stack.handle_request(&self.cx, request, out);
+    }
+
+    /// Runs until `out` says stop.
+    ///
+    /// # Errors
+    /// Where the operating system cannot wait for descriptors any more.
+    pub fn run<P>(&mut self, stack: &mut P, out: &mut (impl Outlet<P> + Stop)) -> io::Result<()>
+    where
+        P: Protocol<Uses: Lanes>,
+    {
+        while !out.stops() {
+            self.turn(stack, out, None)?;
+        }
+        Ok(())
+    }
+
+    /// One batch: waits for input, for a deadline, or for `wait_most`.
+    ///
+    /// # Errors
+    /// Where the operating system cannot wait for descriptors any more.
+    pub fn turn<P>(
+        &mut self,
+        stack: &mut P,
+        out: &mut impl Outlet<P>,
+        wait_most: Option<Duration>,
+    ) -> io::Result<()>
+    where
+        P: Protocol<Uses: Lanes>,
+    {
+        let until = stack.next_deadline().map(|deadline| deadline.since(self.tick()));
+        let wait = until.into_iter().chain(wait_most).min();
+        match self.poll.poll(&mut self.events, wait) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
+            _ => {}
+        }
+        let now = self.tick();
+        for event in &self.events {
+            let (lane, name) = lane(event.token());
+            let ending = event.is_read_closed() || event.is_error();
+            let ready = Ready {
+                name,
+                readable: event.is_readable() || ending,
+                ending,
+                writable: event.is_writable() || event.is_error(),
+            };
+            stack.handle_indication(&self.cx, P::Uses::ready(lane, ready), out);
+        }
+        if stack.next_deadline().is_some_and(|deadline| deadline <= now) {
+            stack.handle_timeout(&self.cx, out);
+        }
+        Ok(())
+    }
+
+    fn tick(&self) -> Instant {
+        let now =
+            Instant::from_nanoseconds(u64::try_from(self.start.elapsed().as_nanos()).unwrap_or(u64::MAX));
+        self.cx.set_now(now);
+        now
+    }
+}

@@ -1,0 +1,205 @@
+//! A file that is being written.
+//!
+//! It has a temporary name in the folder where it will belong, and takes its own name in one step when it is whole.
+//! Whatever ends it before that, also the end of the program in good order, removes it. After a crash the temporary name
+//! is left over, hidden; the file's own name was never touched.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, IoSlice, Read};
+use std::os::unix::fs::FileExt;
+
+use cap_std::fs::{Dir, OpenOptions};
+use rustix::io::{Errno, pwritev};
+use stackwright_contract::services::Failure;
+use stackwright_wire::{Leaf, Message, Region};
+
+use super::root::{Place, Root, failure, regular, temporary};
+
+/// How many pieces of a message are written with one call.
+const PIECES: usize = 16;
+/// How many octets are taken over before others have their turn: some milliseconds.
+const COPIED_AT_ONCE: u64 = 8 << 20;
+/// Temporary names are random: to meet one that exists is to be attacked, and then again is enough.
+const TRIES: usize = 8;
+
+/// A file that has no name of its own yet.
+pub(super) struct Creation {
+    file: File,
+    /// Where octets are still taken over from, and how many.
+    source: Option<(File, u64)>,
+    folder: Dir,
+    temporary: String,
+    name: String,
+    kept: bool,
+}
+
+impl Creation {
+    /// Begins a file at `place`. Before anything is written, the first `from` octets of the one that has the name now
+    /// must be [taken over](Creation::take_over).
+    pub(super) fn begin(
+        root: &Root,
+        place: &Place,
+        from: u64,
+        random: &mut fastrand::Rng,
+    ) -> Result<Self, Failure> {
+        let (folder, name) = place.split().ok_or(Failure::BadName)?;
+        let folder = root.open_folder(folder)?;
+        // What it will replace must be a file, or nothing: neither a folder, nor a device, nor a way out of the root.
+        match root.metadata(place) {
+            Ok(metadata) => regular(&metadata)?,
+            Err(Failure::NotFound) if from == 0 => {}
+            Err(why) => return Err(why),
+        }
+        let mut source = None;
+        if from > 0 {
+            let old = root.open_file(place)?.into_std();
+            if old.metadata().map_err(failure)?.len() < from {
+                return Err(Failure::Short);
+            }
+            source = Some((old, from));
+        }
+        let (file, temporary) = new_file(&folder, name, random)?;
+        Ok(Creation { file, source, folder, temporary, name: name.to_owned(), kept: false })
+    }
+
+    /// Takes over one share of the old file, and tells whether that was all. The kernel copies, and shares the blocks
+    /// where the disk can.
+    pub(super) fn take_over(&mut self) -> Result<bool, Failure> {
+        let Some((source, left)) = &mut self.source else { return Ok(true) };
+        let share = (*left).min(COPIED_AT_ONCE);
+        let copied = io::copy(&mut (&*source).take(share), &mut &self.file).map_err(failure)?;
+        if copied < share {
+            return Err(Failure::Short); // it shrank meanwhile
+        }
+        *left -= share;
+        if *left == 0 {
+            self.source = None;
+        }
+        Ok(self.source.is_none())
+    }
+
+    /// Writes all of `message`, beginning at `offset`. `scratch` is lent for regions of other files.
+    pub(super) fn write<M: Message>(
+        &self,
+        offset: u64,
+        message: &M,
+        scratch: &mut Vec<u8>,
+    ) -> Result<(), Failure> {
+        // The largest offset of a file is that of a signed number.
+        let end = offset.checked_add(message.len() as u64);
+        if end.is_none_or(|end| end > i64::MAX as u64) {
+            return Err(Failure::Full);
+        }
+        let mut at = offset;
+        let mut pieces = [IoSlice::new(&[]); PIECES];
+        let mut count = 0;
+        for leaf in message.leaves() {
+            match leaf {
+                Leaf::Octets(octets) => {
+                    pieces[count] = IoSlice::new(octets);
+                    count += 1;
+                    if count < PIECES {
+                        continue;
+                    }
+                    self.write_pieces(&mut pieces, &mut at)?;
+                }
+                Leaf::Region(region) => {
+                    self.write_pieces(&mut pieces[..count], &mut at)?;
+                    self.write_region(region, &mut at, scratch)?;
+                }
+            }
+            count = 0;
+        }
+        self.write_pieces(&mut pieces[..count], &mut at)
+    }
+
+    fn write_pieces(&self, mut pieces: &mut [IoSlice<'_>], at: &mut u64) -> Result<(), Failure> {
+        while !pieces.is_empty() {
+            match pwritev(&self.file, pieces, *at) {
+                Ok(0) => return Err(Failure::Broken),
+                Ok(written) => {
+                    *at += written as u64;
+                    IoSlice::advance_slices(&mut pieces, written);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(failure(error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Regions are made to be sent, not to be written again: this is for the rare stack that copies file to file.
+    fn write_region(&self, region: &Region, at: &mut u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
+        let source = region.source.downcast_ref::<File>().ok_or(Failure::Unsupported)?;
+        scratch.resize(64 << 10, 0);
+        let (mut from, mut left) = (region.offset, region.length);
+        while left > 0 {
+            let share = left.min(scratch.len());
+            let octets = &mut scratch[..share];
+            let read = read_at(source, octets, from).map_err(failure)?;
+            if read < share {
+                return Err(Failure::Short);
+            }
+            self.file.write_all_at(octets, *at).map_err(failure)?;
+            (from, left, *at) = (from + share as u64, left - share, *at + share as u64);
+        }
+        Ok(())
+    }
+
+    /// Gives the file its name. With `sync` it survives a loss of power from here on.
+    pub(super) fn keep(mut self, sync: bool) -> Result<(), Failure> {
+        let mut folder = None;
+        if sync {
+            self.file.sync_all().map_err(failure)?;
+            // Opened before the name is given: what can fail shall fail while the old file is still there.
+            folder = Some(self.folder.open(".").map_err(failure)?);
+        }
+        self.folder.rename(&self.temporary, &self.folder, &self.name).map_err(failure)?;
+        self.kept = true;
+        match folder.map_or(Ok(()), |folder| folder.sync_all()) {
+            // Some file systems keep their folders safe themselves and know no such call.
+            Err(error) if error.kind() != ErrorKind::InvalidInput => Err(Failure::Broken),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Creation {
+    fn drop(&mut self) {
+        if !self.kept {
+            // Nobody is left to hear that it failed: the name stays hidden.
+            let _ = self.folder.remove_file(&self.temporary);
+        }
+    }
+}
+
+fn new_file(folder: &Dir, name: &str, random: &mut fastrand::Rng) -> Result<(File, String), Failure> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    for _ in 0..TRIES {
+        let temporary = temporary(name, random.u64(..));
+        match folder.open_with(&temporary, &options) {
+            Ok(file) => return Ok((file.into_std(), temporary)),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(failure(error)),
+        }
+    }
+    Err(Failure::Denied)
+}
+
+/// Reads until `octets` are full or the file ends; gives how many.
+pub(super) fn read_at(file: &File, octets: &mut [u8], offset: u64) -> io::Result<usize> {
+    // What reaches beyond the largest offset of a file is an error to the kernel; to us it is beyond the end.
+    let possible = usize::try_from((i64::MAX as u64).saturating_sub(offset)).unwrap_or(usize::MAX);
+    let length = octets.len().min(possible);
+    let mut filled = 0;
+    while filled < length {
+        match file.read_at(&mut octets[filled..length], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}

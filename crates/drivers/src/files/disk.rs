@@ -1,0 +1,346 @@
+//! The protocol: requests become jobs, answers become indications.
+
+use std::io;
+use std::mem;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread::{self, JoinHandle};
+
+use mio::{Registry, Waker};
+use stackwright_contract::rules::HEADER_ROOM_MOST;
+use stackwright_contract::services::{Failure, Files, FilesIndication, FilesRequest, Purpose};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
+use stackwright_wire::{Message, Pool};
+
+use super::NAME;
+use super::root::{Place, Root};
+use super::worker::{Answer, Job, Signal, Worker};
+use crate::readiness::{Readiness, Ready, token};
+
+/// How many files and questions may have a name at once by default: each open file costs one or two descriptors.
+pub const NAMES_MOST: usize = 4096;
+/// The longest read that is answered with octets.
+pub const READ_MOST: usize = 16 << 20;
+
+/// Up to so many octets, a read gets memory of its own instead of a block.
+pub(super) const SMALL: usize = 4096;
+/// How many jobs of one file may wait. Whoever asks is bound by its credit long before.
+const JOBS_MOST: usize = 4096;
+/// How many answers are told before other adapters have their turn.
+const TURN: usize = 256;
+
+/// What the disk shall do, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How many threads. At least 1; the default is 2: one cold read shall not stop all others.
+    pub workers: usize,
+    /// Answers reads with regions of files. Only where the layers above pass payload unread, down to a driver that sends
+    /// regions. By default not; and never where the messages hold octets only.
+    pub regions: bool,
+    /// A created file and its folder are on the disk, not only in its cache, before `Closed` is told. By default they are.
+    pub sync: bool,
+    /// Whether anything may be created, renamed or removed. By default not.
+    pub writable: bool,
+    /// How many files and questions may have a name at once; one more is denied. By default [`NAMES_MOST`].
+    pub names: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { workers: 2, regions: false, sync: true, writable: false, names: NAMES_MOST }
+    }
+}
+
+/// The files below a [`Root`].
+///
+/// # What a file is here
+/// Only what has octets is read or replaced: devices, pipes and sockets are denied. Links are followed as long as they
+/// stay below the root, except that a creation, a rename and a removal replace, move and remove the link itself.
+/// A file under creation is [`Closed`](FilesIndication::Closed) with [`Failure::GivenUp`] where it is not kept.
+///
+/// # When it is dropped
+/// What was asked is still done, the threads are waited for, and files that were not closed leave no trace.
+pub struct Disk<M> {
+    root: Root,
+    options: Options,
+    registry: Registry,
+    lane: usize,
+    pool: Rc<Pool>,
+    asked: Mirror<Asked>,
+    /// How many names live.
+    names: usize,
+    /// At the index of its queue; `None` until its first job.
+    workers: Vec<Option<Hired<M>>>,
+    signal: Option<Arc<Signal>>,
+    answers: Receiver<Answer<M>>,
+    /// Lent to new workers.
+    answering: Sender<Answer<M>>,
+    /// There may be more answers than one turn told.
+    due: bool,
+}
+
+/// What is known of a living name: its file is the worker's.
+enum Asked {
+    File { closing: bool, jobs: usize },
+    Question,
+}
+
+struct Hired<M> {
+    jobs: Sender<Job<M>>,
+    thread: JoinHandle<()>,
+}
+
+impl<M: Message + Send> Disk<M> {
+    /// An adapter for the files below `root` that is woken through `registry` in `lane` and takes its blocks from `pool`.
+    ///
+    /// Threads begin with the first job; until then nothing is registered.
+    ///
+    /// # Panics
+    /// Where `options` has no workers.
+    pub fn new(root: Root, options: Options, registry: Registry, lane: usize, pool: Rc<Pool>) -> Self {
+        assert!(options.workers > 0, "somebody must do the work");
+        let (answering, answers) = mpsc::channel();
+        Disk {
+            root,
+            workers: (0..options.workers).map(|_| None).collect(),
+            options,
+            registry,
+            lane,
+            pool,
+            asked: Mirror::default(),
+            names: 0,
+            signal: None,
+            answers,
+            answering,
+            due: false,
+        }
+    }
+
+    /// Whether `purpose` is allowed here at all.
+    fn may(&self, changes: bool) -> Result<(), Failure> {
+        if changes && !self.options.writable { Err(Failure::Denied) } else { Ok(()) }
+    }
+
+    /// Takes a new name over, with its first job.
+    fn begin(&mut self, name: Handle, asked: Asked, job: Job<M>) -> Result<(), Failure> {
+        if self.names >= self.options.names {
+            return Err(Failure::Denied);
+        }
+        self.hire(name).map_err(|_| Failure::Broken)?;
+        self.asked.insert(name, asked);
+        self.names += 1;
+        self.send(name, job);
+        Ok(())
+    }
+
+    /// Which worker a name belongs to: always the same, so that its answers come in the order asked.
+    fn desk(&self, name: Handle) -> usize {
+        name.index as usize % self.workers.len()
+    }
+
+    /// Sees to it that the worker of `name` is there.
+    fn hire(&mut self, name: Handle) -> io::Result<()> {
+        let desk = self.desk(name);
+        if self.workers[desk].is_some() {
+            return Ok(());
+        }
+        let signal = match &self.signal {
+            Some(signal) => Arc::clone(signal),
+            None => {
+                let token = token(self.lane, Handle { index: 0, generation: 0 });
+                let signal = Arc::new(Signal::new(Waker::new(&self.registry, token)?));
+                Arc::clone(self.signal.insert(signal))
+            }
+        };
+        let worker = Worker::new(self.root.clone(), self.options.sync, self.answering.clone(), signal);
+        let (jobs, queue) = mpsc::channel();
+        let thread = thread::Builder::new().name(format!("{NAME}-{desk}")).spawn(|| worker.run(queue))?;
+        self.workers[desk] = Some(Hired { jobs, thread });
+        Ok(())
+    }
+
+    fn send(&self, name: Handle, job: Job<M>) {
+        let worker = self.workers[self.desk(name)].as_ref().expect("hired with the first job of this name");
+        // It fails only where the worker has panicked: its last answer says so, and ends this thread too.
+        let _ = worker.jobs.send(job);
+    }
+
+    /// One more job of a file that lives. Whether it may be sent.
+    fn continues(&mut self, cx: &Context, file: Handle) -> bool {
+        match self.asked.get_mut(file) {
+            Some(Asked::File { closing: false, jobs }) => {
+                *jobs += 1;
+                assert!(*jobs <= JOBS_MOST, "whoever asks is bound by its credit");
+                true
+            }
+            Some(_) => {
+                cx.dropped(NAME, "the file was closed before");
+                false
+            }
+            None => {
+                cx.dropped(NAME, "no such file");
+                false
+            }
+        }
+    }
+
+    /// Memory for the answer to a read; `None` where it will be a region.
+    fn memory(&self, length: usize) -> Option<Box<[u8]>> {
+        assert!(length > 0, "a read of nothing has no answer that is not the end");
+        if self.options.regions && M::HOLDS_REGIONS {
+            return None;
+        }
+        assert!(length <= READ_MOST, "a read of {length} octets at once");
+        if length > SMALL && length <= self.pool.block() {
+            return Some(self.pool.take());
+        }
+        Some(vec![0; HEADER_ROOM_MOST + length].into_boxed_slice())
+    }
+
+    /// Tells what the workers have answered, one turn's worth.
+    fn turn(&mut self, cx: &Context, out: &mut dyn Outlet<Self>) {
+        self.due = false;
+        if let Some(signal) = &self.signal {
+            signal.lower();
+        }
+        for _ in 0..TURN {
+            match self.answers.try_recv() {
+                Ok(answer) => self.hear(cx, answer, out),
+                Err(_) => return,
+            }
+        }
+        self.due = true;
+    }
+
+    fn hear(&mut self, cx: &Context, answer: Answer<M>, out: &mut dyn Outlet<Self>) {
+        let indication = match answer {
+            Answer::Tell(indication) => indication,
+            Answer::Block(block) => return self.pool.give(block),
+            Answer::Message(message) => return message.reclaim(&self.pool),
+            Answer::LeftOut(count) => {
+                return cx
+                    .event(NAME, format_args!("{count} names cannot be told and were left out of a list"));
+            }
+            Answer::Crossed => return cx.dropped(NAME, "a request crossed the last word on its file"),
+            Answer::Panicked => panic!("a thread of the disk has panicked"),
+        };
+        match &indication {
+            FilesIndication::Closed { file: name, .. }
+            | FilesIndication::Stated { token: name, .. }
+            | FilesIndication::Done { token: name, .. } => {
+                let last = self.asked.remove(*name);
+                assert!(last.is_some(), "one last word on a name");
+                self.names -= 1;
+            }
+            FilesIndication::Opened { file, .. }
+            | FilesIndication::Read { file, .. }
+            | FilesIndication::Entries { file, .. }
+            | FilesIndication::Written { file, .. } => match self.asked.get_mut(*file) {
+                Some(Asked::File { jobs, .. }) => *jobs -= 1,
+                _ => unreachable!("a file lives until its last word"),
+            },
+        }
+        out.indicate(indication);
+    }
+}
+
+impl<M: Message + Send> Protocol for Disk<M> {
+    const FACTS: Facts = Facts { gives: Guarantees::WHOLE_FILES, ..Facts::named(NAME) };
+    type Provides = Files<M>;
+    type Uses = Readiness;
+
+    fn handle_request(&mut self, cx: &Context, request: FilesRequest<M>, out: &mut impl Outlet<Self>) {
+        match request {
+            FilesRequest::Open { file, path, purpose } => {
+                let begun = self
+                    .may(matches!(purpose, Purpose::Create { .. }))
+                    .and_then(|()| Place::parse(&path))
+                    .and_then(|place| {
+                        let asked = Asked::File { closing: false, jobs: 1 };
+                        self.begin(file, asked, Job::Open { file, place, purpose })
+                    });
+                if let Err(why) = begun {
+                    out.indicate(FilesIndication::Closed { file, result: Err(why) });
+                }
+            }
+            FilesRequest::Read { file, offset, length } => {
+                if self.continues(cx, file) {
+                    let memory = self.memory(length);
+                    self.send(file, Job::Read { file, offset, length, memory });
+                }
+            }
+            FilesRequest::Next { file } => {
+                if self.continues(cx, file) {
+                    self.send(file, Job::Next { file });
+                }
+            }
+            FilesRequest::Write { file, offset, message } => {
+                if self.continues(cx, file) {
+                    self.send(file, Job::Write { file, offset, message });
+                } else {
+                    message.reclaim(&self.pool);
+                }
+            }
+            FilesRequest::Close { file, keep } => {
+                if self.continues(cx, file) {
+                    if let Some(Asked::File { closing, .. }) = self.asked.get_mut(file) {
+                        *closing = true;
+                    }
+                    self.send(file, Job::Close { file, keep });
+                }
+            }
+            FilesRequest::Stat { token, path } => {
+                let begun = Place::parse(&path)
+                    .and_then(|place| self.begin(token, Asked::Question, Job::Stat { token, place }));
+                if let Err(why) = begun {
+                    out.indicate(FilesIndication::Stated { token, result: Err(why) });
+                }
+            }
+            FilesRequest::Rename { token, from, to } => {
+                let begun = self.may(true).and_then(|()| {
+                    let job = Job::Rename { token, from: Place::parse(&from)?, to: Place::parse(&to)? };
+                    self.begin(token, Asked::Question, job)
+                });
+                if let Err(why) = begun {
+                    out.indicate(FilesIndication::Done { token, result: Err(why) });
+                }
+            }
+            FilesRequest::Remove { token, path } => {
+                let begun = self.may(true).and_then(|()| {
+                    let job = Job::Remove { token, place: Place::parse(&path)? };
+                    self.begin(token, Asked::Question, job)
+                });
+                if let Err(why) = begun {
+                    out.indicate(FilesIndication::Done { token, result: Err(why) });
+                }
+            }
+        }
+    }
+
+    fn handle_indication(&mut self, cx: &Context, _ready: Ready, out: &mut impl Outlet<Self>) {
+        self.turn(cx, out);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if mem::take(&mut self.due) {
+            self.turn(cx, out);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.due.then_some(Instant::START)
+    }
+}
+
+impl<M> Drop for Disk<M> {
+    fn drop(&mut self) {
+        // First all queues end, then each thread is waited for: so they finish side by side.
+        let threads: Vec<_> =
+            self.workers.drain(..).flatten().map(|Hired { jobs: _, thread }| thread).collect();
+        for thread in threads {
+            // Its panic was its own; dropping must not add another.
+            let _ = thread.join();
+        }
+    }
+}

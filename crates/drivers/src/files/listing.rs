@@ -1,0 +1,83 @@
+//! A folder read in pieces: memory does not grow with the folder.
+
+use std::collections::VecDeque;
+
+use cap_std::fs::{Dir, ReadDir};
+use stackwright_contract::services::{Entry, Failure};
+
+use super::root::{Place, Root, failure, is_name, is_temporary};
+
+/// How many entries are in one answer.
+const ENTRIES_AT_ONCE: usize = 256;
+/// Folders of up to so many entries are told in the order of their names; larger ones as the disk gives them.
+const SORTED_MOST: usize = 4096;
+
+/// A folder that is being listed.
+pub(super) struct Listing {
+    path: String,
+    folder: Dir,
+    /// `None` where all names were read.
+    stream: Option<ReadDir>,
+    begun: bool,
+    /// Names that were read and not yet told.
+    names: VecDeque<String>,
+}
+
+impl Listing {
+    pub(super) fn open(root: &Root, place: &Place) -> Result<Self, Failure> {
+        Ok(Listing {
+            folder: root.open_folder(place.path())?,
+            stream: Some(root.entries(place)?),
+            path: place.path().to_owned(),
+            begun: false,
+            names: VecDeque::new(),
+        })
+    }
+
+    /// The next entries, none at the end; and how many names were left out because no path could lead to them.
+    pub(super) fn next(&mut self, root: &Root) -> Result<(Vec<Entry>, usize), Failure> {
+        let mut entries = Vec::new();
+        let mut left_out = 0;
+        // An answer without entries means the end: where all of a piece have vanished, the next piece is the answer.
+        while entries.is_empty() {
+            if self.names.is_empty() {
+                left_out += self.read()?;
+            }
+            if self.names.is_empty() {
+                break;
+            }
+            let count = self.names.len().min(ENTRIES_AT_ONCE);
+            for name in self.names.drain(..count) {
+                // Gone since its name was read, or not ours to look at: then there is nothing to tell of it.
+                let Ok(metadata) = self.folder.symlink_metadata(&name) else { continue };
+                let status = root.followed(&metadata, &format!("{}/{name}", self.path));
+                entries.push(Entry { name, status });
+            }
+        }
+        Ok((entries, left_out))
+    }
+
+    /// Reads names: as many as can be sorted the first time, one answer's worth later.
+    fn read(&mut self) -> Result<usize, Failure> {
+        let first = !std::mem::replace(&mut self.begun, true);
+        // One more than can be sorted, to learn whether there are more.
+        let most = if first { SORTED_MOST + 1 } else { ENTRIES_AT_ONCE };
+        let mut left_out = 0;
+        while self.names.len() < most {
+            let Some(entry) = self.stream.as_mut().and_then(Iterator::next) else {
+                self.stream = None;
+                break;
+            };
+            // A name that is not UTF-8 is left out: changed letters would lead to nothing, or to another file.
+            match entry.map_err(failure)?.file_name().into_string() {
+                Ok(name) if is_temporary(&name) => {}
+                Ok(name) if is_name(&name) => self.names.push_back(name),
+                _ => left_out += 1,
+            }
+        }
+        if first && self.stream.is_none() {
+            self.names.make_contiguous().sort_unstable();
+        }
+        Ok(left_out)
+    }
+}

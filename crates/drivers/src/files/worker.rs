@@ -1,0 +1,346 @@
+//! A thread that owns its open files and makes the calls that may wait for the disk.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::thread;
+
+use mio::Waker;
+use rustix::fs::{Advice, fadvise};
+use stackwright_contract::rules::HEADER_ROOM_MOST;
+use stackwright_contract::services::{Failure, FilesIndication, Purpose};
+use stackwright_contract::{Handle, Mirror};
+use stackwright_wire::{Message, Region};
+
+use super::creation::{Creation, read_at};
+use super::disk::SMALL;
+use super::listing::Listing;
+use super::root::{Place, Root, failure};
+
+/// What a worker is asked. It is a request whose paths are read, and that carries the memory for its answer.
+pub(super) enum Job<M> {
+    Open { file: Handle, place: Place, purpose: Purpose },
+    Read { file: Handle, offset: u64, length: usize, memory: Option<Box<[u8]>> },
+    Next { file: Handle },
+    Write { file: Handle, offset: u64, message: M },
+    Close { file: Handle, keep: bool },
+    Stat { token: Handle, place: Place },
+    Rename { token: Handle, from: Place, to: Place },
+    Remove { token: Handle, place: Place },
+}
+
+impl<M> Job<M> {
+    /// The name on which it waits for its turn.
+    fn name(&self) -> Handle {
+        match *self {
+            Job::Open { file, .. }
+            | Job::Read { file, .. }
+            | Job::Next { file }
+            | Job::Write { file, .. }
+            | Job::Close { file, .. }
+            | Job::Stat { token: file, .. }
+            | Job::Rename { token: file, .. }
+            | Job::Remove { token: file, .. } => file,
+        }
+    }
+}
+
+/// What comes back from a worker.
+pub(super) enum Answer<M> {
+    /// For the layer above.
+    Tell(FilesIndication<M>),
+    /// A block that is not needed any more.
+    Block(Box<[u8]>),
+    /// A message that was written, or will not be.
+    Message(M),
+    /// So many names were left out of a list, because no path could lead to them.
+    LeftOut(usize),
+    /// A job met a name that had its last word.
+    Crossed,
+    /// The worker broke an invariant and is gone.
+    Panicked,
+}
+
+/// Wakes the stack's thread, once for a burst of answers.
+pub(super) struct Signal {
+    waker: Waker,
+    raised: AtomicBool,
+}
+
+impl Signal {
+    pub(super) fn new(waker: Waker) -> Self {
+        Signal { waker, raised: AtomicBool::new(false) }
+    }
+
+    /// An answer is in the queue.
+    ///
+    /// No answer is left behind: it is put into the queue *before* the swap here, and the reader swaps *before* it looks
+    /// into the queue. All swaps of one flag have one order. Where ours finds the flag raised, the reader's next swap
+    /// comes after ours and, both being acquire and release, it then sees our answer; where ours finds it lowered, we wake.
+    fn raise(&self) {
+        if !self.raised.swap(true, Ordering::AcqRel) {
+            // It fails only where the poll is gone, and with it whoever waits for the answer.
+            let _ = self.waker.wake();
+        }
+    }
+
+    /// The reader is about to look into the queue.
+    pub(super) fn lower(&self) {
+        self.raised.swap(false, Ordering::AcqRel);
+    }
+}
+
+enum OpenFile {
+    /// Shared with the regions that were answered.
+    Reading(Arc<File>),
+    Creating(Creation),
+    Listing(Listing),
+}
+
+/// A file that still takes octets over from the one before it, a share at a time.
+struct Unfinished<M> {
+    file: Handle,
+    creation: Creation,
+    from: u64,
+    /// Asked of it meanwhile.
+    waiting: VecDeque<Job<M>>,
+}
+
+/// The thread's state.
+pub(super) struct Worker<M> {
+    root: Root,
+    sync: bool,
+    answers: Sender<Answer<M>>,
+    signal: Arc<Signal>,
+    files: Mirror<OpenFile>,
+    unfinished: VecDeque<Unfinished<M>>,
+    random: fastrand::Rng,
+    scratch: Vec<u8>,
+}
+
+impl<M: Message> Worker<M> {
+    pub(super) fn new(root: Root, sync: bool, answers: Sender<Answer<M>>, signal: Arc<Signal>) -> Self {
+        Worker {
+            root,
+            sync,
+            answers,
+            signal,
+            files: Mirror::default(),
+            unfinished: VecDeque::new(),
+            random: fastrand::Rng::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Works until nobody can ask any more. What was asked until then is still done; what is unfinished leaves no trace.
+    pub(super) fn run(mut self, jobs: Receiver<Job<M>>) {
+        loop {
+            if self.unfinished.is_empty() {
+                let Ok(job) = jobs.recv() else { return };
+                self.perform(job);
+                continue;
+            }
+            match jobs.try_recv() {
+                Ok(job) => match self.unfinished.iter_mut().find(|begun| begun.file == job.name()) {
+                    Some(begun) => begun.waiting.push_back(job),
+                    None => self.perform(job),
+                },
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => return,
+            }
+            self.take_over();
+        }
+    }
+
+    fn answer(&self, answer: Answer<M>) {
+        // It fails only where the disk is being dropped.
+        let _ = self.answers.send(answer);
+        self.signal.raise();
+    }
+
+    fn tell(&self, indication: FilesIndication<M>) {
+        self.answer(Answer::Tell(indication));
+    }
+
+    fn perform(&mut self, job: Job<M>) {
+        match job {
+            Job::Open { file, place, purpose } => self.open(file, &place, purpose),
+            Job::Read { file, offset, length, memory } => self.read(file, offset, length, memory),
+            Job::Next { file } => self.next(file),
+            Job::Write { file, offset, message } => self.write(file, offset, message),
+            Job::Close { file, keep } => self.close(file, keep),
+            Job::Stat { token, place } => {
+                self.tell(FilesIndication::Stated { token, result: self.root.status(&place) });
+            }
+            Job::Rename { token, from, to } => {
+                self.tell(FilesIndication::Done { token, result: self.root.rename(&from, &to) });
+            }
+            Job::Remove { token, place } => {
+                self.tell(FilesIndication::Done { token, result: self.root.remove(&place) });
+            }
+        }
+    }
+
+    fn open(&mut self, file: Handle, place: &Place, purpose: Purpose) {
+        let opened = match purpose {
+            Purpose::Read => self.root.open_file(place).and_then(|opened| {
+                let size = opened.metadata().map_err(failure)?.len();
+                Ok((OpenFile::Reading(Arc::new(opened.into_std())), Some(size)))
+            }),
+            Purpose::List => {
+                Listing::open(&self.root, place).map(|listing| (OpenFile::Listing(listing), None))
+            }
+            Purpose::Create { from } => match Creation::begin(&self.root, place, from, &mut self.random) {
+                Ok(creation) if from > 0 => {
+                    let waiting = VecDeque::new();
+                    return self.unfinished.push_back(Unfinished { file, creation, from, waiting });
+                }
+                begun => begun.map(|creation| (OpenFile::Creating(creation), Some(0))),
+            },
+        };
+        match opened {
+            Ok((opened, size)) => {
+                self.files.insert(file, opened);
+                self.tell(FilesIndication::Opened { file, size });
+            }
+            Err(why) => self.tell(FilesIndication::Closed { file, result: Err(why) }),
+        }
+    }
+
+    /// One share for one file; then it is the next one's turn, and that of other jobs.
+    fn take_over(&mut self) {
+        let Some(mut begun) = self.unfinished.pop_front() else { return };
+        let Unfinished { file, from, .. } = begun;
+        match begun.creation.take_over() {
+            Ok(false) => return self.unfinished.push_back(begun),
+            Ok(true) => {
+                self.files.insert(file, OpenFile::Creating(begun.creation));
+                self.tell(FilesIndication::Opened { file, size: Some(from) });
+            }
+            Err(why) => {
+                drop(begun.creation); // first no trace, then the word that there is none
+                self.tell(FilesIndication::Closed { file, result: Err(why) });
+            }
+        }
+        for job in begun.waiting {
+            self.perform(job);
+        }
+    }
+
+    /// The file is given up; what is still asked of it crosses this last word.
+    fn fail(&mut self, file: Handle, why: Failure) {
+        drop(self.files.remove(file)); // first no trace, then the word that there is none
+        self.tell(FilesIndication::Closed { file, result: Err(why) });
+    }
+
+    fn read(&mut self, file: Handle, offset: u64, length: usize, memory: Option<Box<[u8]>>) {
+        let read = match (self.files.get(file), memory) {
+            (Some(OpenFile::Reading(opened)), Some(memory)) => self.octets(opened, offset, length, memory),
+            (Some(OpenFile::Reading(opened)), None) => region(opened, offset, length),
+            (other, memory) => {
+                let lives = other.is_some();
+                if let Some(memory) = memory {
+                    self.answer(Answer::Block(memory));
+                }
+                if !lives {
+                    return self.answer(Answer::Crossed);
+                }
+                Err(Failure::Unsupported)
+            }
+        };
+        match read {
+            Ok(message) => self.tell(FilesIndication::Read { file, offset, message }),
+            Err(why) => self.fail(file, why),
+        }
+    }
+
+    /// Reads into `memory`, behind room for headers as far as there is some.
+    fn octets(&self, file: &File, offset: u64, length: usize, mut memory: Box<[u8]>) -> Result<M, Failure> {
+        let start = (memory.len() - length).min(HEADER_ROOM_MOST);
+        let filled = match read_at(file, &mut memory[start..start + length], offset) {
+            Ok(filled) => filled,
+            Err(error) => {
+                self.answer(Answer::Block(memory));
+                return Err(failure(error));
+            }
+        };
+        if filled <= SMALL && length > SMALL {
+            // The end of a file: the few octets must not hold a large block for as long as a slow peer pleases.
+            let message = M::with_headroom(HEADER_ROOM_MOST, &memory[start..start + filled]);
+            self.answer(Answer::Block(memory));
+            return Ok(message);
+        }
+        Ok(M::from_block(memory, start, start + filled))
+    }
+
+    fn next(&mut self, file: Handle) {
+        let next = match self.files.get_mut(file) {
+            Some(OpenFile::Listing(listing)) => listing.next(&self.root),
+            Some(_) => Err(Failure::Unsupported),
+            None => return self.answer(Answer::Crossed),
+        };
+        match next {
+            Ok((entries, left_out)) => {
+                if left_out > 0 {
+                    self.answer(Answer::LeftOut(left_out));
+                }
+                self.tell(FilesIndication::Entries { file, entries });
+            }
+            Err(why) => self.fail(file, why),
+        }
+    }
+
+    fn write(&mut self, file: Handle, offset: u64, message: M) {
+        let octets = message.len();
+        let written = match self.files.get(file) {
+            Some(OpenFile::Creating(creation)) => creation.write(offset, &message, &mut self.scratch),
+            Some(_) => Err(Failure::Unsupported),
+            None => {
+                self.answer(Answer::Message(message));
+                return self.answer(Answer::Crossed);
+            }
+        };
+        self.answer(Answer::Message(message)); // first, so that its block is there for what is read next
+        match written {
+            Ok(()) => self.tell(FilesIndication::Written { file, octets }),
+            Err(why) => self.fail(file, why),
+        }
+    }
+
+    fn close(&mut self, file: Handle, keep: bool) {
+        let result = match self.files.remove(file) {
+            Some(OpenFile::Creating(creation)) if keep => creation.keep(self.sync),
+            Some(OpenFile::Creating(creation)) => {
+                drop(creation); // first no trace, then the word that there is none
+                Err(Failure::GivenUp)
+            }
+            Some(_) => Ok(()),
+            None => return self.answer(Answer::Crossed),
+        };
+        self.tell(FilesIndication::Closed { file, result });
+    }
+}
+
+impl<M> Drop for Worker<M> {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let _ = self.answers.send(Answer::Panicked);
+            self.signal.raise();
+        }
+    }
+}
+
+/// As much of the asked part as the file has now, without reading it.
+fn region<M: Message>(file: &Arc<File>, offset: u64, length: usize) -> Result<M, Failure> {
+    let size = file.metadata().map_err(failure)?.len();
+    let length = usize::try_from(size.saturating_sub(offset)).unwrap_or(usize::MAX).min(length);
+    let Some(octets) = NonZero::new(length as u64) else { return Ok(M::with_headroom(0, &[])) };
+    // It will be sent from the stack's thread, which must not wait for the disk. It is advice: nothing is lost where the
+    // file system does not take it.
+    let _ = fadvise(&**file, offset, Some(octets), Advice::WillNeed);
+    let source = Arc::clone(file);
+    M::from_region(Region { source, offset, length }).map_err(|_| Failure::Unsupported)
+}

@@ -1,0 +1,14 @@
+//! The outside world: the only I/O of the project.
+//!
+//! Everything here is non-blocking descriptors with readiness. An adapter is itself a protocol: it provides a service and
+//! uses [`Readiness`], so that it composes like any other; [`drive`] is the loop that turns what the operating system
+//! reports into indications.
+#![deny(unsafe_code)]
+
+mod drive;
+pub mod files;
+mod readiness;
+pub mod tcp;
+
+pub use drive::{Driver, Stop};
+pub use readiness::{Lanes, Readiness, Ready, lane, token};

@@ -1,0 +1,84 @@
+//! What the operating system reports, as a service.
+
+use std::convert::Infallible;
+
+use mio::Token;
+use stackwright_contract::{Both, Either, Handle, Nothing, Service};
+
+/// Which descriptors can be read or written. The lowest service of a stack on a real machine.
+#[derive(Debug)]
+pub struct Readiness;
+
+impl Service for Readiness {
+    const NAME: &'static str = "Readiness";
+    type Request = Infallible;
+    type Indication = Ready;
+}
+
+/// A descriptor became ready.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ready {
+    /// The name under which the adapter registered it.
+    pub name: Handle,
+    /// Something can be read, or its end.
+    pub readable: bool,
+    /// The peer has finished, or the association is broken: reading will come to an end.
+    pub ending: bool,
+    /// Something can be written, or a connection attempt is over.
+    pub writable: bool,
+}
+
+/// Adapters side by side share one poll: each has a lane, counted from the left, and registers its descriptors under
+/// [`token`]s of that lane.
+pub trait Lanes: Service {
+    /// How many adapters there are below.
+    const LANES: usize;
+    /// Readiness of a descriptor of the adapter in `lane`.
+    fn ready(lane: usize, ready: Ready) -> Self::Indication;
+}
+
+impl Lanes for Readiness {
+    const LANES: usize = 1;
+    fn ready(_lane: usize, ready: Ready) -> Ready {
+        ready
+    }
+}
+
+impl<A: Lanes, B: Lanes> Lanes for Both<A, B> {
+    const LANES: usize = A::LANES + B::LANES;
+    fn ready(lane: usize, ready: Ready) -> Self::Indication {
+        if lane < A::LANES {
+            Either::Left(A::ready(lane, ready))
+        } else {
+            Either::Right(B::ready(lane - A::LANES, ready))
+        }
+    }
+}
+
+impl Lanes for Nothing {
+    const LANES: usize = 0;
+    fn ready(_lane: usize, _ready: Ready) -> Infallible {
+        unreachable!("no adapter registers in a lane that does not exist")
+    }
+}
+
+const LANE_BITS: u32 = 4;
+const INDEX_BITS: u32 = 28;
+
+/// The token under which the adapter in `lane` registers what it calls `name`.
+///
+/// # Panics
+/// Where there are more than 16 lanes or 2^28 descriptors.
+pub fn token(lane: usize, name: Handle) -> Token {
+    assert!(lane < 1 << LANE_BITS && name.index < 1 << INDEX_BITS, "a token has room for it");
+    Token((name.generation as usize) << 32 | lane << INDEX_BITS | name.index as usize)
+}
+
+/// The lane and the name in a token.
+pub fn lane(token: Token) -> (usize, Handle) {
+    let low = token.0 as u32;
+    (
+        (low >> INDEX_BITS) as usize,
+        Handle { index: low & ((1 << INDEX_BITS) - 1), generation: (token.0 >> 32) as u32 },
+    )
+}

@@ -1,0 +1,111 @@
+//! Arrivals.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind};
+
+use mio::Interest;
+use mio::net::TcpListener;
+use stackwright_contract::services::{Ended, StreamsIndication};
+use stackwright_contract::{Context, Handle, Outlet, Participant};
+use stackwright_wire::Message;
+
+use super::{NAME, SEND_ROOM, Socket, Tcp};
+use crate::readiness::token;
+
+pub(super) struct Listening {
+    listener: TcpListener,
+    pub(super) awaited: VecDeque<(Handle, usize)>,
+    pub(super) due: bool,
+}
+
+impl<M: Message> Tcp<M> {
+    pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
+        match self.bind(name, local) {
+            Ok((listener, local)) => {
+                let listening = Listening { listener, awaited: VecDeque::new(), due: false };
+                self.sockets.insert(name, Socket::Listening(listening));
+                out.indicate(StreamsIndication::Listening { listener: name, local });
+            }
+            Err(_) => out.indicate(StreamsIndication::Ended { name, why: Ended::Unavailable }),
+        }
+    }
+
+    fn bind(&self, name: Handle, local: Participant) -> io::Result<(TcpListener, Participant)> {
+        let address = local.internet().ok_or(ErrorKind::AddrNotAvailable)?;
+        let mut listener = TcpListener::bind(address)?;
+        self.registry.register(&mut listener, token(self.lane, name), Interest::READABLE)?;
+        let local = listener.local_addr()?.into();
+        Ok((listener, local))
+    }
+
+    /// `association` may be given to the next arrival.
+    pub(super) fn expect(
+        &mut self,
+        listener: Handle,
+        association: Handle,
+        room: usize,
+        out: &mut dyn Outlet<Self>,
+    ) {
+        if let Some(Socket::Listening(listening)) = self.sockets.get_mut(listener) {
+            listening.awaited.push_back((association, room));
+            self.sockets.insert(association, Socket::Awaited { listener });
+            self.mark(listener);
+        } else {
+            out.indicate(StreamsIndication::Ended { name: association, why: Ended::Unlistened });
+        }
+    }
+
+    pub(super) fn unlisten(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        let Some(Socket::Listening(_)) = self.sockets.get(name) else {
+            return cx.dropped(NAME, "unlisten: no such listener");
+        };
+        let Some(Socket::Listening(listening)) = self.sockets.remove(name) else {
+            unreachable!("looked at above")
+        };
+        for (awaited, _) in listening.awaited {
+            self.sockets.remove(awaited);
+            out.indicate(StreamsIndication::Ended { name: awaited, why: Ended::Unlistened });
+        }
+        out.indicate(StreamsIndication::Ended { name, why: Ended::Unlistened });
+    }
+
+    /// Accepts whoever waits, as long as there are names for them.
+    pub(super) fn accept(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        loop {
+            let Some(Socket::Listening(listening)) = self.sockets.get_mut(name) else { return };
+            listening.due = false;
+            if listening.awaited.is_empty() {
+                return;
+            }
+            let (stream, remote) = match listening.listener.accept() {
+                Ok(arrival) => arrival,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // It left before we came, or a signal came between: the next one may be there.
+                Err(error)
+                    if matches!(error.kind(), ErrorKind::ConnectionAborted | ErrorKind::Interrupted) =>
+                {
+                    continue;
+                }
+                Err(_) => {
+                    cx.dropped(NAME, "accept: no descriptor is free");
+                    return self.starved.push(name);
+                }
+            };
+            let (association, room) = listening.awaited.pop_front().expect("seen above that it is not empty");
+            self.sockets.remove(association);
+            let local = stream.local_addr();
+            match (local, self.start(association, stream, true, room)) {
+                (Ok(local), Ok(())) => out.indicate(StreamsIndication::Opened {
+                    association,
+                    local: local.into(),
+                    remote: remote.into(),
+                    room: SEND_ROOM,
+                }),
+                _ => {
+                    self.sockets.remove(association);
+                    out.indicate(StreamsIndication::Ended { name: association, why: Ended::Reset });
+                }
+            }
+        }
+    }
+}

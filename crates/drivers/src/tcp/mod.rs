@@ -1,0 +1,279 @@
+//! The kernel's TCP as the lowest protocol: sockets seen as [`Streams`].
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `listen.rs` | arrivals: nobody is accepted without a name |
+//! | `connect.rs` | connection attempts and the options of a socket |
+//! | `receive.rs` | socket → octets, upward, within the room that was given |
+//! | `send.rs` | octets and regions of files → socket, 1 MiB a turn |
+//!
+//! Requests and readiness only mark an association as due. Its turn comes when the batch is done (a deadline that has
+//! passed), so that everything said in a batch leaves together, and no association keeps the others waiting.
+
+mod connect;
+mod listen;
+mod receive;
+mod send;
+
+use std::mem;
+use std::rc::Rc;
+
+use mio::net::TcpStream;
+use mio::{Interest, Registry};
+use stackwright_contract::services::{Ended, Streams, StreamsIndication, StreamsRequest};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
+use stackwright_wire::{Message, Pool};
+
+use crate::readiness::{Readiness, Ready, token};
+use listen::Listening;
+use receive::Receiving;
+use send::Sending;
+
+/// How many octets of one association may wait for the socket: the first room downward.
+pub const SEND_ROOM: usize = 1 << 20;
+
+/// How many octets one association may move, each way, before the next has its turn.
+const TURN: usize = 1 << 20;
+
+const NAME: &str = "tcp";
+
+/// The adapter. One of them serves thousands of associations on one thread.
+pub struct Tcp<M> {
+    registry: Registry,
+    lane: usize,
+    pool: Rc<Pool>,
+    sockets: Mirror<Socket<M>>,
+    due: Vec<Handle>,
+    /// The list that was due in the last turn: kept for its memory.
+    done: Vec<Handle>,
+    /// Listeners that could not accept for want of descriptors; tried again when one is free.
+    starved: Vec<Handle>,
+}
+
+enum Socket<M> {
+    Listening(Listening),
+    /// A name that waits for an arrival.
+    Awaited {
+        listener: Handle,
+    },
+    Streaming(Box<Streaming<M>>),
+}
+
+struct Streaming<M> {
+    stream: TcpStream,
+    opened: bool,
+    due: bool,
+    receiving: Receiving,
+    sending: Sending<M>,
+}
+
+/// What a turn left behind.
+enum Turn {
+    /// There is more to do at once.
+    More,
+    /// Nothing until the socket or the upper layer says so.
+    Idle,
+    Over(Ended),
+}
+
+impl<M: Message> Tcp<M> {
+    /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from `pool`.
+    pub fn new(registry: Registry, lane: usize, pool: Rc<Pool>) -> Self {
+        Tcp {
+            registry,
+            lane,
+            pool,
+            sockets: Mirror::default(),
+            due: Vec::new(),
+            done: Vec::new(),
+            starved: Vec::new(),
+        }
+    }
+
+    fn mark(&mut self, name: Handle) {
+        let due = match self.sockets.get_mut(name) {
+            Some(Socket::Streaming(streaming)) => &mut streaming.due,
+            Some(Socket::Listening(listening)) => &mut listening.due,
+            _ => return,
+        };
+        if !mem::replace(due, true) {
+            self.due.push(name);
+        }
+    }
+
+    fn start(&mut self, name: Handle, mut stream: TcpStream, opened: bool, room: usize) -> Result<(), Ended> {
+        connect::set_options(&stream).map_err(|_| Ended::Reset)?;
+        self.registry
+            .register(&mut stream, token(self.lane, name), Interest::READABLE | Interest::WRITABLE)
+            .map_err(|_| Ended::Reset)?;
+        let streaming = Streaming {
+            stream,
+            opened,
+            due: false,
+            receiving: Receiving::new(room),
+            sending: Sending::default(),
+        };
+        self.sockets.insert(name, Socket::Streaming(Box::new(streaming)));
+        Ok(())
+    }
+
+    /// Forgets a name. Only `Finished` is a clean end: any other reaches the peer as a reset, never as an end of octets.
+    fn end(&mut self, name: Handle, why: Ended) -> Option<Socket<M>> {
+        let socket = self.sockets.remove(name)?;
+        if let (Socket::Streaming(streaming), true) = (&socket, why != Ended::Finished) {
+            connect::reset_on_close(&streaming.stream);
+        }
+        for listener in mem::take(&mut self.starved) {
+            self.mark(listener);
+        }
+        Some(socket)
+    }
+
+    fn turn(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        let turn = match self.sockets.get_mut(name) {
+            Some(Socket::Listening(_)) => return self.accept(cx, name, out),
+            Some(Socket::Streaming(streaming)) => {
+                streaming.due = false;
+                streaming.turn(name, &self.pool, out)
+            }
+            _ => return,
+        };
+        match turn {
+            Turn::More => self.mark(name),
+            Turn::Idle => {}
+            Turn::Over(why) => {
+                self.end(name, why);
+                out.indicate(StreamsIndication::Ended { name, why });
+            }
+        }
+    }
+
+    fn abort(&mut self, cx: &Context, association: Handle, out: &mut dyn Outlet<Self>) {
+        match self.end(association, Ended::Aborted) {
+            None => return cx.dropped(NAME, "abort: no such association"),
+            Some(Socket::Awaited { listener }) => {
+                if let Some(Socket::Listening(listening)) = self.sockets.get_mut(listener) {
+                    listening.awaited.retain(|(name, _)| *name != association);
+                }
+            }
+            Some(Socket::Streaming(_)) => {}
+            Some(Socket::Listening(listening)) => {
+                // A listener is closed with Unlisten. It is put back: a wrong word must not lose the names that wait.
+                self.sockets.insert(association, Socket::Listening(listening));
+                return cx.dropped(NAME, "abort: that name is a listener's");
+            }
+        }
+        out.indicate(StreamsIndication::Ended { name: association, why: Ended::Aborted });
+    }
+
+    fn streaming(&mut self, cx: &Context, association: Handle) -> Option<&mut Streaming<M>> {
+        match self.sockets.get_mut(association) {
+            Some(Socket::Streaming(streaming)) => Some(streaming),
+            _ => {
+                cx.dropped(NAME, "no such association");
+                None
+            }
+        }
+    }
+}
+
+impl<M: Message> Streaming<M> {
+    /// One fair share of work.
+    fn turn(&mut self, association: Handle, pool: &Pool, out: &mut dyn Outlet<Tcp<M>>) -> Turn {
+        if !self.opened {
+            if !self.sending.writable {
+                return Turn::Idle;
+            }
+            let Some((local, remote)) = connect::outcome(&self.stream) else {
+                return Turn::Over(Ended::Unreachable);
+            };
+            self.opened = true;
+            out.indicate(StreamsIndication::Opened { association, local, remote, room: SEND_ROOM });
+        }
+        let more_to_send = match self.sending.turn(&mut self.stream, association, pool, out) {
+            Ok(more) => more,
+            Err(why) => return Turn::Over(why),
+        };
+        let more_to_read = match self.receiving.turn(&mut self.stream, association, pool, out) {
+            Ok(more) => more,
+            Err(why) => return Turn::Over(why),
+        };
+        if self.receiving.finished && self.sending.finished() {
+            return Turn::Over(Ended::Finished);
+        }
+        if more_to_send || more_to_read { Turn::More } else { Turn::Idle }
+    }
+}
+
+impl<M: Message> Protocol for Tcp<M> {
+    const FACTS: Facts = Facts {
+        gives: {
+            let always = Guarantees::RELIABLE
+                .and(Guarantees::ORDERED)
+                .and(Guarantees::ONCE)
+                .and(Guarantees::CHECKED)
+                .and(Guarantees::EXPEDITED);
+            if M::HOLDS_REGIONS { always.and(Guarantees::REGIONS) } else { always }
+        },
+        ..Facts::named(NAME)
+    };
+    type Provides = Streams<M>;
+    type Uses = Readiness;
+
+    fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
+        match request {
+            StreamsRequest::Listen { listener, local } => self.listen(listener, local, out),
+            StreamsRequest::Await { listener, association, room } => {
+                self.expect(listener, association, room, out)
+            }
+            StreamsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
+            StreamsRequest::Open { association, remote, local, room } => {
+                let opened = connect::attempt(remote, local)
+                    .and_then(|stream| self.start(association, stream, false, room));
+                if let Err(why) = opened {
+                    out.indicate(StreamsIndication::Ended { name: association, why });
+                }
+            }
+            StreamsRequest::Send { association, message, urgent } => {
+                if let Some(streaming) = self.streaming(cx, association) {
+                    streaming.sending.queue(message, urgent);
+                    self.mark(association);
+                }
+            }
+            StreamsRequest::Receive { association, room } => {
+                if let Some(streaming) = self.streaming(cx, association) {
+                    streaming.receiving.room += room;
+                    self.mark(association);
+                }
+            }
+            StreamsRequest::Finish { association } => {
+                if let Some(streaming) = self.streaming(cx, association) {
+                    streaming.sending.finish();
+                    self.mark(association);
+                }
+            }
+            StreamsRequest::Abort { association } => self.abort(cx, association, out),
+        }
+    }
+
+    fn handle_indication(&mut self, _cx: &Context, ready: Ready, _out: &mut impl Outlet<Self>) {
+        if let Some(Socket::Streaming(streaming)) = self.sockets.get_mut(ready.name) {
+            streaming.receiving.readable |= ready.readable;
+            streaming.receiving.ending |= ready.ending;
+            streaming.sending.writable |= ready.writable;
+        }
+        self.mark(ready.name);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let mut due = mem::replace(&mut self.due, mem::take(&mut self.done));
+        for name in due.drain(..) {
+            self.turn(cx, name, out);
+        }
+        self.done = due;
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        (!self.due.is_empty()).then_some(Instant::START)
+    }
+}

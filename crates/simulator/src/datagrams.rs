@@ -1,0 +1,291 @@
+//! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP without its check is to a stack.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::{IpAddr, SocketAddr};
+
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
+use stackwright_wire::Message;
+
+use crate::ledger::Ledger;
+use crate::segments::assert_octets_only;
+use crate::{Segment, Segments, Word};
+
+const NAME: &str = "simulated datagrams";
+
+/// The largest payload of UDP over IPv4, in octets.
+const LONGEST: usize = 65_507;
+
+/// The first of the ports that are given to whoever asks for any.
+const FRESH_FIRST: u16 = 49_152;
+
+/// The adapter of one station.
+///
+/// Who comes to a listener gets the next name that waits; without one, and without room, a datagram is dropped and
+/// counted, as the kernel does it. A closed association ends as `Finished`.
+#[derive(Debug)]
+pub struct SimulatedDatagrams<M> {
+    address: IpAddr,
+    room: Room,
+    ledger: Ledger,
+    names: Mirror<Named>,
+    /// Who speaks with our port.
+    peers: BTreeMap<(u16, SocketAddr), Handle>,
+    /// What left in this batch: its room is given back when the batch is done.
+    left: BTreeMap<Handle, Room>,
+    message: std::marker::PhantomData<M>,
+}
+
+#[derive(Debug)]
+enum Named {
+    Listener { port: u16, awaited: VecDeque<(Handle, Room)> },
+    Awaited { listener: Handle },
+    Open(Open),
+}
+
+#[derive(Debug)]
+struct Open {
+    port: u16,
+    remote: SocketAddr,
+    down: Room,
+    up: Room,
+}
+
+impl<M: Message> SimulatedDatagrams<M> {
+    /// The adapter of the station at `address`; each association may send so much in one batch.
+    ///
+    /// # Panics
+    /// Where `room` lets nothing through.
+    pub fn new(address: IpAddr, room: Room) -> Self {
+        assert!(room.octets > 0 && room.messages > 0, "an adapter without room moves nothing");
+        SimulatedDatagrams {
+            address,
+            room,
+            ledger: Ledger::new(NAME),
+            names: Mirror::default(),
+            peers: BTreeMap::new(),
+            left: BTreeMap::new(),
+            message: std::marker::PhantomData,
+        }
+    }
+
+    fn last_word(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
+        self.ledger.ended(name);
+        self.left.remove(&name);
+        if let Some(Named::Open(open)) = self.names.remove(name) {
+            self.peers.remove(&(open.port, open.remote));
+        }
+        out.indicate(DatagramsIndication::Ended { name, why });
+    }
+
+    fn listen(&mut self, cx: &Context, listener: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
+        self.ledger.given(listener);
+        let place =
+            local.internet().filter(|local| local.ip().is_unspecified() || local.ip() == self.address);
+        let port = match place.map(|place| place.port()) {
+            Some(0) => self.fresh_port(cx),
+            Some(port) if self.listener_at(port).is_none() => Some(port),
+            _ => None,
+        };
+        match place.zip(port) {
+            Some((place, port)) => {
+                self.names.insert(listener, Named::Listener { port, awaited: VecDeque::new() });
+                let local = SocketAddr::new(place.ip(), port).into();
+                out.indicate(DatagramsIndication::Listening { listener, local });
+            }
+            None => self.last_word(listener, Ended::Unavailable, out),
+        }
+    }
+
+    fn expect(&mut self, listener: Handle, association: Handle, room: Room, out: &mut dyn Outlet<Self>) {
+        self.ledger.given(association);
+        if !self.ledger.lives(listener) {
+            return self.last_word(association, Ended::Unlistened, out);
+        }
+        let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
+            panic!("{NAME}: an Await at {listener:?}, which is not a listener")
+        };
+        awaited.push_back((association, room));
+        self.names.insert(association, Named::Awaited { listener });
+    }
+
+    fn unlisten(&mut self, cx: &Context, listener: Handle, out: &mut dyn Outlet<Self>) {
+        if !self.ledger.lives(listener) {
+            return cx.dropped(NAME, "a word for a listener that is over");
+        }
+        let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
+            panic!("{NAME}: an Unlisten on {listener:?}, which is not a listener")
+        };
+        for (name, _) in std::mem::take(awaited) {
+            self.last_word(name, Ended::Unlistened, out);
+        }
+        self.last_word(listener, Ended::Unlistened, out);
+    }
+
+    fn start(&mut self, name: Handle, port: u16, remote: SocketAddr, up: Room, out: &mut dyn Outlet<Self>) {
+        self.names.insert(name, Named::Open(Open { port, remote, down: self.room, up }));
+        self.peers.insert((port, remote), name);
+        out.indicate(DatagramsIndication::Opened {
+            association: name,
+            local: SocketAddr::new(self.address, port).into(),
+            remote: remote.into(),
+            room: self.room,
+        });
+    }
+
+    fn open(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        remote: Participant,
+        up: Room,
+        out: &mut dyn Outlet<Self>,
+    ) {
+        self.ledger.given(name);
+        match (remote.internet(), self.fresh_port(cx)) {
+            (Some(remote), Some(port)) => self.start(name, port, remote, up, out),
+            (None, _) => self.last_word(name, Ended::Unreachable, out),
+            (_, None) => self.last_word(name, Ended::Unavailable, out),
+        }
+    }
+
+    /// The open association `name`, where a word for it may be heard.
+    fn association(&mut self, cx: &Context, name: Handle) -> Option<&mut Open> {
+        if !self.ledger.lives(name) {
+            cx.dropped(NAME, "a word for an association that is over");
+            return None;
+        }
+        match self.names.get_mut(name) {
+            Some(Named::Open(open)) => Some(open),
+            _ => panic!("{NAME}: a word for {name:?}, which is not open"),
+        }
+    }
+
+    fn send(&mut self, cx: &Context, name: Handle, message: M, out: &mut dyn Outlet<Self>) {
+        assert!(message.len() <= LONGEST, "{NAME}: a datagram has at most {LONGEST} octets");
+        assert_octets_only(&message);
+        let address = self.address;
+        let Some(open) = self.association(cx, name) else { return };
+        let (octets, room) = (message.len(), open.down);
+        assert!(
+            octets <= room.octets && room.messages > 0,
+            "{NAME}: a Send keeps within the room: {octets} octets came, for {room:?}"
+        );
+        open.down = Room { octets: room.octets - octets, messages: room.messages - 1 };
+        let from = SocketAddr::new(address, open.port);
+        let segment = Segment { from, to: open.remote, number: 0, word: Word::Datagram(message) };
+        let left = self.left.entry(name).or_default();
+        *left = sum(*left, Room { octets, messages: 1 });
+        out.request(segment);
+    }
+
+    fn close(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        if !self.ledger.lives(name) {
+            return cx.dropped(NAME, "a word for an association that is over");
+        }
+        match self.names.get(name) {
+            Some(Named::Awaited { listener }) => {
+                let listener = *listener;
+                if let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) {
+                    awaited.retain(|(waits, _)| *waits != name);
+                }
+            }
+            Some(Named::Open(_)) => {}
+            _ => panic!("{NAME}: a Close on {name:?}, which is a listener: Unlisten ends it"),
+        }
+        self.last_word(name, Ended::Finished, out);
+    }
+
+    /// Whose datagram this is; a stranger gets the next name that waits.
+    fn recipient(
+        &mut self,
+        port: u16,
+        remote: SocketAddr,
+        out: &mut dyn Outlet<Self>,
+    ) -> Result<Handle, &'static str> {
+        if let Some(name) = self.peers.get(&(port, remote)) {
+            return Ok(*name);
+        }
+        let listener = self.listener_at(port).ok_or("a datagram for a port where nobody listens")?;
+        let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
+            unreachable!("found by its port")
+        };
+        let (name, room) = awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
+        self.names.remove(name);
+        self.start(name, port, remote, room, out);
+        Ok(name)
+    }
+
+    fn listener_at(&self, wanted: u16) -> Option<Handle> {
+        let listens = |named: &Named| matches!(named, Named::Listener { port, .. } if *port == wanted);
+        self.names.iter().find(|(_, named)| listens(named)).map(|(name, _)| name)
+    }
+
+    fn fresh_port(&self, cx: &Context) -> Option<u16> {
+        let ports = u32::from(u16::MAX - FRESH_FIRST) + 1;
+        let first = cx.random(u64::from(ports)) as u32;
+        (0..ports)
+            .map(|step| FRESH_FIRST + ((first + step) % ports) as u16)
+            .find(|port| self.listener_at(*port).is_none() && self.peers.keys().all(|(used, _)| used != port))
+    }
+}
+
+fn sum(one: Room, other: Room) -> Room {
+    Room { octets: one.octets + other.octets, messages: one.messages + other.messages }
+}
+
+impl<M: Message> Protocol for SimulatedDatagrams<M> {
+    const FACTS: Facts = Facts::named(NAME);
+    type Provides = Datagrams<M>;
+    type Uses = Segments<M>;
+
+    fn handle_request(&mut self, cx: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
+        match request {
+            DatagramsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
+            DatagramsRequest::Await { listener, association, room } => {
+                self.expect(listener, association, room, out);
+            }
+            DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
+            DatagramsRequest::Open { association, remote, room } => {
+                self.open(cx, association, remote, room, out);
+            }
+            DatagramsRequest::Send { association, message } => self.send(cx, association, message, out),
+            DatagramsRequest::Receive { association, room } => {
+                assert!(room != Room::default(), "{NAME}: a Receive of nothing: room is never zero");
+                if let Some(open) = self.association(cx, association) {
+                    open.up = sum(open.up, room);
+                }
+            }
+            DatagramsRequest::Close { association } => self.close(cx, association, out),
+        }
+    }
+
+    fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, out: &mut impl Outlet<Self>) {
+        let Word::Datagram(message) = segment.word else {
+            return cx.dropped(NAME, "a segment that is not a datagram");
+        };
+        let association = match self.recipient(segment.to.port(), segment.from, out) {
+            Ok(association) => association,
+            Err(reason) => return cx.dropped(NAME, reason),
+        };
+        let Some(open) = self.association(cx, association) else { return };
+        if message.len() > open.up.octets || open.up.messages == 0 {
+            return cx.dropped(NAME, "a datagram for which there is no room");
+        }
+        open.up = Room { octets: open.up.octets - message.len(), messages: open.up.messages - 1 };
+        out.indicate(DatagramsIndication::Delivered { association, message });
+    }
+
+    fn handle_timeout(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
+        for (association, room) in std::mem::take(&mut self.left) {
+            if let Some(Named::Open(open)) = self.names.get_mut(association) {
+                open.down = sum(open.down, room);
+                out.indicate(DatagramsIndication::Room { association, room });
+            }
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        (!self.left.is_empty()).then_some(Instant::START)
+    }
+}

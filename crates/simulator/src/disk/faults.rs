@@ -1,0 +1,28 @@
+//! What a test lets go wrong with a disk, or lets it take its time for.
+
+use stackwright_contract::Duration;
+
+/// The temper of a disk. It may be changed while the disk is in use; what was asked before keeps its time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DiskFaults {
+    /// How long an answer takes, at least.
+    pub delay: Duration,
+    /// How much longer it may take, by chance.
+    pub jitter: Duration,
+    /// So many octets can be written in all; a write beyond fails with `Full`.
+    pub full_after: Option<u64>,
+    /// The n-th operation, counted from 1 and over all files, fails with `Broken`.
+    pub breaks_at: Option<u64>,
+}
+
+impl Default for DiskFaults {
+    /// A healthy disk that answers within a millisecond.
+    fn default() -> Self {
+        DiskFaults {
+            delay: Duration::ZERO,
+            jitter: Duration::from_millis(1),
+            full_after: None,
+            breaks_at: None,
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! [`Files`] in memory: answers come late, in order for each file, in any order across files, and not always well.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `tree.rs` | the folders and files, shared with the test |
+//! | `faults.rs` | what a test lets go wrong |
+//! | `work.rs` | how each question is answered |
+
+mod faults;
+mod tree;
+mod work;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, VecDeque};
+use std::rc::Rc;
+
+use stackwright_contract::services::{Entry, Files, FilesRequest, Purpose};
+use stackwright_contract::{
+    Context, Duration, Facts, Guarantees, Handle, Instant, Mirror, Nothing, Outlet, Protocol,
+};
+use stackwright_wire::Message;
+
+use crate::ledger::Ledger;
+use crate::segments::octets_of;
+pub use faults::DiskFaults;
+use tree::Inode;
+pub use tree::Tree;
+
+const NAME: &str = "simulated disk";
+
+/// The adapter.
+#[derive(Debug)]
+pub struct SimulatedDisk<M> {
+    tree: Rc<RefCell<Tree>>,
+    ledger: Ledger,
+    files: Mirror<File>,
+    /// What was asked, by the time of its answer.
+    work: BTreeMap<(Instant, u64), (Handle, Work)>,
+    asked: u64,
+    message: std::marker::PhantomData<M>,
+}
+
+/// A file that somebody has opened, or asked to open.
+#[derive(Debug)]
+struct File {
+    purpose: Purpose,
+    content: Content,
+    /// The last answer comes then: none about this file comes before it.
+    last: Instant,
+    /// Close was asked.
+    closing: bool,
+}
+
+#[derive(Debug)]
+enum Content {
+    Unopened,
+    Read(Inode),
+    Created { path: String, octets: Vec<u8> },
+    Listed(VecDeque<Entry>),
+}
+
+/// What was asked, and is not answered.
+#[derive(Debug)]
+enum Work {
+    Open { path: String },
+    Read { offset: u64, length: usize },
+    Next,
+    Write { offset: u64, octets: Vec<u8> },
+    Close { keep: bool },
+    Stat { path: String },
+    Rename { from: String, to: String },
+    Remove { path: String },
+}
+
+impl<M: Message> SimulatedDisk<M> {
+    /// The adapter for `tree`, which a test may look at and change at any time.
+    pub fn new(tree: Rc<RefCell<Tree>>) -> Self {
+        SimulatedDisk {
+            tree,
+            ledger: Ledger::new(NAME),
+            files: Mirror::default(),
+            work: BTreeMap::new(),
+            asked: 0,
+            message: std::marker::PhantomData,
+        }
+    }
+
+    /// How many names of files live.
+    pub fn open_files(&self) -> usize {
+        self.files.iter().count()
+    }
+
+    /// Something to do for a file that is, or will be, open; a word that crossed its end is dropped.
+    fn ask_file(&mut self, cx: &Context, file: Handle, work: Work) {
+        if !self.ledger.lives(file) {
+            return cx.dropped(NAME, "a word for a file that is closed");
+        }
+        let Some(state) = self.files.get_mut(file) else {
+            panic!("{NAME}: a word for {file:?}, which is a question and not a file")
+        };
+        assert!(!state.closing, "{NAME}: a word for {file:?} comes after its Close");
+        let (fits, what) = match &work {
+            Work::Read { .. } => (state.purpose == Purpose::Read, "a Read from"),
+            Work::Next => (state.purpose == Purpose::List, "a Next of"),
+            Work::Write { .. } => (matches!(state.purpose, Purpose::Create { .. }), "a Write to"),
+            _ => (true, "a word for"),
+        };
+        assert!(fits, "{NAME}: {what} {file:?}, which was opened for {:?}", state.purpose);
+        state.closing = matches!(work, Work::Close { .. });
+        if let Work::Write { octets, .. } = &work {
+            self.tree.borrow_mut().hold(octets.len());
+        }
+        let time = self.answer_time(cx);
+        let state = self.files.get_mut(file).expect("looked at above");
+        state.last = state.last.max(time);
+        let time = state.last;
+        self.put(time, file, work);
+    }
+
+    fn ask(&mut self, cx: &Context, token: Handle, work: Work) {
+        self.ledger.given(token);
+        let time = self.answer_time(cx);
+        self.put(time, token, work);
+    }
+
+    fn put(&mut self, time: Instant, name: Handle, work: Work) {
+        self.asked += 1;
+        self.work.insert((time, self.asked), (name, work));
+    }
+
+    fn answer_time(&self, cx: &Context) -> Instant {
+        let DiskFaults { delay, jitter, .. } = self.tree.borrow().faults;
+        let jitter = u64::try_from(jitter.as_nanos()).unwrap_or(u64::MAX);
+        cx.now() + delay + Duration::from_nanos(cx.random(jitter.saturating_add(1)))
+    }
+}
+
+impl<M: Message> Protocol for SimulatedDisk<M> {
+    const FACTS: Facts = Facts { gives: Guarantees::WHOLE_FILES, ..Facts::named(NAME) };
+    type Provides = Files<M>;
+    type Uses = Nothing;
+
+    fn handle_request(&mut self, cx: &Context, request: FilesRequest<M>, _out: &mut impl Outlet<Self>) {
+        match request {
+            FilesRequest::Open { file, path, purpose } => {
+                self.ledger.given(file);
+                let state =
+                    File { purpose, content: Content::Unopened, last: Instant::START, closing: false };
+                self.files.insert(file, state);
+                self.ask_file(cx, file, Work::Open { path });
+            }
+            FilesRequest::Read { file, offset, length } => {
+                assert!(length > 0, "{NAME}: a Read of nothing from {file:?}: its length is never zero");
+                self.ask_file(cx, file, Work::Read { offset, length });
+            }
+            FilesRequest::Next { file } => self.ask_file(cx, file, Work::Next),
+            FilesRequest::Write { file, offset, message } => {
+                self.ask_file(cx, file, Work::Write { offset, octets: octets_of(&message) });
+            }
+            FilesRequest::Close { file, keep } => self.ask_file(cx, file, Work::Close { keep }),
+            FilesRequest::Stat { token, path } => self.ask(cx, token, Work::Stat { path }),
+            FilesRequest::Rename { token, from, to } => self.ask(cx, token, Work::Rename { from, to }),
+            FilesRequest::Remove { token, path } => self.ask(cx, token, Work::Remove { path }),
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        _cx: &Context,
+        indication: std::convert::Infallible,
+        _out: &mut impl Outlet<Self>,
+    ) {
+        match indication {}
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        while let Some(entry) = self.work.first_entry()
+            && entry.key().0 <= cx.now()
+        {
+            let (name, work) = entry.remove();
+            self.answer(cx, name, work, out);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.work.first_key_value().map(|((time, _), _)| *time)
+    }
+}

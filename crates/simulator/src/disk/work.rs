@@ -1,0 +1,144 @@
+//! How each question is answered, when its time has come.
+
+use stackwright_contract::services::{Failure, FilesIndication, Purpose};
+use stackwright_contract::{Context, Handle, Outlet};
+use stackwright_wire::Message;
+
+use super::tree::{Stored, settle};
+use super::{Content, File, SimulatedDisk, Tree, Work};
+
+/// How many entries of a folder come at once, at most.
+const ENTRIES_MOST: u64 = 16;
+
+/// A file that would be longer does not fit on the disk. In octets.
+const LONGEST: u64 = 1 << 32;
+
+impl<M: Message> SimulatedDisk<M> {
+    pub(super) fn answer(&mut self, cx: &Context, name: Handle, work: Work, out: &mut dyn Outlet<Self>) {
+        // The tree is let go before anybody hears the answer: it is shared with a test that may look into it then.
+        let Some((last, answer)) = self.work_on(cx, &mut self.tree.clone().borrow_mut(), name, work) else {
+            return;
+        };
+        if last {
+            self.ledger.ended(name);
+            self.files.remove(name);
+        }
+        out.indicate(answer);
+    }
+
+    /// The answer, and whether it is the last word; `None` where the file has failed before, and the last word is said.
+    fn work_on(
+        &mut self,
+        cx: &Context,
+        tree: &mut Tree,
+        name: Handle,
+        work: Work,
+    ) -> Option<(bool, FilesIndication<M>)> {
+        if let Work::Write { octets, .. } = &work {
+            tree.release(octets.len());
+        }
+        if !self.ledger.lives(name) {
+            return None;
+        }
+        let working = tree.operate();
+        Some(match work {
+            Work::Stat { path } => {
+                let result = working.and_then(|()| tree.status(&settle(&path)?));
+                (true, FilesIndication::Stated { token: name, result })
+            }
+            Work::Rename { from, to } => {
+                let result = working.and_then(|()| tree.rename(&settle(&from)?, &settle(&to)?));
+                (true, FilesIndication::Done { token: name, result })
+            }
+            Work::Remove { path } => {
+                let result = working.and_then(|()| tree.remove(&settle(&path)?));
+                (true, FilesIndication::Done { token: name, result })
+            }
+            work => {
+                let file = self.files.get_mut(name).expect("a living name stands for a file");
+                match working.and_then(|()| file.work(cx, tree, name, work)) {
+                    Ok(Some(answer)) => (false, answer),
+                    Ok(None) => (true, FilesIndication::Closed { file: name, result: Ok(()) }),
+                    Err(failure) => (true, FilesIndication::Closed { file: name, result: Err(failure) }),
+                }
+            }
+        })
+    }
+}
+
+impl File {
+    /// What is told; `None` where the file is closed.
+    fn work<M: Message>(
+        &mut self,
+        cx: &Context,
+        tree: &mut Tree,
+        file: Handle,
+        work: Work,
+    ) -> Result<Option<FilesIndication<M>>, Failure> {
+        Ok(Some(match (work, &mut self.content) {
+            (Work::Open { path }, _) => {
+                let (content, size) = open(tree, settle(&path)?, self.purpose)?;
+                self.content = content;
+                FilesIndication::Opened { file, size }
+            }
+            (Work::Read { offset, length }, Content::Read(inode)) => {
+                let stored = inode.borrow();
+                if stored.vanished {
+                    return Err(Failure::Broken);
+                }
+                let start = usize::try_from(offset).unwrap_or(usize::MAX).min(stored.octets.len());
+                let end = start.saturating_add(length).min(stored.octets.len());
+                FilesIndication::Read {
+                    file,
+                    offset,
+                    message: M::with_headroom(0, &stored.octets[start..end]),
+                }
+            }
+            (Work::Next, Content::Listed(entries)) => {
+                let count = (1 + cx.random(ENTRIES_MOST) as usize).min(entries.len());
+                FilesIndication::Entries { file, entries: entries.drain(..count).collect() }
+            }
+            (Work::Write { offset, octets }, Content::Created { octets: content, .. }) => {
+                tree.write(octets.len())?;
+                let end = offset.checked_add(octets.len() as u64).filter(|end| *end <= LONGEST);
+                let (start, end) = (offset as usize, end.ok_or(Failure::Full)? as usize);
+                if content.len() < end {
+                    content.resize(end, 0);
+                }
+                content[start..end].copy_from_slice(&octets);
+                FilesIndication::Written { file, octets: octets.len() }
+            }
+            (Work::Close { keep }, content) => {
+                if let (true, Content::Created { path, octets }) = (keep, content) {
+                    let modified = Some(cx.now().nanoseconds() / 1_000_000_000);
+                    let octets = std::mem::take(octets);
+                    tree.keep(path, Stored { octets, modified, vanished: false })?;
+                }
+                return Ok(None);
+            }
+            _ => unreachable!("asked only what fits the purpose, and answered in order"),
+        }))
+    }
+}
+
+fn open(tree: &Tree, path: String, purpose: Purpose) -> Result<(Content, Option<u64>), Failure> {
+    match purpose {
+        Purpose::Read => {
+            let inode = tree.file(&path)?;
+            let size = inode.borrow().octets.len() as u64;
+            Ok((Content::Read(inode), Some(size)))
+        }
+        Purpose::Create { from } => {
+            tree.may_be_file(&path)?;
+            let mut octets = Vec::new();
+            if from > 0 {
+                // What has no name has no octets to go on behind.
+                let inode = tree.file(&path).map_err(|_| Failure::Short)?;
+                let before = usize::try_from(from).map_err(|_| Failure::Short)?;
+                octets.extend_from_slice(inode.borrow().octets.get(..before).ok_or(Failure::Short)?);
+            }
+            Ok((Content::Created { path, octets }, Some(from)))
+        }
+        Purpose::List => Ok((Content::Listed(tree.list(&path)?.into()), None)),
+    }
+}

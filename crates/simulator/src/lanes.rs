@@ -1,0 +1,64 @@
+//! How the lowest service of a stack meets the world.
+
+use std::convert::Infallible;
+
+use stackwright_contract::{Both, Either, Nothing, Service};
+
+use crate::{Segment, Segments};
+
+/// Adapters side by side share one station: each that reaches the network has a lane, counted from the left, and an
+/// address of its own.
+pub trait Lanes<M>: Service {
+    /// How many adapters reach the network.
+    const LANES: usize;
+    /// A segment that arrived for the adapter in `lane`.
+    fn arrived(lane: usize, segment: Segment<M>) -> Self::Indication;
+    /// The lane of the adapter that spoke, and the segment that leaves.
+    fn departing(request: Self::Request) -> (usize, Segment<M>);
+}
+
+impl<M> Lanes<M> for Segments<M> {
+    const LANES: usize = 1;
+
+    fn arrived(_lane: usize, segment: Segment<M>) -> Segment<M> {
+        segment
+    }
+
+    fn departing(request: Segment<M>) -> (usize, Segment<M>) {
+        (0, request)
+    }
+}
+
+impl<M, A: Lanes<M>, B: Lanes<M>> Lanes<M> for Both<A, B> {
+    const LANES: usize = A::LANES + B::LANES;
+
+    fn arrived(lane: usize, segment: Segment<M>) -> Self::Indication {
+        if lane < A::LANES {
+            Either::Left(A::arrived(lane, segment))
+        } else {
+            Either::Right(B::arrived(lane - A::LANES, segment))
+        }
+    }
+
+    fn departing(request: Self::Request) -> (usize, Segment<M>) {
+        match request {
+            Either::Left(request) => A::departing(request),
+            Either::Right(request) => {
+                let (lane, segment) = B::departing(request);
+                (A::LANES + lane, segment)
+            }
+        }
+    }
+}
+
+impl<M> Lanes<M> for Nothing {
+    const LANES: usize = 0;
+
+    fn arrived(_lane: usize, _segment: Segment<M>) -> Infallible {
+        unreachable!("nothing is addressed to a lane that does not exist")
+    }
+
+    fn departing(request: Infallible) -> (usize, Segment<M>) {
+        match request {}
+    }
+}

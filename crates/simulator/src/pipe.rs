@@ -1,0 +1,122 @@
+//! A line of octets between two stations, without associations.
+
+use std::net::{IpAddr, SocketAddr};
+
+use stackwright_contract::services::{Octets, OctetsIndication, OctetsRequest};
+use stackwright_contract::{Context, Facts, Guarantees, Instant, Outlet, Protocol};
+use stackwright_wire::Message;
+
+use crate::streams::{Receiving, Sending};
+use crate::{Habits, Segment, Segments, Word};
+
+const NAME: &str = "simulated pipe";
+
+/// One end of a line.
+#[derive(Debug)]
+pub struct PipeEnd<M> {
+    local: SocketAddr,
+    remote: SocketAddr,
+    habits: Habits,
+    sending: Sending<M>,
+    receiving: Receiving<M>,
+    /// Whether the upper knows its first room.
+    told: bool,
+    due: bool,
+    rested: Option<Instant>,
+}
+
+/// Both ends of a line between the stations at `one` and `other`, which both behave as chosen.
+///
+/// A line has no end: a fault that cuts it only silences it.
+pub fn pipe<M: Message>(one: IpAddr, other: IpAddr, habits: Habits) -> (PipeEnd<M>, PipeEnd<M>) {
+    habits.check();
+    let (one, other) = (SocketAddr::new(one, 0), SocketAddr::new(other, 0));
+    (PipeEnd::new(one, other, habits), PipeEnd::new(other, one, habits))
+}
+
+impl<M: Message> PipeEnd<M> {
+    fn new(local: SocketAddr, remote: SocketAddr, habits: Habits) -> Self {
+        PipeEnd {
+            local,
+            remote,
+            habits,
+            // Both ends were made with one buffer size: the first window need not be told.
+            sending: Sending::new(habits.room, habits.buffer),
+            receiving: Receiving::new(0, habits.buffer, habits.pace),
+            told: false,
+            due: true,
+            rested: None,
+        }
+    }
+
+    /// How many octets this end holds, both ways together.
+    pub fn held(&self) -> usize {
+        self.sending.queued() + self.receiving.held()
+    }
+
+    fn segment(&self, word: Word<M>) -> Segment<M> {
+        Segment { from: self.local, to: self.remote, number: 0, word }
+    }
+}
+
+impl<M: Message> Protocol for PipeEnd<M> {
+    const FACTS: Facts = Facts {
+        gives: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE).and(Guarantees::CHECKED),
+        ..Facts::named(NAME)
+    };
+    type Provides = Octets<M>;
+    type Uses = Segments<M>;
+
+    fn handle_request(&mut self, _cx: &Context, request: OctetsRequest<M>, _out: &mut impl Outlet<Self>) {
+        match request {
+            OctetsRequest::Send { message } => self.sending.push(message),
+            OctetsRequest::Receive { room } => {
+                assert!(room > 0, "{NAME}: a Receive of nothing: room is never zero");
+                self.receiving.give(room);
+            }
+        }
+        self.due = true;
+    }
+
+    fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, _out: &mut impl Outlet<Self>) {
+        match segment.word {
+            Word::Octets(message) => self.receiving.push(message),
+            Word::Window(octets) => self.sending.window += octets,
+            _ => return cx.dropped(NAME, "a word that a line does not know"),
+        }
+        self.due = true;
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if self.next_deadline().is_none_or(|deadline| deadline > cx.now()) {
+            return;
+        }
+        self.due = false;
+        if !self.told {
+            self.told = true;
+            out.indicate(OctetsIndication::Room { room: self.habits.room });
+        }
+        let mut left = 0;
+        while let Some(message) = self.sending.next(cx, self.habits.chunks) {
+            left += message.len();
+            out.request(self.segment(Word::Octets(message)));
+        }
+        if left > 0 {
+            self.sending.room += left;
+            out.indicate(OctetsIndication::Room { room: left });
+        }
+        let mut read = 0;
+        while let Some(message) = self.receiving.next(cx, self.habits.chunks) {
+            read += message.len();
+            out.indicate(OctetsIndication::Delivered { message });
+        }
+        if read > 0 {
+            out.request(self.segment(Word::Window(read)));
+        }
+        self.rested = self.receiving.rests_until(cx.now());
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        if self.due { Some(Instant::START) } else { self.rested }
+    }
+}

@@ -1,0 +1,145 @@
+//! What travels between the adapters of different stations.
+
+use std::marker::PhantomData;
+use std::net::SocketAddr;
+
+use stackwright_contract::Service;
+use stackwright_wire::{Leaf, Message};
+
+use crate::Packet;
+
+/// The lowest service of a simulated stack: requests leave, indications have arrived.
+pub struct Segments<M>(PhantomData<M>);
+
+impl<M> Service for Segments<M> {
+    const NAME: &'static str = "Segments";
+    type Request = Segment<M>;
+    type Indication = Segment<M>;
+}
+
+/// One thing on its way between two stations.
+#[derive(Debug)]
+pub struct Segment<M> {
+    /// Who sent it.
+    pub from: SocketAddr,
+    /// For whom.
+    pub to: SocketAddr,
+    /// Which of all associations that these two ever had; 0 for datagrams.
+    pub number: u64,
+    /// What is said.
+    pub word: Word<M>,
+}
+
+/// What a segment says.
+#[derive(Debug)]
+pub enum Word<M> {
+    /// Asks for an association.
+    Ask {
+        /// How many octets the asker can hold.
+        window: usize,
+    },
+    /// The association is there.
+    Answer {
+        /// How many octets the answerer can hold.
+        window: usize,
+    },
+    /// Octets of a stream.
+    Octets(M),
+    /// So many more octets can be held.
+    Window(usize),
+    /// No more octets come.
+    Finish,
+    /// The association is over, or never was.
+    Reset,
+    /// A message on its own: only this may be lost, doubled or altered.
+    Datagram(M),
+}
+
+/// The headers of IPv4 and TCP: what an empty segment occupies on a link, in octets.
+const HEADERS: usize = 40;
+
+impl<M> Segment<M> {
+    /// The same association, the other way.
+    pub(crate) fn reply(&self, word: Word<M>) -> Self {
+        Segment { from: self.to, to: self.from, number: self.number, word }
+    }
+}
+
+impl<M: Message> Segment<M> {
+    /// How many octets of payload it carries.
+    pub fn payload(&self) -> usize {
+        match &self.word {
+            Word::Octets(message) | Word::Datagram(message) => message.len(),
+            _ => 0,
+        }
+    }
+}
+
+impl<M: Message> Word<M> {
+    /// For a trace.
+    pub(crate) fn noun(&self) -> &'static str {
+        match self {
+            Word::Ask { .. } => "ask",
+            Word::Answer { .. } => "answer",
+            Word::Octets(_) => "octets",
+            Word::Window(_) => "window",
+            Word::Finish => "finish",
+            Word::Reset => "reset",
+            Word::Datagram(_) => "datagram",
+        }
+    }
+}
+
+impl<M: Message> Packet for Segment<M> {
+    fn octets(&self) -> usize {
+        HEADERS + self.payload()
+    }
+
+    fn twin(&self) -> Self {
+        let word = match &self.word {
+            Word::Ask { window } => Word::Ask { window: *window },
+            Word::Answer { window } => Word::Answer { window: *window },
+            Word::Octets(message) => Word::Octets(M::with_headroom(0, &octets_of(message))),
+            Word::Window(octets) => Word::Window(*octets),
+            Word::Finish => Word::Finish,
+            Word::Reset => Word::Reset,
+            Word::Datagram(message) => Word::Datagram(M::with_headroom(0, &octets_of(message))),
+        };
+        Segment { word, ..*self }
+    }
+
+    fn alter(&mut self, at: u64) {
+        if let Word::Datagram(message) | Word::Octets(message) = &mut self.word
+            && !message.is_empty()
+        {
+            let mut octets = octets_of(message);
+            let bit = (at % (8 * octets.len() as u64)) as usize;
+            octets[bit / 8] ^= 1 << (bit % 8);
+            *message = M::with_headroom(0, &octets);
+        }
+    }
+}
+
+/// A copy of the octets of `message`.
+///
+/// # Panics
+/// Where a part of it is still in a file: no simulated service promises to read that.
+pub(crate) fn octets_of<M: Message>(message: &M) -> Vec<u8> {
+    let mut octets = Vec::with_capacity(message.len());
+    for leaf in message.leaves() {
+        match leaf {
+            Leaf::Octets(piece) => octets.extend_from_slice(piece),
+            Leaf::Region(_) => panic!("a region of a file was sent, which the facts here do not promise"),
+        }
+    }
+    octets
+}
+
+/// # Panics
+/// Where a part of `message` is still in a file.
+pub(crate) fn assert_octets_only<M: Message>(message: &M) {
+    assert!(
+        message.leaves().all(|leaf| matches!(leaf, Leaf::Octets(_))),
+        "a region of a file was sent, which the facts here do not promise"
+    );
+}

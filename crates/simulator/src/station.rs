@@ -1,0 +1,158 @@
+//! One stack with its application, as the world sees it.
+
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
+
+use stackwright_contract::{Context, IndicationOf, Instant, Outlet, Protocol, RequestOf, RequestTo};
+
+use crate::{Application, Asks, Lanes, Segment};
+
+/// How often one station may go on at one point in time. Credit bounds it far below.
+const TURNS_MOST: usize = 10_000;
+
+/// Names a station whose stack is a `P` and whose application is an `A`.
+pub struct StationId<P, A> {
+    pub(crate) index: usize,
+    pub(crate) kind: PhantomData<fn() -> (P, A)>,
+}
+
+impl<P, A> Clone for StationId<P, A> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P, A> Copy for StationId<P, A> {}
+
+impl<P, A> PartialEq for StationId<P, A> {
+    fn eq(&self, other: &Self) -> bool {
+        self.index == other.index
+    }
+}
+
+impl<P, A> Eq for StationId<P, A> {}
+
+impl<P, A> fmt::Debug for StationId<P, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StationId({})", self.index)
+    }
+}
+
+/// What leaves a station in a batch: the lane, and the segment.
+pub(crate) type Departures<M> = Vec<(usize, Segment<M>)>;
+
+/// A station of any kind.
+pub(crate) trait Station<M> {
+    /// One batch, as `Protocol` describes it: what arrived, then what has become due, until nothing is due.
+    fn batch(
+        &mut self,
+        now: Instant,
+        arrivals: &mut Vec<(usize, Segment<M>)>,
+        departures: &mut Departures<M>,
+    );
+    fn next_deadline(&self) -> Option<Instant>;
+    fn context(&self) -> &Context;
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+pub(crate) struct Hosted<P: Protocol, A> {
+    pub(crate) cx: Context,
+    pub(crate) stack: P,
+    pub(crate) application: A,
+    asks: Asks<P>,
+}
+
+impl<P: Protocol, A: Application<P>> Hosted<P, A> {
+    pub(crate) fn new(seed: u64, stack: P, application: A) -> Self {
+        Hosted { cx: Context::new(seed), stack, application, asks: Asks::<P>::new() }
+    }
+
+    /// The application asks for something, in the next batch.
+    pub(crate) fn ask(&mut self, request: RequestTo<P>) {
+        self.asks.push_back(request);
+    }
+
+    /// Says what the application asked, and what it asks when it hears the answers.
+    fn settle<M>(&mut self, departures: &mut Departures<M>)
+    where
+        P::Uses: Lanes<M>,
+    {
+        for _turn in 0..TURNS_MOST {
+            let Some(request) = self.asks.pop_front() else { return };
+            let Hosted { cx, stack, application, asks } = self;
+            stack.handle_request(cx, request, &mut Doors { cx, application, asks, departures });
+        }
+        panic!("`{}` and its application answer each other without end", P::FACTS.name);
+    }
+}
+
+impl<M, P, A> Station<M> for Hosted<P, A>
+where
+    P: Protocol<Uses: Lanes<M>> + 'static,
+    A: Application<P> + 'static,
+{
+    fn batch(
+        &mut self,
+        now: Instant,
+        arrivals: &mut Vec<(usize, Segment<M>)>,
+        departures: &mut Departures<M>,
+    ) {
+        self.cx.set_now(now);
+        self.settle(departures);
+        for (lane, segment) in arrivals.drain(..) {
+            let Hosted { cx, stack, application, asks } = self;
+            let indication = P::Uses::arrived(lane, segment);
+            stack.handle_indication(cx, indication, &mut Doors { cx, application, asks, departures });
+            self.settle(departures);
+        }
+        for _turn in 0..TURNS_MOST {
+            if self.stack.next_deadline().is_none_or(|deadline| deadline > now) {
+                return;
+            }
+            let Hosted { cx, stack, application, asks } = self;
+            stack.handle_timeout(cx, &mut Doors { cx, application, asks, departures });
+            self.settle(departures);
+        }
+        panic!("`{}` always has something to do at once, and time does not pass", P::FACTS.name);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.stack.next_deadline()
+    }
+
+    fn context(&self) -> &Context {
+        &self.cx
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// The two outer ends of a stack: the application above, the network below.
+struct Doors<'a, M, P: Protocol, A> {
+    cx: &'a Context,
+    application: &'a mut A,
+    asks: &'a mut Asks<P>,
+    departures: &'a mut Departures<M>,
+}
+
+impl<M, P, A> Outlet<P> for Doors<'_, M, P, A>
+where
+    P: Protocol<Uses: Lanes<M>>,
+    A: Application<P>,
+{
+    fn indicate(&mut self, indication: IndicationOf<P>) {
+        self.application.hear(self.cx, indication, self.asks);
+    }
+
+    fn request(&mut self, request: RequestOf<P>) {
+        self.departures.push(P::Uses::departing(request));
+    }
+}

@@ -1,0 +1,60 @@
+//! What a test may choose about an adapter.
+
+use stackwright_contract::Duration;
+
+use crate::Chunks;
+
+/// How an adapter behaves.
+///
+/// ```
+/// use stackwright_simulator::{Chunks, Habits};
+/// let stingy = Habits { room: 3, chunks: Chunks::Single, ..Habits::default() };
+/// # assert_eq!(stingy.backlog, 128);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Habits {
+    /// How many octets of one association may wait to leave: the first room downward. At least 1.
+    pub room: usize,
+    /// How many octets of one association may be under way to us or wait to be read. At least 1.
+    pub buffer: usize,
+    /// In which portions octets leave, and are delivered.
+    pub chunks: Chunks,
+    /// How fast this adapter reads; `None` is at once.
+    pub pace: Option<Pace>,
+    /// How many may come to one listener before there are names for them; more are refused.
+    pub backlog: usize,
+}
+
+/// A slow reader.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// So many octets of an association are delivered at a time. At least 1.
+    pub octets: usize,
+    /// Then it rests so long.
+    pub rest: Duration,
+}
+
+impl Default for Habits {
+    /// Ample room, portions of any size, a fast reader.
+    fn default() -> Self {
+        Habits { room: 1 << 20, buffer: 256 << 10, chunks: Chunks::Mixed, pace: None, backlog: 128 }
+    }
+}
+
+impl Habits {
+    /// # Panics
+    /// Where nothing could ever move.
+    pub(crate) fn check(&self) {
+        assert!(self.room > 0 && self.buffer > 0, "an adapter without room moves nothing");
+        assert!(self.pace.is_none_or(|pace| pace.octets > 0), "a reader that reads nothing never ends");
+    }
+}
+
+/// How many octets an adapter holds for all its associations together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Held {
+    /// Wait to leave.
+    pub sending: usize,
+    /// Wait to be read.
+    pub receiving: usize,
+}

@@ -1,0 +1,372 @@
+//! [`Streams`] without sockets: what the kernel's TCP is to a stack, with its uncertainty and without its speed.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `listen.rs` | listeners, names that wait, and those who came before there was a name |
+//! | `connect.rs` | attempts, addresses and ports |
+//! | `send.rs` | from above to the network, within the peer's window |
+//! | `receive.rs` | from the network upward, within the upper's room |
+//! | `habits.rs` | what a test may choose |
+//!
+//! As in the kernel, an asker is answered as soon as it reaches a listener, before there is a name for it; octets leave
+//! the sender's room when they are under way, not when they were read; and a reset throws away what was not read yet.
+//! An urgent octet stays in line.
+
+mod connect;
+mod habits;
+mod listen;
+mod receive;
+mod send;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+use std::net::{IpAddr, SocketAddr};
+
+use stackwright_contract::services::{Ended, Streams, StreamsIndication, StreamsRequest};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
+use stackwright_wire::Message;
+
+use crate::ledger::Ledger;
+use crate::{Segment, Segments, Word};
+pub use habits::{Habits, Held, Pace};
+use listen::Listening;
+pub(crate) use receive::Receiving;
+pub(crate) use send::Sending;
+
+const NAME: &str = "simulated streams";
+
+/// The adapter of one station.
+#[derive(Debug)]
+pub struct SimulatedStreams<M> {
+    address: IpAddr,
+    habits: Habits,
+    ledger: Ledger,
+    names: Mirror<Named>,
+    flows: BTreeMap<End, Flow<M>>,
+    due: BTreeSet<End>,
+    timers: BTreeSet<(Instant, End)>,
+    held: Held,
+    most_held: Held,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+enum Named {
+    Listener(Listening),
+    /// Waits for an arrival.
+    Awaited {
+        listener: Handle,
+    },
+    Flow(End),
+}
+
+/// One end of an association. Its number tells it from an earlier one between the same ports.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct End {
+    local: SocketAddr,
+    remote: SocketAddr,
+    number: u64,
+}
+
+#[derive(Debug)]
+struct Flow<M> {
+    stage: Stage,
+    sending: Sending<M>,
+    receiving: Receiving<M>,
+}
+
+/// How far an association has come.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// We have asked.
+    Asked { association: Handle, expires: Instant },
+    /// It has come, and there is no name for it yet.
+    Nameless { listener: Handle },
+    /// Open.
+    Open { association: Handle },
+}
+
+/// Who has ended an association.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum By {
+    Us,
+    Peer,
+}
+
+impl End {
+    fn of<M>(segment: &Segment<M>) -> Self {
+        End { local: segment.to, remote: segment.from, number: segment.number }
+    }
+
+    fn segment<M>(self, word: Word<M>) -> Segment<M> {
+        Segment { from: self.local, to: self.remote, number: self.number, word }
+    }
+}
+
+impl<M: Message> SimulatedStreams<M> {
+    /// The adapter of the station at `address`.
+    pub fn new(address: IpAddr) -> Self {
+        Self::with_habits(address, Habits::default())
+    }
+
+    /// The adapter of the station at `address`, which behaves as a test has chosen.
+    pub fn with_habits(address: IpAddr, habits: Habits) -> Self {
+        habits.check();
+        SimulatedStreams {
+            address,
+            habits,
+            ledger: Ledger::new(NAME),
+            names: Mirror::default(),
+            flows: BTreeMap::new(),
+            due: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            held: Held::default(),
+            most_held: Held::default(),
+        }
+    }
+
+    /// How many octets the adapter holds.
+    pub fn held(&self) -> Held {
+        self.held
+    }
+
+    /// How many octets it ever held at once, each way.
+    pub fn most_held(&self) -> Held {
+        self.most_held
+    }
+
+    /// How many associations there are, with those that have no name yet.
+    pub fn associations(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// The association `name`, where a word for it may be heard; a word that crossed its end is dropped.
+    fn flow(&mut self, cx: &Context, name: Handle, word: &'static str) -> Option<(End, &mut Flow<M>)> {
+        if !self.ledger.lives(name) {
+            cx.dropped(NAME, "a word for an association that is over");
+            return None;
+        }
+        match self.names.get(name) {
+            Some(Named::Flow(end)) => {
+                let end = *end;
+                Some((end, self.flows.get_mut(&end).expect("a name stands for a flow that is there")))
+            }
+            Some(Named::Awaited { .. }) => {
+                assert!(
+                    word != "Send",
+                    "{NAME}: a Send on {name:?} keeps within the room: it is not open yet"
+                );
+                panic!("{NAME}: a {word} on {name:?} comes after Opened: nobody has arrived there yet")
+            }
+            Some(Named::Listener(_)) => panic!("{NAME}: a {word} on {name:?}, which is a listener"),
+            None => unreachable!("a living name stands for something"),
+        }
+    }
+
+    fn last_word(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
+        self.ledger.ended(name);
+        self.names.remove(name);
+        out.indicate(StreamsIndication::Ended { name, why });
+    }
+
+    /// Ends an association here and, where it is not a clean end and the peer's doing, with the peer.
+    fn end(&mut self, end: End, why: Ended, by: By, out: &mut dyn Outlet<Self>) {
+        let Some(flow) = self.flows.remove(&end) else { return };
+        self.held.sending -= flow.sending.queued();
+        self.held.receiving -= flow.receiving.held();
+        self.due.remove(&end);
+        if by == By::Us && why != Ended::Finished {
+            out.request(end.segment(Word::Reset));
+        }
+        match flow.stage {
+            Stage::Asked { association, expires } => {
+                self.timers.remove(&(expires, end));
+                self.last_word(association, why, out);
+            }
+            Stage::Open { association } => self.last_word(association, why, out),
+            Stage::Nameless { listener } => {
+                if let Some(Named::Listener(listening)) = self.names.get_mut(listener) {
+                    listening.nameless.retain(|waits| *waits != end);
+                }
+            }
+        }
+    }
+
+    fn abort(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        if !self.ledger.lives(name) {
+            return cx.dropped(NAME, "a word for an association that is over");
+        }
+        match self.names.get(name) {
+            Some(Named::Flow(end)) => self.end(*end, Ended::Aborted, By::Us, out),
+            Some(Named::Awaited { listener }) => {
+                let listener = *listener;
+                if let Some(Named::Listener(listening)) = self.names.get_mut(listener) {
+                    listening.awaited.retain(|(waits, _)| *waits != name);
+                }
+                self.last_word(name, Ended::Aborted, out);
+            }
+            _ => panic!("{NAME}: an Abort on {name:?}, which is a listener: Unlisten ends it"),
+        }
+    }
+
+    /// Does what has become possible on one association.
+    fn turn(&mut self, cx: &Context, end: End, out: &mut dyn Outlet<Self>) {
+        let Some(flow) = self.flows.get_mut(&end) else { return };
+        let association = match flow.stage {
+            Stage::Open { association } => association,
+            Stage::Asked { expires, .. } if expires <= cx.now() => {
+                return self.end(end, Ended::Unreachable, By::Us, out);
+            }
+            Stage::Asked { .. } | Stage::Nameless { .. } => return,
+        };
+        let mut left = 0;
+        while let Some(message) = flow.sending.next(cx, self.habits.chunks) {
+            left += message.len();
+            out.request(end.segment(Word::Octets(message)));
+        }
+        self.held.sending -= left;
+        if left > 0 {
+            flow.sending.room += left;
+            out.indicate(StreamsIndication::Room { association, room: left });
+        }
+        if flow.sending.finishes() {
+            out.request(end.segment(Word::Finish));
+        }
+        let mut read = 0;
+        while let Some(message) = flow.receiving.next(cx, self.habits.chunks) {
+            read += message.len();
+            out.indicate(StreamsIndication::Delivered { association, message });
+        }
+        self.held.receiving -= read;
+        if read > 0 {
+            out.request(end.segment(Word::Window(read)));
+        }
+        if let Some(again) = flow.receiving.rests_until(cx.now()) {
+            self.timers.insert((again, end));
+        }
+        if flow.receiving.tells_finish() {
+            out.indicate(StreamsIndication::Finished { association });
+        }
+        if flow.receiving.is_finished() && flow.sending.is_finished() {
+            self.end(end, Ended::Finished, By::Us, out);
+        }
+    }
+
+    fn arrived(&mut self, cx: &Context, segment: Segment<M>, out: &mut dyn Outlet<Self>) {
+        let end = End::of(&segment);
+        if let Word::Ask { window } = segment.word {
+            return self.asked(end, window, out);
+        }
+        let Some(flow) = self.flows.get_mut(&end) else {
+            return cx.dropped(NAME, "a segment for an association that is over");
+        };
+        match segment.word {
+            Word::Answer { window } => {
+                let Stage::Asked { association, expires } = flow.stage else {
+                    unreachable!("an answer answers one question")
+                };
+                self.timers.remove(&(expires, end));
+                flow.stage = Stage::Open { association };
+                flow.sending.window += window;
+                out.indicate(opened(association, end, flow.sending.room));
+            }
+            Word::Octets(message) => {
+                self.held.receiving += message.len();
+                self.most_held.receiving = self.most_held.receiving.max(self.held.receiving);
+                flow.receiving.push(message);
+            }
+            Word::Window(octets) => flow.sending.window += octets,
+            Word::Finish => flow.receiving.finish(),
+            Word::Reset => {
+                let why = match flow.stage {
+                    Stage::Asked { .. } => Ended::Unreachable,
+                    _ => Ended::Reset,
+                };
+                return self.end(end, why, By::Peer, out);
+            }
+            Word::Ask { .. } => unreachable!("handled above"),
+            Word::Datagram(_) => return cx.dropped(NAME, "a datagram"),
+        }
+        self.due.insert(end);
+    }
+}
+
+fn opened<M>(association: Handle, end: End, room: usize) -> StreamsIndication<M> {
+    StreamsIndication::Opened { association, local: end.local.into(), remote: end.remote.into(), room }
+}
+
+impl<M: Message> Protocol for SimulatedStreams<M> {
+    const FACTS: Facts = Facts {
+        // An altered segment counts as a lost one, so nothing altered is delivered.
+        gives: Guarantees::RELIABLE
+            .and(Guarantees::ORDERED)
+            .and(Guarantees::ONCE)
+            .and(Guarantees::CHECKED)
+            .and(Guarantees::EXPEDITED),
+        ..Facts::named(NAME)
+    };
+    type Provides = Streams<M>;
+    type Uses = Segments<M>;
+
+    fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
+        match request {
+            StreamsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
+            StreamsRequest::Await { listener, association, room } => {
+                self.expect(listener, association, room, out);
+            }
+            StreamsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
+            StreamsRequest::Open { association, remote, local, room } => {
+                self.open(cx, association, remote, local, room, out);
+            }
+            StreamsRequest::Send { association, message, urgent } => {
+                let Some((end, flow)) = self.flow(cx, association, "Send") else { return };
+                assert!(
+                    !matches!(flow.stage, Stage::Asked { .. }),
+                    "{NAME}: a Send on {association:?} keeps within the room: it is not open yet"
+                );
+                let octets = message.len();
+                flow.sending.push(message);
+                self.held.sending += octets;
+                self.most_held.sending = self.most_held.sending.max(self.held.sending);
+                self.due.insert(end);
+                if urgent {
+                    cx.event(NAME, format_args!("urgent {} > {}", end.local, end.remote));
+                }
+            }
+            StreamsRequest::Receive { association, room } => {
+                assert!(room > 0, "{NAME}: a Receive on {association:?} of nothing: room is never zero");
+                if let Some((end, flow)) = self.flow(cx, association, "Receive") {
+                    flow.receiving.give(room);
+                    self.due.insert(end);
+                }
+            }
+            StreamsRequest::Finish { association } => {
+                if let Some((end, flow)) = self.flow(cx, association, "Finish") {
+                    flow.sending.finish();
+                    self.due.insert(end);
+                }
+            }
+            StreamsRequest::Abort { association } => self.abort(cx, association, out),
+        }
+    }
+
+    fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, out: &mut impl Outlet<Self>) {
+        self.arrived(cx, segment, out);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        while let Some((time, end)) = self.timers.first().copied()
+            && time <= cx.now()
+        {
+            self.timers.pop_first();
+            self.due.insert(end);
+        }
+        for end in mem::take(&mut self.due) {
+            self.turn(cx, end, out);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        if self.due.is_empty() { self.timers.first().map(|(time, _)| *time) } else { Some(Instant::START) }
+    }
+}

@@ -1,0 +1,124 @@
+//! From the network upward.
+
+use std::collections::VecDeque;
+
+use stackwright_contract::{Context, Instant};
+use stackwright_wire::Message;
+
+use super::habits::Pace;
+use crate::Chunks;
+use crate::chunks::gather;
+
+#[derive(Debug)]
+pub(crate) struct Receiving<M> {
+    queue: VecDeque<M>,
+    /// In octets.
+    held: usize,
+    /// The most that may be held, in octets.
+    buffer: usize,
+    /// How many octets the upper takes yet.
+    room: usize,
+    half: Half,
+    pace: Option<Pacing>,
+}
+
+/// The peer's half of the association.
+#[derive(PartialEq, Debug)]
+enum Half {
+    Open,
+    /// The end has arrived; octets may wait before it.
+    Ended,
+    /// The upper was told.
+    Finished,
+}
+
+#[derive(Debug)]
+struct Pacing {
+    pace: Pace,
+    /// How many octets may be delivered before the next rest.
+    left: usize,
+    /// When the rest is over.
+    rested: Instant,
+}
+
+impl<M: Message> Receiving<M> {
+    pub(crate) fn new(room: usize, buffer: usize, pace: Option<Pace>) -> Self {
+        let pace = pace.map(|pace| Pacing { pace, left: pace.octets, rested: Instant::START });
+        Receiving { queue: VecDeque::new(), held: 0, buffer, room, half: Half::Open, pace }
+    }
+
+    pub(crate) fn held(&self) -> usize {
+        self.held
+    }
+
+    /// The upper takes so many octets more.
+    pub(crate) fn give(&mut self, room: usize) {
+        self.room = self.room.checked_add(room).expect("the sum of all room fits into a word");
+    }
+
+    /// Octets have arrived.
+    pub(crate) fn push(&mut self, message: M) {
+        assert!(self.half == Half::Open, "nothing arrives behind the end");
+        self.held += message.len();
+        assert!(self.held <= self.buffer, "the peer's adapter keeps within the window");
+        if !message.is_empty() {
+            self.queue.push_back(message);
+        }
+    }
+
+    /// The end has arrived.
+    pub(crate) fn finish(&mut self) {
+        self.half = Half::Ended;
+    }
+
+    /// The next portion that the upper takes.
+    pub(crate) fn next(&mut self, cx: &Context, chunks: Chunks) -> Option<M> {
+        if self.room == 0 || self.queue.is_empty() {
+            return None;
+        }
+        let mut most = chunks.next(cx).min(self.room);
+        if let Some(pacing) = &mut self.pace {
+            most = most.min(pacing.allows(cx.now()));
+        }
+        let message = gather(&mut self.queue, most)?;
+        self.room -= message.len();
+        self.held -= message.len();
+        if let Some(pacing) = &mut self.pace {
+            pacing.delivered(cx.now(), message.len());
+        }
+        Some(message)
+    }
+
+    /// When to go on, where octets wait for nothing but time.
+    pub(crate) fn rests_until(&self, now: Instant) -> Option<Instant> {
+        let pacing = self.pace.as_ref()?;
+        (pacing.rested > now && self.held > 0 && self.room > 0).then_some(pacing.rested)
+    }
+
+    /// Whether the upper is told of the end now: once, behind the last octet, and without any room.
+    pub(crate) fn tells_finish(&mut self) -> bool {
+        let tells = self.half == Half::Ended && self.queue.is_empty();
+        if tells {
+            self.half = Half::Finished;
+        }
+        tells
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.half == Half::Finished
+    }
+}
+
+impl Pacing {
+    fn allows(&mut self, now: Instant) -> usize {
+        if self.rested > now { 0 } else { self.left }
+    }
+
+    fn delivered(&mut self, now: Instant, octets: usize) {
+        self.left -= octets;
+        if self.left == 0 {
+            self.left = self.pace.octets;
+            self.rested = now + self.pace.rest;
+        }
+    }
+}

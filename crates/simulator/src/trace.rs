@@ -1,0 +1,122 @@
+//! What happened in a run, so that two runs can be compared.
+
+use std::cell::RefCell;
+use std::fmt::{self, Write};
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use stackwright_contract::{Instant, Listener};
+use stackwright_wire::{Leaf, Message};
+
+use crate::{Segment, Word};
+
+/// One thing that happened.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Line {
+    /// When.
+    pub time: Instant,
+    /// To which station: its first address; `None` for a station without one.
+    pub station: Option<IpAddr>,
+    /// What.
+    pub what: String,
+}
+
+impl fmt::Display for Line {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>12.6} ", self.time.nanoseconds() as f64 / 1e9)?;
+        match self.station {
+            Some(address) => write!(f, "{address:<12} ")?,
+            None => write!(f, "{:<12} ", "-")?,
+        }
+        f.write_str(&self.what)
+    }
+}
+
+/// All that happened, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Trace {
+    lines: Vec<Line>,
+    hash: Hash,
+}
+
+/// FNV-1a over 64 bits: it need not resist anybody.
+#[derive(Clone, Copy, Debug)]
+struct Hash(u64);
+
+impl Default for Hash {
+    fn default() -> Self {
+        Hash(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Hash {
+    fn add(&mut self, octets: &[u8]) {
+        for octet in octets {
+            self.0 = (self.0 ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
+}
+
+impl Trace {
+    /// The lines so far.
+    pub fn lines(&self) -> &[Line] {
+        &self.lines
+    }
+
+    /// A number that is the same where all lines, and all octets that arrived, are the same.
+    pub fn hash(&self) -> u64 {
+        self.hash.0
+    }
+
+    pub(crate) fn note(&mut self, time: Instant, station: Option<IpAddr>, what: fmt::Arguments<'_>) {
+        let line = Line { time, station, what: what.to_string() };
+        self.hash.add(&time.nanoseconds().to_le_bytes());
+        // A hash takes all it is told.
+        let _ = write!(self.hash, "{station:?} {}", line.what);
+        self.lines.push(line);
+    }
+
+    pub(crate) fn arrival<M: Message>(&mut self, time: Instant, segment: &Segment<M>) {
+        let Segment { from, to, word, .. } = segment;
+        let station = Some(to.ip());
+        match word {
+            Word::Octets(message) | Word::Datagram(message) => {
+                self.note(time, station, format_args!("{} {} {from} > {to}", word.noun(), message.len()));
+                for leaf in message.leaves() {
+                    if let Leaf::Octets(octets) = leaf {
+                        self.hash.add(octets);
+                    }
+                }
+            }
+            Word::Ask { window } | Word::Answer { window } | Word::Window(window) => {
+                self.note(time, station, format_args!("{} {window} {from} > {to}", word.noun()));
+            }
+            Word::Finish | Word::Reset => {
+                self.note(time, station, format_args!("{} {from} > {to}", word.noun()));
+            }
+        }
+    }
+}
+
+impl Write for Hash {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.add(text.as_bytes());
+        Ok(())
+    }
+}
+
+/// Notes what the protocols of one station say in passing.
+pub(crate) struct Notes {
+    pub(crate) trace: Rc<RefCell<Trace>>,
+    pub(crate) station: Option<IpAddr>,
+}
+
+impl Listener for Notes {
+    fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
+        self.trace.borrow_mut().note(now, self.station, format_args!("{protocol} dropped: {reason}"));
+    }
+
+    fn event(&mut self, now: Instant, protocol: &'static str, what: fmt::Arguments<'_>) {
+        self.trace.borrow_mut().note(now, self.station, format_args!("{protocol}: {what}"));
+    }
+}

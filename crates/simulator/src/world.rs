@@ -1,0 +1,318 @@
+//! A world: a clock, a network, stations, and what is going to happen.
+
+use std::cell::{Ref, RefCell};
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BinaryHeap};
+use std::marker::PhantomData;
+use std::net::IpAddr;
+use std::rc::Rc;
+
+use fastrand::Rng;
+use stackwright_contract::{Context, Duration, Instant, Protocol, RequestTo};
+use stackwright_wire::Message;
+
+use crate::station::{Departures, Hosted, Station, StationId};
+use crate::trace::Notes;
+use crate::{Application, Lanes, Network, Segment, Trace};
+
+/// Stations, a network between them, and time that passes only from one event to the next.
+pub struct World<M> {
+    now: Instant,
+    random: Rng,
+    network: Network,
+    stations: Vec<Seat<M>>,
+    /// Who has an address: the station, and the lane of its adapter.
+    addresses: BTreeMap<IpAddr, (usize, usize)>,
+    queue: BinaryHeap<Reverse<Event<M>>>,
+    /// How many events there were: it makes their order total.
+    events: u64,
+    trace: Option<Rc<RefCell<Trace>>>,
+    // Lists that are empty between two events: kept for their memory.
+    departures: Departures<M>,
+    landing: Vec<(usize, Segment<M>)>,
+    launched: Vec<(Instant, Segment<M>)>,
+}
+
+struct Seat<M> {
+    station: Box<dyn Station<M>>,
+    address: Option<IpAddr>,
+    /// The earliest time for which a `Wake` is in the queue.
+    wakes: Option<Instant>,
+}
+
+struct Event<M> {
+    time: Instant,
+    sequence: u64,
+    station: usize,
+    what: What<M>,
+}
+
+enum What<M> {
+    Arrival { lane: usize, segment: Segment<M> },
+    Wake,
+}
+
+impl<M: Message> World<M> {
+    /// An empty world with an ideal network. All chances in it follow from `seed`.
+    pub fn new(seed: u64) -> Self {
+        let mut random = Rng::with_seed(seed);
+        World {
+            now: Instant::START,
+            network: Network::new(random.u64(..)),
+            random,
+            stations: Vec::new(),
+            addresses: BTreeMap::new(),
+            queue: BinaryHeap::new(),
+            events: 0,
+            trace: None,
+            departures: Vec::new(),
+            landing: Vec::new(),
+            launched: Vec::new(),
+        }
+    }
+
+    /// Adds a station: a stack with one adapter that reaches the network, and the application on top of it.
+    ///
+    /// # Panics
+    /// Where the address is taken, or the stack reaches the network through more adapters, or none.
+    pub fn add<P, A>(&mut self, address: IpAddr, stack: P, application: A) -> StationId<P, A>
+    where
+        P: Protocol<Uses: Lanes<M>> + 'static,
+        A: Application<P> + 'static,
+    {
+        self.add_at(&[address], stack, application)
+    }
+
+    /// Adds a station whose stack reaches the network through several adapters, or none: one address for each, from
+    /// the left.
+    ///
+    /// # Panics
+    /// Where an address is taken, or there are more or fewer addresses than adapters.
+    pub fn add_at<P, A>(&mut self, addresses: &[IpAddr], stack: P, application: A) -> StationId<P, A>
+    where
+        P: Protocol<Uses: Lanes<M>> + 'static,
+        A: Application<P> + 'static,
+    {
+        let lanes = <P::Uses as Lanes<M>>::LANES;
+        assert!(addresses.len() == lanes, "one address for each of {lanes} adapters of `{}`", P::FACTS.name);
+        let index = self.stations.len();
+        for (lane, address) in addresses.iter().enumerate() {
+            let before = self.addresses.insert(*address, (index, lane));
+            assert!(before.is_none(), "{address} is the address of another adapter already");
+        }
+        let address = addresses.first().copied();
+        let station = Hosted::new(self.random.u64(..), stack, application);
+        self.stations.push(Seat { station: Box::new(station), address, wakes: None });
+        if let Some(trace) = self.trace.clone() {
+            self.stations[index].station.context().listen(Box::new(Notes { trace, station: address }));
+        }
+        self.batch(index);
+        StationId { index, kind: PhantomData }
+    }
+
+    /// The time.
+    pub fn now(&self) -> Instant {
+        self.now
+    }
+
+    /// What lies between the stations.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// What lies between the stations, to be changed.
+    pub fn network_mut(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    /// From now on, a trace is kept.
+    pub fn keep_trace(&mut self) {
+        let trace = Rc::new(RefCell::new(Trace::default()));
+        for seat in &self.stations {
+            let notes = Notes { trace: Rc::clone(&trace), station: seat.address };
+            seat.station.context().listen(Box::new(notes));
+        }
+        self.trace = Some(trace);
+    }
+
+    /// The trace.
+    ///
+    /// # Panics
+    /// Where none is kept.
+    pub fn trace(&self) -> Ref<'_, Trace> {
+        self.trace.as_ref().expect("`keep_trace` comes first").borrow()
+    }
+
+    /// Asks the stack of a station for something, and runs it until nothing more is due now.
+    pub fn ask<P, A>(&mut self, station: StationId<P, A>, request: RequestTo<P>)
+    where
+        P: Protocol<Uses: Lanes<M>> + 'static,
+        A: Application<P> + 'static,
+    {
+        self.hosted_mut(station).ask(request);
+        self.note(station.index, format_args!("asked"));
+        self.batch(station.index);
+    }
+
+    /// The stack of a station.
+    pub fn stack<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &P {
+        &self.hosted(station).stack
+    }
+
+    /// The application of a station.
+    pub fn application<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &A {
+        &self.hosted(station).application
+    }
+
+    /// The application of a station, to be changed.
+    pub fn application_mut<P: Protocol + 'static, A: 'static>(&mut self, station: StationId<P, A>) -> &mut A {
+        &mut self.hosted_mut(station).application
+    }
+
+    /// What the stack of a station is lent.
+    pub fn context<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &Context {
+        &self.hosted(station).cx
+    }
+
+    /// When the next event is.
+    pub fn next_event(&self) -> Option<Instant> {
+        self.queue.peek().map(|Reverse(event)| event.time)
+    }
+
+    /// Handles the next event and everything that follows from it at that time in the same station; what else arrives
+    /// there at the same time belongs to the same batch. `false` where nothing is going to happen any more.
+    pub fn step(&mut self) -> bool {
+        let Some(Reverse(event)) = self.queue.pop() else { return false };
+        self.now = event.time;
+        let station = event.station;
+        self.happen(event);
+        while let Some(Reverse(next)) = self.queue.peek()
+            && (next.time, next.station) == (self.now, station)
+        {
+            let Reverse(next) = self.queue.pop().expect("looked at above");
+            self.happen(next);
+        }
+        self.batch(station);
+        true
+    }
+
+    /// Runs until `done`, asked after every step; `false` where that did not come within `limit` from now, or nothing
+    /// is going to happen any more. Then it is the end of `limit`.
+    #[must_use = "it may not have come to that"]
+    pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool, limit: Duration) -> bool {
+        let end = self.now + limit;
+        loop {
+            if done(self) {
+                return true;
+            }
+            if self.next_event().is_none_or(|time| time > end) {
+                self.now = end;
+                return false;
+            }
+            self.step();
+        }
+    }
+
+    /// Lets so much time pass.
+    pub fn run_for(&mut self, time: Duration) {
+        let _never_done = self.run_until(|_| false, time);
+    }
+
+    fn happen(&mut self, event: Event<M>) {
+        match event.what {
+            What::Arrival { lane, segment } => {
+                self.network.landed(&segment);
+                if let Some(trace) = &self.trace {
+                    trace.borrow_mut().arrival(self.now, &segment);
+                }
+                self.landing.push((lane, segment));
+            }
+            What::Wake => {
+                let seat = &mut self.stations[event.station];
+                // A later wake may have been overtaken by an earlier one, which is in the queue no more.
+                if seat.wakes.is_some_and(|time| time <= self.now) {
+                    seat.wakes = None;
+                }
+            }
+        }
+    }
+
+    /// One batch of a station, then what it says to others, and when it wants to be woken.
+    fn batch(&mut self, index: usize) {
+        let seat = &mut self.stations[index];
+        seat.station.batch(self.now, &mut self.landing, &mut self.departures);
+        let deadline = seat.station.next_deadline();
+        for (lane, segment) in self.departures.drain(..) {
+            let from = segment.from.ip();
+            assert!(
+                self.addresses.get(&from) == Some(&(index, lane)),
+                "a segment leaves from {from}, which is not the address of its adapter"
+            );
+            let reachable = self.addresses.contains_key(&segment.to.ip());
+            self.network.carry(self.now, segment, reachable, &mut self.launched);
+        }
+        let mut launched = std::mem::take(&mut self.launched);
+        for (time, segment) in launched.drain(..) {
+            let (station, lane) = self.addresses[&segment.to.ip()];
+            self.schedule(time, station, What::Arrival { lane, segment });
+        }
+        self.launched = launched;
+        if let Some(deadline) = deadline {
+            let seat = &mut self.stations[index];
+            if seat.wakes.is_none_or(|time| time > deadline) {
+                seat.wakes = Some(deadline);
+                self.schedule(deadline, index, What::Wake);
+            }
+        }
+    }
+
+    fn schedule(&mut self, time: Instant, station: usize, what: What<M>) {
+        self.events += 1;
+        self.queue.push(Reverse(Event { time, sequence: self.events, station, what }));
+    }
+
+    fn note(&self, index: usize, what: std::fmt::Arguments<'_>) {
+        if let Some(trace) = &self.trace {
+            trace.borrow_mut().note(self.now, self.stations[index].address, what);
+        }
+    }
+
+    fn hosted<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &Hosted<P, A> {
+        let any = self.stations[station.index].station.as_any();
+        any.downcast_ref().expect("a station is named by the world that it belongs to")
+    }
+
+    fn hosted_mut<P: Protocol + 'static, A: 'static>(
+        &mut self,
+        station: StationId<P, A>,
+    ) -> &mut Hosted<P, A> {
+        let any = self.stations[station.index].station.as_any_mut();
+        any.downcast_mut().expect("a station is named by the world that it belongs to")
+    }
+}
+
+impl<M> Event<M> {
+    fn order(&self) -> (Instant, u64) {
+        (self.time, self.sequence)
+    }
+}
+
+impl<M> PartialEq for Event<M> {
+    fn eq(&self, other: &Self) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl<M> Eq for Event<M> {}
+
+impl<M> PartialOrd for Event<M> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<M> Ord for Event<M> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.order().cmp(&other.order())
+    }
+}

@@ -1,0 +1,148 @@
+//! Datagrams over a bad link: each arrives at most as often and as whole as the link lets it.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Room};
+use stackwright_contract::{Duration, Handle};
+use stackwright_simulator::{Conditions, Heard, SimulatedDatagrams, StationId, World};
+use stackwright_wire::{Message, SingleBuffer};
+
+const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
+const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
+const AMPLE: Room = Room { octets: 1 << 20, messages: 10_000 };
+const COUNT: u32 = 2000;
+
+type Station = StationId<SimulatedDatagrams<SingleBuffer>, Heard<Told<SingleBuffer>>>;
+
+fn name(index: u32) -> Handle {
+    Handle { index, generation: 0 }
+}
+
+fn two(conditions: Conditions, room: Room) -> (World<SingleBuffer>, Station, Station) {
+    let mut world = World::new(7);
+    world.network_mut().set_conditions(conditions);
+    let here = world.add(HERE, SimulatedDatagrams::new(HERE, AMPLE), Heard::default());
+    let there = world.add(THERE, SimulatedDatagrams::new(THERE, AMPLE), Heard::default());
+    let remote = SocketAddr::new(THERE, 53).into();
+    world.ask(there, Ask::Listen { listener: name(0), local: remote });
+    world.ask(there, Ask::Await { listener: name(0), association: name(1), room });
+    world.ask(here, Ask::Open { association: name(0), remote, room: AMPLE });
+    (world, here, there)
+}
+
+/// Sends numbers, and gives what arrives of them.
+fn sent(conditions: Conditions) -> Vec<[u8; 4]> {
+    let (mut world, here, there) = two(conditions, AMPLE);
+    for number in 0..COUNT {
+        let message = SingleBuffer::with_headroom(0, &number.to_be_bytes());
+        world.ask(here, Ask::Send { association: name(0), message });
+    }
+    world.run_for(Duration::from_secs(10));
+    assert_eq!(world.network().in_flight(), 0);
+    let delivered = |told: &Told<SingleBuffer>| match told {
+        Told::Delivered { message, .. } => Some(message.octets().try_into().expect("a number")),
+        _ => None,
+    };
+    world.application(there).0.iter().filter_map(delivered).collect()
+}
+
+fn numbers() -> Vec<[u8; 4]> {
+    (0..COUNT).map(u32::to_be_bytes).collect()
+}
+
+#[test]
+fn an_ideal_link_carries_all_in_order() {
+    assert_eq!(sent(Conditions::IDEAL), numbers());
+}
+
+#[test]
+fn some_are_lost() {
+    let arrived = sent(Conditions { loss: 0.25, ..Conditions::IDEAL });
+    assert!((1300..1700).contains(&arrived.len()));
+    assert!(arrived.is_sorted());
+}
+
+#[test]
+fn some_come_twice() {
+    let mut arrived = sent(Conditions { duplicate: 0.25, ..Conditions::IDEAL });
+    assert!((2300..2700).contains(&arrived.len()));
+    arrived.dedup();
+    assert_eq!(arrived, numbers());
+}
+
+#[test]
+fn some_overtake_others() {
+    let jitter = Duration::from_millis(10);
+    let mut arrived = sent(Conditions { jitter, ..Conditions::IDEAL });
+    assert!(!arrived.is_sorted());
+    arrived.sort_unstable();
+    assert_eq!(arrived, numbers());
+}
+
+#[test]
+fn some_are_altered_by_one_bit() {
+    let arrived = sent(Conditions { corrupt: 0.25, ..Conditions::IDEAL });
+    let altered: Vec<_> =
+        arrived.iter().zip(numbers()).filter(|(arrived, number)| *arrived != number).collect();
+    assert!((300..700).contains(&altered.len()));
+    for (arrived, number) in altered {
+        assert_eq!((u32::from_be_bytes(*arrived) ^ u32::from_be_bytes(number)).count_ones(), 1);
+    }
+}
+
+#[test]
+fn a_narrow_link_drops_what_cannot_wait() {
+    let narrow = Conditions { rate: Some(44_000), queue: 4400, ..Conditions::IDEAL };
+    assert_eq!(sent(narrow).len(), 101, "a hundred wait, and one more while it is not yet too many");
+}
+
+#[test]
+fn who_has_no_room_misses_it() {
+    let (mut world, here, there) = two(Conditions::IDEAL, Room { octets: 10, messages: 2 });
+    for length in [4, 7, 6, 1] {
+        let message = SingleBuffer::with_headroom(0, &vec![0; length]);
+        world.ask(here, Ask::Send { association: name(0), message });
+    }
+    world.run_for(Duration::from_secs(1));
+    let lengths = |told: &Told<SingleBuffer>| match told {
+        Told::Delivered { message, .. } => Some(message.len()),
+        _ => None,
+    };
+    assert_eq!(world.application(there).0.iter().filter_map(lengths).collect::<Vec<_>>(), [4, 6]);
+    assert_eq!(world.context(there).dropped_count(), 2);
+}
+
+#[test]
+fn an_answer_finds_its_way_back_and_every_name_ends() {
+    let (mut world, here, there) = two(Conditions::IDEAL, AMPLE);
+    let hello = |name| Ask::Send { association: name, message: SingleBuffer::with_headroom(0, b"hello") };
+    world.ask(here, hello(name(0)));
+    world.run_for(Duration::from_secs(1));
+    world.ask(there, hello(name(1)));
+    world.run_for(Duration::from_secs(1));
+    assert!(
+        matches!(world.application(here).0.last(), Some(Told::Delivered { association, .. }) if *association == name(0))
+    );
+    world.ask(there, Ask::Await { listener: name(0), association: name(2), room: AMPLE });
+    world.ask(there, Ask::Close { association: name(1) });
+    world.ask(there, Ask::Unlisten { listener: name(0) });
+    let ended = |told: &Told<SingleBuffer>| match told {
+        Told::Ended { name, .. } => Some(name.index),
+        _ => None,
+    };
+    assert_eq!(world.application(there).0.iter().filter_map(ended).collect::<Vec<_>>(), [1, 2, 0]);
+}
+
+#[test]
+#[should_panic(expected = "a Send keeps within the room")]
+fn a_send_beyond_the_room_is_a_bug() {
+    let mut world = World::new(1);
+    let tight = Room { octets: 4, messages: 1 };
+    let other = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
+    let station: Station = world.add(other, SimulatedDatagrams::new(other, tight), Heard::default());
+    world.ask(
+        station,
+        Ask::Open { association: name(0), remote: SocketAddr::new(HERE, 1).into(), room: AMPLE },
+    );
+    world.ask(station, Ask::Send { association: name(0), message: SingleBuffer::with_headroom(0, b"12345") });
+}

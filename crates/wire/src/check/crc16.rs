@@ -1,0 +1,55 @@
+//! CRC-16/X.25: the frame check sequence of HDLC (ISO/IEC 13239) and of AX.25.
+
+use super::reflected::{Remainders, Tables, advance, tables};
+
+/// x^16 + x^12 + x^5 + 1, reversed (ITU-T V.42 §8.1.1.6.1).
+const POLYNOMIAL: u32 = 0x8408;
+static TABLES: Tables = tables(POLYNOMIAL);
+const REMAINDERS: Remainders = Remainders { polynomial: POLYNOMIAL, one: 0x8000 };
+
+/// CRC-16/X.25, fed piece by piece: begins with ones, ends complemented, the least significant bit first.
+///
+/// On the wire its least significant octet comes first. The value over octets that include their own, correct check
+/// is [`Crc16::GOOD`].
+#[derive(Clone, Copy, Debug)]
+pub struct Crc16 {
+    register: u16,
+}
+
+impl Crc16 {
+    /// The value over any octets that are followed by their check: the complement of the constant remainder F0B8.
+    pub const GOOD: u16 = !0xf0b8;
+
+    /// Nothing added yet.
+    pub const fn new() -> Self {
+        Crc16 { register: 0xffff }
+    }
+
+    /// The check of `octets`.
+    pub fn of(octets: &[u8]) -> u16 {
+        let mut check = Self::new();
+        check.add(octets);
+        check.value()
+    }
+
+    /// Continues with `octets`.
+    pub fn add(&mut self, octets: &[u8]) {
+        self.register = advance(&TABLES, u32::from(self.register), octets) as u16;
+    }
+
+    /// The check of what was added so far.
+    pub const fn value(&self) -> u16 {
+        !self.register
+    }
+
+    /// The check of two pieces from the checks of each; `second_octets` is the length of the second.
+    pub const fn combine(first: u16, second: u16, second_octets: u64) -> u16 {
+        REMAINDERS.after_zeros(first as u32, second_octets) as u16 ^ second
+    }
+}
+
+impl Default for Crc16 {
+    fn default() -> Self {
+        Self::new()
+    }
+}

@@ -1,0 +1,28 @@
+//! Checks: what is sent along with octets, so that altered ones are noticed.
+//!
+//! | check | notices | cost |
+//! | --- | --- | --- |
+//! | [`Internet`] | most accidents; no exchanged 16-bit words | lowest, and it can be updated in place |
+//! | [`Crc16`] | all bursts of at most 16 bits | tables of 8 KiB |
+//! | [`Crc32c`] | all bursts of at most 32 bits | tables of 8 KiB, or one instruction for 8 octets |
+//!
+//! All three are fed piece by piece, and two of them over neighbouring pieces can be combined into that over both:
+//!
+//! ```
+//! use stackwright_wire::check::Crc32c;
+//!
+//! let mut check = Crc32c::new();
+//! check.add(b"12345");
+//! check.add(b"6789");
+//! assert_eq!(check.value(), 0xe306_9283);
+//! assert_eq!(Crc32c::combine(Crc32c::of(b"12345"), Crc32c::of(b"6789"), 4), check.value());
+//! ```
+
+mod crc16;
+mod crc32c;
+mod internet;
+mod reflected;
+
+pub use crc16::Crc16;
+pub use crc32c::Crc32c;
+pub use internet::Internet;

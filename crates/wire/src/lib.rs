@@ -1,0 +1,17 @@
+//! Octets: messages, headers, checks, dissection. Nothing here knows a protocol, and nothing does I/O.
+#![cfg_attr(not(feature = "std"), no_std)]
+#![deny(unsafe_code)]
+
+extern crate alloc;
+// What the derive writes names this crate from outside; so it works in here too.
+extern crate self as stackwright_wire;
+
+pub mod check;
+mod dissect;
+mod header;
+mod message;
+
+pub use dissect::{Dissection, dissect, dissect_fields};
+pub use header::{Field, FieldValue, Header, Malformed, Order};
+pub use message::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer};
+pub use stackwright_macros::Header;

@@ -1,0 +1,124 @@
+//! Messages: octets with room in front of them, so that each layer writes its header where it will leave from.
+//!
+//! ```text
+//!            ◂── push                        start              end
+//! ├──────────── headroom ──────────────────────┼──── octets ─────┤
+//!                                              pull ──▸
+//! ```
+//!
+//! There are two implementations. A stack has exactly one; protocols are written for any.
+
+mod pool;
+mod region;
+mod single_buffer;
+mod tree;
+
+pub use pool::Pool;
+pub use region::Region;
+pub use single_buffer::SingleBuffer;
+pub use tree::BufferTree;
+
+use alloc::boxed::Box;
+
+use crate::header::{Header, Malformed};
+
+/// One piece of a message.
+#[derive(Debug)]
+pub enum Leaf<'a> {
+    /// Octets in memory.
+    Octets(&'a [u8]),
+    /// Octets that are still in a file.
+    Region(&'a Region),
+}
+
+/// Octets on their way through a stack.
+pub trait Message: Sized + 'static {
+    /// Whether a leaf may be a region of a file.
+    const HOLDS_REGIONS: bool;
+
+    /// A copy of `payload`, with `headroom` octets of room in front of it.
+    fn with_headroom(headroom: usize, payload: &[u8]) -> Self;
+
+    /// The octets `start..end` of `block`, without a copy; what is before them is headroom.
+    ///
+    /// # Panics
+    /// Where `start..end` does not lie within `block`.
+    fn from_block(block: Box<[u8]>, start: usize, end: usize) -> Self;
+
+    /// A region of a file as a message.
+    ///
+    /// # Errors
+    /// Gives the region back where this kind of message holds octets only.
+    fn from_region(region: Region) -> Result<Self, Region>;
+
+    /// How many octets it has.
+    fn len(&self) -> usize;
+
+    /// Whether it has none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first `octets` octets in one piece; `None` where it has fewer, or where they are still in a file.
+    fn front(&mut self, octets: usize) -> Option<&[u8]>;
+
+    /// Makes the message `octets` longer in front and lends the new part, whose content is anything, to be written.
+    fn push_front(&mut self, octets: usize) -> &mut [u8];
+
+    /// Takes the first `octets` octets away.
+    ///
+    /// # Panics
+    /// Where it has fewer.
+    fn advance(&mut self, octets: usize);
+
+    /// Keeps only the first `octets` octets; nothing happens where it has no more.
+    fn truncate(&mut self, octets: usize);
+
+    /// Splits the first `octets` octets off and gives them.
+    ///
+    /// # Panics
+    /// Where it has fewer.
+    #[must_use]
+    fn split_to(&mut self, octets: usize) -> Self;
+
+    /// Appends `rest`.
+    ///
+    /// # Panics
+    /// Where `rest` holds a region of a file and this kind of message does not.
+    fn join(&mut self, rest: Self);
+
+    /// Its pieces, in order, none of them empty.
+    fn leaves(&self) -> impl Iterator<Item = Leaf<'_>>;
+
+    /// Gives the memory back to `pool` where nobody else holds it.
+    fn reclaim(self, pool: &Pool);
+
+    /// Writes `header` in front.
+    #[inline]
+    fn push<H: Header>(&mut self, header: &H) {
+        header.encode(self.push_front(H::LENGTH));
+    }
+
+    /// Reads a header from the front and takes it away.
+    ///
+    /// # Errors
+    /// What is wrong with it; the message is as it was.
+    #[inline]
+    fn pull<H: Header>(&mut self) -> Result<H, Malformed> {
+        let header = H::decode(self.front(H::LENGTH).ok_or(Malformed::TooShort)?)?;
+        self.advance(H::LENGTH);
+        Ok(header)
+    }
+
+    /// Copies the octets in memory, from the first, into `octets`; gives how many. Stops at a region.
+    fn copy_to(&self, octets: &mut [u8]) -> usize {
+        let mut copied = 0;
+        for leaf in self.leaves() {
+            let Leaf::Octets(piece) = leaf else { break };
+            let length = piece.len().min(octets.len() - copied);
+            octets[copied..copied + length].copy_from_slice(&piece[..length]);
+            copied += length;
+        }
+        copied
+    }
+}

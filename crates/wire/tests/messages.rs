@@ -1,0 +1,195 @@
+//! Both kinds of message against a plain vector, under whatever is done to them.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer};
+use std::sync::Arc;
+
+/// Something done to a message. Numbers are reduced to what the message has, so that every one of them is allowed.
+#[derive(Clone, Debug)]
+enum Step {
+    Push(Vec<u8>),
+    Advance(usize),
+    Front(usize),
+    Truncate(usize),
+    /// Splits, and goes on with the first part or with the rest.
+    Split(usize, bool),
+    /// Splits and joins again, so that pieces which share a block lie beside each other.
+    SplitAndJoin(usize),
+    /// Joins a new message behind.
+    Join(usize, Vec<u8>),
+    /// Puts a new message in front.
+    JoinTo(usize, Vec<u8>),
+    /// Splits, and keeps the first part alive while the rest gets headers.
+    PushOntoTheRest(usize, Vec<u8>),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let octets = || vec(any::<u8>(), 0..20);
+    let number = || 0..60_usize;
+    prop_oneof![
+        octets().prop_map(Step::Push),
+        vec(any::<u8>(), 250..600).prop_map(Step::Push),
+        number().prop_map(Step::Advance),
+        number().prop_map(Step::Front),
+        number().prop_map(Step::Truncate),
+        (number(), any::<bool>()).prop_map(|(at, first)| Step::Split(at, first)),
+        number().prop_map(Step::SplitAndJoin),
+        (number(), octets()).prop_map(|(room, octets)| Step::Join(room, octets)),
+        (number(), octets()).prop_map(|(room, octets)| Step::JoinTo(room, octets)),
+        (number(), octets()).prop_map(|(at, octets)| Step::PushOntoTheRest(at, octets)),
+    ]
+}
+
+fn push<M: Message>(message: &mut M, model: &mut Vec<u8>, octets: &[u8]) {
+    message.push_front(octets.len()).copy_from_slice(octets);
+    model.splice(..0, octets.iter().copied());
+}
+
+/// Does one step to a message and to its model.
+fn take<M: Message>(step: &Step, message: &mut M, model: &mut Vec<u8>) {
+    let within = |number: usize| number.min(model.len());
+    match step {
+        Step::Push(octets) => push(message, model, octets),
+        Step::Advance(octets) => {
+            let octets = within(*octets);
+            message.advance(octets);
+            model.drain(..octets);
+        }
+        Step::Front(octets) => assert_eq!(message.front(*octets), model.get(..*octets)),
+        Step::Truncate(octets) => {
+            message.truncate(*octets);
+            model.truncate(*octets);
+        }
+        Step::Split(at, first) => {
+            let at = within(*at);
+            let head = message.split_to(at);
+            let tail = model.split_off(at);
+            if *first {
+                agree(message, &tail);
+                *message = head;
+            } else {
+                agree(&head, model);
+                *model = tail;
+            }
+        }
+        Step::SplitAndJoin(at) => {
+            let mut head = message.split_to(within(*at));
+            std::mem::swap(message, &mut head);
+            message.join(head);
+        }
+        Step::Join(room, octets) => {
+            message.join(M::with_headroom(*room, octets));
+            model.extend(octets);
+        }
+        Step::JoinTo(room, octets) => {
+            let rest = std::mem::replace(message, M::with_headroom(*room, octets));
+            message.join(rest);
+            model.splice(..0, octets.iter().copied());
+        }
+        Step::PushOntoTheRest(at, octets) => {
+            let head = message.split_to(within(*at));
+            let mut tail = model.split_off(within(*at));
+            push(message, &mut tail, octets);
+            agree(&head, model);
+            *model = tail;
+        }
+    }
+    agree(message, model);
+}
+
+fn agree<M: Message>(message: &M, model: &[u8]) {
+    let mut octets = Vec::new();
+    for leaf in message.leaves() {
+        let Leaf::Octets(piece) = leaf else { panic!("no region was put in") };
+        assert!(!piece.is_empty(), "no piece is empty");
+        octets.extend_from_slice(piece);
+    }
+    assert_eq!(octets, model);
+    assert_eq!((message.len(), message.is_empty()), (model.len(), model.is_empty()));
+    let mut copy = vec![0; model.len() + 1];
+    assert_eq!(message.copy_to(&mut copy), model.len());
+    assert_eq!(&copy[..model.len()], model);
+}
+
+fn run<M: Message>(steps: &[Step], headroom: usize, payload: &[u8]) {
+    let mut message = M::with_headroom(headroom, payload);
+    let mut model = payload.to_vec();
+    agree(&message, &model);
+    for step in steps {
+        take(step, &mut message, &mut model);
+    }
+}
+
+proptest! {
+    #[test]
+    fn both_kinds_agree_with_a_vector(
+        headroom in 0..80_usize, payload in vec(any::<u8>(), 0..120), steps in vec(step(), 0..40),
+    ) {
+        run::<SingleBuffer>(&steps, headroom, &payload);
+        run::<BufferTree>(&steps, headroom, &payload);
+    }
+}
+
+fn region(length: usize) -> Region {
+    Region { source: Arc::new("a file"), offset: 1000, length }
+}
+
+fn shape(message: &BufferTree) -> Vec<String> {
+    let words = message.leaves().map(|leaf| match leaf {
+        Leaf::Octets(octets) => format!("{octets:?}"),
+        Leaf::Region(region) => format!("{region:?}"),
+    });
+    words.collect()
+}
+
+/// A region is cut and moved like octets, and never read.
+#[test]
+fn regions() {
+    let mut message = BufferTree::from_region(region(100)).expect("a buffer tree holds regions");
+    message.push_front(2).copy_from_slice(&[7, 8]);
+    assert_eq!((message.len(), message.front(2).map(<[u8]>::to_vec)), (102, Some(vec![7, 8])));
+    assert_eq!(message.front(3), None, "the third octet is still in the file");
+    let head = message.split_to(12);
+    assert_eq!(shape(&head), ["[7, 8]", "Region(1000..+10)"]);
+    assert_eq!(shape(&message), ["Region(1010..+90)"]);
+    message.advance(5);
+    message.truncate(20);
+    assert_eq!(shape(&message), ["Region(1015..+20)"]);
+    assert_eq!(message.front(0), Some(&[][..]), "nothing is asked of the file");
+    message.push_front(0);
+    assert_eq!(shape(&message), ["Region(1015..+20)"]);
+    assert_eq!(head.copy_to(&mut [0; 12]), 2);
+    assert!(SingleBuffer::from_region(region(3)).is_err_and(|back| back.length == 3));
+}
+
+/// Where the pool's next block lies.
+fn address(pool: &Pool) -> usize {
+    let block = pool.take();
+    block.as_ptr().addr()
+}
+
+/// A block goes back to its pool from the last message that holds it.
+#[test]
+fn blocks_go_back() {
+    fn back<M: Message>() {
+        let pool = Pool::new(64, 4);
+        let block = pool.take();
+        let place = block.as_ptr().addr();
+        let mut message = M::from_block(block, 32, 40);
+        message.push_front(32);
+        message.reclaim(&pool);
+        assert_eq!(address(&pool), place);
+    }
+    back::<SingleBuffer>();
+    back::<BufferTree>();
+
+    let pool = Pool::new(64, 4);
+    let block = pool.take();
+    let place = block.as_ptr().addr();
+    let mut rest = BufferTree::from_block(block, 0, 64);
+    rest.split_to(10).reclaim(&pool);
+    assert_ne!(address(&pool), place, "the rest still holds the block");
+    rest.reclaim(&pool);
+    assert_eq!(address(&pool), place);
+}

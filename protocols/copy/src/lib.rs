@@ -1,0 +1,88 @@
+//! A copy between two [`Files`]: a disk and a server, two servers, two disks.
+//!
+//! It provides [`Copying`] and uses `Both<Files, Files>`; which of them is the source is said with each request. Reads run
+//! ahead of writes by a bounded number of octets, so that both sides are busy and memory does not grow with the file.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `words.rs` | what is asked and told |
+//! | `state.rs` | a copy under way |
+//! | `send.rs` | requests downward: reads, writes, the end |
+//! | `receive.rs` | answers from below |
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod receive;
+mod send;
+mod state;
+mod words;
+
+pub use words::{Copying, Indication, Place, Request};
+
+use stackwright_contract::services::{Files, FilesRequest};
+use stackwright_contract::{Both, Context, Either, Facts, IndicationTo, Names, Outlet, Protocol};
+use stackwright_wire::Message;
+
+use state::{Job, Use};
+
+const NAME: &str = "copy";
+
+/// Copies files, as many at once as are asked.
+pub struct Copy<M> {
+    jobs: Names<Job<M>>,
+    /// The names given to the two sides.
+    left: Names<Use>,
+    right: Names<Use>,
+}
+
+type Out<'a, M> = &'a mut dyn Outlet<Copy<M>>;
+
+impl<M: Message> Default for Copy<M> {
+    fn default() -> Self {
+        Copy { jobs: Names::default(), left: Names::default(), right: Names::default() }
+    }
+}
+
+impl<M: Message> Copy<M> {
+    fn names(&mut self, place: Place) -> &mut Names<Use> {
+        match place {
+            Place::Left => &mut self.left,
+            Place::Right => &mut self.right,
+        }
+    }
+
+    fn ask(out: Out<'_, M>, place: Place, request: FilesRequest<M>) {
+        out.request(match place {
+            Place::Left => Either::Left(request),
+            Place::Right => Either::Right(request),
+        });
+    }
+}
+
+impl<M: Message> Protocol for Copy<M> {
+    const FACTS: Facts = Facts::named(NAME);
+    type Provides = Copying;
+    type Uses = Both<Files<M>, Files<M>>;
+
+    fn handle_request(&mut self, cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
+        match request {
+            Request::Copy { from, source, target } => self.copy(cx, from, source, target, out),
+            Request::List { place, path } => self.list(place, path, out),
+            Request::GiveUp => self.give_up(out),
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            Either::Left(indication) => self.hear(cx, Place::Left, indication, out),
+            Either::Right(indication) => self.hear(cx, Place::Right, indication, out),
+        }
+    }
+}

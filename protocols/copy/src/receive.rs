@@ -1,0 +1,133 @@
+//! Answers from below.
+
+use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Purpose};
+use stackwright_contract::{Context, Handle};
+use stackwright_wire::Message;
+
+use crate::state::{Copying, Job, Step, Use};
+use crate::{Copy, Indication, NAME, Out, Place};
+
+impl<M: Message> Copy<M> {
+    pub(crate) fn hear(
+        &mut self,
+        cx: &Context,
+        place: Place,
+        indication: FilesIndication<M>,
+        out: Out<'_, M>,
+    ) {
+        let file = match &indication {
+            FilesIndication::Opened { file, .. }
+            | FilesIndication::Read { file, .. }
+            | FilesIndication::Entries { file, .. }
+            | FilesIndication::Written { file, .. }
+            | FilesIndication::Closed { file, .. } => *file,
+            FilesIndication::Stated { .. } | FilesIndication::Done { .. } => return, // never asked
+        };
+        let Some(&Use { job }) = self.names(place).get(file) else {
+            return cx.dropped(NAME, "a word for a file that is closed");
+        };
+        match indication {
+            FilesIndication::Closed { result, .. } => {
+                self.names(place).forget(file);
+                self.closed(cx, job, place, result, out);
+            }
+            FilesIndication::Opened { size, .. } => self.opened(job, size, out),
+            FilesIndication::Read { message, .. } => {
+                if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
+                    read(copying, message, out);
+                }
+            }
+            FilesIndication::Written { octets, .. } => {
+                if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
+                    copying.between -= octets;
+                    copying.written += octets as u64;
+                    let octets = copying.written;
+                    Self::read_ahead(copying, out);
+                    Self::keep_when_whole(copying, out);
+                    out.indicate(Indication::Moved { octets });
+                }
+            }
+            FilesIndication::Entries { entries, .. } => {
+                if self.jobs.get(job).is_none() {
+                } else if entries.is_empty() {
+                    self.jobs.forget(job);
+                    self.close(place, file, out);
+                    out.indicate(Indication::Listed);
+                } else {
+                    Self::ask(out, place, FilesRequest::Next { file });
+                    out.indicate(Indication::Entries { entries });
+                }
+            }
+            FilesIndication::Stated { .. } | FilesIndication::Done { .. } => {}
+        }
+    }
+
+    fn opened(&mut self, job: Handle, size: Option<u64>, out: Out<'_, M>) {
+        match self.jobs.get_mut(job) {
+            Some(Job::List { place, folder }) => {
+                let (place, file) = (*place, *folder);
+                Self::ask(out, place, FilesRequest::Next { file });
+            }
+            Some(Job::Copy(copying)) if copying.step == Step::OpeningSource => {
+                copying.step = Step::OpeningTarget;
+                copying.size = size;
+                let (place, path) = (copying.from.other(), copying.target_path.clone());
+                let file = self.names(place).name(Use { job });
+                if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
+                    copying.target = Some(file);
+                }
+                Self::ask(
+                    out,
+                    place,
+                    FilesRequest::Open { file, path, purpose: Purpose::Create { from: 0 } },
+                );
+            }
+            Some(Job::Copy(copying)) => {
+                copying.step = Step::Moving;
+                let size = copying.size;
+                Self::read_ahead(copying, out);
+                out.indicate(Indication::Began { size });
+            }
+            None => {}
+        }
+    }
+
+    fn closed(
+        &mut self,
+        cx: &Context,
+        job: Handle,
+        place: Place,
+        result: Result<(), Failure>,
+        out: Out<'_, M>,
+    ) {
+        let kept = matches!(
+            self.jobs.get(job),
+            Some(Job::Copy(copying)) if copying.step == Step::Keeping && place != copying.from
+        );
+        match result {
+            Ok(()) if kept => {
+                let Some(Job::Copy(copying)) = self.jobs.forget(job) else { return };
+                self.close(copying.from, copying.source, out);
+                out.indicate(Indication::Copied {
+                    octets: copying.written,
+                    took: cx.now().since(copying.began),
+                });
+            }
+            Ok(()) => {} // we closed it ourselves
+            Err(failure) => self.fail(job, place, failure, out),
+        }
+    }
+}
+
+fn read<M: Message>(copying: &mut Copying<M>, message: M, out: Out<'_, M>) {
+    let (Some(wanted), Some(file)) = (copying.asked.pop_front(), copying.target) else { return };
+    let length = message.len();
+    copying.end |= length < wanted;
+    copying.between -= wanted - length;
+    if length > 0 {
+        // Reads are answered in order, and only the last may be short: what is written lies behind what was.
+        let offset = copying.next - copying.asked.iter().sum::<usize>() as u64 - wanted as u64;
+        Copy::ask(out, copying.from.other(), FilesRequest::Write { file, offset, message });
+    }
+    Copy::keep_when_whole(copying, out);
+}

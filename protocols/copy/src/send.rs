@@ -1,0 +1,110 @@
+//! Requests downward.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use stackwright_contract::services::{Failure, FilesRequest, Purpose};
+use stackwright_contract::{Context, Handle};
+use stackwright_wire::Message;
+
+use crate::state::{AHEAD, Copying, Job, READ_AT_ONCE, Step, Use};
+use crate::{Copy, Indication, Out, Place};
+
+impl<M: Message> Copy<M> {
+    pub(crate) fn copy(
+        &mut self,
+        cx: &Context,
+        from: Place,
+        source: String,
+        target: String,
+        out: Out<'_, M>,
+    ) {
+        let nothing = Handle { index: 0, generation: 0 };
+        let job = self.jobs.name(Job::Copy(Copying {
+            from,
+            target_path: target,
+            source: nothing,
+            target: None,
+            size: None,
+            began: cx.now(),
+            next: 0,
+            asked: VecDeque::new(),
+            between: 0,
+            written: 0,
+            end: false,
+            step: Step::OpeningSource,
+            message: PhantomData,
+        }));
+        let file = self.names(from).name(Use { job });
+        if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
+            copying.source = file;
+        }
+        Self::ask(out, from, FilesRequest::Open { file, path: source, purpose: Purpose::Read });
+    }
+
+    pub(crate) fn list(&mut self, place: Place, path: String, out: Out<'_, M>) {
+        let job = self.jobs.name(Job::List { place, folder: Handle { index: 0, generation: 0 } });
+        let file = self.names(place).name(Use { job });
+        if let Some(Job::List { folder, .. }) = self.jobs.get_mut(job) {
+            *folder = file;
+        }
+        Self::ask(out, place, FilesRequest::Open { file, path, purpose: Purpose::List });
+    }
+
+    /// Asks for as many octets as may be between the two sides.
+    pub(crate) fn read_ahead(copying: &mut Copying<M>, out: Out<'_, M>) {
+        while !copying.end && copying.between + READ_AT_ONCE <= AHEAD {
+            copying.asked.push_back(READ_AT_ONCE);
+            copying.between += READ_AT_ONCE;
+            let offset = copying.next;
+            copying.next += READ_AT_ONCE as u64;
+            let request = FilesRequest::Read { file: copying.source, offset, length: READ_AT_ONCE };
+            Self::ask(out, copying.from, request);
+        }
+    }
+
+    /// All octets are written: the target may have its name.
+    pub(crate) fn keep_when_whole(copying: &mut Copying<M>, out: Out<'_, M>) {
+        if let (Some(file), true, true, 0, Step::Moving) =
+            (copying.target, copying.end, copying.asked.is_empty(), copying.between, copying.step)
+        {
+            copying.step = Step::Keeping;
+            Self::ask(out, copying.from.other(), FilesRequest::Close { file, keep: true });
+        }
+    }
+
+    pub(crate) fn fail(&mut self, job: Handle, place: Place, failure: Failure, out: Out<'_, M>) {
+        match self.jobs.forget(job) {
+            Some(Job::Copy(copying)) => {
+                self.close(copying.from, copying.source, out);
+                if let Some(target) = copying.target {
+                    self.close(copying.from.other(), target, out);
+                }
+            }
+            Some(Job::List { place, folder }) => self.close(place, folder, out),
+            None => return,
+        }
+        out.indicate(Indication::Failed { place, failure });
+    }
+
+    /// Closes a file without keeping it, unless its last word came already.
+    pub(crate) fn close(&mut self, place: Place, file: Handle, out: Out<'_, M>) {
+        if self.names(place).get(file).is_some() {
+            Self::ask(out, place, FilesRequest::Close { file, keep: false });
+        }
+    }
+
+    pub(crate) fn give_up(&mut self, out: Out<'_, M>) {
+        let jobs: Vec<Handle> = self.jobs.iter().map(|(name, _)| name).collect();
+        for job in jobs {
+            let place = match self.jobs.get(job) {
+                Some(Job::Copy(copying)) => copying.from,
+                Some(Job::List { place, .. }) => *place,
+                None => continue,
+            };
+            self.fail(job, place, Failure::GivenUp, out);
+        }
+    }
+}

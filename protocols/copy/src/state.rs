@@ -1,0 +1,55 @@
+//! A copy under way.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use core::marker::PhantomData;
+
+use stackwright_contract::{Handle, Instant};
+
+use crate::Place;
+
+/// How many octets may be between the two sides, read or asked for and not written.
+pub(crate) const AHEAD: usize = 1 << 20;
+/// How many octets are read at once.
+pub(crate) const READ_AT_ONCE: usize = 256 << 10;
+
+/// What a name given below stands for: part of a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Use {
+    pub(crate) job: Handle,
+}
+
+pub(crate) enum Job<M> {
+    Copy(Copying<M>),
+    List { place: Place, folder: Handle },
+}
+
+pub(crate) struct Copying<M> {
+    pub(crate) from: Place,
+    pub(crate) target_path: String,
+    pub(crate) source: Handle,
+    /// Once the source is open.
+    pub(crate) target: Option<Handle>,
+    pub(crate) size: Option<u64>,
+    pub(crate) began: Instant,
+    /// Where the next read begins.
+    pub(crate) next: u64,
+    /// Lengths of the reads that were asked, in order.
+    pub(crate) asked: VecDeque<usize>,
+    /// Read or asked for and not written, in octets.
+    pub(crate) between: usize,
+    pub(crate) written: u64,
+    pub(crate) end: bool,
+    pub(crate) step: Step,
+    pub(crate) message: PhantomData<M>,
+}
+
+/// Where a copy stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Step {
+    OpeningSource,
+    OpeningTarget,
+    Moving,
+    /// The target is getting its name.
+    Keeping,
+}

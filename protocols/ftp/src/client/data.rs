@@ -1,0 +1,212 @@
+//! How a data association comes about.
+
+use core::net::SocketAddr;
+
+use stackwright_contract::services::{Ended, Failure, StreamsRequest};
+use stackwright_contract::{Context, Handle, Participant};
+use stackwright_wire::Message;
+
+use super::state::{Data, Job, LISTING_ROOM, Step, Stream, What};
+use super::{Client, DataMode, Out};
+use crate::reply::{Kind, Reply};
+use crate::{NAME, address};
+
+impl<M: Message> Client<M> {
+    /// The first step of every transfer.
+    pub(super) fn arrange(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Some((local, _)) = state.ends else { return };
+        match self.config.data {
+            DataMode::Passive if state.only_pasv => self.say(cx, session, Step::Pasv, "PASV", out),
+            DataMode::Passive => self.say(cx, session, Step::Epsv, "EPSV", out),
+            DataMode::Active => {
+                state.step = Step::Listening;
+                let door = self.streams.name(Stream::DataDoor { session });
+                state.data = Data::Awaited { door, association: None };
+                let local = SocketAddr::new(local.ip(), 0).into();
+                out.request(StreamsRequest::Listen { listener: door, local });
+            }
+        }
+    }
+
+    /// The reply to EPSV or PASV: we connect to the server that we talk to, whatever address the reply names
+    /// (CVE-2020-8284: a server could make us knock at other people's doors).
+    pub(super) fn passive_replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Some((_, remote)) = state.ends else { return };
+        let port = match (state.step, reply.code) {
+            (Step::Epsv, 229) => address::find_epsv(&reply.text),
+            (Step::Pasv, 227) => address::find_port(&reply.text).map(|address| address.port()),
+            (Step::Epsv, _) if reply.kind() == Kind::Permanent && remote.is_ipv4() => {
+                state.only_pasv = true;
+                return self.say(cx, session, Step::Pasv, "PASV", out);
+            }
+            _ => None,
+        };
+        let Some(port) = port.filter(|port| *port > 0) else {
+            let failure = if reply.kind() == Kind::Completion {
+                Failure::Broken
+            } else {
+                super::receive::failure(reply)
+            };
+            return self.session_job_failed(cx, session, failure, out);
+        };
+        let association = self.streams.name(Stream::Data { session });
+        state.data = Data::Opening { association };
+        let room = self.first_room(session);
+        let remote = SocketAddr::new(remote.ip(), port).into();
+        out.request(StreamsRequest::Open { association, remote, local: None, room });
+        // The server accepts when it has heard the command: waiting for the connection would cost a round trip.
+        self.ready_to_begin(cx, session, out);
+    }
+
+    /// Our listener has its address: the server is told.
+    pub(super) fn door_open(&mut self, cx: &Context, session: Handle, local: Participant, out: Out<'_, M>) {
+        let Some(local) = local.internet() else { return };
+        let command = match local {
+            SocketAddr::V4(local) => alloc::format!("PORT {}", address::format_port(local)),
+            SocketAddr::V6(_) => alloc::format!("EPRT {}", address::format_eprt(local)),
+        };
+        self.say(cx, session, Step::Port, &command, out);
+    }
+
+    pub(super) fn port_replied(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        self.await_server(session, out);
+        self.ready_to_begin(cx, session, out);
+    }
+
+    fn await_server(&mut self, session: Handle, out: Out<'_, M>) {
+        let room = self.first_room(session);
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Data::Awaited { door, association } = &mut state.data else { return };
+        let name = self.streams.name(Stream::Data { session });
+        *association = Some(name);
+        out.request(StreamsRequest::Await { listener: *door, association: name, room });
+    }
+
+    /// The room for what was asked already.
+    fn first_room(&mut self, session: Handle) -> usize {
+        match self.job_of(session).map(|(_, job)| &mut job.what) {
+            Some(What::Read(read)) => {
+                let room = (read.next_asked - read.room_to) as usize;
+                read.room_to = read.next_asked;
+                room
+            }
+            Some(What::List(_)) => LISTING_ROOM,
+            _ => 1, // nothing is expected, and room is never zero
+        }
+    }
+
+    pub(super) fn data_opened(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        association: Handle,
+        remote: Participant,
+        room: usize,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if let Data::Awaited { door, .. } = state.data {
+            let server = state.ends.map(|(_, remote)| remote.ip().to_canonical());
+            if remote.internet().map(|remote| remote.ip().to_canonical()) != server {
+                cx.dropped(NAME, "a data connection from somebody who is not the server");
+                self.let_go(association);
+                out.request(StreamsRequest::Abort { association });
+                return self.await_server(session, out);
+            }
+            self.let_go(door);
+            out.request(StreamsRequest::Unlisten { listener: door });
+        }
+        if let Some(state) = self.sessions.get_mut(session) {
+            state.data = Data::Open { association, room };
+        }
+        self.touch(cx, session);
+        self.give_room(session, out);
+        self.send_file(cx, session, out);
+    }
+
+    /// Gives the open data association room for all that was asked.
+    pub(super) fn give_room(&mut self, session: Handle, out: Out<'_, M>) {
+        let Some(Data::Open { association, .. }) = self.sessions.get(session).map(|session| &session.data)
+        else {
+            return;
+        };
+        let association = *association;
+        if let Some((_, Job { what: What::Read(read), .. })) = self.job_of(session)
+            && read.next_asked > read.room_to
+        {
+            let room = (read.next_asked - read.room_to) as usize;
+            read.room_to = read.next_asked;
+            out.request(StreamsRequest::Receive { association, room });
+        }
+    }
+
+    pub(super) fn data_finished(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if let Data::Open { association, .. } = state.data {
+            let stores = self
+                .jobs
+                .get(state.job.unwrap_or(association))
+                .is_some_and(|job| matches!(job.what, What::Create(_)));
+            if stores {
+                return; // a server need not read on to the end of its own silence
+            }
+            state.data = Data::Finished { association };
+            out.request(StreamsRequest::Finish { association });
+            self.touch(cx, session);
+            self.transfer_may_be_over(cx, session, out);
+        }
+    }
+
+    /// The last word on a data association.
+    pub(super) fn data_ended(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        association: Handle,
+        why: Ended,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if state.data.association() != Some(association) {
+            return;
+        }
+        let whole = matches!(state.data, Data::Finished { .. }) || why == Ended::Finished;
+        if whole {
+            return; // both ends are finished; the final reply says the rest
+        }
+        let never_open = matches!(state.data, Data::Opening { .. });
+        state.data = Data::Absent;
+        // The server's reply tells more than the reset does, if it comes; patience bounds the wait.
+        if never_open || !matches!(state.step, Step::Begin | Step::Moving) {
+            self.session_job_failed(cx, session, Failure::Lost, out);
+        }
+    }
+
+    /// Whatever there is of a data association is reset.
+    pub(super) fn drop_data(&mut self, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let data = core::mem::replace(&mut state.data, Data::Absent);
+        let association = data.association();
+        if let Some(association) = association {
+            self.let_go(association);
+        }
+        match data {
+            Data::Awaited { door, .. } => {
+                self.let_go(door);
+                out.request(StreamsRequest::Unlisten { listener: door });
+            }
+            Data::Opening { association } | Data::Open { association, .. } => {
+                out.request(StreamsRequest::Abort { association });
+            }
+            Data::Finished { .. } | Data::Absent => {}
+        }
+    }
+
+    pub(super) fn let_go(&mut self, name: Handle) {
+        if let Some(stream) = self.streams.get_mut(name) {
+            *stream = Stream::Lingering;
+        }
+    }
+}

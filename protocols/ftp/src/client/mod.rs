@@ -1,0 +1,102 @@
+//! The client: it provides [`Files`] that lie on a server.
+//!
+//! A job (a file that is fetched or stored, a folder that is listed, a question) is given to a session that is idle, or
+//! to a new one as long as there are few; more wait. A session speaks one command at a time.
+//!
+//! Files are read and written from the first octet asked to the last, without gaps, because FTP transfers are. A stored
+//! file is not whole or absent by itself: that is up to the server.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `config.rs` | what it is told |
+//! | `state.rs` | sessions, jobs, and the steps of a session |
+//! | `send.rs` | requests from above, and commands downward |
+//! | `receive.rs` | replies and data from below |
+//! | `data.rs` | how a data association comes about |
+//! | `job.rs` | octets between a data association and who asked for them |
+//! | `timers.rs` | every timer, and why |
+
+mod config;
+mod data;
+mod job;
+mod receive;
+mod send;
+mod state;
+mod timers;
+
+pub use config::{Config, DataMode};
+
+use alloc::collections::VecDeque;
+
+use stackwright_contract::services::{Files, FilesRequest, Streams, StreamsIndication};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
+use stackwright_wire::Message;
+
+use state::{Job, Session, Step, Stream};
+
+/// A client, over streams.
+pub struct Client<M> {
+    config: Config,
+    sessions: Names<Session>,
+    streams: Names<Stream>,
+    jobs: Mirror<Job<M>>,
+    /// Jobs for which no session is free.
+    waiting: VecDeque<Handle>,
+    /// No timer is due earlier.
+    next: Option<Instant>,
+}
+
+type Out<'a, M> = &'a mut dyn Outlet<Client<M>>;
+
+impl<M: Message> Client<M> {
+    /// A client that connects when the first file is asked for.
+    pub fn new(config: Config) -> Self {
+        Client {
+            config,
+            sessions: Names::default(),
+            streams: Names::default(),
+            jobs: Mirror::default(),
+            waiting: VecDeque::new(),
+            next: None,
+        }
+    }
+
+    /// Whether every session has said its farewell, and the words are on their way: the program may end.
+    pub fn is_quiet(&self) -> bool {
+        self.sessions
+            .iter()
+            .all(|(_, session)| session.step == Step::Quitting && session.room == session.room_most)
+    }
+}
+
+impl<M: Message> Protocol for Client<M> {
+    const FACTS: Facts = Facts {
+        needs: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
+        ..Facts::named("ftp client")
+    };
+    type Provides = Files<M>;
+    type Uses = Streams<M>;
+
+    fn handle_request(&mut self, cx: &Context, request: FilesRequest<M>, out: &mut impl Outlet<Self>) {
+        self.asked(cx, request, out);
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: StreamsIndication<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        self.hear(cx, indication, out);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if self.next.is_some_and(|next| next <= cx.now()) {
+            self.expire(cx, out);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.next
+    }
+}

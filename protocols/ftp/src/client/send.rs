@@ -1,0 +1,187 @@
+//! Requests from above become jobs; jobs become commands.
+
+use alloc::collections::VecDeque;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem;
+
+use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Purpose, StreamsRequest};
+use stackwright_contract::{Context, Handle};
+use stackwright_wire::Message;
+
+use super::state::{CONTROL_ROOM, Create, Data, Job, List, Read, Session, Step, Stream, What};
+use super::{Client, Out};
+use crate::NAME;
+use crate::reply::Replies;
+
+impl<M: Message> Client<M> {
+    pub(super) fn asked(&mut self, cx: &Context, request: FilesRequest<M>, out: Out<'_, M>) {
+        match request {
+            FilesRequest::Stat { token, path } => self.add_job(cx, token, path, What::Stat, out),
+            FilesRequest::Open { file, path, purpose } => {
+                let what = match purpose {
+                    Purpose::Read => What::Read(Read {
+                        size: None,
+                        asked: VecDeque::new(),
+                        gathered: None,
+                        next_asked: 0,
+                        room_to: 0,
+                        position: 0,
+                        end: false,
+                    }),
+                    Purpose::Create { from } => What::Create(Create {
+                        from,
+                        next: from,
+                        unsent: VecDeque::new(),
+                        closing: false,
+                        finished: false,
+                    }),
+                    Purpose::List => What::List(List {
+                        partial: Vec::new(),
+                        entries: Vec::new(),
+                        withheld: 0,
+                        wanted: false,
+                        end: false,
+                    }),
+                };
+                self.add_job(cx, file, path, what, out);
+            }
+            FilesRequest::Read { file, offset, length } => self.read(cx, file, offset, length, out),
+            FilesRequest::Write { file, offset, message } => self.write(cx, file, offset, message, out),
+            FilesRequest::Next { file } => self.next_entries(cx, file, out),
+            FilesRequest::Close { file, keep } => self.close(cx, file, keep, out),
+            // Renaming and removing come with the rest of the protocol.
+            FilesRequest::Rename { token, .. } | FilesRequest::Remove { token, .. } => {
+                out.indicate(FilesIndication::Done { token, result: Err(Failure::Unsupported) });
+            }
+        }
+    }
+
+    fn add_job(&mut self, cx: &Context, name: Handle, path: String, what: What<M>, out: Out<'_, M>) {
+        let injects = path.contains(['\r', '\n', '\0']); // it would be a command of its own
+        self.jobs.insert(name, Job { path, session: None, what });
+        if injects {
+            return self.job_failed(name, Failure::BadName, out);
+        }
+        self.waiting.push_back(name);
+        self.assign(cx, out);
+    }
+
+    /// Gives waiting jobs to idle sessions, or to new ones.
+    pub(super) fn assign(&mut self, cx: &Context, out: Out<'_, M>) {
+        while let Some(&job) = self.waiting.front() {
+            let idle =
+                self.sessions.iter().find(|(_, session)| session.step == Step::Idle).map(|(name, _)| name);
+            let session = match idle {
+                Some(session) => session,
+                None if self.sessions.len() < self.config.sessions_most => self.connect(cx, out),
+                None => return,
+            };
+            self.waiting.pop_front();
+            if let Some(job) = self.jobs.get_mut(job) {
+                job.session = Some(session);
+            }
+            if let Some(session) = self.sessions.get_mut(session) {
+                session.job = Some(job);
+            }
+            if idle.is_some() {
+                self.start_job(cx, session, out);
+            }
+        }
+    }
+
+    fn connect(&mut self, cx: &Context, out: Out<'_, M>) -> Handle {
+        let session = self.sessions.name(Session {
+            control: Handle { index: 0, generation: 0 },
+            ends: None,
+            replies: Replies::default(),
+            unsent: Vec::new(),
+            room: 0,
+            room_most: 0,
+            step: Step::Connecting,
+            job: None,
+            data: Data::Absent,
+            only_pasv: false,
+            finished: false,
+            deadline: cx.now(),
+        });
+        let control = self.streams.name(Stream::Control { session });
+        if let Some(session) = self.sessions.get_mut(session) {
+            session.control = control;
+        }
+        self.touch(cx, session);
+        out.request(StreamsRequest::Open {
+            association: control,
+            remote: self.config.server.into(),
+            local: None,
+            room: CONTROL_ROOM,
+        });
+        session
+    }
+
+    /// Says a command; its reply is awaited in `step`.
+    pub(super) fn say(&mut self, cx: &Context, session: Handle, step: Step, command: &str, out: Out<'_, M>) {
+        let shown = if command.starts_with("PASS ") { "PASS ****" } else { command };
+        cx.event(NAME, format_args!("▸ {shown}"));
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        state.step = step;
+        state.unsent.extend_from_slice(command.as_bytes());
+        state.unsent.extend_from_slice(b"\r\n");
+        flush(state, out);
+        self.touch(cx, session);
+    }
+
+    pub(super) fn say_with_path(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        step: Step,
+        verb: &str,
+        path: &str,
+        out: Out<'_, M>,
+    ) {
+        // The root of our files is the folder into which the server puts the user.
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let command = if path.is_empty() { verb.into() } else { format!("{verb} {path}") };
+        self.say(cx, session, step, &command, out);
+    }
+
+    /// The farewell. It is sent with the end of our octets, so that nothing has to be waited for.
+    pub(super) fn quit(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        self.say(cx, session, Step::Quitting, "QUIT", out);
+    }
+
+    /// Gives up a transfer that is running: the data association is reset, and the server is told.
+    pub(super) fn abort(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        self.drop_data(session, out);
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        // With the transfer's own final reply outstanding, two are to come.
+        let replies = if state.step == Step::Complete { 1 } else { 2 };
+        if self.config.expedite && state.unsent.is_empty() && state.room > 16 {
+            // Telnet's IP and Synch, with the urgent octet where BSD puts it (RFC 959 §4.1.3, erratum of practice: the
+            // mark stands on the IAC, not on the DM).
+            let signal = M::with_headroom(0, &[0xFF, 0xF4, 0xFF]);
+            state.room -= signal.len();
+            out.request(StreamsRequest::Send { association: state.control, message: signal, urgent: true });
+            state.unsent.push(0xF2);
+        }
+        self.say(cx, session, Step::Aborting(replies), "ABOR", out);
+    }
+}
+
+pub(super) fn flush<M: Message>(session: &mut Session, out: Out<'_, M>) {
+    let length = session.unsent.len().min(session.room);
+    if length > 0 {
+        let message = M::with_headroom(0, &session.unsent[..length]);
+        session.unsent.drain(..length);
+        session.room -= length;
+        out.request(StreamsRequest::Send { association: session.control, message, urgent: false });
+    }
+    if session.step == Step::Quitting
+        && session.unsent.is_empty()
+        && !mem::replace(&mut session.finished, true)
+    {
+        out.request(StreamsRequest::Finish { association: session.control });
+    }
+}

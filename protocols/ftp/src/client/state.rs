@@ -1,0 +1,170 @@
+//! What a client knows: its sessions with the server, and the jobs that were asked from above.
+
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::net::SocketAddr;
+
+use stackwright_contract::services::Entry;
+use stackwright_contract::{Handle, Instant};
+
+use crate::reply::Replies;
+
+/// Room on a control association, in octets.
+pub(super) const CONTROL_ROOM: usize = 4096;
+/// Room for a listing, in octets.
+pub(super) const LISTING_ROOM: usize = 64 << 10;
+
+/// What a name given to the streams stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Stream {
+    Control {
+        session: Handle,
+    },
+    /// A listener for one data association.
+    DataDoor {
+        session: Handle,
+    },
+    Data {
+        session: Handle,
+    },
+    /// Nobody cares any more; its last word is awaited.
+    Lingering,
+}
+
+/// A session with the server: one control association.
+pub(super) struct Session {
+    pub(super) control: Handle,
+    /// Both addresses of the control association, once it is open.
+    pub(super) ends: Option<(SocketAddr, SocketAddr)>,
+    pub(super) replies: Replies,
+    /// Commands for which there is no room.
+    pub(super) unsent: Vec<u8>,
+    pub(super) room: usize,
+    pub(super) room_most: usize,
+    pub(super) step: Step,
+    /// What it works for.
+    pub(super) job: Option<Handle>,
+    pub(super) data: Data,
+    /// The server does not know EPSV.
+    pub(super) only_pasv: bool,
+    /// Our end of the control association is finished.
+    pub(super) finished: bool,
+    pub(super) deadline: Instant,
+}
+
+/// What the session waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    Connecting,
+    Greeting,
+    User,
+    Pass,
+    Type,
+    /// Logged in, nothing to do.
+    Idle,
+    Size,
+    /// The file is known to exist; the first read decides where the transfer begins.
+    Held,
+    Epsv,
+    Pasv,
+    /// Our listener for the data association.
+    Listening,
+    Port,
+    Rest,
+    /// RETR, STOR or LIST was said.
+    Begin,
+    /// The server said 1xx. The final reply may come before or after the end of the data.
+    Moving,
+    /// The server said that it is done.
+    Complete,
+    /// ABOR was said: so many final replies are still to come.
+    Aborting(u8),
+    Quitting,
+}
+
+/// The data association of a session.
+pub(super) enum Data {
+    Absent,
+    /// A listener, and the name that waits for the server.
+    Awaited {
+        door: Handle,
+        association: Option<Handle>,
+    },
+    Opening {
+        association: Handle,
+    },
+    Open {
+        association: Handle,
+        room: usize,
+    },
+    /// The server has sent all.
+    Finished {
+        association: Handle,
+    },
+}
+
+impl Data {
+    pub(super) fn association(&self) -> Option<Handle> {
+        match self {
+            Data::Absent => None,
+            Data::Awaited { association, .. } => *association,
+            Data::Opening { association }
+            | Data::Open { association, .. }
+            | Data::Finished { association } => Some(*association),
+        }
+    }
+}
+
+/// Something asked from above, under the asker's name.
+pub(super) struct Job<M> {
+    pub(super) path: String,
+    pub(super) session: Option<Handle>,
+    pub(super) what: What<M>,
+}
+
+pub(super) enum What<M> {
+    Stat,
+    Read(Read<M>),
+    Create(Create<M>),
+    List(List),
+}
+
+/// A file that is fetched.
+pub(super) struct Read<M> {
+    pub(super) size: Option<u64>,
+    /// Reads that were asked and not answered, in order: offset and length.
+    pub(super) asked: VecDeque<(u64, usize)>,
+    /// The octets that came and were not asked for in full.
+    pub(super) gathered: Option<M>,
+    /// Where the next read must begin.
+    pub(super) next_asked: u64,
+    /// Up to where the data association was given room.
+    pub(super) room_to: u64,
+    /// How far the octets have come.
+    pub(super) position: u64,
+    /// All is here.
+    pub(super) end: bool,
+}
+
+/// A file that is stored.
+pub(super) struct Create<M> {
+    pub(super) from: u64,
+    pub(super) next: u64,
+    /// What was written before the data association was open, and what it had no room for.
+    pub(super) unsent: VecDeque<M>,
+    /// `Close` was asked: all octets are here.
+    pub(super) closing: bool,
+    /// Our end of the data association is finished.
+    pub(super) finished: bool,
+}
+
+/// A folder that is listed.
+pub(super) struct List {
+    pub(super) partial: Vec<u8>,
+    pub(super) entries: Vec<Entry>,
+    /// Octets for which no room was given back.
+    pub(super) withheld: usize,
+    pub(super) wanted: bool,
+    pub(super) end: bool,
+}

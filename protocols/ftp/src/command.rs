@@ -1,0 +1,291 @@
+//! The commands: one table that feeds the parser and the help.
+
+use alloc::format;
+use alloc::string::String;
+use core::net::SocketAddr;
+
+use crate::address;
+
+/// A command of RFC 959 and its extensions, as far as this server knows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Command<'a> {
+    /// Who wants to log in.
+    User(&'a str),
+    /// The password.
+    Pass(&'a str),
+    /// Nothing to account for.
+    Acct,
+    /// Change the working folder.
+    Cwd(&'a str),
+    /// To the folder above.
+    Cdup,
+    /// Which is the working folder?
+    Pwd,
+    /// Say farewell.
+    Quit,
+    /// The server shall connect there for data.
+    Port(SocketAddr),
+    /// The server shall listen for data.
+    Pasv,
+    /// The same with only a port in the answer; `None` is any protocol.
+    Epsv(EpsvArgument),
+    /// How files are represented.
+    Type(Representation),
+    /// Only stream mode.
+    Mode,
+    /// Only files without structure.
+    Stru,
+    /// Fetch a file.
+    Retr(&'a str),
+    /// Store a file.
+    Stor(&'a str),
+    /// The next transfer begins at this octet.
+    Rest(u64),
+    /// Give up the running transfer.
+    Abor,
+    /// List a folder, or one file.
+    List(&'a str),
+    /// Only the names.
+    Nlst(&'a str),
+    /// How many octets would be transferred?
+    Size(&'a str),
+    /// Which operating system?
+    Syst,
+    /// Which commands?
+    Help,
+    /// Nothing; are you there?
+    Noop,
+    /// Which extensions?
+    Feat,
+    /// Options of an extension.
+    Opts(&'a str),
+    /// Room is not allocated in advance here.
+    Allo,
+}
+
+/// How files are represented on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Representation {
+    /// As text.
+    Ascii,
+    /// As they are.
+    Image,
+}
+
+/// The argument of EPSV (RFC 2428 §3).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EpsvArgument {
+    /// The protocol of the control association.
+    Absent,
+    /// 1 is IPv4, 2 is IPv6.
+    Family(u8),
+    /// From now on nothing but EPSV.
+    All,
+}
+
+/// Why a line is no command. Each has its reply code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Mistake {
+    /// 500
+    #[error("that is not a command")]
+    Unknown,
+    /// 501
+    #[error("the argument is missing, or is not of the right form")]
+    Argument,
+    /// 502
+    #[error("that command is not implemented")]
+    NotImplemented,
+    /// 504
+    #[error("that command is not implemented for that argument")]
+    Parameter,
+    /// 522
+    #[error("that network protocol is not supported, use (1,2)")]
+    Family,
+}
+
+impl Mistake {
+    /// The reply code (RFC 959 §4.2).
+    pub fn code(self) -> u16 {
+        match self {
+            Mistake::Unknown => 500,
+            Mistake::Argument => 501,
+            Mistake::NotImplemented => 502,
+            Mistake::Parameter => 504,
+            Mistake::Family => 522,
+        }
+    }
+}
+
+/// A row of the table.
+struct Verb {
+    name: &'static str,
+    /// What the help says, and where it is specified.
+    help: &'static str,
+    parse: for<'a> fn(&'a str) -> Result<Command<'a>, Mistake>,
+}
+
+const fn verb(
+    name: &'static str,
+    help: &'static str,
+    parse: for<'a> fn(&'a str) -> Result<Command<'a>, Mistake>,
+) -> Verb {
+    Verb { name, help, parse }
+}
+
+const VERBS: &[Verb] = &[
+    verb("ABOR", "give up the running transfer (RFC 959)", |a| alone(a, Command::Abor)),
+    verb("ACCT", "accepted and not needed (RFC 959)", |_| Ok(Command::Acct)),
+    verb("ALLO", "accepted and not needed (RFC 959)", |_| Ok(Command::Allo)),
+    verb("CDUP", "to the folder above (RFC 959)", |a| alone(a, Command::Cdup)),
+    verb("CWD", "change the working folder (RFC 959)", |a| argument(a).map(Command::Cwd)),
+    verb("EPRT", "the server connects for data, any protocol (RFC 2428)", eprt),
+    verb("EPSV", "the server listens for data, any protocol (RFC 2428)", epsv),
+    verb("FEAT", "list the extensions (RFC 2389)", |a| alone(a, Command::Feat)),
+    verb("HELP", "list the commands (RFC 959)", |_| Ok(Command::Help)),
+    verb("LIST", "list a folder (RFC 959)", |a| Ok(Command::List(a))),
+    verb("MODE", "only S, stream (RFC 959)", |a| only(a, "S", Command::Mode)),
+    verb("NLST", "list the names in a folder (RFC 959)", |a| Ok(Command::Nlst(a))),
+    verb("NOOP", "nothing (RFC 959)", |_| Ok(Command::Noop)),
+    verb("OPTS", "options of an extension (RFC 2389)", |a| argument(a).map(Command::Opts)),
+    verb("PASS", "the password (RFC 959)", |a| Ok(Command::Pass(a))),
+    verb("PASV", "the server listens for data (RFC 959)", |a| alone(a, Command::Pasv)),
+    verb("PORT", "the server connects for data (RFC 959)", |a| {
+        address::parse_port(a).map(Command::Port).ok_or(Mistake::Argument)
+    }),
+    verb("PWD", "which is the working folder (RFC 959)", |a| alone(a, Command::Pwd)),
+    verb("QUIT", "say farewell (RFC 959)", |a| alone(a, Command::Quit)),
+    verb("REST", "the next transfer begins at an octet (RFC 3659)", |a| number(a).map(Command::Rest)),
+    verb("RETR", "fetch a file (RFC 959)", |a| argument(a).map(Command::Retr)),
+    verb("SIZE", "the size of a file (RFC 3659)", |a| argument(a).map(Command::Size)),
+    verb("STOR", "store a file (RFC 959)", |a| argument(a).map(Command::Stor)),
+    verb("STRU", "only F, file (RFC 959)", |a| only(a, "F", Command::Stru)),
+    verb("SYST", "which operating system (RFC 959)", |a| alone(a, Command::Syst)),
+    verb("TYPE", "A or I (RFC 959)", representation),
+    verb("USER", "who logs in (RFC 959)", |a| argument(a).map(Command::User)),
+    // Old names that some clients still use (RFC 1123 §4.1.3.1).
+    verb("XCUP", "as CDUP (RFC 775)", |a| alone(a, Command::Cdup)),
+    verb("XCWD", "as CWD (RFC 775)", |a| argument(a).map(Command::Cwd)),
+    verb("XPWD", "as PWD (RFC 775)", |a| alone(a, Command::Pwd)),
+];
+
+/// Specified, but not done here: they are told apart from nonsense (RFC 959 §4.2, 502).
+const NOT_IMPLEMENTED: &[&str] = &[
+    "APPE", "DELE", "MDTM", "MKD", "MLSD", "MLST", "REIN", "RMD", "RNFR", "RNTO", "SITE", "SMNT", "STAT",
+    "STOU", "AUTH", "PBSZ", "PROT", "CCC", "ADAT", "ENC", "MIC", "CONF", "LANG", "HOST",
+];
+
+impl<'a> Command<'a> {
+    /// Reads a line. Verbs may be in any case; the argument is the rest of the line after one space.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(line: &'a str) -> Result<Self, Mistake> {
+        let (name, argument) = line.split_once(' ').unwrap_or((line, ""));
+        // A CR or NUL would reach a file's name or a reply; other control characters are odd, but they are names.
+        if argument.contains(['\r', '\0']) {
+            return Err(Mistake::Argument);
+        }
+        match VERBS.iter().find(|verb| verb.name.eq_ignore_ascii_case(name)) {
+            Some(verb) => (verb.parse)(argument),
+            None if NOT_IMPLEMENTED.iter().any(|known| known.eq_ignore_ascii_case(name)) => {
+                Err(Mistake::NotImplemented)
+            }
+            None => Err(Mistake::Unknown),
+        }
+    }
+}
+
+/// The lines of the help.
+pub fn help() -> impl Iterator<Item = String> {
+    VERBS.iter().map(|verb| format!(" {:4} {}", verb.name, verb.help))
+}
+
+fn alone<'a>(argument: &str, command: Command<'a>) -> Result<Command<'a>, Mistake> {
+    if argument.is_empty() { Ok(command) } else { Err(Mistake::Argument) }
+}
+
+fn argument(argument: &str) -> Result<&str, Mistake> {
+    if argument.is_empty() { Err(Mistake::Argument) } else { Ok(argument) }
+}
+
+fn only<'a>(argument: &str, value: &str, command: Command<'a>) -> Result<Command<'a>, Mistake> {
+    match argument {
+        "" => Err(Mistake::Argument),
+        argument if argument.eq_ignore_ascii_case(value) => Ok(command),
+        _ => Err(Mistake::Parameter),
+    }
+}
+
+fn number(argument: &str) -> Result<u64, Mistake> {
+    // `parse` would accept a plus sign, which is no part of the grammar.
+    let digits = !argument.is_empty() && argument.bytes().all(|octet| octet.is_ascii_digit());
+    argument.parse().ok().filter(|_| digits).ok_or(Mistake::Argument)
+}
+
+fn representation(argument: &str) -> Result<Command<'_>, Mistake> {
+    match argument.to_ascii_uppercase().as_str() {
+        "A" | "A N" => Ok(Command::Type(Representation::Ascii)),
+        "I" | "L 8" => Ok(Command::Type(Representation::Image)),
+        "" => Err(Mistake::Argument),
+        _ => Err(Mistake::Parameter),
+    }
+}
+
+fn eprt(argument: &str) -> Result<Command<'_>, Mistake> {
+    match address::parse_eprt(argument) {
+        Ok(target) => Ok(Command::Port(target)),
+        Err(address::BadEprt::Form) => Err(Mistake::Argument),
+        Err(address::BadEprt::Family) => Err(Mistake::Family),
+    }
+}
+
+fn epsv(argument: &str) -> Result<Command<'_>, Mistake> {
+    match argument {
+        "" => Ok(Command::Epsv(EpsvArgument::Absent)),
+        "1" => Ok(Command::Epsv(EpsvArgument::Family(1))),
+        "2" => Ok(Command::Epsv(EpsvArgument::Family(2))),
+        argument if argument.eq_ignore_ascii_case("ALL") => Ok(Command::Epsv(EpsvArgument::All)),
+        argument if argument.bytes().all(|octet| octet.is_ascii_digit()) => Err(Mistake::Family),
+        _ => Err(Mistake::Argument),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_in_any_case_and_arguments_as_they_are() {
+        assert_eq!(Command::parse("retr  a b "), Ok(Command::Retr(" a b ")));
+        assert_eq!(Command::parse("QUIT"), Ok(Command::Quit));
+        assert_eq!(Command::parse("type l 8"), Ok(Command::Type(Representation::Image)));
+        assert_eq!(Command::parse("REST 18446744073709551615"), Ok(Command::Rest(u64::MAX)));
+    }
+
+    #[test]
+    fn mistakes_have_their_codes() {
+        for (line, code) in [
+            ("", 500),
+            ("FOO", 500),
+            ("RETRx", 500),
+            ("RETR", 501),
+            ("RETR a\rb", 501),
+            ("STOR a\0b", 501),
+            ("REST +1", 501),
+            ("REST 18446744073709551616", 501),
+            ("PORT 1,2,3,4,5", 501),
+            ("DELE x", 502),
+            ("TYPE E", 504),
+            ("MODE B", 504),
+            ("EPRT |3|::1|99|", 522),
+            ("EPSV 3", 522),
+        ] {
+            assert_eq!(Command::parse(line).map_err(Mistake::code), Err(code), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_table_is_sorted_so_that_help_reads_well() {
+        assert!(VERBS.is_sorted_by_key(|verb| verb.name));
+    }
+}

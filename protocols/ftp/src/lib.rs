@@ -1,0 +1,38 @@
+//! The File Transfer Protocol (RFC 959, 1123, 2389, 2428, 3659), client and server, as machines without I/O.
+//!
+//! ```text
+//! [`Server`]   provides [`Serving`]       uses `Both<Streams, Files>`
+//! [`Client`]   provides `Files`           uses `Streams`
+//! ```
+//!
+//! Because a client *provides* files, "get" is a copy between two `Files`, and a server whose disk is a client is a relay
+//! to another server.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `line.rs` | octets → lines: bounded, and without Telnet's signals |
+//! | `command.rs`, `reply.rs`, `address.rs`, `listing.rs`, `path.rs` | the words, each with its grammar and nothing else |
+//! | `server/`, `client/` | the machines: `state.rs`, `receive.rs` up, `send.rs` down, `timers.rs`, `config.rs` |
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod address;
+pub mod client;
+pub mod command;
+mod line;
+pub mod listing;
+mod path;
+pub mod reply;
+pub mod server;
+
+pub use client::Client;
+pub use line::{Heard, Lines};
+pub use server::{Server, Serving};
+
+/// As it stands in a refusal and in a trace.
+const NAME: &str = "ftp";
+
+/// The port of a control association (RFC 959 §8).
+pub const PORT: u16 = 21;

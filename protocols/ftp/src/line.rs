@@ -1,0 +1,170 @@
+//! Octets of a control association → lines.
+//!
+//! The control association speaks Telnet (RFC 959 §3.1): its signals may stand anywhere, also inside a line, and are
+//! taken out here. A line ends with CR LF; a bare LF is accepted too, because people type into sockets.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::mem;
+
+/// Telnet's "interpret as command" (RFC 854).
+const IAC: u8 = 0xFF;
+const WILL: u8 = 0xFB;
+const WONT: u8 = 0xFC;
+const DO: u8 = 0xFD;
+const DONT: u8 = 0xFE;
+
+/// Gathers lines of a bounded length.
+#[derive(Debug)]
+pub struct Lines {
+    partial: Vec<u8>,
+    most: usize,
+    /// The line became longer than allowed: its rest is skipped.
+    overlong: bool,
+    telnet: Telnet,
+}
+
+/// Where in a Telnet sequence we are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Telnet {
+    Text,
+    /// After IAC.
+    Command,
+    /// After IAC and WILL, WONT, DO or DONT.
+    Option(u8),
+}
+
+/// What was heard.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Heard {
+    /// A line, without its end.
+    Line(String),
+    /// A line longer than allowed. It was skipped.
+    TooLong,
+    /// A line that is not UTF-8 (RFC 2640). It was skipped.
+    NotText,
+    /// The peer proposes a Telnet option; these octets decline it, as RFC 1123 §4.1.2.12 demands.
+    Decline([u8; 3]),
+}
+
+impl Lines {
+    /// Lines of at most `most` octets, without their end.
+    pub fn new(most: usize) -> Self {
+        Lines { partial: Vec::new(), most, overlong: false, telnet: Telnet::Text }
+    }
+
+    /// Hears `octets` up to the end of one line; gives what was heard and how many octets that took. When nothing is
+    /// complete, all of them are taken.
+    pub fn hear(&mut self, octets: &[u8]) -> (Option<Heard>, usize) {
+        for (index, &octet) in octets.iter().enumerate() {
+            let heard = match (self.telnet, octet) {
+                (Telnet::Text, IAC) => {
+                    self.telnet = Telnet::Command;
+                    None
+                }
+                (Telnet::Text, b'\n') => Some(self.complete()),
+                (Telnet::Text, octet) => {
+                    self.text(octet);
+                    None
+                }
+                (Telnet::Command, WILL | WONT | DO | DONT) => {
+                    self.telnet = Telnet::Option(octet);
+                    None
+                }
+                (Telnet::Command, octet) => {
+                    self.telnet = Telnet::Text;
+                    if octet == IAC {
+                        self.text(IAC); // doubled: it stands for itself
+                    }
+                    None // IP, DM and the like: ABOR follows as a line of its own
+                }
+                (Telnet::Option(verb), option) => {
+                    self.telnet = Telnet::Text;
+                    match verb {
+                        WILL => Some(Heard::Decline([IAC, DONT, option])),
+                        DO => Some(Heard::Decline([IAC, WONT, option])),
+                        _ => None,
+                    }
+                }
+            };
+            if heard.is_some() {
+                return (heard, index + 1);
+            }
+        }
+        (None, octets.len())
+    }
+
+    fn text(&mut self, octet: u8) {
+        // One more than allowed, for the CR that may be the line's end.
+        if self.partial.len() <= self.most {
+            self.partial.push(octet);
+        } else {
+            self.overlong = true;
+        }
+    }
+
+    fn complete(&mut self) -> Heard {
+        let mut line = mem::take(&mut self.partial);
+        if line.last() == Some(&b'\r') {
+            line.pop();
+        }
+        if mem::take(&mut self.overlong) || line.len() > self.most {
+            return Heard::TooLong;
+        }
+        match String::from_utf8(line) {
+            Ok(line) => Heard::Line(line),
+            Err(_) => Heard::NotText,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn all(octets: &[u8], piece: usize) -> Vec<Heard> {
+        let mut lines = Lines::new(8);
+        let mut heard = vec![];
+        for mut rest in octets.chunks(piece) {
+            while !rest.is_empty() {
+                let (one, taken) = lines.hear(rest);
+                heard.extend(one);
+                rest = &rest[taken..];
+            }
+        }
+        heard
+    }
+
+    fn line(text: &str) -> Heard {
+        Heard::Line(text.into())
+    }
+
+    #[test]
+    fn lines_do_not_depend_on_how_they_are_cut() {
+        let octets = b"USER a\r\nNOOP\n\xff\xf4\xff\xf2ABOR\r\nQU\xff\xfb\x01IT\r\na\xff\xffb\r\n123456789\r\n12345678\r\n";
+        let expected = [
+            line("USER a"),
+            line("NOOP"),
+            line("ABOR"),
+            Heard::Decline([IAC, DONT, 1]),
+            line("QUIT"),
+            Heard::NotText,
+            Heard::TooLong,
+            line("12345678"),
+        ];
+        for piece in 1..octets.len() {
+            assert_eq!(all(octets, piece), expected, "in pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn a_line_without_end_holds_no_memory() {
+        let mut lines = Lines::new(512);
+        for _ in 0..1000 {
+            assert_eq!(lines.hear(&[b'x'; 1000]), (None, 1000));
+        }
+        assert!(lines.partial.capacity() < 2048);
+        assert_eq!(lines.hear(b"\r\n").0, Some(Heard::TooLong));
+    }
+}

@@ -1,0 +1,204 @@
+//! Replies: a code of three digits and text, on one line or on many (RFC 959 §4.2).
+
+use alloc::format;
+use alloc::string::String;
+
+use crate::line::{Heard, Lines};
+
+/// A reply as the client heard it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reply {
+    /// 100 to 599.
+    pub code: u16,
+    /// The text after the code; lines are separated by `\n`.
+    pub text: String,
+}
+
+impl Reply {
+    /// What the first digit says.
+    pub fn kind(&self) -> Kind {
+        match self.code / 100 {
+            1 => Kind::Preliminary,
+            2 => Kind::Completion,
+            3 => Kind::Intermediate,
+            4 => Kind::Transient,
+            _ => Kind::Permanent,
+        }
+    }
+}
+
+/// The first digit of a reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// 1: it has begun; another reply follows.
+    Preliminary,
+    /// 2: done.
+    Completion,
+    /// 3: something more is needed.
+    Intermediate,
+    /// 4: not now.
+    Transient,
+    /// 5: not so.
+    Permanent,
+}
+
+/// A peer whose words are no replies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NotAReply {
+    /// A line is longer than [`Replies::LINE_MOST`].
+    #[error("a reply has a line that is too long")]
+    LineTooLong,
+    /// All lines together are longer than [`Replies::TEXT_MOST`].
+    #[error("a reply does not come to an end")]
+    Endless,
+    /// A line does not begin with a code.
+    #[error("a reply does not begin with a code")]
+    NoCode,
+}
+
+/// Gathers replies from the octets of a control association.
+#[derive(Debug)]
+pub struct Replies {
+    lines: Lines,
+    /// The code and text of a reply of many lines that is not complete.
+    open: Option<Reply>,
+}
+
+impl Default for Replies {
+    fn default() -> Self {
+        Replies { lines: Lines::new(Self::LINE_MOST), open: None }
+    }
+}
+
+impl Replies {
+    /// The longest line that is accepted, in octets.
+    pub const LINE_MOST: usize = 4096;
+    /// The longest text of many lines that is accepted, in octets.
+    pub const TEXT_MOST: usize = 64 << 10;
+
+    /// Hears `octets` up to the end of one reply; gives it, and how many octets that took.
+    ///
+    /// # Errors
+    /// Where the peer does not speak FTP; nothing sensible can follow then.
+    pub fn hear(&mut self, octets: &[u8]) -> (Result<Option<Reply>, NotAReply>, usize) {
+        let mut taken = 0;
+        while taken < octets.len() {
+            let (heard, length) = self.lines.hear(&octets[taken..]);
+            taken += length;
+            let line = match heard {
+                None | Some(Heard::Decline(_)) => continue, // a client need not answer a server's Telnet options
+                Some(Heard::Line(line)) => line,
+                Some(Heard::NotText) => String::from("?"), // a name in an old character set: the code still counts
+                Some(Heard::TooLong) => return (Err(NotAReply::LineTooLong), taken),
+            };
+            match self.line(&line) {
+                Ok(None) => {}
+                done => return (done, taken),
+            }
+        }
+        (Ok(None), taken)
+    }
+
+    fn line(&mut self, line: &str) -> Result<Option<Reply>, NotAReply> {
+        let code = code(line);
+        let rest = line.get(4..).unwrap_or("");
+        if let Some(open) = &mut self.open {
+            // It ends only with the same code and a space: inner lines may begin with any digits.
+            let last = code == Some(open.code) && line.as_bytes().get(3).is_none_or(|octet| *octet == b' ');
+            open.text.push('\n');
+            open.text.push_str(if last { rest } else { line });
+            if last {
+                return Ok(self.open.take());
+            }
+            if open.text.len() > Self::TEXT_MOST {
+                return Err(NotAReply::Endless);
+            }
+            return Ok(None);
+        }
+        let code = code.ok_or(NotAReply::NoCode)?;
+        let reply = Reply { code, text: rest.into() };
+        if line.as_bytes().get(3) == Some(&b'-') {
+            self.open = Some(reply);
+            return Ok(None);
+        }
+        Ok(Some(reply))
+    }
+}
+
+fn code(line: &str) -> Option<u16> {
+    let digits = line.get(..3)?;
+    let follows = line.as_bytes().get(3);
+    let ends = follows.is_none_or(|octet| matches!(octet, b' ' | b'-'));
+    let code = digits.bytes().all(|octet| octet.is_ascii_digit()).then(|| digits.parse().ok())??;
+    (ends && (100..600).contains(&code)).then_some(code)
+}
+
+/// A reply on one line. What would end the line early is taken out: the text may repeat what a peer said.
+pub fn line(code: u16, text: &str) -> String {
+    let mut reply = format!("{code} {text}");
+    reply.retain(|c| !matches!(c, '\r' | '\n' | '\0'));
+    reply.push_str("\r\n");
+    reply
+}
+
+/// A reply on many lines, each of which begins with a space, as RFC 2389 asks for FEAT.
+pub fn lines(code: u16, first: &str, inner: impl Iterator<Item = String>, last: &str) -> String {
+    let mut reply = format!("{code}-{first}\r\n");
+    for inner in inner {
+        reply.push_str(&inner);
+        reply.push_str("\r\n");
+    }
+    reply + &line(code, last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+    use alloc::vec::Vec;
+
+    fn all(octets: &[u8], piece: usize) -> Vec<Result<Reply, NotAReply>> {
+        let mut replies = Replies::default();
+        let mut heard = vec![];
+        for mut rest in octets.chunks(piece) {
+            while !rest.is_empty() {
+                let (one, taken) = replies.hear(rest);
+                heard.extend(one.transpose());
+                rest = &rest[taken..];
+            }
+        }
+        heard
+    }
+
+    #[test]
+    fn one_line_and_many() {
+        let octets = b"220 hello\r\n211-Features:\r\n SIZE\r\n220 not the end\r\n211x\r\n211 End\r\n226\r\n";
+        for piece in 1..octets.len() {
+            let heard = all(octets, piece);
+            assert_eq!(heard.len(), 3);
+            assert_eq!(heard[0], Ok(Reply { code: 220, text: "hello".into() }));
+            assert_eq!(
+                heard[1],
+                Ok(Reply { code: 211, text: "Features:\n SIZE\n220 not the end\n211x\nEnd".into() })
+            );
+            assert_eq!(heard[2], Ok(Reply { code: 226, text: "".into() }));
+        }
+    }
+
+    #[test]
+    fn what_is_no_reply_is_refused() {
+        assert_eq!(all(b"hello\r\n", 100), [Err(NotAReply::NoCode)]);
+        assert_eq!(all(b"099 x\r\n", 100), [Err(NotAReply::NoCode)]);
+        assert_eq!(all("é1 x\r\n".as_bytes(), 100), [Err(NotAReply::NoCode)]);
+        let mut long = vec![b'2'; 5000];
+        long.push(b'\n');
+        assert_eq!(all(&long, 6000), [Err(NotAReply::LineTooLong)]);
+        let endless: Vec<u8> = b"211-x\r\n".iter().copied().cycle().take(100_000).collect();
+        assert_eq!(all(&endless, 200_000)[0], Err(NotAReply::Endless));
+    }
+
+    #[test]
+    fn a_reply_never_holds_what_would_end_its_line() {
+        assert_eq!(line(550, "a\r\n226 b"), "550 a226 b\r\n");
+    }
+}

@@ -1,0 +1,215 @@
+//! How a data association comes about, and goes.
+
+use alloc::format;
+use alloc::vec::Vec;
+use core::mem;
+use core::net::SocketAddr;
+
+use stackwright_contract::services::{Ended, StreamsRequest};
+use stackwright_contract::{Context, Handle, Participant};
+use stackwright_wire::Message;
+
+use super::state::{DATA_ROOM, Data, Link, Stream};
+use super::timers::LINGER;
+use super::{Out, Server, Trouble};
+use crate::{NAME, address};
+
+impl<M: Message> Server<M> {
+    /// PASV and EPSV: listens on the address to which the client came, on any port.
+    pub(super) fn go_passive(&mut self, cx: &Context, session: Handle, extended: bool, out: Out<'_, M>) {
+        self.forget_data(cx, session, out);
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let local = SocketAddr::new(state.control.local.ip(), 0).into();
+        let door = self.streams.name(Stream::DataDoor { session });
+        state.data = Data::Listening { door, extended };
+        Self::ask_streams(out, StreamsRequest::Listen { listener: door, local });
+    }
+
+    /// The listener has its address: the client is told.
+    pub(super) fn data_door_open(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        door: Handle,
+        local: Participant,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Data::Listening { door: expected, extended } = state.data else { return };
+        if expected != door {
+            return;
+        }
+        let text = match local.internet() {
+            Some(SocketAddr::V4(address)) if !extended => {
+                (227, format!("Entering Passive Mode ({}).", address::format_port(address)))
+            }
+            Some(address) => (229, format!("Entering Extended Passive Mode (|||{}|)", address.port())),
+            None => (425, "There is no Internet address to listen on.".into()),
+        };
+        self.await_data(session, door, out);
+        self.reply(cx, session, text.0, &text.1, out);
+        self.obeyed(cx, session, out);
+    }
+
+    fn await_data(&mut self, session: Handle, door: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let association = self.streams.name(Stream::Data { session });
+        state.data = Data::Awaited { door, association };
+        Self::ask_streams(out, StreamsRequest::Await { listener: door, association, room: DATA_ROOM });
+    }
+
+    /// The listener could not be had.
+    pub(super) fn data_door_ended(&mut self, cx: &Context, session: Handle, door: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if matches!(state.data, Data::Listening { door: expected, .. } if expected == door) {
+            state.data = Data::Absent;
+            self.reply(cx, session, 425, "No port to listen on is free.", out);
+            self.obeyed(cx, session, out);
+        }
+    }
+
+    /// A data association is open: the transfer that waits for it may begin.
+    pub(super) fn data_opened(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        association: Handle,
+        remote: Participant,
+        room: usize,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let peer = state.control.peer.ip();
+        if let Data::Awaited { door, association: expected } = state.data {
+            debug_assert_eq!(expected, association);
+            // Somebody else came first: they must not get the file (RFC 2577 §3).
+            if remote.internet().is_none_or(|remote| remote.ip().to_canonical() != peer) {
+                cx.dropped(NAME, "a data connection from a third party");
+                self.let_go(cx, association);
+                Self::ask_streams(out, StreamsRequest::Abort { association });
+                return self.await_data(session, door, out);
+            }
+            self.let_go(cx, door);
+            Self::ask_streams(out, StreamsRequest::Unlisten { listener: door });
+        }
+        let link = Link {
+            association,
+            room_most: room,
+            room,
+            early: Vec::new(),
+            peer_finished: false,
+            finished: false,
+        };
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        match state.transfer() {
+            Some(transfer) if transfer.link.is_none() => {
+                transfer.link = Some(link);
+                state.data = Data::Absent;
+                self.touch(cx, session);
+                self.pump(cx, session, out);
+            }
+            _ => state.data = Data::Arrived(link),
+        }
+    }
+
+    /// A transfer wants its data association: one that is open already, one that will come, or one that we open.
+    pub(super) fn want_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        match mem::replace(&mut state.data, Data::Absent) {
+            Data::Arrived(link) => {
+                if let Some(transfer) = state.transfer() {
+                    transfer.link = Some(link);
+                }
+                self.pump(cx, session, out);
+            }
+            Data::Target(target) => {
+                let local = SocketAddr::new(state.control.local.ip(), 0).into();
+                let association = self.streams.name(Stream::Data { session });
+                state.data = Data::Target(target); // until it is open: so a failure finds it
+                Self::ask_streams(
+                    out,
+                    StreamsRequest::Open {
+                        association,
+                        remote: target.into(),
+                        local: Some(local),
+                        room: DATA_ROOM,
+                    },
+                );
+            }
+            awaited => state.data = awaited,
+        }
+    }
+
+    /// The last word on a data association.
+    pub(super) fn data_ended(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        association: Handle,
+        why: Ended,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        match &state.data {
+            Data::Arrived(link) if link.association == association => {
+                state.data = Data::Absent;
+                return;
+            }
+            Data::Awaited { association: expected, .. } if *expected == association => {
+                state.data = Data::Absent;
+            }
+            Data::Target(_) => state.data = Data::Absent,
+            _ => {}
+        }
+        let Some(transfer) = state.transfer() else { return };
+        let code_and_text = match (&transfer.link, why) {
+            (Some(link), _) if link.association != association => return,
+            (None, _) => (425, "The data connection could not be opened."),
+            (Some(_), Ended::SourceShort) => (451, "The file became shorter while it was sent."),
+            (Some(_), _) => (426, "The data connection was closed."),
+        };
+        transfer.link = None;
+        self.fail(cx, session, Trouble::Data(why), code_and_text, out);
+    }
+
+    /// Gives up whatever was arranged for the next data association.
+    pub(super) fn forget_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        match mem::replace(&mut state.data, Data::Absent) {
+            Data::Absent | Data::Target(_) => {}
+            Data::Listening { door, .. } => {
+                self.let_go(cx, door);
+                Self::ask_streams(out, StreamsRequest::Unlisten { listener: door });
+            }
+            Data::Awaited { door, association } => {
+                self.let_go(cx, door);
+                self.let_go(cx, association);
+                Self::ask_streams(out, StreamsRequest::Unlisten { listener: door });
+            }
+            Data::Arrived(link) => {
+                self.let_go(cx, link.association);
+                Self::ask_streams(out, StreamsRequest::Abort { association: link.association });
+            }
+        }
+    }
+
+    /// Nothing more than its last word is expected of this name.
+    pub(super) fn let_go(&mut self, cx: &Context, name: Handle) {
+        let until = cx.now() + LINGER;
+        if let Some(stream) = self.streams.get_mut(name) {
+            *stream = Stream::Lingering { until };
+            self.watch(until);
+        }
+    }
+
+    /// All was sent, and the kernel has it: the peer closes when it likes. One such association a session is enough.
+    pub(super) fn linger(&mut self, cx: &Context, session: Handle, association: Handle, out: Out<'_, M>) {
+        self.let_go(cx, association);
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if let Some(earlier) = state.lingering.replace(association)
+            && self.streams.get(earlier).is_some()
+        {
+            Self::ask_streams(out, StreamsRequest::Abort { association: earlier });
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! The server: many sessions, each obeying one command after the other.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `config.rs`, `words.rs` | what it is told, and what it tells |
+//! | `state.rs` | what it knows of its clients |
+//! | `receive.rs` | from below: arrivals, lines, data, the disk's answers |
+//! | `obey.rs` | a command, obeyed |
+//! | `data.rs` | how a data association comes about, and goes |
+//! | `transfer.rs` | octets between a data association and a file |
+//! | `send.rs` | replies, downward |
+//! | `timers.rs` | every timer, and why |
+
+mod config;
+mod data;
+mod obey;
+mod receive;
+mod send;
+mod state;
+mod timers;
+mod transfer;
+mod words;
+
+pub use config::{Accounts, Anonymous, Config, Rights};
+pub use words::{Direction, Indication, Request, Serving, Trouble};
+
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{Files, FilesRequest, Streams, StreamsRequest};
+use stackwright_contract::{
+    Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant, Names, Outlet, Participant,
+    Protocol,
+};
+use stackwright_wire::Message;
+
+use state::{ARRIVALS, CONTROL_ROOM, FileUse, Session, Stream};
+
+/// A server, over streams and beside a disk.
+pub struct Server<M> {
+    config: Config,
+    sessions: Names<Session<M>>,
+    streams: Names<Stream>,
+    files: Names<FileUse>,
+    /// No timer is due earlier.
+    next: Option<Instant>,
+    stopping: bool,
+}
+
+type Out<'a, M> = &'a mut dyn Outlet<Server<M>>;
+
+impl<M: Message> Server<M> {
+    /// A server that is idle until it is asked to [`Serve`](Request::Serve).
+    pub fn new(config: Config) -> Self {
+        Server {
+            config,
+            sessions: Names::default(),
+            streams: Names::default(),
+            files: Names::default(),
+            next: None,
+            stopping: false,
+        }
+    }
+
+    /// How many clients are here.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    fn serve(&mut self, local: Participant, out: Out<'_, M>) {
+        self.stopping = false;
+        let listener = self.streams.name(Stream::Door { awaited: 0 });
+        out.request(Either::Left(StreamsRequest::Listen { listener, local }));
+    }
+
+    fn stop(&mut self, out: Out<'_, M>) {
+        self.stopping = true;
+        let named: Vec<_> = self.streams.iter().map(|(name, stream)| (name, *stream)).collect();
+        for (name, stream) in named {
+            match stream {
+                Stream::Door { .. } => out.request(Either::Left(StreamsRequest::Unlisten { listener: name })),
+                Stream::Control { .. } => {
+                    out.request(Either::Left(StreamsRequest::Abort { association: name }))
+                }
+                // Arrivals end with their door; the rest ends with its session.
+                _ => {}
+            }
+        }
+    }
+
+    /// Keeps some names ready for clients that may arrive at `door`.
+    fn await_clients(&mut self, door: Handle, out: Out<'_, M>) {
+        if self.stopping {
+            return;
+        }
+        // A few more than may stay, so that those too many are told so.
+        let more = (self.config.sessions_most + ARRIVALS).saturating_sub(self.sessions.len());
+        while let Some(Stream::Door { awaited }) = self.streams.get_mut(door)
+            && *awaited < ARRIVALS.min(more)
+        {
+            *awaited += 1;
+            let association = self.streams.name(Stream::Arrival { door });
+            out.request(Either::Left(StreamsRequest::Await {
+                listener: door,
+                association,
+                room: CONTROL_ROOM,
+            }));
+        }
+    }
+
+    fn one_less_awaited(&mut self, door: Handle) {
+        if let Some(Stream::Door { awaited }) = self.streams.get_mut(door) {
+            *awaited -= 1;
+        }
+    }
+
+    fn ask_streams(out: Out<'_, M>, request: StreamsRequest<M>) {
+        out.request(Either::Left(request));
+    }
+
+    fn ask_files(out: Out<'_, M>, request: FilesRequest<M>) {
+        out.request(Either::Right(request));
+    }
+}
+
+impl<M: Message> Protocol for Server<M> {
+    const FACTS: Facts = Facts {
+        needs: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
+        ..Facts::named("ftp server")
+    };
+    type Provides = Serving;
+    type Uses = Both<Streams<M>, Files<M>>;
+
+    fn handle_request(&mut self, _cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
+        match request {
+            Request::Serve { local } => self.serve(local, out),
+            Request::Stop => self.stop(out),
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            Either::Left(indication) => self.hear_streams(cx, indication, out),
+            Either::Right(indication) => self.hear_files(cx, indication, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if self.next.is_some_and(|next| next <= cx.now()) {
+            self.expire(cx, out);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.next
+    }
+}

@@ -1,0 +1,305 @@
+//! A command, obeyed. One after the other: what comes while a session is busy waits, except ABOR.
+
+use alloc::format;
+use alloc::string::String;
+use core::mem;
+use core::net::SocketAddr;
+
+use stackwright_contract::services::{Entry, Failure, FilesRequest, Kind, Status};
+use stackwright_contract::{Context, Handle};
+use stackwright_wire::Message;
+
+use super::state::{Data, File, FileUse, Leaving, Login, Question, Transfer, UNSENT_MOST, Work};
+use super::transfer::{last_part, refusal};
+use super::{Indication, Out, Server};
+use crate::command::{self, Command, EpsvArgument};
+use crate::line::Heard;
+use crate::{NAME, listing, path, reply};
+
+impl<M: Message> Server<M> {
+    /// A line was heard: it waits for its turn, but ABOR does not wait for the transfer that it aborts.
+    pub(super) fn heard(&mut self, cx: &Context, session: Handle, heard: Heard, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let aborts = matches!(&heard, Heard::Line(line) if line.trim().eq_ignore_ascii_case("ABOR"));
+        // A stored file that is getting its name cannot be given up any more.
+        let can_abort = state.transfer().is_some_and(|transfer| !matches!(transfer.file, File::Keeping(_)));
+        if aborts && can_abort {
+            self.abort_transfer(cx, session, out);
+            return self.reply(cx, session, 226, "The abort is done.", out);
+        }
+        state.control.waiting.push_back(heard);
+    }
+
+    /// Obeys what waits, as long as nothing keeps the session busy.
+    pub(super) fn obey_waiting(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        loop {
+            let Some(state) = self.sessions.get_mut(session) else { return };
+            let ready = matches!(state.work, Work::Idle) && !matches!(state.data, Data::Listening { .. });
+            if !ready || state.control.leaving != Leaving::No || state.control.unsent.len() >= UNSENT_MOST {
+                break;
+            }
+            let Some(heard) = state.control.waiting.pop_front() else {
+                if state.control.peer_finished {
+                    self.leave(session, out);
+                }
+                break;
+            };
+            self.touch(cx, session);
+            match heard {
+                Heard::Line(line) => self.obey_line(cx, session, &line, out),
+                Heard::TooLong => self.reply(cx, session, 500, "The line is too long.", out),
+                Heard::NotText => self.reply(cx, session, 501, "The line is not UTF-8.", out),
+                Heard::Decline(octets) => self.decline(session, octets, out),
+            }
+        }
+        self.listen_on(session, out);
+    }
+
+    /// A command that took its time is done.
+    pub(super) fn obeyed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        self.touch(cx, session);
+        self.obey_waiting(cx, session, out);
+    }
+
+    fn decline(&mut self, session: Handle, octets: [u8; 3], out: Out<'_, M>) {
+        if let Some(state) = self.sessions.get_mut(session) {
+            state.control.unsent.extend_from_slice(&octets);
+            self.more_room_for_replies(session, 0, out);
+        }
+    }
+
+    fn obey_line(&mut self, cx: &Context, session: Handle, line: &str, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get(session) else { return };
+        // A password never reaches a trace.
+        let shown = if line.get(..4).is_some_and(|verb| verb.eq_ignore_ascii_case("PASS")) {
+            "PASS ****"
+        } else {
+            line
+        };
+        cx.event(NAME, format_args!("{} ▸ {shown}", state.control.peer));
+        match Command::parse(line) {
+            Ok(command) => self.obey(cx, session, command, out),
+            Err(mistake) => self.reply(cx, session, mistake.code(), &capital(&format!("{mistake}.")), out),
+        }
+    }
+
+    fn obey(&mut self, cx: &Context, session: Handle, command: Command<'_>, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        match command {
+            Command::User(name) => self.user(cx, session, name, out),
+            Command::Pass(password) => self.pass(cx, session, password, out),
+            Command::Quit => {
+                self.reply(cx, session, 221, "Farewell.", out);
+                self.leave(session, out);
+            }
+            Command::Noop => self.reply(cx, session, 200, "I am here.", out),
+            Command::Syst => self.reply(cx, session, 215, "UNIX Type: L8", out),
+            Command::Help => {
+                let help = reply::lines(214, "These commands are known:", command::help(), "That is all.");
+                self.reply_lines(cx, session, &help, out);
+            }
+            Command::Feat => {
+                let features =
+                    ["EPRT", "EPSV", "REST STREAM", "SIZE", "UTF8"].map(|feature| format!(" {feature}"));
+                let features = reply::lines(211, "Extensions:", features.into_iter(), "End");
+                self.reply_lines(cx, session, &features, out);
+            }
+            Command::Opts(option) if option.eq_ignore_ascii_case("UTF8 ON") => {
+                self.reply(cx, session, 200, "Names are always UTF-8.", out);
+            }
+            Command::Opts(_) => self.reply(cx, session, 501, "There is no such option.", out),
+            Command::Acct | Command::Allo => self.reply(cx, session, 202, "That is not needed here.", out),
+            _ if state.rights().is_none() => {
+                self.reply(cx, session, 530, "Log in with USER and PASS first.", out)
+            }
+            command => self.obey_user(cx, session, command, out),
+        }
+    }
+
+    /// What only somebody who is logged in may ask.
+    fn obey_user(&mut self, cx: &Context, session: Handle, command: Command<'_>, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let resolved = |argument: &str| path::resolve(&state.folder, argument);
+        match command {
+            Command::Pwd => {
+                let text = format!("{} is the working folder.", path::quoted(&state.folder));
+                self.reply(cx, session, 257, &text, out);
+            }
+            Command::Cwd(argument) => {
+                let path = resolved(argument);
+                self.ask(cx, session, path.clone(), Question::Folder { path }, out);
+            }
+            Command::Cdup => {
+                let path = resolved("..");
+                self.ask(cx, session, path.clone(), Question::Folder { path }, out);
+            }
+            Command::Size(argument) => {
+                let path = resolved(argument);
+                self.ask(cx, session, path, Question::Size, out);
+            }
+            Command::Type(_) => self.reply(cx, session, 200, "Files are sent as they are.", out),
+            Command::Mode | Command::Stru => self.reply(cx, session, 200, "So be it.", out),
+            Command::Rest(offset) => {
+                state.restart = offset;
+                self.reply(cx, session, 350, &format!("The next transfer begins at {offset}."), out);
+            }
+            Command::Port(_) | Command::Pasv if state.epsv_only => {
+                self.reply(cx, session, 501, "You said that you would use nothing but EPSV.", out);
+            }
+            Command::Port(target) => self.go_active(cx, session, target, out),
+            Command::Pasv if state.control.local.is_ipv6() => {
+                self.reply(cx, session, 425, "Use EPSV: this is an IPv6 connection.", out);
+            }
+            Command::Pasv => self.go_passive(cx, session, false, out),
+            Command::Epsv(EpsvArgument::All) => {
+                state.epsv_only = true;
+                self.reply(cx, session, 200, "From now on nothing but EPSV.", out);
+            }
+            Command::Epsv(EpsvArgument::Family(family)) if (family == 1) != state.control.local.is_ipv4() => {
+                self.reply(cx, session, 522, "This connection is of the other family, use (1,2).", out);
+            }
+            Command::Epsv(_) => self.go_passive(cx, session, true, out),
+            Command::Abor => self.reply(cx, session, 226, "There is no transfer to abort.", out),
+            Command::Stor(_) if !state.rights().is_some_and(|rights| rights.write) => {
+                self.reply(cx, session, 550, "You may not store files here.", out);
+            }
+            Command::Retr(_) | Command::Stor(_) | Command::List(_) | Command::Nlst(_)
+                if matches!(state.data, Data::Absent) =>
+            {
+                self.reply(cx, session, 425, "Say PASV, EPSV, PORT or EPRT first.", out);
+            }
+            Command::Retr(argument) => {
+                let path = resolved(argument);
+                self.retrieve(cx, session, path, out);
+            }
+            Command::Stor(argument) => {
+                let path = resolved(argument);
+                self.store(cx, session, path, out);
+            }
+            Command::List(argument) => {
+                let path = resolved(without_options(argument));
+                self.ask(cx, session, path.clone(), Question::List { path, names_only: false }, out);
+            }
+            Command::Nlst(argument) => {
+                let path = resolved(without_options(argument));
+                self.ask(cx, session, path.clone(), Question::List { path, names_only: true }, out);
+            }
+            _ => self.reply(cx, session, 502, "That command is not implemented.", out),
+        }
+    }
+
+    fn user(&mut self, cx: &Context, session: Handle, name: &str, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        state.login = Login::Named(name.into());
+        // The same words for users who exist and users who do not (RFC 2577 §6).
+        self.reply(cx, session, 331, "Now the password, please.", out);
+    }
+
+    fn pass(&mut self, cx: &Context, session: Handle, password: &str, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Login::Named(user) = mem::replace(&mut state.login, Login::Stranger) else {
+            return self.reply(cx, session, 503, "Say USER first.", out);
+        };
+        if let Some(rights) = self.config.accounts.admits(&user, password) {
+            state.login = Login::User(rights);
+            let peer = state.control.peer.into();
+            self.reply(cx, session, 230, "Welcome.", out);
+            out.indicate(Indication::LoggedIn { peer, user });
+        } else {
+            state.tries += 1;
+            state.work = Work::Penalty;
+            self.touch(cx, session);
+        }
+    }
+
+    fn go_active(&mut self, cx: &Context, session: Handle, target: SocketAddr, out: Out<'_, M>) {
+        self.forget_data(cx, session, out);
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        // A server that connects anywhere is a weapon (RFC 2577 §3).
+        if target.ip().to_canonical() != state.control.peer.ip() {
+            return self.reply(cx, session, 501, "I connect only to the address that you came from.", out);
+        }
+        if target.port() < 1024 {
+            return self.reply(cx, session, 504, "I do not connect to ports below 1024.", out);
+        }
+        state.data = Data::Target(target);
+        self.reply(cx, session, 200, "I shall connect there.", out);
+    }
+
+    fn ask(&mut self, cx: &Context, session: Handle, path: String, question: Question, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        state.work = Work::Asked(question);
+        let token = self.files.name(FileUse::Question { session });
+        self.touch(cx, session);
+        Self::ask_files(out, FilesRequest::Stat { token, path });
+    }
+
+    /// The disk has answered.
+    pub(super) fn stated(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        result: Result<Status, Failure>,
+        out: Out<'_, M>,
+    ) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let Work::Asked(question) = mem::replace(&mut state.work, Work::Idle) else { return };
+        match (question, result) {
+            (_, Err(failure)) => {
+                let (code, text) = refusal(failure);
+                self.reply(cx, session, code, text, out);
+            }
+            (Question::Size, Ok(Status { kind: Kind::File, size, .. })) => {
+                self.reply(cx, session, 213, &format!("{size}"), out);
+            }
+            (Question::Size, Ok(_)) => self.reply(cx, session, 550, "That is not a file.", out),
+            (Question::Folder { path }, Ok(Status { kind: Kind::Folder, .. })) => {
+                let text = format!("{} is the working folder.", path::quoted(&path));
+                state.folder = path;
+                self.reply(cx, session, 250, &text, out);
+            }
+            (Question::Folder { .. }, Ok(_)) => self.reply(cx, session, 550, "That is not a folder.", out),
+            (Question::List { path, names_only }, Ok(Status { kind: Kind::Folder, .. })) => {
+                return self.list(cx, session, path, names_only, out);
+            }
+            (Question::List { path, names_only: true }, Ok(_)) => {
+                let line = format!("{}\r\n", last_part(&path));
+                return self.list_one(cx, session, path, &line, out);
+            }
+            (Question::List { path, names_only: false }, Ok(status)) => {
+                let writable = state.rights().is_some_and(|rights| rights.write);
+                let line = listing::line(&Entry { name: last_part(&path), status }, writable, None);
+                return self.list_one(cx, session, path, &line, out);
+            }
+        }
+        self.obeyed(cx, session, out);
+    }
+
+    /// A session whose client is gone.
+    pub(super) fn forget_session(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        state.control.leaving = Leaving::Finished; // nothing more is said
+        state.control.room = 0;
+        if let Some(Transfer { .. }) = state.transfer() {
+            self.abort_transfer(cx, session, out);
+        }
+        self.forget_data(cx, session, out);
+        if let Some(state) = self.sessions.forget(session) {
+            out.indicate(Indication::Left { peer: state.control.peer.into() });
+        }
+    }
+}
+
+/// LIST's argument without what clients pass on from their own command line (`LIST -la folder`).
+fn without_options(argument: &str) -> &str {
+    let mut rest = argument.trim_start();
+    while rest.starts_with('-') {
+        rest = rest.split_once(' ').map_or("", |(_, rest)| rest.trim_start());
+    }
+    rest
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
+}

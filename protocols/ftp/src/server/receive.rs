@@ -1,0 +1,184 @@
+//! From below: arrivals, commands, data, and the disk's answers, each led to the session that it belongs to.
+
+use stackwright_contract::services::{Ended, FilesIndication, StreamsIndication};
+use stackwright_contract::{Context, Handle, Participant};
+use stackwright_wire::{Leaf, Message};
+
+use super::state::{Control, FileUse, Leaving, Session, Stream};
+use super::{Indication, Out, Server};
+use crate::NAME;
+
+impl<M: Message> Server<M> {
+    pub(super) fn hear_streams(&mut self, cx: &Context, indication: StreamsIndication<M>, out: Out<'_, M>) {
+        let name = match &indication {
+            StreamsIndication::Listening { listener, .. } => *listener,
+            StreamsIndication::Opened { association, .. }
+            | StreamsIndication::Room { association, .. }
+            | StreamsIndication::Delivered { association, .. }
+            | StreamsIndication::Finished { association } => *association,
+            StreamsIndication::Ended { name, .. } => *name,
+        };
+        let Some(stream) = self.streams.get(name).copied() else {
+            return cx.dropped(NAME, "a word for a name that has ended");
+        };
+        match (stream, indication) {
+            (_, StreamsIndication::Ended { why, .. }) => self.stream_ended(cx, stream, name, why, out),
+            (Stream::Lingering { .. }, _) => {}
+
+            (Stream::Door { .. }, StreamsIndication::Listening { local, .. }) => {
+                out.indicate(Indication::Serving { local });
+                self.await_clients(name, out);
+            }
+            (Stream::Arrival { door }, StreamsIndication::Opened { local, remote, room, .. }) => {
+                self.client_arrived(cx, door, name, local, remote, room, out);
+            }
+            (Stream::Control { session }, StreamsIndication::Room { room, .. }) => {
+                self.more_room_for_replies(session, room, out);
+                self.obey_waiting(cx, session, out);
+            }
+            (Stream::Control { session }, StreamsIndication::Delivered { message, .. }) => {
+                self.lines_delivered(cx, session, &message, out);
+            }
+            (Stream::Control { session }, StreamsIndication::Finished { .. }) => {
+                if let Some(state) = self.sessions.get_mut(session) {
+                    state.control.peer_finished = true;
+                    self.obey_waiting(cx, session, out);
+                }
+            }
+
+            (Stream::DataDoor { session }, StreamsIndication::Listening { local, .. }) => {
+                self.data_door_open(cx, session, name, local, out);
+            }
+            (Stream::Data { session }, StreamsIndication::Opened { remote, room, .. }) => {
+                self.data_opened(cx, session, name, remote, room, out);
+            }
+            (Stream::Data { session }, StreamsIndication::Room { room, .. }) => {
+                self.more_room_for_data(cx, session, name, room, out);
+            }
+            (Stream::Data { session }, StreamsIndication::Delivered { message, .. }) => {
+                self.data_delivered(cx, session, name, message, out);
+            }
+            (Stream::Data { session }, StreamsIndication::Finished { .. }) => {
+                self.data_finished(cx, session, name, out);
+            }
+            _ => cx.dropped(NAME, "a word that does not fit its name"),
+        }
+    }
+
+    fn stream_ended(&mut self, cx: &Context, stream: Stream, name: Handle, why: Ended, out: Out<'_, M>) {
+        self.streams.forget(name);
+        match stream {
+            Stream::Door { .. } => out.indicate(Indication::NotServing { why }),
+            Stream::Arrival { door } => {
+                self.one_less_awaited(door);
+                // It left before it was here. Its place is given again, unless the door itself is closing.
+                if why != Ended::Unlistened {
+                    self.await_clients(door, out);
+                }
+            }
+            Stream::Control { session } => self.forget_session(cx, session, out),
+            Stream::DataDoor { session } => self.data_door_ended(cx, session, name, out),
+            Stream::Data { session } => self.data_ended(cx, session, name, why, out),
+            Stream::Lingering { .. } => {}
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "an arrival is told with all of this")]
+    fn client_arrived(
+        &mut self,
+        cx: &Context,
+        door: Handle,
+        name: Handle,
+        local: Participant,
+        remote: Participant,
+        room: usize,
+        out: Out<'_, M>,
+    ) {
+        self.one_less_awaited(door);
+        let (Some(mut local), Some(mut peer)) = (local.internet(), remote.internet()) else { return };
+        // A client that came by IPv4 to a door for both is an IPv4 client.
+        local.set_ip(local.ip().to_canonical());
+        peer.set_ip(peer.ip().to_canonical());
+        let control = Control::new(name, local, peer, room);
+        let session = self.sessions.name(Session::new(control, cx.now(), self.config.idle));
+        if let Some(stream) = self.streams.get_mut(name) {
+            *stream = Stream::Control { session };
+        }
+        self.touch(cx, session);
+        out.indicate(Indication::Arrived { peer: peer.into() });
+        if self.sessions.len() > self.config.sessions_most {
+            self.reply(cx, session, 421, "There are too many clients already; come again later.", out);
+            self.leave(session, out);
+        } else {
+            let greeting = self.config.greeting.clone();
+            self.reply(cx, session, 220, &greeting, out);
+        }
+        self.await_clients(door, out);
+    }
+
+    /// Octets of a control association. All of them are heard at once; room for more is given when they are obeyed.
+    fn lines_delivered(&mut self, cx: &Context, session: Handle, message: &M, out: Out<'_, M>) {
+        for leaf in message.leaves() {
+            let Leaf::Octets(mut octets) = leaf else { continue };
+            while !octets.is_empty() {
+                let Some(state) = self.sessions.get_mut(session) else { return };
+                let (heard, taken) = state.control.lines.hear(octets);
+                octets = &octets[taken..];
+                state.control.withheld += taken;
+                if state.control.leaving != Leaving::No {
+                    continue; // nobody listens to who has left
+                }
+                if let Some(heard) = heard {
+                    self.heard(cx, session, heard, out);
+                }
+            }
+        }
+        self.obey_waiting(cx, session, out);
+    }
+
+    pub(super) fn hear_files(&mut self, cx: &Context, indication: FilesIndication<M>, out: Out<'_, M>) {
+        let name = match &indication {
+            FilesIndication::Opened { file, .. }
+            | FilesIndication::Read { file, .. }
+            | FilesIndication::Entries { file, .. }
+            | FilesIndication::Written { file, .. }
+            | FilesIndication::Closed { file, .. } => *file,
+            FilesIndication::Stated { token, .. } | FilesIndication::Done { token, .. } => *token,
+        };
+        let Some(use_) = self.files.get(name).cloned() else {
+            return cx.dropped(NAME, "a word for a file that is closed");
+        };
+        match (use_, indication) {
+            (FileUse::Transfer { session }, FilesIndication::Opened { size, .. }) => {
+                self.file_opened(cx, session, size, out)
+            }
+            (FileUse::Transfer { session }, FilesIndication::Read { message, .. }) => {
+                self.read(cx, session, message, out)
+            }
+            (FileUse::Transfer { session }, FilesIndication::Entries { entries, .. }) => {
+                self.entries(cx, session, &entries, out);
+            }
+            (FileUse::Transfer { session }, FilesIndication::Written { octets, .. }) => {
+                self.written(cx, session, octets, out)
+            }
+            (FileUse::Transfer { session }, FilesIndication::Closed { result, .. }) => {
+                self.files.forget(name);
+                self.file_closed(cx, session, result, out);
+            }
+            (FileUse::Question { session }, FilesIndication::Stated { result, .. }) => {
+                self.files.forget(name);
+                self.stated(cx, session, result, out);
+            }
+            (
+                _,
+                FilesIndication::Closed { .. }
+                | FilesIndication::Stated { .. }
+                | FilesIndication::Done { .. },
+            ) => {
+                self.files.forget(name);
+            }
+            (FileUse::Forgotten, _) => {}
+            _ => cx.dropped(NAME, "an answer that does not fit its question"),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Programs that never outlive the test that started them.
+
+use std::fmt::Write as _;
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+/// How long anything may take before it counts as stuck.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Where a program is: on the path, among the daemons, or unpacked beside the build.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .chain(["/usr/sbin".into(), "/sbin".into(), built("strangers/usr/sbin")])
+        .map(|folder| folder.join(program))
+        .find(|file| file.is_file())
+}
+
+/// The program under test: `$STACKWRIGHT`, else the last release build.
+pub fn stackwright() -> PathBuf {
+    env::var_os("STACKWRIGHT").map_or_else(|| built("release/stackwright"), PathBuf::from)
+}
+
+/// Something in the build folder of this workspace.
+fn built(name: &str) -> PathBuf {
+    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| format!("{workspace}/target").into(), PathBuf::from)
+        .join(name)
+}
+
+/// A running program, killed when dropped: a test that panics leaves nothing behind.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+}
+
+impl Running {
+    /// Starts `command`.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be started.
+    pub fn start(command: &mut Command) -> Self {
+        let child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        Self { child }
+    }
+
+    /// Its process number.
+    pub fn number(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Is it still there?
+    pub fn alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// The number in the line `field` of its status, such as `Threads`, or `VmHWM` in kilobytes; 0 once it has ended.
+    pub fn status(&self, field: &str) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.number())).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    }
+
+    /// Lets a reader have what the program writes to its standard output.
+    ///
+    /// # Panics
+    ///
+    /// When the output was not piped, or is taken already.
+    pub fn output(&mut self) -> std::process::ChildStdout {
+        self.child.stdout.take().expect("a piped output")
+    }
+
+    /// Ends it at once, without a chance to tidy up.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// What a program did, from start to end.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its command line, for messages.
+    pub command: String,
+    /// How it ended.
+    pub status: ExitStatus,
+    /// What it printed.
+    pub output: Vec<u8>,
+    /// What it complained about.
+    pub complaints: Vec<u8>,
+    /// The most memory it was seen with, in kilobytes.
+    pub memory: u64,
+}
+
+impl Outcome {
+    /// Insists on success.
+    ///
+    /// # Panics
+    ///
+    /// With everything the program said, when it failed.
+    #[track_caller]
+    pub fn succeeded(self) -> Self {
+        assert!(self.status.success(), "{}", self.account());
+        self
+    }
+
+    /// Insists on exit code `code`.
+    ///
+    /// # Panics
+    ///
+    /// With everything the program said, when it ended otherwise.
+    #[track_caller]
+    pub fn exited(self, code: i32) -> Self {
+        assert_eq!(self.status.code(), Some(code), "{}", self.account());
+        self
+    }
+
+    /// What it printed, as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.output).into_owned()
+    }
+
+    fn account(&self) -> String {
+        let mut account = format!("{}\nended with {}", self.command, self.status);
+        for (title, octets) in [("printed", &self.output), ("complained", &self.complaints)] {
+            let text = String::from_utf8_lossy(octets);
+            let text: String = text.chars().take(4_000).collect();
+            let _ = write!(account, "\n{title}: {text}");
+        }
+        account
+    }
+}
+
+/// Runs a program to its end.
+///
+/// # Panics
+///
+/// When it cannot be started, or is stuck; then it is killed first.
+#[track_caller]
+pub fn run(command: &mut Command) -> Outcome {
+    let words = format!("{command:?}");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = Running::start(command);
+    let output = gather(running.child.stdout.take().expect("piped"));
+    let complaints = gather(running.child.stderr.take().expect("piped"));
+    let begin = Instant::now();
+    let mut memory = 0;
+    let mut pause = Duration::from_micros(200);
+    let status = loop {
+        memory = memory.max(running.status("VmHWM"));
+        if let Some(status) = running.child.try_wait().expect("a child of ours") {
+            break status;
+        }
+        assert!(begin.elapsed() < PATIENCE, "{words}\nis stuck");
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(10));
+    };
+    let [output, complaints] = [output, complaints].map(|reader| reader.join().unwrap_or_default());
+    Outcome { command: words, status, output, complaints, memory }
+}
+
+/// Reads everything, aside: a program whose output nobody reads stops.
+fn gather(mut from: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut octets = Vec::new();
+        let _ = from.read_to_end(&mut octets);
+        octets
+    })
+}
+
+/// Asks again and again until the answer is yes; says whether it ever was.
+pub fn eventually(within: Duration, mut question: impl FnMut() -> bool) -> bool {
+    let begin = Instant::now();
+    while !question() {
+        if begin.elapsed() > within {
+            return false;
+        }
+        thread::sleep(Duration::from_millis(2));
+    }
+    true
+}

@@ -1,0 +1,169 @@
+//! Servers to talk to: ours, and those that nobody here wrote.
+
+use std::io::{BufRead, BufReader};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{fs, thread};
+
+use crate::processes::{Running, eventually, find, stackwright};
+use crate::scratch::Scratch;
+
+/// A server that listens somewhere, and ends when dropped.
+#[derive(Debug)]
+pub struct Server {
+    /// The program.
+    pub running: Running,
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// Its configuration and what else it needs.
+    _scratch: Option<Scratch>,
+}
+
+impl Server {
+    /// The URL of `path` on this server.
+    pub fn url(&self, path: &str) -> String {
+        format!("ftp://{}/{path}", self.address)
+    }
+}
+
+/// The loopback address of a family.
+pub fn loopback(six: bool) -> IpAddr {
+    if six { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() }
+}
+
+/// Is there IPv6 on this machine's loopback? Some containers have none.
+pub fn has_ipv6() -> bool {
+    TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
+}
+
+/// Our own server for `folder`.
+///
+/// # Panics
+///
+/// When it does not say where it listens.
+pub fn ours(folder: &Path, six: bool, options: &[&str]) -> Server {
+    let mut command = Command::new(stackwright());
+    let listen = SocketAddr::new(loopback(six), 0).to_string();
+    command.arg("serve").arg(folder).args(["--listen", &listen, "--json"]).args(options);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = Running::start(&mut command);
+    let mut lines = BufReader::new(running.output());
+    let mut line = String::new();
+    lines.read_line(&mut line).expect("a line from the server");
+    let address = address_in(&line).unwrap_or_else(|| panic!("no address in {line:?}"));
+    // Its events are read away for as long as it lives, or it would stop at a full pipe.
+    thread::spawn(move || lines.lines().all(|line| line.is_ok()));
+    Server { running, address, _scratch: None }
+}
+
+/// Finds the address in `{"event":"serving","url":"ftp://127.0.0.1:41234/",...}`. Two marks are enough: whether the line is
+/// proper JSON is another test's question.
+fn address_in(line: &str) -> Option<SocketAddr> {
+    let (_, rest) = line.split_once("ftp://")?;
+    rest.split_once(['/', '"'])?.0.parse().ok()
+}
+
+/// How vsftpd is set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Vsftpd {
+    /// As it comes: a fresh process, its own network name space and system call filter for each association.
+    AsItComes,
+    /// Without those three, which is the least work it can do for an association.
+    Lean,
+}
+
+/// vsftpd for `folder`; anybody may read, and write where the system allows it. As root, it serves as the user `ftp`, behind `chroot`.
+///
+/// # Panics
+///
+/// When it does not start.
+pub fn vsftpd(folder: &Path, six: bool, setup: Vsftpd) -> Server {
+    let scratch = Scratch::new();
+    let port = free_port(six);
+    let jail = scratch.join("empty");
+    fs::create_dir(&jail).expect("a folder of ours");
+    let (listen, address) =
+        if six { ("listen_ipv6", "listen_address6=::1") } else { ("listen", "listen_address=127.0.0.1") };
+    let other = if six { "listen" } else { "listen_ipv6" };
+    // Without root there is no jail to enter: the configuration says so, or vsftpd refuses to start.
+    let rights = if root() { "" } else { "run_as_launching_user=YES\n" };
+    let lean =
+        if setup == Vsftpd::Lean { "isolate=NO\nisolate_network=NO\nseccomp_sandbox=NO\n" } else { "" };
+    let text = format!(
+        "background=NO\n{listen}=YES\n{other}=NO\n{address}\nlisten_port={port}\n\
+         anonymous_enable=YES\nno_anon_password=NO\nanon_root={}\nsecure_chroot_dir={}\n\
+         write_enable=YES\nanon_upload_enable=YES\nanon_mkdir_write_enable=YES\nanon_other_write_enable=YES\n\
+         anon_umask=022\nanon_world_readable_only=NO\n\
+         connect_from_port_20=NO\nxferlog_enable=NO\nmax_per_ip=0\nmax_clients=0\n{lean}{rights}",
+        folder.display(),
+        jail.display(),
+    );
+    let configuration = scratch.join("vsftpd.conf");
+    fs::write(&configuration, text).expect("a folder of ours");
+    let mut command = Command::new(find("vsftpd").expect("vsftpd"));
+    command.arg(&configuration);
+    listening(command, SocketAddr::new(loopback(six), port), scratch)
+}
+
+/// pure-ftpd for `folder`; anybody may read.
+///
+/// It serves guests from the home of the user `ftp` and nowhere else. So it runs in a mount name space of its own, where the
+/// folder lies over that home: see [`may_mount`].
+///
+/// # Panics
+///
+/// When it does not start.
+pub fn pure_ftpd(folder: &Path, six: bool) -> Server {
+    let scratch = Scratch::new();
+    let address = SocketAddr::new(loopback(six), free_port(six));
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", "mount --bind \"$0\" \"$1\" && shift && exec \"$@\""]);
+    command.arg(folder).arg(guests_home().expect("the user ftp"));
+    command.arg(find("pure-ftpd").expect("pure-ftpd"));
+    command.args(["--bind", &format!("{},{}", address.ip(), address.port())]);
+    // Neither a log nor names of hosts; as many associations as come.
+    command.args(["--anonymousonly", "--dontresolve", "--syslogfacility", "none"]);
+    command.args(["--maxclientsnumber", "500", "--maxclientsperip", "500"]);
+    command.args(["--pidfile", &scratch.join("number").display().to_string()]);
+    listening(command, address, scratch)
+}
+
+/// Where the system's guests are at home.
+fn guests_home() -> Option<String> {
+    let users = fs::read_to_string("/etc/passwd").ok()?;
+    let line = users.lines().find(|line| line.starts_with("ftp:"))?;
+    line.split(':').nth(5).map(String::from)
+}
+
+/// May this process arrange a file system for a child? Root may, except in most containers.
+pub fn may_mount() -> bool {
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "mount", "--bind", "/", "/mnt"]).stdout(Stdio::null()).stderr(Stdio::null());
+    guests_home().is_some() && command.status().is_ok_and(|status| status.success())
+}
+
+/// Starts a server and waits until it accepts.
+fn listening(mut command: Command, address: SocketAddr, scratch: Scratch) -> Server {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut running = Running::start(&mut command);
+    let accepts = eventually(Duration::from_secs(10), || {
+        assert!(running.alive(), "{command:?} ended at once");
+        TcpStream::connect(address).is_ok()
+    });
+    assert!(accepts, "{command:?} does not listen on {address}");
+    Server { running, address, _scratch: Some(scratch) }
+}
+
+/// Does this process have all rights?
+fn root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+/// A port that nobody uses now. Somebody else may take it before the server does: then the server ends and the test says so.
+pub fn free_port(six: bool) -> u16 {
+    let listener = TcpListener::bind((loopback(six), 0)).expect("a free port");
+    listener.local_addr().expect("a bound socket").port()
+}

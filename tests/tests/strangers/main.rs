@@ -1,0 +1,31 @@
+//! Strangers: our program against clients and servers that nobody here wrote, and against peers that mean harm.
+//!
+//! A trial is named `who/what/how/size`, so that `cargo test --test strangers vsftpd/get` runs one group. One whose stranger
+//! is not on this machine counts as ignored and says who is missing; with `CI=true` it fails.
+
+mod crowd;
+mod hostile_clients;
+mod hostile_servers;
+mod scripted;
+mod setting;
+mod their_clients;
+mod their_servers;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use libtest_mimic::{Arguments, run};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::from_args();
+    // The servers live as long as the setting, and end with it: here, whatever a trial did.
+    let setting = Arc::new(setting::Setting::new());
+    let trials = [
+        their_servers::trials(&setting),
+        their_clients::trials(&setting),
+        crowd::trials(),
+        hostile_clients::trials(),
+        hostile_servers::trials(),
+    ];
+    run(&arguments, trials.into_iter().flatten().collect()).exit_code()
+}
