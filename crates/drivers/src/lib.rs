@@ -5,10 +5,13 @@
 //! reports into indications.
 #![deny(unsafe_code)]
 
+mod clock;
 mod drive;
 pub mod files;
+pub mod pipe;
 mod readiness;
 pub mod tcp;
 
+pub use clock::Clock;
 pub use drive::{Driver, Stop};
 pub use readiness::{Lanes, Readiness, Ready, lane, token};

@@ -111,7 +111,7 @@ impl Equation {
                 let (upper, lower) = (upper.ty(compose), lower.ty(compose));
                 // From the first token of the upper protocol to the last: the refusal underlines these.
                 let over = quote_spanned!(first=> ::Over::<#upper, #lower>);
-                let fits = quote_spanned!(last=> ::FITS);
+                let fits = quote_spanned!(last=> ::fits());
                 let mut compose = compose.clone();
                 compose.set_span(compose.span().located_at(first));
                 joints.push(quote!(const _: () = #compose #over #fits;));

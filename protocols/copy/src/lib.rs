@@ -46,7 +46,12 @@ impl<M: Message> Default for Copy<M> {
 }
 
 impl<M: Message> Copy<M> {
-    fn names(&mut self, place: Place) -> &mut Names<Use> {
+    /// How many names it gave, to files on both sides, whose last word has not come.
+    pub fn names(&self) -> usize {
+        self.left.len() + self.right.len()
+    }
+
+    fn names_at(&mut self, place: Place) -> &mut Names<Use> {
         match place {
             Place::Left => &mut self.left,
             Place::Right => &mut self.right,

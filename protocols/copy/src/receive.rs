@@ -23,12 +23,12 @@ impl<M: Message> Copy<M> {
             | FilesIndication::Closed { file, .. } => *file,
             FilesIndication::Stated { .. } | FilesIndication::Done { .. } => return, // never asked
         };
-        let Some(&Use { job }) = self.names(place).get(file) else {
+        let Some(&Use { job }) = self.names_at(place).get(file) else {
             return cx.dropped(NAME, "a word for a file that is closed");
         };
         match indication {
             FilesIndication::Closed { result, .. } => {
-                self.names(place).forget(file);
+                self.names_at(place).forget(file);
                 self.closed(cx, job, place, result, out);
             }
             FilesIndication::Opened { size, .. } => self.opened(job, size, out),
@@ -72,7 +72,7 @@ impl<M: Message> Copy<M> {
                 copying.step = Step::OpeningTarget;
                 copying.size = size;
                 let (place, path) = (copying.from.other(), copying.target_path.clone());
-                let file = self.names(place).name(Use { job });
+                let file = self.names_at(place).name(Use { job });
                 if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
                     copying.target = Some(file);
                 }

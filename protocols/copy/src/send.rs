@@ -37,7 +37,7 @@ impl<M: Message> Copy<M> {
             step: Step::OpeningSource,
             message: PhantomData,
         }));
-        let file = self.names(from).name(Use { job });
+        let file = self.names_at(from).name(Use { job });
         if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
             copying.source = file;
         }
@@ -46,7 +46,7 @@ impl<M: Message> Copy<M> {
 
     pub(crate) fn list(&mut self, place: Place, path: String, out: Out<'_, M>) {
         let job = self.jobs.name(Job::List { place, folder: Handle { index: 0, generation: 0 } });
-        let file = self.names(place).name(Use { job });
+        let file = self.names_at(place).name(Use { job });
         if let Some(Job::List { folder, .. }) = self.jobs.get_mut(job) {
             *folder = file;
         }
@@ -91,7 +91,7 @@ impl<M: Message> Copy<M> {
 
     /// Closes a file without keeping it, unless its last word came already.
     pub(crate) fn close(&mut self, place: Place, file: Handle, out: Out<'_, M>) {
-        if self.names(place).get(file).is_some() {
+        if self.names_at(place).get(file).is_some() {
             Self::ask(out, place, FilesRequest::Close { file, keep: false });
         }
     }

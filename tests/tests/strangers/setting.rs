@@ -70,6 +70,17 @@ pub(crate) fn trial(
     six: bool,
     run: impl FnOnce() + Send + 'static,
 ) -> Trial {
+    ignorable(name, programs, six, || {
+        run();
+        None
+    })
+}
+
+/// A trial that may also find out for itself that it has nothing to try, and why.
+pub(crate) fn ignorable<R>(name: String, programs: &[&str], six: bool, run: R) -> Trial
+where
+    R: FnOnce() -> Option<String> + Send + 'static,
+{
     let mut missing: Vec<_> =
         programs.iter().filter(|name| find(name).is_none()).map(ToString::to_string).collect();
     if six && !has_ipv6() {
@@ -77,8 +88,7 @@ pub(crate) fn trial(
     }
     Trial::ignorable_test(name, move || {
         if missing.is_empty() {
-            run();
-            return Ok(Completion::Completed);
+            return Ok(run().map_or(Completion::Completed, Completion::ignored_with));
         }
         let reason = format!("missing: {}", missing.join(", "));
         if env::var("CI").is_ok_and(|value| value == "true") {

@@ -43,21 +43,27 @@ impl<U: Protocol, L: Protocol> core::fmt::Debug for Joint<U, L> {
     }
 }
 
-impl<U: Protocol, L: Protocol> Over<U, L>
-where
-    L::Provides: Meets<U::Uses>,
-{
-    /// The rule book's word on this joint: to evaluate it is to ask.
-    pub const FITS: () = match rules::fits(&U::FACTS, &L::FACTS) {
-        Ok(()) => (),
-        Err(misfit) => panic!("{}", misfit.explain().as_str()),
-    };
+impl<U: Protocol, L: Protocol> Over<U, L> {
+    /// Asks the rule book about this joint; in a constant, a refusal is an error where the constant stands.
+    ///
+    /// # Panics
+    /// With the refusal.
+    #[track_caller]
+    pub const fn fits()
+    where
+        // A bound of the function, not of the block: so the compiler says the sentence of `Meets`.
+        L::Provides: Meets<U::Uses>,
+    {
+        if let Err(misfit) = rules::fits(&U::FACTS, &L::FACTS) {
+            panic!("{}", misfit.explain().as_str());
+        }
+    }
 }
 
 impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
     /// Joins two neighbours. Does not compile where the rule book refuses.
     pub const fn new(upper: U, lower: L) -> Self {
-        let () = Self::FITS;
+        const { Self::fits() };
         Over { upper, lower, joint: Joint { rising: VecDeque::new(), sinking: VecDeque::new() } }
     }
 
@@ -89,7 +95,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
 
 impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
     const FACTS: Facts = {
-        let () = Self::FITS;
+        Self::fits();
         rules::stacked(&U::FACTS, &L::FACTS)
     };
     type Provides = U::Provides;

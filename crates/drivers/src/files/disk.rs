@@ -60,7 +60,8 @@ impl Default for Options {
 /// A file under creation is [`Closed`](FilesIndication::Closed) with [`Failure::GivenUp`] where it is not kept.
 ///
 /// # When it is dropped
-/// What was asked is still done, the threads are waited for, and files that were not closed leave no trace.
+/// What was asked is still done and the threads are waited for. Files that were not closed, or that still take octets
+/// over, leave no trace.
 pub struct Disk<M> {
     root: Root,
     options: Options,
@@ -117,7 +118,7 @@ impl<M: Message + Send> Disk<M> {
         }
     }
 
-    /// Whether `purpose` is allowed here at all.
+    /// Whether something that `changes` the disk, or does not, is allowed here at all.
     fn may(&self, changes: bool) -> Result<(), Failure> {
         if changes && !self.options.writable { Err(Failure::Denied) } else { Ok(()) }
     }

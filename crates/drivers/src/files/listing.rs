@@ -25,9 +25,10 @@ pub(super) struct Listing {
 
 impl Listing {
     pub(super) fn open(root: &Root, place: &Place) -> Result<Self, Failure> {
+        let folder = root.open_folder(place.path())?;
         Ok(Listing {
-            folder: root.open_folder(place.path())?,
-            stream: Some(root.entries(place)?),
+            stream: Some(folder.entries().map_err(failure)?),
+            folder,
             path: place.path().to_owned(),
             begun: false,
             names: VecDeque::new(),

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt, ReadDir};
+use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use stackwright_contract::services::{Failure, Kind, Status};
@@ -44,11 +44,6 @@ impl Root {
     /// Opens a folder: what is done with names in it cannot be led astray by what happens to its path meanwhile.
     pub(super) fn open_folder(&self, path: &str) -> Result<Dir, Failure> {
         self.folder.open_dir(path).map_err(failure)
-    }
-
-    /// The names in a folder.
-    pub(super) fn entries(&self, place: &Place) -> Result<ReadDir, Failure> {
-        self.folder.read_dir(place.path()).map_err(failure)
     }
 
     /// What `place` is, with links followed as far as they stay inside.

@@ -68,18 +68,18 @@ impl<M: Message> Client<M> {
             return cx.dropped(NAME, "read: no such file");
         };
         let session = *session;
-        let first = read.asked.is_empty() && read.position == 0 && read.gathered.is_none() && !read.end;
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if first && state.step == Step::Held {
+        if state.step == Step::Held && !read.end {
+            // The first read decides where the transfer begins. At or behind the end there is none.
             (read.next_asked, read.room_to, read.position) = (offset, offset, offset);
+            read.end = offset > 0 && read.size.is_some_and(|size| offset >= size);
         } else if offset != read.next_asked {
             // FTP reads on; to go back would be another transfer.
             return self.session_job_failed(cx, session, Failure::Unsupported, out);
         }
         read.next_asked += length as u64;
         read.asked.push_back((offset, length));
-        if read.end || (offset > 0 && read.size.is_some_and(|size| offset >= size)) {
-            read.end = true;
+        if read.end {
             return self.answer_reads(file, out);
         }
         if state.step == Step::Held {

@@ -61,6 +61,16 @@ impl<M: Message> Client<M> {
         }
     }
 
+    /// How many sessions with the server there are.
+    pub fn sessions(&self) -> usize {
+        self.sessions.len()
+    }
+
+    /// How many names it gave, to associations and listeners, whose last word has not come.
+    pub fn names(&self) -> usize {
+        self.streams.len()
+    }
+
     /// Whether every session has said its farewell, and the words are on their way: the program may end.
     pub fn is_quiet(&self) -> bool {
         self.sessions

@@ -66,6 +66,11 @@ impl<M: Message> Server<M> {
         self.sessions.len()
     }
 
+    /// How many names it gave, to associations, listeners and files, whose last word has not come.
+    pub fn names(&self) -> usize {
+        self.streams.len() + self.files.len()
+    }
+
     fn serve(&mut self, local: Participant, out: Out<'_, M>) {
         self.stopping = false;
         let listener = self.streams.name(Stream::Door { awaited: 0 });

@@ -1,0 +1,171 @@
+//! A pipe of the operating system as [`Octets`]: two descriptors, one to read and one to write.
+//!
+//! They may be the ends of two pipes, a socket pair, standard input and output, or a pseudo terminal. The line has no
+//! end: what `Octets` cannot say (the other side is gone) is noted, and nothing more is delivered.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::rc::Rc;
+
+use mio::unix::SourceFd;
+use mio::{Interest, Registry};
+use stackwright_contract::services::{Octets, OctetsIndication, OctetsRequest};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Outlet, Protocol};
+use stackwright_wire::{Leaf, Message, Pool};
+
+use crate::readiness::{Readiness, Ready, token};
+
+const NAME: &str = "pipe";
+
+/// How many octets may wait for the descriptor: the first room downward.
+pub const SEND_ROOM: usize = 64 << 10;
+
+/// The adapter.
+pub struct Pipe<M> {
+    input: File,
+    output: File,
+    pool: Rc<Pool>,
+    queue: VecDeque<M>,
+    /// How much more the upper takes.
+    room: usize,
+    readable: bool,
+    writable: bool,
+    due: bool,
+    /// The first room downward was told.
+    greeted: bool,
+}
+
+const INPUT: Handle = Handle { index: 0, generation: 0 };
+const OUTPUT: Handle = Handle { index: 1, generation: 0 };
+
+impl<M: Message> Pipe<M> {
+    /// Reads from `input` and writes to `output`; both become non-blocking.
+    ///
+    /// # Errors
+    /// Where a descriptor cannot be waited for, as that of a plain file.
+    pub fn new(
+        input: OwnedFd,
+        output: OwnedFd,
+        registry: &Registry,
+        lane: usize,
+        pool: Rc<Pool>,
+    ) -> io::Result<Self> {
+        for descriptor in [&input, &output] {
+            rustix::io::ioctl_fionbio(descriptor, true)?;
+        }
+        registry.register(&mut SourceFd(&input.as_raw_fd()), token(lane, INPUT), Interest::READABLE)?;
+        registry.register(&mut SourceFd(&output.as_raw_fd()), token(lane, OUTPUT), Interest::WRITABLE)?;
+        Ok(Pipe {
+            input: input.into(),
+            output: output.into(),
+            pool,
+            queue: VecDeque::new(),
+            room: 0,
+            readable: false,
+            writable: false,
+            due: true,
+            greeted: false,
+        })
+    }
+
+    fn send(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let mut written = 0;
+        while self.writable
+            && let Some(message) = self.queue.front_mut()
+        {
+            let Some(Leaf::Octets(octets)) = message.leaves().next() else {
+                cx.dropped(NAME, "a region of a file cannot be written to a pipe");
+                self.queue.pop_front();
+                continue;
+            };
+            match self.output.write(octets) {
+                Ok(octets) => {
+                    written += octets;
+                    message.advance(octets);
+                    if message.is_empty()
+                        && let Some(message) = self.queue.pop_front()
+                    {
+                        message.reclaim(&self.pool);
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
+                Err(_) => {
+                    cx.dropped(NAME, "the other end is gone");
+                    self.queue.clear();
+                    self.writable = false;
+                }
+            }
+        }
+        if written > 0 {
+            out.indicate(OctetsIndication::Room { room: written });
+        }
+    }
+
+    fn receive(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        while self.readable && self.room > 0 {
+            let mut block = self.pool.take();
+            let limit = self.room.min(block.len());
+            match self.input.read(&mut block[..limit]) {
+                Ok(0) => {
+                    cx.dropped(NAME, "the other end is gone");
+                    self.readable = false;
+                }
+                Ok(octets) => {
+                    self.room -= octets;
+                    out.indicate(OctetsIndication::Delivered {
+                        message: M::with_headroom(0, &block[..octets]),
+                    });
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => self.readable = false,
+            }
+            self.pool.give(block);
+        }
+    }
+}
+
+impl<M: Message> Protocol for Pipe<M> {
+    const FACTS: Facts = Facts {
+        gives: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
+        ..Facts::named(NAME)
+    };
+    type Provides = Octets<M>;
+    type Uses = Readiness;
+
+    fn handle_request(&mut self, _cx: &Context, request: OctetsRequest<M>, _out: &mut impl Outlet<Self>) {
+        match request {
+            OctetsRequest::Send { message } => {
+                if !message.is_empty() {
+                    self.queue.push_back(message);
+                }
+                let queued: usize = self.queue.iter().map(M::len).sum();
+                assert!(queued <= SEND_ROOM, "a Send keeps within the room");
+            }
+            OctetsRequest::Receive { room } => self.room += room,
+        }
+        self.due = true;
+    }
+
+    fn handle_indication(&mut self, _cx: &Context, ready: Ready, _out: &mut impl Outlet<Self>) {
+        self.readable |= ready.name == INPUT && ready.readable;
+        self.writable |= ready.name == OUTPUT && ready.writable;
+        self.due = true;
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if std::mem::replace(&mut self.due, false) {
+            if !std::mem::replace(&mut self.greeted, true) {
+                out.indicate(OctetsIndication::Room { room: SEND_ROOM });
+            }
+            self.send(cx, out);
+            self.receive(cx, out);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.due.then_some(Instant::START)
+    }
+}

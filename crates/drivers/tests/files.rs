@@ -1,0 +1,15 @@
+//! The disk's adapter with real files, driven as a stack of one layer.
+
+#[path = "files/bench.rs"]
+mod bench;
+
+#[path = "files/answers.rs"]
+mod answers;
+#[path = "files/containment.rs"]
+mod containment;
+#[path = "files/crossing.rs"]
+mod crossing;
+#[path = "files/listing.rs"]
+mod listing;
+#[path = "files/whole_or_nothing.rs"]
+mod whole_or_nothing;

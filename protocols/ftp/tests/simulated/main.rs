@@ -1,0 +1,13 @@
+//! Client and server in a simulated world: whatever goes wrong, a copy ends, and ends well or says that it did not.
+//!
+//! `STACKWRIGHT_SEEDS=n` runs n times as many seeds, `STACKWRIGHT_SEED=n` only that one.
+
+mod copies;
+mod corners;
+mod lines;
+mod memory;
+mod raw;
+mod relay;
+mod replies;
+mod setting;
+mod sweep;
