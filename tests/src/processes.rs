@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use std::{env, fs};
 
 /// How long anything may take before it counts as stuck.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// Where a program is: on the path, among the daemons, or unpacked beside the build.
 pub fn find(program: &str) -> Option<PathBuf> {

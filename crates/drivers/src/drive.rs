@@ -101,6 +101,7 @@ impl Driver {
                 name,
                 readable: event.is_readable() || ending,
                 ending,
+                urgent: event.is_priority(),
                 writable: event.is_writable() || event.is_error(),
             };
             stack.handle_indication(&self.cx, P::Uses::ready(lane, ready), out);

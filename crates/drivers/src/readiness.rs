@@ -24,6 +24,8 @@ pub struct Ready {
     pub readable: bool,
     /// The peer has finished, or the association is broken: reading will come to an end.
     pub ending: bool,
+    /// Urgent octets came: a read stops before them, though more can be read.
+    pub urgent: bool,
     /// Something can be written, or a connection attempt is over.
     pub writable: bool,
 }

@@ -4,7 +4,7 @@ use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Pur
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use crate::state::{Copying, Job, Step, Use};
+use crate::state::{Job, Step, Use};
 use crate::{Copy, Indication, NAME, Out, Place};
 
 impl<M: Message> Copy<M> {
@@ -33,9 +33,7 @@ impl<M: Message> Copy<M> {
             }
             FilesIndication::Opened { size, .. } => self.opened(job, size, out),
             FilesIndication::Read { message, .. } => {
-                if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
-                    read(copying, message, out);
-                }
+                self.read(job, message, out);
             }
             FilesIndication::Written { octets, .. } => {
                 if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
@@ -92,6 +90,25 @@ impl<M: Message> Copy<M> {
         }
     }
 
+    fn read(&mut self, job: Handle, message: M, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.get_mut(job) else { return };
+        let (Some(wanted), Some(file)) = (copying.asked.pop_front(), copying.target) else { return };
+        let length = message.len();
+        copying.end |= length < wanted;
+        copying.between -= wanted - length;
+        // Reads are answered in order, and only the last may be short: what is written lies behind what was.
+        let offset = copying.next - copying.asked.iter().sum::<usize>() as u64 - wanted as u64;
+        if copying.end && copying.size.is_some_and(|size| offset + (length as u64) < size) {
+            // A part of what was announced would pass for the whole.
+            let from = copying.from;
+            return self.fail(job, from, Failure::Short, out);
+        }
+        if length > 0 {
+            Self::ask(out, copying.from.other(), FilesRequest::Write { file, offset, message });
+        }
+        Self::keep_when_whole(copying, out);
+    }
+
     fn closed(
         &mut self,
         cx: &Context,
@@ -100,12 +117,12 @@ impl<M: Message> Copy<M> {
         result: Result<(), Failure>,
         out: Out<'_, M>,
     ) {
-        let kept = matches!(
-            self.jobs.get(job),
-            Some(Job::Copy(copying)) if copying.step == Step::Keeping && place != copying.from
-        );
+        let keeping = match self.jobs.get(job) {
+            Some(Job::Copy(copying)) if copying.step == Step::Keeping => Some(copying.from),
+            _ => None,
+        };
         match result {
-            Ok(()) if kept => {
+            Ok(()) if keeping.is_some_and(|from| from != place) => {
                 let Some(Job::Copy(copying)) = self.jobs.forget(job) else { return };
                 self.close(copying.from, copying.source, out);
                 out.indicate(Indication::Copied {
@@ -114,20 +131,9 @@ impl<M: Message> Copy<M> {
                 });
             }
             Ok(()) => {} // we closed it ourselves
+            // All of it was read: only the target can fail yet.
+            Err(_) if keeping == Some(place) => {}
             Err(failure) => self.fail(job, place, failure, out),
         }
     }
-}
-
-fn read<M: Message>(copying: &mut Copying<M>, message: M, out: Out<'_, M>) {
-    let (Some(wanted), Some(file)) = (copying.asked.pop_front(), copying.target) else { return };
-    let length = message.len();
-    copying.end |= length < wanted;
-    copying.between -= wanted - length;
-    if length > 0 {
-        // Reads are answered in order, and only the last may be short: what is written lies behind what was.
-        let offset = copying.next - copying.asked.iter().sum::<usize>() as u64 - wanted as u64;
-        Copy::ask(out, copying.from.other(), FilesRequest::Write { file, offset, message });
-    }
-    Copy::keep_when_whole(copying, out);
 }

@@ -79,7 +79,8 @@ impl<M: Message> Copy<M> {
         match self.jobs.forget(job) {
             Some(Job::Copy(copying)) => {
                 self.close(copying.from, copying.source, out);
-                if let Some(target) = copying.target {
+                // A target that is getting its name was closed already.
+                if let (Some(target), false) = (copying.target, copying.step == Step::Keeping) {
                     self.close(copying.from.other(), target, out);
                 }
             }
@@ -100,6 +101,8 @@ impl<M: Message> Copy<M> {
         let jobs: Vec<Handle> = self.jobs.iter().map(|(name, _)| name).collect();
         for job in jobs {
             let place = match self.jobs.get(job) {
+                // Nobody could tell whether the target gets its name; the answer is near.
+                Some(Job::Copy(copying)) if copying.step == Step::Keeping => continue,
                 Some(Job::Copy(copying)) => copying.from,
                 Some(Job::List { place, .. }) => *place,
                 None => continue,

@@ -54,7 +54,8 @@ pub enum Request {
         /// Its path there.
         path: String,
     },
-    /// Give up all that is under way. Each copy answers with `Failed`.
+    /// Give up all that is under way. Each copy answers with `Failed`, but for one whose target is getting its name
+    /// already: it ends as it ends.
     GiveUp,
 }
 

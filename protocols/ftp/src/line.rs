@@ -53,6 +53,11 @@ impl Lines {
         Lines { partial: Vec::new(), most, overlong: false, telnet: Telnet::Text }
     }
 
+    /// Whether the line that is being heard is longer than allowed already.
+    pub fn is_overlong(&self) -> bool {
+        self.overlong
+    }
+
     /// Hears `octets` up to the end of one line; gives what was heard and how many octets that took. When nothing is
     /// complete, all of them are taken.
     pub fn hear(&mut self, octets: &[u8]) -> (Option<Heard>, usize) {

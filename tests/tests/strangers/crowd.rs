@@ -44,20 +44,22 @@ impl Held {
     }
 }
 
+/// One for all associations, and the disk's two, which know of none.
+const THREADS: u64 = 3;
+
 fn transfers(six: bool) {
     let folder = Scratch::new();
     let content = octets(200, FILE);
     std::fs::write(folder.join("file"), &content).expect("a folder of ours");
     let server = ours(folder.path(), six, &[]);
 
-    // Whatever is made on first use (threads that read files, pools) is made by the first few.
+    // What is made on first use (pools, buffers) is made by the first few.
     let first: Vec<_> = (0..8).map(|_| Held::begin(&server)).collect();
-    let threads = server.running.status("Threads");
     let memory = server.running.status("VmRSS");
-    assert!(threads <= 8, "{threads} threads for 8 transfers");
 
     let crowd: Vec<_> = (0..CROWD - first.len()).map(|_| Held::begin(&server)).collect();
-    assert_eq!(server.running.status("Threads"), threads, "threads for {CROWD} transfers, as for 8");
+    let threads = server.running.status("Threads");
+    assert!(threads <= THREADS, "{threads} threads for {CROWD} transfers");
     let grown = server.running.status("VmRSS").saturating_sub(memory);
     assert!(grown < 64 * 1024, "{grown} kB more for {CROWD} transfers than for 8");
 
@@ -65,7 +67,6 @@ fn transfers(six: bool) {
     for held in first.into_iter().chain(crowd).rev() {
         held.finish(&content);
     }
-    assert_eq!(server.running.status("Threads"), threads, "threads after {CROWD} transfers, as for 8");
     let peak = server.running.status("VmHWM");
     assert!(peak < memory + 64 * 1024, "{peak} kB at the peak, {memory} kB for 8 transfers");
 }

@@ -30,7 +30,12 @@ trait Protocol {
     type Provides: Service;
     type Uses: Service;
     fn handle_request(&mut self, now: Instant, request: RequestTo<Self>, out: &mut impl Outlet<Self>);
-    fn handle_indication(&mut self, now: Instant, indication: IndicationTo<Self>, out: &mut impl Outlet<Self>);
+    fn handle_indication(
+        &mut self,
+        now: Instant,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    );
 }
 
 trait Outlet<P: Protocol + ?Sized> {
@@ -86,7 +91,12 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
     }
 
     #[inline]
-    fn handle_indication(&mut self, now: Instant, indication: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        now: Instant,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         let Over { upper, lower, joint } = self;
         lower.handle_indication(now, indication, &mut LowerSpeaks { now, upper, joint, out });
         self.settle(now, out);
@@ -273,7 +283,11 @@ impl<P: Protocol<Provides = Datagrams, Uses = Datagrams>> Rounds for Subject<P> 
             let message = ends.risen.take().expect("what rose goes down again");
             stack.handle_request(Instant(*tick), Request::Send { association: NAME, message }, ends);
             let message = ends.fallen.take().expect("what goes down arrives below");
-            stack.handle_indication(Instant(*tick), Indication::Delivered { association: NAME, message }, ends);
+            stack.handle_indication(
+                Instant(*tick),
+                Indication::Delivered { association: NAME, message },
+                ends,
+            );
             octets += ends.risen.as_ref().map_or(0, Message::len);
         }
         octets

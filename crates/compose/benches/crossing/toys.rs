@@ -33,7 +33,12 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
     }
 
     #[inline]
-    fn handle_indication(&mut self, _: &Context, indication: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        indication: IndicationTo<Self>,
+        out: &mut impl Outlet<Self>,
+    ) {
         match indication {
             DatagramsIndication::Delivered { association, mut message } => {
                 if message.front(HEADER).is_some() {

@@ -68,28 +68,55 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
     }
 
     /// Delivers the answers that waited, and the answers to those, until both sides are silent.
-    #[inline]
-    fn settle(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        if self.joint.rising.is_empty() && self.joint.sinking.is_empty() {
-            return;
-        }
-        self.settle_all(cx, out);
-    }
-
+    ///
+    /// The outlet is behind a pointer, so that there is one of these for each joint and not one for each outlet that a
+    /// joint is ever lent: the straight way through a stack then is all that a caller has to inline.
     #[cold]
     #[inline(never)]
-    fn settle_all(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+    fn settle(&mut self, cx: &Context, out: &mut dyn Outlet<Self>) {
         for _turn in 0..TURNS_MOST {
             let Over { upper, lower, joint } = self;
             if let Some(indication) = joint.rising.pop_front() {
-                upper.handle_indication(cx, indication, &mut UpperHears { joint, out });
+                upper.handle_indication(cx, indication, &mut UpperHears { joint, out, answered: false });
             } else if let Some(request) = joint.sinking.pop_front() {
-                lower.handle_request(cx, request, &mut LowerHears { joint, out });
+                lower.handle_request(cx, request, &mut LowerHears { joint, out, answered: false });
             } else {
                 return;
             }
         }
         panic!("`{}` and `{}` answer each other without end", U::FACTS.name, L::FACTS.name);
+    }
+
+    /// Lets the upper speak, then settles.
+    #[inline]
+    fn upper_speaks<O: Outlet<Self>>(
+        &mut self,
+        cx: &Context,
+        out: &mut O,
+        speak: impl FnOnce(&mut U, &mut UpperSpeaks<'_, U, L, O>),
+    ) {
+        let Over { upper, lower, joint } = self;
+        let mut outlet = UpperSpeaks { cx, lower, joint, out, answered: false };
+        speak(upper, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
+    }
+
+    /// Lets the lower speak, then settles.
+    #[inline]
+    fn lower_speaks<O: Outlet<Self>>(
+        &mut self,
+        cx: &Context,
+        out: &mut O,
+        speak: impl FnOnce(&mut L, &mut LowerSpeaks<'_, U, L, O>),
+    ) {
+        let Over { upper, lower, joint } = self;
+        let mut outlet = LowerSpeaks { cx, upper, joint, out, answered: false };
+        speak(lower, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
     }
 }
 
@@ -103,9 +130,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
 
     #[inline]
     fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
-        let Over { upper, lower, joint } = self;
-        upper.handle_request(cx, request, &mut UpperSpeaks { cx, lower, joint, out });
-        self.settle(cx, out);
+        self.upper_speaks(cx, out, |upper, out| upper.handle_request(cx, request, out));
     }
 
     #[inline]
@@ -115,18 +140,12 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
         indication: IndicationTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
-        let Over { upper, lower, joint } = self;
-        lower.handle_indication(cx, indication, &mut LowerSpeaks { cx, upper, joint, out });
-        self.settle(cx, out);
+        self.lower_speaks(cx, out, |lower, out| lower.handle_indication(cx, indication, out));
     }
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        let Over { upper, lower, joint } = self;
-        lower.handle_timeout(cx, &mut LowerSpeaks { cx, upper, joint, out });
-        self.settle(cx, out);
-        let Over { upper, lower, joint } = self;
-        upper.handle_timeout(cx, &mut UpperSpeaks { cx, lower, joint, out });
-        self.settle(cx, out);
+        self.lower_speaks(cx, out, |lower, out| lower.handle_timeout(cx, out));
+        self.upper_speaks(cx, out, |upper, out| upper.handle_timeout(cx, out));
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -139,11 +158,13 @@ struct UpperSpeaks<'a, U: Protocol, L: Protocol, O> {
     lower: &'a mut L,
     joint: &'a mut Joint<U, L>,
     out: &'a mut O,
+    answered: bool,
 }
 
-struct LowerHears<'a, U: Protocol, L: Protocol, O> {
+struct LowerHears<'a, U: Protocol, L: Protocol, O: ?Sized> {
     joint: &'a mut Joint<U, L>,
     out: &'a mut O,
+    answered: bool,
 }
 
 struct LowerSpeaks<'a, U: Protocol, L: Protocol, O> {
@@ -151,11 +172,13 @@ struct LowerSpeaks<'a, U: Protocol, L: Protocol, O> {
     upper: &'a mut U,
     joint: &'a mut Joint<U, L>,
     out: &'a mut O,
+    answered: bool,
 }
 
-struct UpperHears<'a, U: Protocol, L: Protocol, O> {
+struct UpperHears<'a, U: Protocol, L: Protocol, O: ?Sized> {
     joint: &'a mut Joint<U, L>,
     out: &'a mut O,
+    answered: bool,
 }
 
 impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<U>
@@ -168,16 +191,19 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
 
     #[inline]
     fn request(&mut self, request: RequestOf<U>) {
-        self.lower.handle_request(self.cx, request, &mut LowerHears { joint: self.joint, out: self.out });
+        let mut outlet = LowerHears { joint: self.joint, out: self.out, answered: false };
+        self.lower.handle_request(self.cx, request, &mut outlet);
+        self.answered |= outlet.answered;
     }
 }
 
-impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<L>
+impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>> + ?Sized> Outlet<L>
     for LowerHears<'_, U, L, O>
 {
     #[inline]
     fn indicate(&mut self, indication: IndicationOf<L>) {
         self.joint.rising.push_back(indication);
+        self.answered = true;
     }
 
     #[inline]
@@ -191,11 +217,9 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
 {
     #[inline]
     fn indicate(&mut self, indication: IndicationOf<L>) {
-        self.upper.handle_indication(
-            self.cx,
-            indication,
-            &mut UpperHears { joint: self.joint, out: self.out },
-        );
+        let mut outlet = UpperHears { joint: self.joint, out: self.out, answered: false };
+        self.upper.handle_indication(self.cx, indication, &mut outlet);
+        self.answered |= outlet.answered;
     }
 
     #[inline]
@@ -204,7 +228,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
     }
 }
 
-impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<U>
+impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>> + ?Sized> Outlet<U>
     for UpperHears<'_, U, L, O>
 {
     #[inline]
@@ -215,5 +239,6 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
     #[inline]
     fn request(&mut self, request: RequestOf<U>) {
         self.joint.sinking.push_back(request);
+        self.answered = true;
     }
 }

@@ -4,11 +4,15 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use mio::Interest;
 use mio::net::TcpStream;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with, sockopt};
 use stackwright_contract::Participant;
 use stackwright_contract::services::Ended;
+
+/// What is asked of the system about a socket.
+pub(super) const INTEREST: Interest = Interest::READABLE.add(Interest::WRITABLE).add(Interest::PRIORITY);
 
 /// Begins to connect; the socket becomes writable when it is decided.
 pub(super) fn attempt(remote: Participant, local: Option<Participant>) -> Result<TcpStream, Ended> {

@@ -5,12 +5,16 @@ use std::io::{self, ErrorKind};
 
 use mio::Interest;
 use mio::net::TcpListener;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 use stackwright_contract::services::{Ended, StreamsIndication};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::{NAME, SEND_ROOM, Socket, Tcp};
 use crate::readiness::token;
+
+/// How many clients may wait for a name; the system may allow fewer.
+const BACKLOG: i32 = 1024;
 
 pub(super) struct Listening {
     listener: TcpListener,
@@ -32,7 +36,13 @@ impl<M: Message> Tcp<M> {
 
     fn bind(&self, name: Handle, local: Participant) -> io::Result<(TcpListener, Participant)> {
         let address = local.internet().ok_or(ErrorKind::AddrNotAvailable)?;
-        let mut listener = TcpListener::bind(address)?;
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket = socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+        sockopt::set_socket_reuseaddr(&socket, true)?; // a server that is started again takes its port back at once
+        rustix::net::bind(&socket, &address)?;
+        rustix::net::listen(&socket, BACKLOG)?;
+        let mut listener = TcpListener::from_std(std::net::TcpListener::from(socket));
         self.registry.register(&mut listener, token(self.lane, name), Interest::READABLE)?;
         let local = listener.local_addr()?.into();
         Ok((listener, local))

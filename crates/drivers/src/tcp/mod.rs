@@ -18,8 +18,8 @@ mod send;
 use std::mem;
 use std::rc::Rc;
 
+use mio::Registry;
 use mio::net::TcpStream;
-use mio::{Interest, Registry};
 use stackwright_contract::services::{Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
 use stackwright_wire::{Message, Pool};
@@ -104,7 +104,7 @@ impl<M: Message> Tcp<M> {
     fn start(&mut self, name: Handle, mut stream: TcpStream, opened: bool, room: usize) -> Result<(), Ended> {
         connect::set_options(&stream).map_err(|_| Ended::Reset)?;
         self.registry
-            .register(&mut stream, token(self.lane, name), Interest::READABLE | Interest::WRITABLE)
+            .register(&mut stream, token(self.lane, name), connect::INTEREST)
             .map_err(|_| Ended::Reset)?;
         let streaming = Streaming {
             stream,
@@ -260,6 +260,7 @@ impl<M: Message> Protocol for Tcp<M> {
         if let Some(Socket::Streaming(streaming)) = self.sockets.get_mut(ready.name) {
             streaming.receiving.readable |= ready.readable;
             streaming.receiving.ending |= ready.ending;
+            streaming.receiving.urgent |= ready.urgent;
             streaming.sending.writable |= ready.writable;
         }
         self.mark(ready.name);

@@ -15,13 +15,15 @@ pub(super) struct Receiving {
     pub(super) readable: bool,
     /// The peer has finished or the association is broken; octets may still lie before that end.
     pub(super) ending: bool,
+    /// Urgent octets are among what can be read: a read stops before them.
+    pub(super) urgent: bool,
     /// The upper was told of the end.
     pub(super) finished: bool,
 }
 
 impl Receiving {
     pub(super) fn new(room: usize) -> Self {
-        Receiving { room, readable: false, ending: false, finished: false }
+        Receiving { room, readable: false, ending: false, urgent: false, finished: false }
     }
 
     /// Delivers up to a fair share; `true` where there is more.
@@ -71,14 +73,16 @@ impl Receiving {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
                     self.readable = false;
+                    self.urgent = false;
                     break 0;
                 }
                 Err(_) => return Err(Ended::Reset),
             }
         };
         // A short read has drained the socket, and the next octet will be reported: no read is needed to learn that
-        // there is nothing. Unless the end was reported already: then only reading on finds it.
-        if octets > 0 && octets < limit && !self.ending {
+        // there is nothing. Unless the end was reported already, or urgent octets before which reads stop: then only
+        // reading on finds them.
+        if octets > 0 && octets < limit && !self.ending && !self.urgent {
             self.readable = false;
         }
         if octets > block.len() / 4 {

@@ -21,10 +21,21 @@ impl SingleBuffer {
         &self.block[self.start as usize..self.end as usize]
     }
 
-    #[cold]
-    fn make_headroom(&mut self, octets: usize) {
-        *self = Self::with_headroom(octets + stand_by(self.block.len()), self.octets());
+    /// Its octets, to be changed in place.
+    #[inline]
+    pub fn octets_mut(&mut self) -> &mut [u8] {
+        &mut self.block[self.start as usize..self.end as usize]
     }
+}
+
+/// A copy of `octets` with at least `room` octets in front.
+///
+/// It is lent the octets and not the message: a message whose address nobody outside takes stays in registers on its
+/// whole way through a stack.
+#[cold]
+#[inline(never)]
+fn roomier(octets: &[u8], room: usize) -> SingleBuffer {
+    SingleBuffer::with_headroom(room + stand_by(octets.len()), octets)
 }
 
 /// How much headroom a message gets that had too little.
@@ -68,7 +79,7 @@ impl Message for SingleBuffer {
     #[inline]
     fn push_front(&mut self, octets: usize) -> &mut [u8] {
         if octets > self.start as usize {
-            self.make_headroom(octets);
+            *self = roomier(self.octets(), octets);
         }
         let start = self.start as usize - octets;
         self.start = start as u32;
@@ -81,6 +92,7 @@ impl Message for SingleBuffer {
         self.start += octets as u32;
     }
 
+    #[inline]
     fn truncate(&mut self, octets: usize) {
         self.end = self.end.min(place(self.start as usize + octets.min(self.len())));
     }
@@ -106,6 +118,7 @@ impl Message for SingleBuffer {
         self.end = place(end + more);
     }
 
+    #[inline]
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
         (!self.is_empty()).then(|| Leaf::Octets(self.octets())).into_iter()
     }

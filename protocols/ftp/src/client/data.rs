@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use stackwright_contract::services::{Ended, Failure, StreamsRequest};
-use stackwright_contract::{Context, Handle, Participant};
+use stackwright_contract::{Context, Handle, Participant, earliest};
 use stackwright_wire::Message;
 
 use super::state::{Data, Job, LISTING_ROOM, Step, Stream, What};
@@ -88,9 +88,9 @@ impl<M: Message> Client<M> {
     fn first_room(&mut self, session: Handle) -> usize {
         match self.job_of(session).map(|(_, job)| &mut job.what) {
             Some(What::Read(read)) => {
-                let room = (read.next_asked - read.room_to) as usize;
+                // From the position on: what room a stranger's association had, is not this one's.
                 read.room_to = read.next_asked;
-                room
+                (read.next_asked - read.position) as usize
             }
             Some(What::List(_)) => LISTING_ROOM,
             _ => 1, // nothing is expected, and room is never zero
@@ -111,11 +111,11 @@ impl<M: Message> Client<M> {
             let server = state.ends.map(|(_, remote)| remote.ip().to_canonical());
             if remote.internet().map(|remote| remote.ip().to_canonical()) != server {
                 cx.dropped(NAME, "a data connection from somebody who is not the server");
-                self.let_go(association);
+                self.let_go(cx, association);
                 out.request(StreamsRequest::Abort { association });
                 return self.await_server(session, out);
             }
-            self.let_go(door);
+            self.let_go(cx, door);
             out.request(StreamsRequest::Unlisten { listener: door });
         }
         if let Some(state) = self.sessions.get_mut(session) {
@@ -185,16 +185,16 @@ impl<M: Message> Client<M> {
     }
 
     /// Whatever there is of a data association is reset.
-    pub(super) fn drop_data(&mut self, session: Handle, out: Out<'_, M>) {
+    pub(super) fn drop_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let data = core::mem::replace(&mut state.data, Data::Absent);
         let association = data.association();
         if let Some(association) = association {
-            self.let_go(association);
+            self.let_go(cx, association);
         }
         match data {
             Data::Awaited { door, .. } => {
-                self.let_go(door);
+                self.let_go(cx, door);
                 out.request(StreamsRequest::Unlisten { listener: door });
             }
             Data::Opening { association } | Data::Open { association, .. } => {
@@ -204,9 +204,12 @@ impl<M: Message> Client<M> {
         }
     }
 
-    pub(super) fn let_go(&mut self, name: Handle) {
+    /// Nothing more than its last word is expected of this name.
+    pub(super) fn let_go(&mut self, cx: &Context, name: Handle) {
+        let until = cx.now() + self.config.patience;
         if let Some(stream) = self.streams.get_mut(name) {
-            *stream = Stream::Lingering;
+            *stream = Stream::Lingering { until };
+            self.next = earliest(self.next, Some(until));
         }
     }
 }

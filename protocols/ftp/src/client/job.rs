@@ -265,7 +265,7 @@ impl<M: Message> Client<M> {
             What::Create(create) => {
                 if create.finished {
                     self.jobs.remove(file);
-                    self.let_go_of_data(session, out);
+                    self.let_go_of_data(cx, session, out);
                     self.free(cx, session, out);
                     out.indicate(FilesIndication::Closed { file, result: Ok(()) });
                 } else {
@@ -279,13 +279,13 @@ impl<M: Message> Client<M> {
                     return self.session_job_failed(cx, session, Failure::Short, out);
                 }
                 read.end = true;
-                self.let_go_of_data(session, out);
+                self.let_go_of_data(cx, session, out);
                 self.touch(cx, session);
                 self.answer_reads(file, out);
             }
             What::List(list) => {
                 list.end = true;
-                self.let_go_of_data(session, out);
+                self.let_go_of_data(cx, session, out);
                 self.touch(cx, session);
                 self.answer_next(file, file, out);
             }
@@ -293,13 +293,13 @@ impl<M: Message> Client<M> {
         }
     }
 
-    fn let_go_of_data(&mut self, session: Handle, out: Out<'_, M>) {
+    fn let_go_of_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match mem::replace(&mut state.data, Data::Absent) {
-            Data::Finished { association } | Data::Open { association, .. } => self.let_go(association),
+            Data::Finished { association } | Data::Open { association, .. } => self.let_go(cx, association),
             other => {
                 state.data = other;
-                self.drop_data(session, out);
+                self.drop_data(cx, session, out);
             }
         }
     }
@@ -328,7 +328,7 @@ impl<M: Message> Client<M> {
         match self.sessions.get(session).map(|session| session.step) {
             // Between transfers: the session is free again.
             Some(Step::Held | Step::Complete) => {
-                self.drop_data(session, out);
+                self.drop_data(cx, session, out);
                 self.free(cx, session, out);
             }
             Some(Step::Begin | Step::Moving) => self.abort(cx, session, out),
@@ -364,7 +364,7 @@ impl<M: Message> Client<M> {
         if !(refused && between) {
             return self.drop_session(cx, session, failure, out);
         }
-        self.drop_data(session, out);
+        self.drop_data(cx, session, out);
         let job = self.sessions.get_mut(session).and_then(|session| session.job.take());
         if let Some(job) = job {
             self.job_failed(job, failure, out);
@@ -384,10 +384,10 @@ impl<M: Message> Client<M> {
 
     /// The session is over, and its job with it.
     pub(super) fn drop_session(&mut self, cx: &Context, session: Handle, failure: Failure, out: Out<'_, M>) {
-        self.drop_data(session, out);
+        self.drop_data(cx, session, out);
         let Some(state) = self.sessions.forget(session) else { return };
         if self.streams.get(state.control).is_some() {
-            self.let_go(state.control);
+            self.let_go(cx, state.control);
             out.request(StreamsRequest::Abort { association: state.control });
         }
         if let Some(job) = state.job {

@@ -31,10 +31,10 @@ impl<M: Message> Client<M> {
                         self.session_job_failed(cx, session, Failure::Broken, out)
                     }
                     Stream::Data { session } => self.data_ended(cx, session, name, why, out),
-                    Stream::Lingering => {}
+                    Stream::Lingering { .. } => {}
                 }
             }
-            (Stream::Lingering, _) => {}
+            (Stream::Lingering { .. }, _) => {}
 
             (Stream::Control { session }, StreamsIndication::Opened { local, remote, room, .. }) => {
                 if let Some(state) = self.sessions.get_mut(session) {
@@ -153,6 +153,7 @@ impl<M: Message> Client<M> {
                     self.free(cx, session, out);
                 }
             }
+            (Step::Aborting(_), Kind::Preliminary) => {} // it crossed the ABOR
             (Step::Quitting | Step::Idle | Step::Held, _) => {}
             // A refused login or greeting ends the session: there is nothing else to say.
             (Step::Greeting | Step::User | Step::Pass | Step::Type, _) => {

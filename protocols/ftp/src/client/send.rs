@@ -154,7 +154,7 @@ impl<M: Message> Client<M> {
 
     /// Gives up a transfer that is running: the data association is reset, and the server is told.
     pub(super) fn abort(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
-        self.drop_data(session, out);
+        self.drop_data(cx, session, out);
         let Some(state) = self.sessions.get_mut(session) else { return };
         // With the transfer's own final reply outstanding, two are to come.
         let replies = if state.step == Step::Complete { 1 } else { 2 };

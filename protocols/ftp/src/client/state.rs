@@ -28,8 +28,10 @@ pub(super) enum Stream {
     Data {
         session: Handle,
     },
-    /// Nobody cares any more; its last word is awaited.
-    Lingering,
+    /// Nobody cares any more; its last word is awaited. A server that does not let go is cut off.
+    Lingering {
+        until: Instant,
+    },
 }
 
 /// A session with the server: one control association.

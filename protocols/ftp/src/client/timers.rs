@@ -4,14 +4,15 @@
 //! | --- | --- | --- |
 //! | idle | a session without a job | it says farewell |
 //! | patience | a server that is silent, a transfer that stands still | the session is dropped, its job has expired |
+//! | patience | a data association that the server does not close | it is reset |
 
 use alloc::vec::Vec;
 
-use stackwright_contract::services::Failure;
+use stackwright_contract::services::{Failure, StreamsRequest};
 use stackwright_contract::{Context, Duration, Handle, Instant, earliest};
 use stackwright_wire::Message;
 
-use super::state::{Data, Step};
+use super::state::{Data, Step, Stream, What};
 use super::{Client, Out};
 
 /// How long a server may take to close after our farewell, and how long to wait for the replies to ABOR.
@@ -44,15 +45,36 @@ impl<M: Message> Client<M> {
         for session in due {
             match self.sessions.get(session).map(|session| session.step) {
                 Some(Step::Idle) => self.quit(cx, session, out),
+                Some(Step::Moving) if self.asker_rests(session) => self.touch(cx, session),
                 Some(_) => self.drop_session(cx, session, Failure::Expired, out),
                 None => {}
             }
         }
-        self.next = self
-            .sessions
+        let held: Vec<Handle> = self
+            .streams
             .iter()
-            .map(|(_, session)| session.deadline)
-            .min()
-            .filter(|next| *next < Instant::END);
+            .filter(|(_, stream)| matches!(stream, Stream::Lingering { until } if *until <= now))
+            .map(|(name, _)| name)
+            .collect();
+        for association in held {
+            self.let_go(cx, association); // once is enough: its last word comes
+            out.request(StreamsRequest::Abort { association });
+        }
+        let sessions = self.sessions.iter().map(|(_, session)| session.deadline);
+        let streams = self.streams.iter().filter_map(|(_, stream)| match stream {
+            Stream::Lingering { until } => Some(*until),
+            _ => None,
+        });
+        self.next = sessions.chain(streams).min().filter(|next| *next < Instant::END);
+    }
+
+    /// Whether the transfer waits for whoever asked for it, and not for the server: a slow disk is no silent server.
+    fn asker_rests(&mut self, session: Handle) -> bool {
+        match self.job_of(session).map(|(_, job)| &job.what) {
+            Some(What::Read(read)) => read.asked.is_empty(),
+            Some(What::Create(create)) => create.unsent.is_empty() && !create.closing,
+            Some(What::List(list)) => !list.wanted && !list.entries.is_empty(),
+            Some(What::Stat) | None => false,
+        }
     }
 }

@@ -9,7 +9,7 @@ use stackwright_contract::services::{Ended, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
-use super::state::{DATA_ROOM, Data, Link, Stream};
+use super::state::{DATA_ROOM, Data, File, Link, Stream};
 use super::timers::LINGER;
 use super::{Out, Server, Trouble};
 use crate::{NAME, address};
@@ -80,7 +80,9 @@ impl<M: Message> Server<M> {
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let peer = state.control.peer.ip();
-        if let Data::Awaited { door, association: expected } = state.data {
+        if let Data::Opening { .. } = state.data {
+            state.data = Data::Absent;
+        } else if let Data::Awaited { door, association: expected } = state.data {
             debug_assert_eq!(expected, association);
             // Somebody else came first: they must not get the file (RFC 2577 §3).
             if remote.internet().is_none_or(|remote| remote.ip().to_canonical() != peer) {
@@ -122,10 +124,12 @@ impl<M: Message> Server<M> {
                 }
                 self.pump(cx, session, out);
             }
+            // It came while the disk was still opening the file.
+            Data::Absent => self.pump(cx, session, out),
             Data::Target(target) => {
                 let local = SocketAddr::new(state.control.local.ip(), 0).into();
                 let association = self.streams.name(Stream::Data { session });
-                state.data = Data::Target(target); // until it is open: so a failure finds it
+                state.data = Data::Opening { association };
                 Self::ask_streams(
                     out,
                     StreamsRequest::Open {
@@ -156,14 +160,23 @@ impl<M: Message> Server<M> {
                 return;
             }
             Data::Awaited { association: expected, .. } if *expected == association => {
+                self.forget_data(cx, session, out); // nobody can come any more: the door is of no use
+            }
+            Data::Opening { association: expected } if *expected == association => {
                 state.data = Data::Absent;
             }
-            Data::Target(_) => state.data = Data::Absent,
             _ => {}
         }
+        let Some(state) = self.sessions.get_mut(session) else { return };
         let Some(transfer) = state.transfer() else { return };
         let code_and_text = match (&transfer.link, why) {
             (Some(link), _) if link.association != association => return,
+            // All octets are here, and only the file's name is awaited.
+            (Some(_), _) if matches!(transfer.file, File::Keeping(_)) => {
+                transfer.link = None;
+                return;
+            }
+            (Some(link), Ended::Finished) if link.finished => return self.succeed(cx, session, out),
             (None, _) => (425, "The data connection could not be opened."),
             (Some(_), Ended::SourceShort) => (451, "The file became shorter while it was sent."),
             (Some(_), _) => (426, "The data connection was closed."),
@@ -177,6 +190,10 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match mem::replace(&mut state.data, Data::Absent) {
             Data::Absent | Data::Target(_) => {}
+            Data::Opening { association } => {
+                self.let_go(cx, association);
+                Self::ask_streams(out, StreamsRequest::Abort { association });
+            }
             Data::Listening { door, .. } => {
                 self.let_go(cx, door);
                 Self::ask_streams(out, StreamsRequest::Unlisten { listener: door });

@@ -17,22 +17,28 @@ use crate::line::Heard;
 use crate::{NAME, listing, path, reply};
 
 impl<M: Message> Server<M> {
-    /// A line was heard: it waits for its turn, but ABOR does not wait for the transfer that it aborts.
-    pub(super) fn heard(&mut self, cx: &Context, session: Handle, heard: Heard, out: Out<'_, M>) {
+    /// ABOR does not wait for the transfer that it aborts, even where it was said before that transfer began.
+    fn obey_abort(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let aborts = matches!(&heard, Heard::Line(line) if line.trim().eq_ignore_ascii_case("ABOR"));
         // A stored file that is getting its name cannot be given up any more.
         let can_abort = state.transfer().is_some_and(|transfer| !matches!(transfer.file, File::Keeping(_)));
-        if aborts && can_abort {
-            self.abort_transfer(cx, session, out);
-            return self.reply(cx, session, 226, "The abort is done.", out);
+        if !can_abort {
+            return;
         }
-        state.control.waiting.push_back(heard);
+        let aborts =
+            |heard: &Heard| matches!(heard, Heard::Line(line) if line.trim().eq_ignore_ascii_case("ABOR"));
+        let waiting = &mut state.control.waiting;
+        if let Some(place) = waiting.iter().position(aborts) {
+            waiting.remove(place);
+            self.abort_transfer(cx, session, out);
+            self.reply(cx, session, 226, "The abort is done.", out);
+        }
     }
 
     /// Obeys what waits, as long as nothing keeps the session busy.
     pub(super) fn obey_waiting(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         loop {
+            self.obey_abort(cx, session, out);
             let Some(state) = self.sessions.get_mut(session) else { return };
             let ready = matches!(state.work, Work::Idle) && !matches!(state.data, Data::Listening { .. });
             if !ready || state.control.leaving != Leaving::No || state.control.unsent.len() >= UNSENT_MOST {
@@ -245,6 +251,11 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Work::Asked(question) = mem::replace(&mut state.work, Work::Idle) else { return };
         match (question, result) {
+            // Files that cannot tell what a name stands for may list it all the same: those of another server.
+            (Question::List { path, names_only }, Err(Failure::NotFound | Failure::Unsupported)) => {
+                self.list(cx, session, path, names_only, out);
+                return self.obey_waiting(cx, session, out);
+            }
             (_, Err(failure)) => {
                 let (code, text) = refusal(failure);
                 self.reply(cx, session, code, text, out);
@@ -260,16 +271,19 @@ impl<M: Message> Server<M> {
             }
             (Question::Folder { .. }, Ok(_)) => self.reply(cx, session, 550, "That is not a folder.", out),
             (Question::List { path, names_only }, Ok(Status { kind: Kind::Folder, .. })) => {
-                return self.list(cx, session, path, names_only, out);
+                self.list(cx, session, path, names_only, out);
+                return self.obey_waiting(cx, session, out);
             }
             (Question::List { path, names_only: true }, Ok(_)) => {
                 let line = format!("{}\r\n", last_part(&path));
-                return self.list_one(cx, session, path, &line, out);
+                self.list_one(cx, session, path, &line, out);
+                return self.obey_waiting(cx, session, out);
             }
             (Question::List { path, names_only: false }, Ok(status)) => {
                 let writable = state.rights().is_some_and(|rights| rights.write);
                 let line = listing::line(&Entry { name: last_part(&path), status }, writable, None);
-                return self.list_one(cx, session, path, &line, out);
+                self.list_one(cx, session, path, &line, out);
+                return self.obey_waiting(cx, session, out);
             }
         }
         self.obeyed(cx, session, out);
@@ -286,6 +300,7 @@ impl<M: Message> Server<M> {
         self.forget_data(cx, session, out);
         if let Some(state) = self.sessions.forget(session) {
             out.indicate(Indication::Left { peer: state.control.peer.into() });
+            self.await_clients(state.control.door, out);
         }
     }
 }

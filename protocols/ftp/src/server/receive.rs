@@ -1,6 +1,6 @@
 //! From below: arrivals, commands, data, and the disk's answers, each led to the session that it belongs to.
 
-use stackwright_contract::services::{Ended, FilesIndication, StreamsIndication};
+use stackwright_contract::services::{Ended, FilesIndication, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::{Leaf, Message};
 
@@ -95,11 +95,14 @@ impl<M: Message> Server<M> {
         out: Out<'_, M>,
     ) {
         self.one_less_awaited(door);
-        let (Some(mut local), Some(mut peer)) = (local.internet(), remote.internet()) else { return };
+        let (Some(mut local), Some(mut peer)) = (local.internet(), remote.internet()) else {
+            self.let_go(cx, name);
+            return Self::ask_streams(out, StreamsRequest::Abort { association: name });
+        };
         // A client that came by IPv4 to a door for both is an IPv4 client.
         local.set_ip(local.ip().to_canonical());
         peer.set_ip(peer.ip().to_canonical());
-        let control = Control::new(name, local, peer, room);
+        let control = Control::new(name, door, local, peer, room);
         let session = self.sessions.name(Session::new(control, cx.now(), self.config.idle));
         if let Some(stream) = self.streams.get_mut(name) {
             *stream = Stream::Control { session };
@@ -129,7 +132,7 @@ impl<M: Message> Server<M> {
                     continue; // nobody listens to who has left
                 }
                 if let Some(heard) = heard {
-                    self.heard(cx, session, heard, out);
+                    state.control.waiting.push_back(heard);
                 }
             }
         }

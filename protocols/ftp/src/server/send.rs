@@ -15,6 +15,10 @@ impl<M: Message> Server<M> {
 
     pub(super) fn reply_lines(&mut self, cx: &Context, session: Handle, lines: &str, out: Out<'_, M>) {
         let Some(session) = self.sessions.get_mut(session) else { return };
+        // What a disk answers too late finds that the last reply was given.
+        if session.control.leaving != Leaving::No {
+            return;
+        }
         cx.event(NAME, format_args!("{} ◂ {}", session.control.peer, lines.trim_end()));
         session.control.unsent.extend_from_slice(lines.as_bytes());
         flush(&mut session.control, out);
@@ -33,6 +37,7 @@ impl<M: Message> Server<M> {
         if let Some(session) = self.sessions.get_mut(session) {
             if session.control.leaving == Leaving::No {
                 session.control.leaving = Leaving::Said;
+                session.control.waiting.clear(); // so the room comes back in which the client's end arrives
             }
             flush(&mut session.control, out);
         }

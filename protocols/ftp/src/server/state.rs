@@ -89,6 +89,8 @@ pub(super) struct Session<M> {
 /// The control association.
 pub(super) struct Control {
     pub(super) name: Handle,
+    /// Where the client came in: its place is given again when it leaves.
+    pub(super) door: Handle,
     pub(super) peer: SocketAddr,
     pub(super) local: SocketAddr,
     pub(super) lines: Lines,
@@ -137,6 +139,10 @@ pub(super) enum Data<M> {
     Arrived(Link<M>),
     /// PORT or EPRT: we shall connect there.
     Target(SocketAddr),
+    /// We connect there.
+    Opening {
+        association: Handle,
+    },
 }
 
 /// An open data association.
@@ -196,6 +202,8 @@ pub(super) enum Motion<M> {
         next: u64,
         /// Lengths asked of the disk, in order.
         asked: VecDeque<usize>,
+        /// So many octets were announced.
+        expected: Option<u64>,
         end: bool,
     },
     Store {
@@ -254,9 +262,10 @@ impl<M> Session<M> {
 }
 
 impl Control {
-    pub(super) fn new(name: Handle, local: SocketAddr, peer: SocketAddr, room: usize) -> Self {
+    pub(super) fn new(name: Handle, door: Handle, local: SocketAddr, peer: SocketAddr, room: usize) -> Self {
         Control {
             name,
+            door,
             peer,
             local,
             lines: Lines::new(LINE_MOST),

@@ -16,7 +16,7 @@ use stackwright_contract::services::{Ended, StreamsRequest};
 use stackwright_contract::{Context, Duration, Handle, Instant, earliest};
 use stackwright_wire::Message;
 
-use super::state::{Data, Stream, TRIES_MOST, Work};
+use super::state::{Data, File, Stream, TRIES_MOST, Work};
 use super::{Out, Server, Trouble};
 
 /// How long a peer may hold a data association after all was sent.
@@ -83,6 +83,8 @@ impl<M: Message> Server<M> {
                 self.touch(cx, session);
                 self.obey_waiting(cx, session, out);
             }
+            // The disk says its last word, sooner or later; before it, nobody knows whether the file has its name.
+            Work::Transfer(transfer) if matches!(transfer.file, File::Keeping(_)) => self.touch(cx, session),
             Work::Transfer(transfer) if transfer.link.is_none() => {
                 let code_and_text = match state.data {
                     Data::Absent => (425, "The data connection could not be opened."),

@@ -19,7 +19,7 @@ impl<M: Message> Server<M> {
     pub(super) fn retrieve(&mut self, cx: &Context, session: Handle, path: String, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let next = mem::take(&mut state.restart);
-        let motion = Motion::Retrieve { next, asked: VecDeque::new(), end: false };
+        let motion = Motion::Retrieve { next, asked: VecDeque::new(), expected: None, end: false };
         self.open(cx, session, path, Purpose::Read, motion, out);
     }
 
@@ -91,14 +91,12 @@ impl<M: Message> Server<M> {
         };
         let File::Opening(file) = transfer.file else { return };
         transfer.file = File::Open(file);
-        let text = match (&transfer.motion, size) {
+        let text = match (&mut transfer.motion, size) {
             // Clients read the size from here for their progress bars.
-            (Motion::Retrieve { next, .. }, Some(size)) => {
-                format!(
-                    "Opening the data connection for {} ({} bytes).",
-                    transfer.path,
-                    size.saturating_sub(*next)
-                )
+            (Motion::Retrieve { next, expected, .. }, Some(size)) => {
+                let octets = size.saturating_sub(*next);
+                *expected = Some(octets);
+                format!("Opening the data connection for {} ({octets} bytes).", transfer.path)
             }
             (Motion::List { .. }, _) => "Here is the listing.".into(),
             _ => format!("Opening the data connection for {}.", transfer.path),
@@ -118,7 +116,7 @@ impl<M: Message> Server<M> {
         };
         let Transfer { file, link: Some(link), motion, octets, .. } = transfer else { return };
         let all_sent = match (motion, *file) {
-            (Motion::Retrieve { next, asked, end }, File::Open(file)) => {
+            (Motion::Retrieve { next, asked, expected, end }, File::Open(file)) => {
                 // No small reads while larger ones are on their way: the room they use comes back.
                 let length = READ_AT_ONCE.min(link.room_most.div_ceil(4));
                 while !*end && link.room >= length {
@@ -128,7 +126,13 @@ impl<M: Message> Server<M> {
                     *next += length as u64;
                     Self::ask_files(out, FilesRequest::Read { file, offset, length });
                 }
-                *end && asked.is_empty()
+                let all = *end && asked.is_empty();
+                // A clean end would pass for the whole file.
+                if all && expected.is_some_and(|expected| *octets < expected) {
+                    let text = "The file became shorter while it was sent.";
+                    return self.fail(cx, session, Trouble::File(Failure::Short), (451, text), out);
+                }
+                all
             }
             (Motion::List { text, asked, end, .. }, file) => {
                 if let Some(mut rest) = text.take() {
@@ -318,7 +322,7 @@ impl<M: Message> Server<M> {
         }
     }
 
-    fn succeed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+    pub(super) fn succeed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(transfer) = self.end_transfer(session, out) else { return };
         if let Some(link) = &transfer.link {
             if transfer.motion.direction() == Direction::Received {
@@ -367,11 +371,14 @@ impl<M: Message> Server<M> {
         let state = self.sessions.get_mut(session)?;
         state.transfer()?;
         let Work::Transfer(transfer) = mem::replace(&mut state.work, Work::Idle) else { return None };
-        if let File::Opening(file) | File::Open(file) | File::Keeping(file) = transfer.file {
-            if let Some(use_) = self.files.get_mut(file) {
-                *use_ = FileUse::Forgotten;
+        if let File::Opening(file) | File::Open(file) | File::Keeping(file) = transfer.file
+            && let Some(use_) = self.files.get_mut(file)
+        {
+            *use_ = FileUse::Forgotten;
+            // A file that is getting its name was closed already.
+            if !matches!(transfer.file, File::Keeping(_)) {
+                Self::ask_files(out, FilesRequest::Close { file, keep: false });
             }
-            Self::ask_files(out, FilesRequest::Close { file, keep: false });
         }
         Some(transfer)
     }

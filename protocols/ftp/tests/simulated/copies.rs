@@ -58,10 +58,8 @@ fn habits(random: &mut Rng, tightness: Tightness) -> Habits {
         Tightness::Narrow => one_of(random, &[Chunks::Large, Chunks::Mixed, Chunks::Fixed(97)]),
         Tightness::Tiny => one_of(random, &[Chunks::Single, Chunks::Mixed, Chunks::Uniform { most: 7 }]),
     };
-    let pace = (random.u8(..8) == 0).then(|| Pace {
-        octets: buffer.div_ceil(3),
-        rest: Duration::from_millis(random.u64(1..30)),
-    });
+    let pace = (random.u8(..8) == 0)
+        .then(|| Pace { octets: buffer.div_ceil(3), rest: Duration::from_millis(random.u64(1..30)) });
     Habits { room, buffer, chunks, pace, backlog: 16 }
 }
 
@@ -94,7 +92,11 @@ fn conditions(random: &mut Rng, tightness: Tightness) -> Conditions {
             _ => random.u64(20_000..200_000),
         }),
         // A lost segment of a stream is a late one.
-        loss: if random.bool() { 0.0 } else { random.f64() * if matches!(tightness, Tightness::Tiny) { 0.02 } else { 0.15 } },
+        loss: if random.bool() {
+            0.0
+        } else {
+            random.f64() * if matches!(tightness, Tightness::Tiny) { 0.02 } else { 0.15 }
+        },
         ..Conditions::IDEAL
     }
 }
@@ -112,8 +114,11 @@ fn jobs(random: &mut Rng, tightness: Tightness, far: &Disk, near: &Disk) -> Vec<
                 originals.push(original);
             }
             // A folder that is not there is one more way to fail.
-            let target =
-                if random.u8(..20) == 0 { format!("/nowhere/target {nth}") } else { format!("/target {nth}") };
+            let target = if random.u8(..20) == 0 {
+                format!("/nowhere/target {nth}")
+            } else {
+                format!("/target {nth}")
+            };
             let before = (random.u8(..3) == 0 && !target.contains("nowhere")).then(|| {
                 let older = content(random.usize(1..2000), random.u64(..));
                 target_disk.borrow_mut().put(&target, older.clone());
@@ -269,7 +274,9 @@ fn judge(pair: &Pair, jobs: &[Job], struck: Option<usize>, undisturbed: bool) {
 fn seeds(nth: u64, of: u64) {
     let number = |name| env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     if let Some(seed) = number("STACKWRIGHT_SEED") {
-        return if seed % of == nth { run(seed) };
+        return if seed % of == nth {
+            run(seed)
+        };
     }
     for seed in (0..1000 * number("STACKWRIGHT_SEEDS").unwrap_or(1)).filter(|seed| seed % of == nth) {
         let _said = Seed(seed);

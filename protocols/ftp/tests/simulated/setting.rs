@@ -160,9 +160,8 @@ pub(crate) fn server_is_empty(world: &mut World<M>, server: ServerStation) {
     world.ask(server, ServerAsk::Stop);
     world.run_for(Duration::from_secs(1));
     assert_eq!(world.stack(server).upper.names(), 0, "names that the server gave");
-    let count = |what: fn(&ServerTold) -> bool| {
-        world.application(server).0.iter().filter(|told| what(told)).count()
-    };
+    let count =
+        |what: fn(&ServerTold) -> bool| world.application(server).0.iter().filter(|told| what(told)).count();
     assert_eq!(
         count(|told| matches!(told, ServerTold::Arrived { .. })),
         count(|told| matches!(told, ServerTold::Left { .. })),
