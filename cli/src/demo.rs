@@ -21,6 +21,7 @@ use crate::arguments::Connection;
 use crate::problem::Problem;
 use crate::remote::Remote;
 use crate::report::rate;
+use crate::report::say;
 use crate::stacks;
 use crate::transfer::{self, DISK, SERVER, Watch};
 
@@ -31,7 +32,7 @@ pub(crate) fn run() -> Result<(), Problem> {
     let (served, fetched) = (folder.path().join("served"), folder.path().join("fetched"));
     std::fs::create_dir(&served)?;
     std::fs::create_dir(&fetched)?;
-    println!("A file of 64 MB goes through a server and a client of ours, over TCP on this machine.\n");
+    say!("A file of 64 MB goes through a server and a client of ours, over TCP on this machine.\n");
     let sent = make_file(&served.join("demo"))?;
 
     let address = start_server(&served)?;
@@ -46,22 +47,22 @@ pub(crate) fn run() -> Result<(), Problem> {
             return Err(Problem::Altered);
         }
         let megabytes = rate(octets, took) as f64 / 1e6;
-        println!("  {stack:<34} {:>8.3} s {megabytes:>8.0} MB/s   {}…", took.as_secs_f64(), &sent[..16]);
+        say!("  {stack:<34} {:>8.3} s {megabytes:>8.0} MB/s   {}…", took.as_secs_f64(), &sent[..16]);
         Ok(())
     };
-    println!("  {:<34} {:>10} {:>13}   SHA-256, equal at both ends", "stack", "time", "rate");
-    let fetch = Request::Copy { from: SERVER, source: "/demo".into(), target: "demo".into() };
+    say!("  {:<34} {:>10} {:>13}   SHA-256, equal at both ends", "stack", "time", "rate");
+    let fetch = Request::Copy { from: SERVER, source: "/demo".into(), target: "demo".into(), early: true };
     row("fetch: copy/(ftp/tcp | disk)", fetch, &fetched, &fetched.join("demo"))?;
-    let store = Request::Copy { from: DISK, source: "demo".into(), target: "/back".into() };
+    let store = Request::Copy { from: DISK, source: "demo".into(), target: "/back".into(), early: false };
     row("store: copy/(ftp/tcp | disk)", store, &fetched, &served.join("back"))?;
 
-    println!(
+    say!(
         "\nBoth programs are stacks put together at compile time: `a/b` is a over b, `a | b` is a beside b."
     );
-    println!("What to try next:");
-    println!("  stackwright serve .                          serve this folder to this machine");
-    println!("  stackwright ls ftp://127.0.0.1:2121/         see what is there");
-    println!("  curl ftp://127.0.0.1:2121/                   strangers can, too");
+    say!("What to try next:");
+    say!("  stackwright serve .                          serve this folder to this machine");
+    say!("  stackwright ls ftp://127.0.0.1:2121/         see what is there");
+    say!("  curl ftp://127.0.0.1:2121/                   strangers can, too");
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use stackwright::copy::Request;
 use crate::arguments::Ls;
 use crate::problem::Problem;
 use crate::remote::Remote;
+use crate::report::say;
 use crate::transfer::{self, SERVER, Watch};
 
 pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
@@ -21,11 +22,11 @@ pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
     for entry in &entries {
         if ls.connection.json {
             let Entry { name, status } = entry;
-            println!("{}", json!({ "name": name, "kind": kind(status.kind), "octets": status.size }));
+            say!("{}", json!({ "name": name, "kind": kind(status.kind), "octets": status.size }));
         } else if entry.status.kind == Kind::Folder {
-            println!("{:>12}  {}/", "", entry.name);
+            say!("{:>12}  {}/", "", entry.name);
         } else {
-            println!("{:>12}  {}", HumanBytes(entry.status.size).to_string(), entry.name);
+            say!("{:>12}  {}", HumanBytes(entry.status.size).to_string(), entry.name);
         }
     }
     if entries.is_empty() && !ls.connection.json {

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use serde_json::json;
 use stackwright::contract::services::{Ended, Failure};
 
+use crate::report::say;
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     #[error("`{url}` is not an FTP address: {why}")]
@@ -74,7 +76,7 @@ impl Problem {
     /// As a person reads it, or as a program does.
     pub(crate) fn tell(&self, json: bool) {
         if json {
-            println!("{}", json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() }));
+            say!("{}", json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() }));
             return;
         }
         eprintln!("stackwright: {self}");

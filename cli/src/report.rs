@@ -10,6 +10,15 @@ use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use serde_json::json;
 use stackwright::contract::{Instant, Listener};
 
+/// Says a line on standard output. Where nobody reads it any more (`| head`), the work goes on all the same.
+macro_rules! say {
+    ($($line:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stdout(), $($line)*);
+    }};
+}
+pub(crate) use say;
+
 /// Shows how a transfer goes: a bar where a person watches, nothing otherwise, JSON lines for programs.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -33,7 +42,7 @@ impl Progress {
             );
         }
         if self.json {
-            println!("{}", json!({ "event": "began", "url": self.url, "size": size }));
+            say!("{}", json!({ "event": "began", "url": self.url, "size": size }));
         }
     }
 
@@ -45,7 +54,7 @@ impl Progress {
         self.bar.finish_and_clear();
         let seconds = took.as_secs_f64();
         if self.json {
-            println!(
+            say!(
                 "{}",
                 json!({
                     "event": "done", "url": self.url, "file": what, "octets": octets, "seconds": seconds,
@@ -53,12 +62,7 @@ impl Progress {
                 })
             );
         } else {
-            println!(
-                "{what}: {} in {} ({}/s)",
-                HumanBytes(octets),
-                short(took),
-                HumanBytes(rate(octets, took))
-            );
+            say!("{what}: {} in {} ({}/s)", HumanBytes(octets), short(took), HumanBytes(rate(octets, took)));
         }
     }
 }

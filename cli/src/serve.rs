@@ -16,6 +16,7 @@ use stackwright_drivers::files::Options;
 
 use crate::arguments::Serve;
 use crate::problem::Problem;
+use crate::report::say;
 use crate::report::{rate, short};
 use crate::secret::{self, OnlyUser};
 use crate::{stacks, transfer};
@@ -79,7 +80,7 @@ impl Told<'_> {
         let url = format!("ftp://{local}/");
         if *json {
             let folder = self.folder.display().to_string();
-            println!(
+            say!(
                 "{}",
                 json!({ "event": "serving", "url": url, "folder": folder, "writable": writable, "user": user })
             );
@@ -87,19 +88,19 @@ impl Told<'_> {
         }
         let who = user.as_deref().map_or_else(|| "everybody".into(), |user| format!("the user `{user}`"));
         let may = if *writable { "read and store" } else { "read" };
-        println!("Serving {} at {url}: {who} may {may}.", self.folder.display());
+        say!("Serving {} at {url}: {who} may {may}.", self.folder.display());
         if !local.ip().is_loopback() {
-            println!(
+            say!(
                 "  This is open to other machines: whoever reaches {local} may try to come in, and FTP hides"
             );
-            println!("  neither passwords nor files from those in between.");
+            say!("  neither passwords nor files from those in between.");
         }
     }
 
     fn hints(&self) {
         if !self.serve.json {
-            println!("Ctrl-C ends it. From another window:");
-            println!("  stackwright ls ftp://ADDRESS:PORT/     stackwright get ftp://ADDRESS:PORT/FILE");
+            say!("Ctrl-C ends it. From another window:");
+            say!("  stackwright ls ftp://ADDRESS:PORT/     stackwright get ftp://ADDRESS:PORT/FILE");
         }
     }
 
@@ -114,7 +115,7 @@ impl Told<'_> {
         };
         if self.serve.json {
             let error = result.err().map(|trouble| trouble.to_string());
-            println!(
+            say!(
                 "{}",
                 json!({
                     "event": "transfer", "direction": verb, "peer": peer.to_string(), "path": path, "octets": octets,
@@ -124,14 +125,14 @@ impl Told<'_> {
             return;
         }
         match result {
-            Ok(()) => println!(
+            Ok(()) => say!(
                 "{peer} {verb} {path}: {} in {} ({}/s)",
                 HumanBytes(*octets),
                 short(*took),
                 HumanBytes(rate(*octets, *took))
             ),
             Err(trouble) => {
-                println!("{peer} {verb} {path}: not whole after {}: {trouble}", HumanBytes(*octets))
+                say!("{peer} {verb} {path}: not whole after {}: {trouble}", HumanBytes(*octets))
             }
         }
     }
@@ -144,13 +145,13 @@ impl Outlet<stacks::ServerStack> for Told<'_> {
             Indication::NotServing { why } if *why != Ended::Unlistened => self.refused = Some(*why),
             Indication::Transferred { .. } => self.transferred(&indication),
             Indication::Arrived { peer } if self.serve.json => {
-                println!("{}", json!({ "event": "arrived", "peer": peer.to_string() }));
+                say!("{}", json!({ "event": "arrived", "peer": peer.to_string() }));
             }
             Indication::LoggedIn { peer, user } if self.serve.json => {
-                println!("{}", json!({ "event": "logged in", "peer": peer.to_string(), "user": user }));
+                say!("{}", json!({ "event": "logged in", "peer": peer.to_string(), "user": user }));
             }
             Indication::Left { peer } if self.serve.json => {
-                println!("{}", json!({ "event": "left", "peer": peer.to_string() }));
+                say!("{}", json!({ "event": "left", "peer": peer.to_string() }));
             }
             _ => {}
         }

@@ -34,7 +34,8 @@ pub(crate) fn get(get: &Get) -> Result<(), Problem> {
         .file_name()
         .ok_or(Problem::Url { url: get.url.clone(), why: "it names a folder, not a file" })?;
     let (folder, name) = place(get.dest.as_deref(), name)?;
-    let request = Request::Copy { from: SERVER, source: remote.path.clone(), target: name.clone() };
+    let request =
+        Request::Copy { from: SERVER, source: remote.path.clone(), target: name.clone(), early: true };
     let progress = Progress::new(&get.url, get.connection.json);
     let shown = folder.join(&name);
     let (octets, took) = run(&remote, &get.connection, &folder, &request, &mut Watch::Bar(&progress))?;
@@ -48,14 +49,18 @@ pub(crate) fn put(put: &Put) -> Result<(), Problem> {
     let (Some(name), true) = (put.file.file_name().and_then(|name| name.to_str()), kind.is_file()) else {
         return Err(Problem::NotAFile { path: put.file.clone() });
     };
+    let mut url = put.url.clone();
     if remote.file_name().is_none() {
         remote.path.push_str(name);
+        url.push_str(if url.ends_with('/') { "" } else { "/" });
+        url.push_str(name);
     }
     let folder = parent(&put.file);
-    let request = Request::Copy { from: DISK, source: name.into(), target: remote.path.clone() };
-    let progress = Progress::new(&put.url, put.connection.json);
+    let request =
+        Request::Copy { from: DISK, source: name.into(), target: remote.path.clone(), early: false };
+    let progress = Progress::new(&url, put.connection.json);
     let (octets, took) = run(&remote, &put.connection, &folder, &request, &mut Watch::Bar(&progress))?;
-    progress.done(&put.url, octets, took);
+    progress.done(&url, octets, took);
     Ok(())
 }
 

@@ -1,5 +1,5 @@
 //! File transfer side by side: our client and ncftp against one server; our server, vsftpd and pure-ftpd with the same
-//! clients; uploads; system calls.
+//! clients; uploads; system calls and instructions.
 //!
 //! ```text
 //! cargo bench -p stackwright-cli --bench ftp [-- [clients] [servers] [uploads] [calls] [--runs N]]
@@ -11,6 +11,7 @@
 mod calls;
 mod clients;
 mod contest;
+mod instructions;
 mod raw;
 mod servers_compared;
 mod statistics;
@@ -121,6 +122,7 @@ fn main() {
     }
     if wanted("calls") {
         calls::count(&ground);
+        instructions::count(&ground);
     }
     terminal::verdicts(&verdicts);
 }

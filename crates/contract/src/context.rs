@@ -54,6 +54,8 @@ impl Context {
     }
 
     /// Counts what `protocol` dropped, and tells the listener if there is one.
+    #[cold]
+    #[inline(never)]
     pub fn dropped(&self, protocol: &'static str, reason: &'static str) {
         self.dropped.set(self.dropped.get() + 1);
         if self.listens.get() {

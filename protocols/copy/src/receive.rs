@@ -1,6 +1,6 @@
 //! Answers from below.
 
-use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Purpose};
+use stackwright_contract::services::{Failure, FilesIndication, FilesRequest};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -31,7 +31,7 @@ impl<M: Message> Copy<M> {
                 self.names_at(place).forget(file);
                 self.closed(cx, job, place, result, out);
             }
-            FilesIndication::Opened { size, .. } => self.opened(job, size, out),
+            FilesIndication::Opened { size, .. } => self.opened(job, place, size, out),
             FilesIndication::Read { message, .. } => {
                 self.read(job, message, out);
             }
@@ -41,7 +41,6 @@ impl<M: Message> Copy<M> {
                     copying.written += octets as u64;
                     let octets = copying.written;
                     Self::read_ahead(copying, out);
-                    Self::keep_when_whole(copying, out);
                     out.indicate(Indication::Moved { octets });
                 }
             }
@@ -60,31 +59,27 @@ impl<M: Message> Copy<M> {
         }
     }
 
-    fn opened(&mut self, job: Handle, size: Option<u64>, out: Out<'_, M>) {
+    fn opened(&mut self, job: Handle, place: Place, size: Option<u64>, out: Out<'_, M>) {
         match self.jobs.get_mut(job) {
             Some(Job::List { place, folder }) => {
                 let (place, file) = (*place, *folder);
                 Self::ask(out, place, FilesRequest::Next { file });
             }
-            Some(Job::Copy(copying)) if copying.step == Step::OpeningSource => {
-                copying.step = Step::OpeningTarget;
-                copying.size = size;
-                let (place, path) = (copying.from.other(), copying.target_path.clone());
-                let file = self.names_at(place).name(Use { job });
-                if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
-                    copying.target = Some(file);
-                }
-                Self::ask(
-                    out,
-                    place,
-                    FilesRequest::Open { file, path, purpose: Purpose::Create { from: 0 } },
-                );
-            }
             Some(Job::Copy(copying)) => {
-                copying.step = Step::Moving;
-                let size = copying.size;
-                Self::read_ahead(copying, out);
-                out.indicate(Indication::Began { size });
+                if place == copying.from {
+                    copying.source_open = true;
+                    copying.size = size;
+                } else {
+                    copying.target_open = true;
+                }
+                if copying.source_open && copying.target_open {
+                    copying.step = Step::Moving;
+                    let size = copying.size;
+                    Self::read_ahead(copying, out);
+                    out.indicate(Indication::Began { size });
+                } else if copying.target.is_none() {
+                    self.open_target(job, out);
+                }
             }
             None => {}
         }

@@ -19,6 +19,7 @@ impl<M: Message> Copy<M> {
         from: Place,
         source: String,
         target: String,
+        early: bool,
         out: Out<'_, M>,
     ) {
         let nothing = Handle { index: 0, generation: 0 };
@@ -26,7 +27,9 @@ impl<M: Message> Copy<M> {
             from,
             target_path: target,
             source: nothing,
+            source_open: false,
             target: None,
+            target_open: false,
             size: None,
             began: cx.now(),
             next: 0,
@@ -34,7 +37,7 @@ impl<M: Message> Copy<M> {
             between: 0,
             written: 0,
             end: false,
-            step: Step::OpeningSource,
+            step: Step::Opening,
             message: PhantomData,
         }));
         let file = self.names_at(from).name(Use { job });
@@ -42,6 +45,19 @@ impl<M: Message> Copy<M> {
             copying.source = file;
         }
         Self::ask(out, from, FilesRequest::Open { file, path: source, purpose: Purpose::Read });
+        if early {
+            self.open_target(job, out);
+        }
+    }
+
+    pub(crate) fn open_target(&mut self, job: Handle, out: Out<'_, M>) {
+        let Some(Job::Copy(copying)) = self.jobs.get(job) else { return };
+        let (place, path) = (copying.from.other(), copying.target_path.clone());
+        let file = self.names_at(place).name(Use { job });
+        if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
+            copying.target = Some(file);
+        }
+        Self::ask(out, place, FilesRequest::Open { file, path, purpose: Purpose::Create { from: 0 } });
     }
 
     pub(crate) fn list(&mut self, place: Place, path: String, out: Out<'_, M>) {
@@ -65,10 +81,11 @@ impl<M: Message> Copy<M> {
         }
     }
 
-    /// All octets are written: the target may have its name.
+    /// All octets are on their way: the target may have its name behind the last of them. Answers about one file come in
+    /// the order asked, so nothing has to be waited for; if one of them cannot be written, the file fails as a whole.
     pub(crate) fn keep_when_whole(copying: &mut Copying<M>, out: Out<'_, M>) {
-        if let (Some(file), true, true, 0, Step::Moving) =
-            (copying.target, copying.end, copying.asked.is_empty(), copying.between, copying.step)
+        if let (Some(file), true, true, Step::Moving) =
+            (copying.target, copying.end, copying.asked.is_empty(), copying.step)
         {
             copying.step = Step::Keeping;
             Self::ask(out, copying.from.other(), FilesRequest::Close { file, keep: true });

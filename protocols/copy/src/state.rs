@@ -10,8 +10,8 @@ use crate::Place;
 
 /// How many octets may be between the two sides, read or asked for and not written.
 pub(crate) const AHEAD: usize = 1 << 20;
-/// How many octets are read at once.
-pub(crate) const READ_AT_ONCE: usize = 256 << 10;
+/// How many octets are read at once: what a processor's cache holds from one side to the other.
+pub(crate) const READ_AT_ONCE: usize = 64 << 10;
 
 /// What a name given below stands for: part of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,8 +28,10 @@ pub(crate) struct Copying<M> {
     pub(crate) from: Place,
     pub(crate) target_path: String,
     pub(crate) source: Handle,
-    /// Once the source is open.
+    pub(crate) source_open: bool,
+    /// Once the target was asked for.
     pub(crate) target: Option<Handle>,
+    pub(crate) target_open: bool,
     pub(crate) size: Option<u64>,
     pub(crate) began: Instant,
     /// Where the next read begins.
@@ -47,8 +49,7 @@ pub(crate) struct Copying<M> {
 /// Where a copy stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
-    OpeningSource,
-    OpeningTarget,
+    Opening,
     Moving,
     /// The target is getting its name.
     Keeping,

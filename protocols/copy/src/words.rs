@@ -46,6 +46,9 @@ pub enum Request {
         source: String,
         /// The path on the other side.
         target: String,
+        /// Open the target before the source is known to exist. It saves time, and is right only where the target's
+        /// side makes files whole or not at all.
+        early: bool,
     },
     /// List a folder. Answered by `Entries` as often as there are some, then `Listed` or `Failed`.
     List {

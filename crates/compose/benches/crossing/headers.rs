@@ -108,9 +108,9 @@ pub(crate) struct Ipv4 {
     /// Internet check over the header.
     pub checksum: u16,
     /// Whence.
-    pub source: [u8; 4],
+    pub source: u32,
     /// Whither.
-    pub destination: [u8; 4],
+    pub destination: u32,
 }
 
 /// A CRC-16/X.25 over what follows, with the least significant octet first.

@@ -9,12 +9,15 @@ use stackwright_compose::{Over, stack};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
 use stackwright_contract::{Context, Facts, IndicationTo, Outlet, Protocol, RequestTo};
 use stackwright_wire::check::{Crc16, Crc32c, Internet};
-use stackwright_wire::{Header, Leaf, Message, SingleBuffer};
+use stackwright_wire::{Header, Message, SingleBuffer};
 
 use crate::headers::{CallSign, Check16, Check32, Frame, Ipv4, Kind, Record, Segment};
 use crate::{BothWays, Ends, NAME, Station};
 
-/// Both directions of a layer that passes everything but payload through unchanged.
+/// Both directions of a layer that puts a header before payload and passes every other word through.
+///
+/// Such a layer alters the word in place and has one exit. Two exits, one for payload and one for the rest, would be two
+/// calls into the same neighbour, and the compiler inlines gladly only what is called once.
 macro_rules! protocol {
     ($layer:ident, $header_room:expr) => {
         impl<M: Message, const CHECKS: bool> Protocol for $layer<M, CHECKS> {
@@ -23,46 +26,64 @@ macro_rules! protocol {
             type Provides = Datagrams<M>;
             type Uses = Datagrams<M>;
 
-            #[inline]
+            #[inline(always)]
             fn handle_request(
                 &mut self,
                 cx: &Context,
-                request: RequestTo<Self>,
+                mut request: RequestTo<Self>,
                 out: &mut impl Outlet<Self>,
             ) {
-                match request {
-                    DatagramsRequest::Send { association, mut message } => match self.wrap(&mut message) {
-                        Ok(()) => out.request(DatagramsRequest::Send { association, message }),
-                        Err(reason) => cx.dropped(Self::FACTS.name, reason),
-                    },
-                    other => out.request(other),
+                if let DatagramsRequest::Send { message, .. } = &mut request
+                    && self.wrap(cx, message).is_none()
+                {
+                    return;
                 }
+                out.request(request);
             }
 
-            #[inline]
+            #[inline(always)]
             fn handle_indication(
                 &mut self,
                 cx: &Context,
-                indication: IndicationTo<Self>,
+                mut indication: IndicationTo<Self>,
                 out: &mut impl Outlet<Self>,
             ) {
-                match indication {
-                    DatagramsIndication::Delivered { association, mut message } => {
-                        match self.unwrap(&mut message) {
-                            Ok(()) => out.indicate(DatagramsIndication::Delivered { association, message }),
-                            Err(reason) => cx.dropped(Self::FACTS.name, reason),
-                        }
-                    }
-                    other => out.indicate(other),
+                if let DatagramsIndication::Delivered { message, .. } = &mut indication
+                    && self.unwrap(cx, message).is_none()
+                {
+                    return;
                 }
+                out.indicate(indication);
             }
         }
     };
 }
 
-type Reason = &'static str;
-const MALFORMED: Reason = "a malformed header";
-const CHECK: Reason = "the check does not agree";
+/// Why a message is dropped: one function each, out of the way of good messages. A reason that were an argument would be
+/// loaded before it is known whether there is a fault.
+macro_rules! reasons {
+    ($($reason:ident: $says:literal;)*) => { $(
+        #[cold]
+        #[inline(never)]
+        fn $reason(cx: &Context) -> Option<()> {
+            cx.dropped("radio", $says);
+            None
+        }
+    )* };
+}
+
+reasons! {
+    malformed: "a malformed header";
+    altered: "the check does not agree";
+    too_long: "more than the header can say";
+    other_length: "a record of another length";
+    other_transfer: "a record of another transfer";
+    out_of_order: "a packet out of order";
+    not_sent: "a packet that acknowledges what was not sent";
+    not_ours: "for somebody else, or of another protocol";
+    fragment: "a fragment";
+    cut_off: "a datagram that was cut off";
+}
 
 /// The records of a file transfer.
 pub(crate) struct Records<M, const CHECKS: bool> {
@@ -77,23 +98,25 @@ impl<M: Message, const CHECKS: bool> Records<M, CHECKS> {
         Records { tag: station.tag, message: PhantomData }
     }
 
-    #[inline]
-    fn wrap(&mut self, message: &mut M) -> Result<(), Reason> {
-        let length = u16::try_from(message.len()).map_err(|_| "more than a record holds")?;
+    #[inline(always)]
+    fn wrap(&mut self, cx: &Context, message: &mut M) -> Option<()> {
+        let Ok(length) = u16::try_from(message.len()) else {
+            return too_long(cx);
+        };
         message.push(&Record { kind: Kind::Data, length, tag: self.tag });
-        Ok(())
+        Some(())
     }
 
-    #[inline]
-    fn unwrap(&mut self, message: &mut M) -> Result<(), Reason> {
-        let Record { kind, length, tag } = message.pull().map_err(|_| MALFORMED)?;
+    #[inline(always)]
+    fn unwrap(&mut self, cx: &Context, message: &mut M) -> Option<()> {
+        let Ok(Record { kind, length, tag }) = message.pull() else { return malformed(cx) };
         if usize::from(length) != message.len() {
-            return Err("a record of another length");
+            return other_length(cx);
         }
         if tag != self.tag || kind != Kind::Data {
-            return Err("a record of another transfer");
+            return other_transfer(cx);
         }
-        Ok(())
+        Some(())
     }
 }
 
@@ -112,37 +135,37 @@ impl<M: Message, const CHECKS: bool> Packets<M, CHECKS> {
         Packets { next: 0, expected: 0, window: station.window, message: PhantomData }
     }
 
-    #[inline]
-    fn wrap(&mut self, message: &mut M) -> Result<(), Reason> {
+    #[inline(always)]
+    fn wrap(&mut self, _: &Context, message: &mut M) -> Option<()> {
         let Packets { next: number, expected: acknowledged, window, .. } = *self;
         self.next = number.wrapping_add(1);
         message.push(&Segment { number, acknowledged, window, asks: true, last: false, reserved: () });
         message.push(&Check32 { check: self.check(message) });
-        Ok(())
+        Some(())
     }
 
-    #[inline]
-    fn unwrap(&mut self, message: &mut M) -> Result<(), Reason> {
-        let Check32 { check } = message.pull().map_err(|_| MALFORMED)?;
+    #[inline(always)]
+    fn unwrap(&mut self, cx: &Context, message: &mut M) -> Option<()> {
+        let Ok(Check32 { check }) = message.pull() else { return malformed(cx) };
         if check != self.check(message) {
-            return Err(CHECK);
+            return altered(cx);
         }
-        let Segment { number, acknowledged, .. } = message.pull().map_err(|_| MALFORMED)?;
+        let Ok(Segment { number, acknowledged, .. }) = message.pull() else { return malformed(cx) };
         if number != self.expected {
-            return Err("a packet out of order");
+            return out_of_order(cx);
         }
         if acknowledged > self.next {
-            return Err("a packet that acknowledges what was not sent");
+            return not_sent(cx);
         }
         self.expected = number.wrapping_add(1);
-        Ok(())
+        Some(())
     }
 
     #[inline]
     fn check(&self, message: &M) -> u32 {
         let mut check = Crc32c::new();
         if CHECKS {
-            octets(message).for_each(|octets| check.add(octets));
+            message.each(|octets| check.add(octets));
         }
         check.value()
     }
@@ -152,8 +175,8 @@ impl<M: Message, const CHECKS: bool> Packets<M, CHECKS> {
 pub(crate) struct Internets<M, const CHECKS: bool> {
     identification: u16,
     protocol: u8,
-    local: [u8; 4],
-    remote: [u8; 4],
+    local: u32,
+    remote: u32,
     message: PhantomData<M>,
 }
 
@@ -162,13 +185,15 @@ protocol!(Internets, Ipv4::LENGTH);
 impl<M: Message, const CHECKS: bool> Internets<M, CHECKS> {
     fn new(station: &Station) -> Self {
         let Station { transport: protocol, local, remote, .. } = *station;
+        let [local, remote] = [local, remote].map(u32::from_be_bytes);
         Internets { identification: 0, protocol, local, remote, message: PhantomData }
     }
 
-    #[inline]
-    fn wrap(&mut self, message: &mut M) -> Result<(), Reason> {
-        let total_length =
-            u16::try_from(Ipv4::LENGTH + message.len()).map_err(|_| "more than a datagram holds")?;
+    #[inline(always)]
+    fn wrap(&mut self, cx: &Context, message: &mut M) -> Option<()> {
+        let Ok(total_length) = u16::try_from(Ipv4::LENGTH + message.len()) else {
+            return too_long(cx);
+        };
         self.identification = self.identification.wrapping_add(1);
         let octets = message.push_front(Ipv4::LENGTH);
         let header = Ipv4 {
@@ -192,106 +217,112 @@ impl<M: Message, const CHECKS: bool> Internets<M, CHECKS> {
             let checksum = Internet::of(octets);
             octets[10..12].copy_from_slice(&checksum.to_be_bytes());
         }
-        Ok(())
+        Some(())
     }
 
-    #[inline]
-    fn unwrap(&mut self, message: &mut M) -> Result<(), Reason> {
-        let octets = message.front(Ipv4::LENGTH).ok_or(MALFORMED)?;
+    #[inline(always)]
+    fn unwrap(&mut self, cx: &Context, message: &mut M) -> Option<()> {
+        let Some(octets) = message.front(Ipv4::LENGTH) else { return malformed(cx) };
         if CHECKS && Internet::of(octets) != 0 {
-            return Err(CHECK);
+            return altered(cx);
         }
-        let header: Ipv4 = message.pull().map_err(|_| MALFORMED)?;
-        if header.destination != self.local || header.protocol != self.protocol {
-            return Err("a datagram for somebody else");
+        let Ok(header) = message.pull::<Ipv4>() else { return malformed(cx) };
+        if (header.destination ^ self.local) | u32::from(header.protocol ^ self.protocol) != 0 {
+            return not_ours(cx);
         }
         if header.mf || header.fragment_offset != 0 {
-            return Err("a fragment");
+            return fragment(cx);
         }
-        let length = usize::from(header.total_length).checked_sub(Ipv4::LENGTH).ok_or(MALFORMED)?;
+        let Some(length) = usize::from(header.total_length).checked_sub(Ipv4::LENGTH) else {
+            return malformed(cx);
+        };
         if length > message.len() {
-            return Err("a datagram that was cut off");
+            return cut_off(cx);
         }
         // Links may pad.
         message.truncate(length);
-        Ok(())
+        Some(())
     }
 }
 
 /// Unnumbered frames between two stations.
+///
+/// All frames to the other station begin alike, and all frames from anybody to us have the same bits in most places: so
+/// the header is encoded once, and a frame that arrives is compared and only decoded to say what is wrong with it.
 pub(crate) struct Frames<M, const CHECKS: bool> {
-    protocol: u8,
-    local: (CallSign, u8),
-    remote: (CallSign, u8),
+    leaving: [u8; Frame::LENGTH],
+    arriving: u128,
     message: PhantomData<M>,
 }
+
+/// The bits that every frame to us has alike: all but the source's call sign and number, and the command and response
+/// bits. Of the characters of the source it has the last one, which is zero.
+const ALIKE: u128 = u128::from_ne_bytes([
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x61, 0xff, 0xff,
+]);
 
 protocol!(Frames, Check16::LENGTH + Frame::LENGTH);
 
 impl<M: Message, const CHECKS: bool> Frames<M, CHECKS> {
     fn new(station: &Station) -> Self {
-        let sign = |(characters, number): (_, u8)| (CallSign::new(&characters), number);
+        let frame = |to: ([u8; 6], u8), from: ([u8; 6], u8)| {
+            let frame = Frame {
+                destination: CallSign::new(&to.0),
+                command: true,
+                destination_reserved: (),
+                destination_station: to.1,
+                destination_last: (),
+                source: CallSign::new(&from.0),
+                response: false,
+                source_reserved: (),
+                source_station: from.1,
+                source_last: (),
+                control: (),
+                protocol: station.network,
+            };
+            let mut octets = [0; Frame::LENGTH];
+            frame.encode(&mut octets);
+            octets
+        };
+        let Station { local_sign: local, remote_sign: remote, .. } = *station;
         Frames {
-            protocol: station.network,
-            local: sign(station.local_sign),
-            remote: sign(station.remote_sign),
+            leaving: frame(remote, local),
+            arriving: u128::from_ne_bytes(frame(local, remote)) & ALIKE,
             message: PhantomData,
         }
     }
 
-    #[inline]
-    fn wrap(&mut self, message: &mut M) -> Result<(), Reason> {
-        message.push(&Frame {
-            destination: self.remote.0,
-            command: true,
-            destination_reserved: (),
-            destination_station: self.remote.1,
-            destination_last: (),
-            source: self.local.0,
-            response: false,
-            source_reserved: (),
-            source_station: self.local.1,
-            source_last: (),
-            control: (),
-            protocol: self.protocol,
-        });
+    #[inline(always)]
+    fn wrap(&mut self, _: &Context, message: &mut M) -> Option<()> {
+        message.push_front(Frame::LENGTH).copy_from_slice(&self.leaving);
         message.push(&Check16 { check: self.check(message) });
-        Ok(())
+        Some(())
     }
 
-    #[inline]
-    fn unwrap(&mut self, message: &mut M) -> Result<(), Reason> {
-        let Check16 { check } = message.pull().map_err(|_| MALFORMED)?;
+    #[inline(always)]
+    fn unwrap(&mut self, cx: &Context, message: &mut M) -> Option<()> {
+        let Ok(Check16 { check }) = message.pull() else { return malformed(cx) };
         if check != self.check(message) {
-            return Err(CHECK);
+            return altered(cx);
         }
-        let frame: Frame = message.pull().map_err(|_| MALFORMED)?;
-        if (frame.destination, frame.destination_station) != self.local {
-            return Err("a frame for somebody else");
+        let Some(octets) = message.front(Frame::LENGTH).and_then(<[u8]>::first_chunk) else {
+            return malformed(cx);
+        };
+        if u128::from_ne_bytes(*octets) & ALIKE != self.arriving {
+            return if Frame::decode(octets).is_ok() { not_ours(cx) } else { malformed(cx) };
         }
-        if frame.protocol != self.protocol {
-            return Err("a frame of another protocol");
-        }
-        Ok(())
+        message.advance(Frame::LENGTH);
+        Some(())
     }
 
     #[inline]
     fn check(&self, message: &M) -> u16 {
         let mut check = Crc16::new();
         if CHECKS {
-            octets(message).for_each(|octets| check.add(octets));
+            message.each(|octets| check.add(octets));
         }
         check.value()
     }
-}
-
-/// What a check covers. No region of a file passes a layer that reads payload.
-#[inline]
-fn octets<M: Message>(message: &M) -> impl Iterator<Item = &[u8]> {
-    message.leaves().filter_map(|leaf| match leaf {
-        Leaf::Octets(octets) => Some(octets),
-        Leaf::Region(_) => None,
-    })
 }
 
 type Buffer = SingleBuffer;
@@ -329,6 +360,10 @@ fn joined<const CHECKS: bool>(station: &Station) -> Joined<CHECKS> {
 impl<const CHECKS: bool> BothWays for Joined<CHECKS> {
     #[inline(never)]
     fn down(&mut self, cx: &Context, message: SingleBuffer, ends: &mut Ends) {
+        // Asked once here, this is not asked again by each of the four.
+        if message.headroom() < Self::FACTS.header_room {
+            return down_with_room(self, cx, &message, ends);
+        }
         self.handle_request(cx, DatagramsRequest::Send { association: NAME, message }, ends);
     }
 
@@ -336,4 +371,16 @@ impl<const CHECKS: bool> BothWays for Joined<CHECKS> {
     fn up(&mut self, cx: &Context, message: SingleBuffer, ends: &mut Ends) {
         self.handle_indication(cx, DatagramsIndication::Delivered { association: NAME, message }, ends);
     }
+}
+
+#[cold]
+#[inline(never)]
+fn down_with_room<const CHECKS: bool>(
+    stack: &mut Joined<CHECKS>,
+    cx: &Context,
+    message: &SingleBuffer,
+    ends: &mut Ends,
+) {
+    let room = Joined::<CHECKS>::FACTS.header_room;
+    stack.down(cx, SingleBuffer::with_headroom(room, message.octets()), ends);
 }

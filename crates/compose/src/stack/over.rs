@@ -86,38 +86,6 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
         }
         panic!("`{}` and `{}` answer each other without end", U::FACTS.name, L::FACTS.name);
     }
-
-    /// Lets the upper speak, then settles.
-    #[inline]
-    fn upper_speaks<O: Outlet<Self>>(
-        &mut self,
-        cx: &Context,
-        out: &mut O,
-        speak: impl FnOnce(&mut U, &mut UpperSpeaks<'_, U, L, O>),
-    ) {
-        let Over { upper, lower, joint } = self;
-        let mut outlet = UpperSpeaks { cx, lower, joint, out, answered: false };
-        speak(upper, &mut outlet);
-        if outlet.answered {
-            self.settle(cx, out);
-        }
-    }
-
-    /// Lets the lower speak, then settles.
-    #[inline]
-    fn lower_speaks<O: Outlet<Self>>(
-        &mut self,
-        cx: &Context,
-        out: &mut O,
-        speak: impl FnOnce(&mut L, &mut LowerSpeaks<'_, U, L, O>),
-    ) {
-        let Over { upper, lower, joint } = self;
-        let mut outlet = LowerSpeaks { cx, upper, joint, out, answered: false };
-        speak(lower, &mut outlet);
-        if outlet.answered {
-            self.settle(cx, out);
-        }
-    }
 }
 
 impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
@@ -128,24 +96,44 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
     type Provides = U::Provides;
     type Uses = L::Uses;
 
-    #[inline]
+    #[inline(always)]
     fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
-        self.upper_speaks(cx, out, |upper, out| upper.handle_request(cx, request, out));
+        let Over { upper, lower, joint } = self;
+        let mut outlet = UpperSpeaks { cx, lower, joint, out, answered: false };
+        upper.handle_request(cx, request, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_indication(
         &mut self,
         cx: &Context,
         indication: IndicationTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
-        self.lower_speaks(cx, out, |lower, out| lower.handle_indication(cx, indication, out));
+        let Over { upper, lower, joint } = self;
+        let mut outlet = LowerSpeaks { cx, upper, joint, out, answered: false };
+        lower.handle_indication(cx, indication, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
     }
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        self.lower_speaks(cx, out, |lower, out| lower.handle_timeout(cx, out));
-        self.upper_speaks(cx, out, |upper, out| upper.handle_timeout(cx, out));
+        let Over { upper, lower, joint } = self;
+        let mut outlet = LowerSpeaks { cx, upper, joint, out, answered: false };
+        lower.handle_timeout(cx, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
+        let Over { upper, lower, joint } = self;
+        let mut outlet = UpperSpeaks { cx, lower, joint, out, answered: false };
+        upper.handle_timeout(cx, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -184,12 +172,12 @@ struct UpperHears<'a, U: Protocol, L: Protocol, O: ?Sized> {
 impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<U>
     for UpperSpeaks<'_, U, L, O>
 {
-    #[inline]
+    #[inline(always)]
     fn indicate(&mut self, indication: IndicationOf<U>) {
         self.out.indicate(indication);
     }
 
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, request: RequestOf<U>) {
         let mut outlet = LowerHears { joint: self.joint, out: self.out, answered: false };
         self.lower.handle_request(self.cx, request, &mut outlet);
@@ -200,13 +188,13 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
 impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>> + ?Sized> Outlet<L>
     for LowerHears<'_, U, L, O>
 {
-    #[inline]
+    #[inline(always)]
     fn indicate(&mut self, indication: IndicationOf<L>) {
         self.joint.rising.push_back(indication);
         self.answered = true;
     }
 
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, request: RequestOf<L>) {
         self.out.request(request);
     }
@@ -215,14 +203,14 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>> + ?Size
 impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet<L>
     for LowerSpeaks<'_, U, L, O>
 {
-    #[inline]
+    #[inline(always)]
     fn indicate(&mut self, indication: IndicationOf<L>) {
         let mut outlet = UpperHears { joint: self.joint, out: self.out, answered: false };
         self.upper.handle_indication(self.cx, indication, &mut outlet);
         self.answered |= outlet.answered;
     }
 
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, request: RequestOf<L>) {
         self.out.request(request);
     }
@@ -231,12 +219,12 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
 impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>> + ?Sized> Outlet<U>
     for UpperHears<'_, U, L, O>
 {
-    #[inline]
+    #[inline(always)]
     fn indicate(&mut self, indication: IndicationOf<U>) {
         self.out.indicate(indication);
     }
 
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, request: RequestOf<U>) {
         self.joint.sinking.push_back(request);
         self.answered = true;

@@ -336,6 +336,9 @@ impl<M: Message + Send> Protocol for Disk<M> {
 
 impl<M> Drop for Disk<M> {
     fn drop(&mut self) {
+        if self.names == 0 {
+            return; // all last words were told: the threads hold nothing, and end by themselves
+        }
         // First all queues end, then each thread is waited for: so they finish side by side.
         let threads: Vec<_> =
             self.workers.drain(..).flatten().map(|Hired { jobs: _, thread }| thread).collect();

@@ -43,7 +43,7 @@ pub(super) fn decode(layout: &Layout) -> TokenStream {
         }
     }
     quote! {
-        #[inline]
+        #[inline(always)]
         fn decode(octets: &[::core::primitive::u8]) -> ::core::result::Result<Self, #wire::Malformed> {
             let ::core::option::Option::Some(octets) = octets.first_chunk::<#length>() else {
                 return ::core::result::Result::Err(#wire::Malformed::TooShort);
@@ -102,7 +102,7 @@ pub(super) fn encode(layout: &Layout) -> TokenStream {
     });
     let asserts = layout.fields.iter().filter_map(assert_narrow(layout));
     quote! {
-        #[inline]
+        #[inline(always)]
         fn encode(&self, octets: &mut [::core::primitive::u8]) {
             #(#asserts)*
             let octets = octets.first_chunk_mut::<#length>().expect("there is room for the header");

@@ -33,6 +33,8 @@ impl Crc16 {
     }
 
     /// Continues with `octets`.
+    // Not inlined: the loop over eight tables wants all registers, and its caller's would be spilled on every path.
+    #[inline(never)]
     pub fn add(&mut self, octets: &[u8]) {
         self.register = advance(&TABLES, u32::from(self.register), octets) as u16;
     }

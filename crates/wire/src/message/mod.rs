@@ -90,11 +90,21 @@ pub trait Message: Sized + 'static {
     /// Its pieces, in order, none of them empty.
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>>;
 
+    /// Lends all octets in memory to `take`, piece by piece, as a check is fed. A piece may be empty.
+    #[inline]
+    fn each(&self, mut take: impl FnMut(&[u8])) {
+        for leaf in self.leaves() {
+            if let Leaf::Octets(octets) = leaf {
+                take(octets);
+            }
+        }
+    }
+
     /// Gives the memory back to `pool` where nobody else holds it.
     fn reclaim(self, pool: &Pool);
 
     /// Writes `header` in front.
-    #[inline]
+    #[inline(always)]
     fn push<H: Header>(&mut self, header: &H) {
         header.encode(self.push_front(H::LENGTH));
     }
@@ -103,11 +113,16 @@ pub trait Message: Sized + 'static {
     ///
     /// # Errors
     /// What is wrong with it; the message is as it was.
-    #[inline]
+    #[inline(always)]
     fn pull<H: Header>(&mut self) -> Result<H, Malformed> {
-        let header = H::decode(self.front(H::LENGTH).ok_or(Malformed::TooShort)?)?;
-        self.advance(H::LENGTH);
-        Ok(header)
+        let header = match self.front(H::LENGTH) {
+            Some(octets) => H::decode(octets),
+            None => Err(Malformed::TooShort),
+        };
+        if header.is_ok() {
+            self.advance(H::LENGTH);
+        }
+        header
     }
 
     /// Copies the octets in memory, from the first, into `octets`; gives how many. Stops at a region.

@@ -9,22 +9,30 @@ use super::{Leaf, Message, Pool, Region};
 #[derive(Debug)]
 pub struct SingleBuffer {
     block: Box<[u8]>,
-    // Two halves of a word: a message is moved at every crossing, and three words are cheaper to move than four.
-    start: u32,
-    end: u32,
+    end: usize,
+    length: usize,
 }
 
 impl SingleBuffer {
     /// Its octets.
-    #[inline]
+    #[inline(always)]
     pub fn octets(&self) -> &[u8] {
-        &self.block[self.start as usize..self.end as usize]
+        &self.block[..self.end][self.end - self.length..]
+    }
+
+    /// How many octets can be pushed before it is copied to make room.
+    ///
+    /// Whoever hands a message to a stack asks once for all headers; where the stack is inlined after that question, the
+    /// compiler knows the answer to each layer's own.
+    #[inline(always)]
+    pub fn headroom(&self) -> usize {
+        self.end - self.length
     }
 
     /// Its octets, to be changed in place.
-    #[inline]
+    #[inline(always)]
     pub fn octets_mut(&mut self) -> &mut [u8] {
-        &mut self.block[self.start as usize..self.end as usize]
+        &mut self.block[..self.end][self.end - self.length..]
     }
 }
 
@@ -43,10 +51,6 @@ fn stand_by(length: usize) -> usize {
     length.clamp(64, 256)
 }
 
-fn place(octets: usize) -> u32 {
-    u32::try_from(octets).expect("a single buffer holds at most 4 GiB")
-}
-
 impl Message for SingleBuffer {
     const HOLDS_REGIONS: bool = false;
 
@@ -59,42 +63,48 @@ impl Message for SingleBuffer {
 
     fn from_block(block: Box<[u8]>, start: usize, end: usize) -> Self {
         assert!(start <= end && end <= block.len(), "the octets lie within the block");
-        SingleBuffer { block, start: place(start), end: place(end) }
+        SingleBuffer { block, end, length: end - start }
     }
 
     fn from_region(region: Region) -> Result<Self, Region> {
         Err(region)
     }
 
-    #[inline]
+    #[inline(always)]
     fn len(&self) -> usize {
-        (self.end - self.start) as usize
+        self.length
     }
 
-    #[inline]
+    #[inline(always)]
     fn front(&mut self, octets: usize) -> Option<&[u8]> {
         self.octets().get(..octets)
     }
 
-    #[inline]
+    #[inline(always)]
     fn push_front(&mut self, octets: usize) -> &mut [u8] {
-        if octets > self.start as usize {
-            *self = roomier(self.octets(), octets);
+        let before = self.headroom();
+        if octets <= before {
+            let start = before - octets;
+            self.length = self.end - start;
+            return &mut self.block[start..before];
         }
-        let start = self.start as usize - octets;
-        self.start = start as u32;
-        &mut self.block[start..start + octets]
+        *self = roomier(self.octets(), octets);
+        self.length += octets;
+        &mut self.octets_mut()[..octets]
     }
 
-    #[inline]
+    #[inline(always)]
     fn advance(&mut self, octets: usize) {
-        assert!(octets <= self.len(), "advance within the length");
-        self.start += octets as u32;
+        assert!(octets <= self.length, "advance within the length");
+        self.length -= octets;
     }
 
-    #[inline]
+    #[inline(always)]
     fn truncate(&mut self, octets: usize) {
-        self.end = self.end.min(place(self.start as usize + octets.min(self.len())));
+        if octets < self.length {
+            self.end -= self.length - octets;
+            self.length = octets;
+        }
     }
 
     fn split_to(&mut self, octets: usize) -> Self {
@@ -108,19 +118,25 @@ impl Message for SingleBuffer {
             *self = rest;
             return;
         }
-        let (start, end, more) = (self.start as usize, self.end as usize, rest.len());
+        let (start, end, more) = (self.end - self.length, self.end, rest.len());
         if self.block.len() - end < more {
             let mut block = vec![0; end + more.max(end)].into_boxed_slice();
             block[start..end].copy_from_slice(&self.block[start..end]);
             self.block = block;
         }
         self.block[end..end + more].copy_from_slice(rest.octets());
-        self.end = place(end + more);
+        self.end += more;
+        self.length += more;
     }
 
-    #[inline]
+    #[inline(always)]
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
         (!self.is_empty()).then(|| Leaf::Octets(self.octets())).into_iter()
+    }
+
+    #[inline(always)]
+    fn each(&self, mut take: impl FnMut(&[u8])) {
+        take(self.octets());
     }
 
     fn reclaim(self, pool: &Pool) {

@@ -176,8 +176,13 @@ impl<M: Message> Client<M> {
         if whole {
             return; // both ends are finished; the final reply says the rest
         }
-        let never_open = matches!(state.data, Data::Opening { .. });
-        state.data = Data::Absent;
+        let never_open = matches!(state.data, Data::Opening { .. } | Data::Awaited { .. });
+        // Where the server was awaited, there is a door to be closed too.
+        match state.data {
+            Data::Awaited { .. } => self.drop_data(cx, session, out),
+            _ => state.data = Data::Absent,
+        }
+        let Some(state) = self.sessions.get_mut(session) else { return };
         // The server's reply tells more than the reset does, if it comes; patience bounds the wait.
         if never_open || !matches!(state.step, Step::Begin | Step::Moving) {
             self.session_job_failed(cx, session, Failure::Lost, out);

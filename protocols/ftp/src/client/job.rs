@@ -77,7 +77,7 @@ impl<M: Message> Client<M> {
             // FTP reads on; to go back would be another transfer.
             return self.session_job_failed(cx, session, Failure::Unsupported, out);
         }
-        read.next_asked += length as u64;
+        read.next_asked = read.next_asked.saturating_add(length as u64);
         read.asked.push_back((offset, length));
         if read.end {
             return self.answer_reads(file, out);
@@ -136,7 +136,7 @@ impl<M: Message> Client<M> {
         let Some((file, job)) = self.job_of(session) else { return };
         match &mut job.what {
             What::Read(read) => {
-                read.position += message.len() as u64;
+                read.position = read.position.saturating_add(message.len() as u64);
                 match &mut read.gathered {
                     Some(gathered) => gathered.join(message),
                     None => read.gathered = Some(message),
@@ -184,7 +184,7 @@ impl<M: Message> Client<M> {
         if offset != create.next || create.closing {
             return self.session_job_failed(cx, session, Failure::Unsupported, out);
         }
-        create.next += message.len() as u64;
+        create.next = create.next.saturating_add(message.len() as u64);
         create.unsent.push_back(message); // bounded by what the asker leaves unanswered
         self.send_file(cx, session, out);
     }

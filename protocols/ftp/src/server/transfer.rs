@@ -94,7 +94,9 @@ impl<M: Message> Server<M> {
         let text = match (&mut transfer.motion, size) {
             // Clients read the size from here for their progress bars.
             (Motion::Retrieve { next, expected, .. }, Some(size)) => {
-                let octets = size.saturating_sub(*next);
+                // Behind the end is at the end; so no sum of offsets overflows.
+                *next = size.min(*next);
+                let octets = size - *next;
                 *expected = Some(octets);
                 format!("Opening the data connection for {} ({octets} bytes).", transfer.path)
             }
@@ -123,7 +125,7 @@ impl<M: Message> Server<M> {
                     link.room -= length;
                     asked.push_back(length);
                     let offset = *next;
-                    *next += length as u64;
+                    *next = next.saturating_add(length as u64);
                     Self::ask_files(out, FilesRequest::Read { file, offset, length });
                 }
                 let all = *end && asked.is_empty();
@@ -155,7 +157,7 @@ impl<M: Message> Server<M> {
                 for message in link.early.drain(..) {
                     let length = message.len();
                     let offset = *next;
-                    *next += length as u64;
+                    *next = next.saturating_add(length as u64);
                     *unwritten += length;
                     *octets += length as u64;
                     Self::ask_files(out, FilesRequest::Write { file, offset, message });

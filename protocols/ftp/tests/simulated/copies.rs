@@ -8,7 +8,9 @@ use stackwright_copy::{Indication as Told, Place, Request as Ask};
 use stackwright_ftp::client::DataMode;
 use stackwright_simulator::{Chunks, Conditions, DiskFaults, Fault, Habits, Pace, Which};
 
-use crate::setting::{AGES, Disk, Pair, client_config, content, door, last_words, server_config};
+use crate::setting::{
+    AGES, Disk, Pair, Seed, any_magnitude, client_config, content, door, last_words, server_config,
+};
 
 /// One file that is copied.
 struct Job {
@@ -30,13 +32,6 @@ enum Mishap {
 
 fn one_of<T: Copy>(random: &mut Rng, these: &[T]) -> T {
     these[random.usize(..these.len())]
-}
-
-/// Any number up to `most`, each order of magnitude as likely as the other.
-fn any_magnitude(random: &mut Rng, most: u64) -> u64 {
-    let bits = u64::BITS - most.leading_zeros();
-    let magnitude = random.u32(..=bits);
-    random.u64(..1 << magnitude).min(most)
 }
 
 /// How tight the world is: how many octets a file may have for a run to end soon.
@@ -168,6 +163,7 @@ fn run(seed: u64) {
     config.expedite = random.bool();
     let (here, there) = (habits(random, tightness), habits(random, tightness));
     let mut pair = Pair::with(seed, server_config(), config, there, here);
+    pair.early = random.bool();
     pair.world.network_mut().set_conditions(conditions(random, tightness));
     let mut jobs = jobs(random, tightness, &pair.far, &pair.near);
 
@@ -281,17 +277,6 @@ fn seeds(nth: u64, of: u64) {
     for seed in (0..1000 * number("STACKWRIGHT_SEEDS").unwrap_or(1)).filter(|seed| seed % of == nth) {
         let _said = Seed(seed);
         run(seed);
-    }
-}
-
-/// Names the seed that failed.
-struct Seed(u64);
-
-impl Drop for Seed {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("STACKWRIGHT_SEED={}", self.0);
-        }
     }
 }
 

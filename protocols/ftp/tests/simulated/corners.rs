@@ -220,6 +220,7 @@ fn abor_while_the_server_connects_lets_go_of_that_too() {
     dialogue.world.run_for(seconds(10));
     assert_eq!(dialogue.new_codes(before), [200, 426, 226, 227]);
     assert!(dialogue.raw.heard(&dialogue.world, names[0]).octets.is_empty());
+    dialogue.world.network_mut().set_link(SERVER, CLIENT, Conditions::IDEAL);
     let data = dialogue.connect();
     dialogue.say("RETR a\r\n");
     dialogue.world.run_for(seconds(10));
@@ -419,9 +420,12 @@ fn rest_begins_a_transfer_where_it_says_both_ways() {
 
 #[test]
 fn giving_up_at_any_time_ends_each_copy_once() {
-    for from in [Place::Left, Place::Right] {
+    for (from, early) in
+        [Place::Left, Place::Right].into_iter().flat_map(|from| [(from, false), (from, true)])
+    {
         for steps in 0..150 {
             let mut pair = Pair::new(steps);
+            pair.early = early;
             let (source, target) =
                 if from == Place::Left { (&pair.far, &pair.near) } else { (&pair.near, &pair.far) };
             source.borrow_mut().put("a", content(50_000, 1));

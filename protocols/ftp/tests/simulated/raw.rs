@@ -24,6 +24,7 @@ pub(crate) struct Heard {
     room: usize,
     unsent: VecDeque<u8>,
     finishes: bool,
+    said_all: bool,
 }
 
 /// The application of a raw peer.
@@ -149,7 +150,7 @@ impl Raw {
 
     pub(crate) fn finish(&self, world: &mut World<M>, association: Handle) {
         let heard = self.heard_mut(world, association);
-        heard.finishes = true;
+        (heard.finishes, heard.said_all) = (true, true);
         self.say(world, association, &[]);
     }
 
@@ -159,6 +160,12 @@ impl Raw {
 
     pub(crate) fn heard<'a>(&self, world: &'a World<M>, association: Handle) -> &'a Heard {
         &world.application(self.station).names[&association]
+    }
+
+    /// Nothing can be said there any more.
+    pub(crate) fn is_over(&self, world: &World<M>, association: Handle) -> bool {
+        let heard = self.heard(world, association);
+        heard.ended.is_some() || heard.said_all
     }
 
     fn heard_mut<'a>(&self, world: &'a mut World<M>, association: Handle) -> &'a mut Heard {

@@ -83,6 +83,8 @@ pub(crate) struct Pair {
     pub(crate) client: ClientStation,
     pub(crate) far: Disk,
     pub(crate) near: Disk,
+    /// Whether targets are opened side by side with their sources.
+    pub(crate) early: bool,
 }
 
 impl Pair {
@@ -101,7 +103,7 @@ impl Pair {
         let (far, near) = (Tree::shared(), Tree::shared());
         let server = add_server(&mut world, server, server_habits, &far);
         let client = add_client(&mut world, client, client_habits, &near);
-        Pair { world, server, client, far, near }
+        Pair { world, server, client, far, near, early: false }
     }
 
     pub(crate) fn fetch(&mut self, source: &str, target: &str) {
@@ -113,7 +115,10 @@ impl Pair {
     }
 
     pub(crate) fn copy(&mut self, from: Place, source: &str, target: &str) {
-        self.world.ask(self.client, Ask::Copy { from, source: source.into(), target: target.into() });
+        self.world.ask(
+            self.client,
+            Ask::Copy { from, source: source.into(), target: target.into(), early: self.early },
+        );
     }
 
     /// All last words of copies and listings so far.
@@ -172,4 +177,22 @@ pub(crate) fn server_is_empty(world: &mut World<M>, server: ServerStation) {
 pub(crate) fn last_words(heard: &[Told]) -> Vec<Told> {
     let last = |told: &&Told| matches!(told, Told::Copied { .. } | Told::Failed { .. } | Told::Listed);
     heard.iter().filter(last).cloned().collect()
+}
+
+/// Names the seed that failed.
+pub(crate) struct Seed(pub(crate) u64);
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("STACKWRIGHT_SEED={}", self.0);
+        }
+    }
+}
+
+/// Any number up to `most`, each order of magnitude as likely as the other.
+pub(crate) fn any_magnitude(random: &mut fastrand::Rng, most: u64) -> u64 {
+    let bits = u64::BITS - most.leading_zeros();
+    let magnitude = random.u32(..=bits);
+    random.u64(..1 << magnitude).min(most)
 }

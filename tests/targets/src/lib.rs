@@ -1,0 +1,103 @@
+//! Targets: each takes any octets, does with them what a peer could make us do, and panics where a promise is broken.
+//!
+//! ```text
+//! cargo test -p stackwright-targets                                    the corpus, and some thousand mutations of it
+//! cargo run --release -p stackwright-targets -- all --seconds 60      more of them
+//! ```
+//!
+//! `fuzz/` lends the same functions to a fuzzer that sees coverage.
+#![forbid(unsafe_code)]
+
+mod addresses;
+mod client;
+mod commands;
+mod headers;
+mod listings;
+mod lower;
+mod mutation;
+mod replies;
+mod server;
+
+use std::path::PathBuf;
+use std::{fs, io};
+
+pub use addresses::addresses;
+pub use client::client;
+pub use commands::commands;
+pub use headers::headers;
+pub use listings::listings;
+pub use mutation::{Mutations, shortened};
+pub use replies::replies;
+pub use server::server;
+
+/// One target.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// Its name, and that of its folder in the corpus.
+    pub name: &'static str,
+    /// What it does.
+    pub run: fn(&[u8]),
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    Target { name: "headers", run: headers },
+    Target { name: "commands", run: commands },
+    Target { name: "replies", run: replies },
+    Target { name: "addresses", run: addresses },
+    Target { name: "listings", run: listings },
+    Target { name: "server", run: server },
+    Target { name: "client", run: client },
+];
+
+/// The committed inputs of a target.
+///
+/// # Errors
+/// Where they cannot be read.
+pub fn corpus(target: &str) -> io::Result<Vec<Vec<u8>>> {
+    let folder: PathBuf = [env!("CARGO_MANIFEST_DIR"), "corpus", target].iter().collect();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    paths.sort(); // so that a seed means the same on every machine
+    paths.into_iter().map(fs::read).collect()
+}
+
+/// An input, taken from the front; what is not there is zero.
+#[derive(Clone, Debug)]
+pub(crate) struct Input<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Input<'a> {
+    pub(crate) fn octet(&mut self) -> u8 {
+        self.take(1).first().copied().unwrap_or(0)
+    }
+
+    pub(crate) fn number(&mut self) -> u16 {
+        u16::from_be_bytes([self.octet(), self.octet()])
+    }
+
+    pub(crate) fn take(&mut self, octets: usize) -> &'a [u8] {
+        let (taken, rest) = self.0.split_at(octets.min(self.0.len()));
+        self.0 = rest;
+        taken
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The rest, in pieces whose lengths follow from `pieces`.
+    pub(crate) fn pieces(self, pieces: u8) -> impl Iterator<Item = &'a [u8]> {
+        let (mut rest, mut state) = (self.0, u32::from(pieces));
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let length =
+                if pieces == 0 { rest.len() } else { 1 + (state >> 16) as usize % usize::from(pieces) };
+            let (piece, later) = rest.split_at(length.min(rest.len()));
+            rest = later;
+            Some(piece)
+        })
+    }
+}

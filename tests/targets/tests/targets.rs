@@ -1,0 +1,63 @@
+//! The corpus, and some thousand mutations of it, through every target.
+
+use stackwright_targets::{Mutations, TARGETS, corpus, shortened};
+
+fn check(name: &str, mutations: usize) {
+    let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
+    let corpus = corpus(name).expect("its corpus");
+    assert!(!corpus.is_empty());
+    for input in &corpus {
+        (target.run)(input);
+    }
+    let mut supply = Mutations::new(&corpus, 1);
+    for _ in 0..mutations {
+        (target.run)(supply.another());
+    }
+}
+
+#[test]
+fn headers_encode_to_what_they_were_decoded_from() {
+    check("headers", 5000);
+}
+
+#[test]
+fn lines_and_commands_do_not_depend_on_how_they_are_cut() {
+    check("commands", 5000);
+}
+
+#[test]
+fn replies_do_not_depend_on_how_they_are_cut() {
+    check("replies", 5000);
+}
+
+#[test]
+fn addresses_are_read_as_they_are_written() {
+    check("addresses", 5000);
+}
+
+#[test]
+fn listings_are_read_as_they_are_written() {
+    check("listings", 5000);
+}
+
+#[test]
+fn a_server_holds_nothing_when_everybody_is_gone() {
+    check("server", 4000);
+}
+
+#[test]
+fn a_client_gives_each_job_its_last_word() {
+    check("client", 4000);
+}
+
+#[test]
+fn every_target_has_a_test_here() {
+    assert_eq!(TARGETS.len(), 7);
+}
+
+#[test]
+fn an_input_is_shortened_to_what_matters() {
+    let input = b"some octets, then the one that matters: ! and some more";
+    assert_eq!(shortened(input, |octets| octets.contains(&b'!')), b"!");
+    assert_eq!(shortened(input, |_| true), b"");
+}
