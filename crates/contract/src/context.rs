@@ -54,6 +54,7 @@ impl Context {
     }
 
     /// Counts what `protocol` dropped, and tells the listener if there is one.
+    // Faults are rare: out of line, they do not crowd the way of good messages.
     #[cold]
     #[inline(never)]
     pub fn dropped(&self, protocol: &'static str, reason: &'static str) {

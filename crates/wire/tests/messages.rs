@@ -193,3 +193,16 @@ fn blocks_go_back() {
     rest.reclaim(&pool);
     assert_eq!(address(&pool), place);
 }
+
+#[test]
+fn a_rope_of_single_octets_is_held_in_few_pieces() {
+    let mut rope = BufferTree::with_headroom(0, b"first");
+    for n in 0..10_000u32 {
+        rope.join(BufferTree::with_headroom(0, &[n as u8]));
+    }
+    assert_eq!(rope.len(), 10_005);
+    assert!(rope.leaves().count() < 30, "{} pieces", rope.leaves().count());
+    let mut octets = vec![0; 10_005];
+    assert_eq!(rope.copy_to(&mut octets), 10_005);
+    assert!(octets[5..].iter().enumerate().all(|(n, octet)| *octet == n as u8));
+}

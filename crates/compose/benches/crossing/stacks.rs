@@ -16,6 +16,8 @@ use crate::{BothWays, Ends, NAME, Station};
 
 /// Both directions of a layer that puts a header before payload and passes every other word through.
 ///
+/// `wrap` and `unwrap` stand for the bodies of its handlers, and are inlined as these would be.
+///
 /// Such a layer alters the word in place and has one exit. Two exits, one for payload and one for the rest, would be two
 /// calls into the same neighbour, and the compiler inlines gladly only what is called once.
 macro_rules! protocol {
@@ -227,7 +229,7 @@ impl<M: Message, const CHECKS: bool> Internets<M, CHECKS> {
             return altered(cx);
         }
         let Ok(header) = message.pull::<Ipv4>() else { return malformed(cx) };
-        if (header.destination ^ self.local) | u32::from(header.protocol ^ self.protocol) != 0 {
+        if header.destination != self.local || header.protocol != self.protocol {
             return not_ours(cx);
         }
         if header.mf || header.fragment_offset != 0 {

@@ -8,6 +8,9 @@ use stackwright_wire::{Message, SingleBuffer};
 use crate::{Ends, NAME, PAYLOAD, ROOM, Rounds};
 
 /// A layer with a header of so many octets, of which the first four are a sequence number.
+///
+/// It alters the word in place and has one exit, for the reason that stands in `stacks`. With the two exits of the
+/// sketch's layers only the first few are inlined, and eight of them take about 1.3 times the sketch's time.
 #[derive(Default)]
 struct Layer<const HEADER: usize> {
     sequence: u32,
@@ -19,35 +22,30 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
     type Uses = Datagrams<SingleBuffer>;
 
     #[inline]
-    fn handle_request(&mut self, _: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
-        match request {
-            DatagramsRequest::Send { association, mut message } => {
-                let mut header = [0; HEADER];
-                self.sequence = self.sequence.wrapping_add(1);
-                header[..4].copy_from_slice(&self.sequence.to_be_bytes());
-                message.push_front(HEADER).copy_from_slice(&header);
-                out.request(DatagramsRequest::Send { association, message });
-            }
-            other => out.request(other),
+    fn handle_request(&mut self, _: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        if let DatagramsRequest::Send { message, .. } = &mut request {
+            let mut header = [0; HEADER];
+            self.sequence = self.sequence.wrapping_add(1);
+            header[..4].copy_from_slice(&self.sequence.to_be_bytes());
+            message.push_front(HEADER).copy_from_slice(&header);
         }
+        out.request(request);
     }
 
     #[inline]
     fn handle_indication(
         &mut self,
         _: &Context,
-        indication: IndicationTo<Self>,
+        mut indication: IndicationTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
-        match indication {
-            DatagramsIndication::Delivered { association, mut message } => {
-                if message.front(HEADER).is_some() {
-                    message.advance(HEADER);
-                    out.indicate(DatagramsIndication::Delivered { association, message });
-                }
+        if let DatagramsIndication::Delivered { message, .. } = &mut indication {
+            if message.front(HEADER).is_none() {
+                return;
             }
-            other => out.indicate(other),
+            message.advance(HEADER);
         }
+        out.indicate(indication);
     }
 }
 

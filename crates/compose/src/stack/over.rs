@@ -11,6 +11,11 @@
 //! | [`LowerSpeaks`] | run into the upper | straight out, downward |
 //! | [`UpperHears`], called by the former | wait in `sinking` | straight out, upward |
 
+//!
+//! Everything on the straight way is always inlined. These functions do nothing of their own; as calls they would keep
+//! each word, and the message in it, in memory. For the same reason whether anybody answered is a local truth, in
+//! `answered`: where a layer does not answer at once, the compiler sees that there is nothing to settle.
+
 use alloc::collections::VecDeque;
 
 use stackwright_contract::{

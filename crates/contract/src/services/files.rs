@@ -127,11 +127,11 @@ pub enum FilesIndication<M> {
         /// Some entries, in the order of the folder.
         entries: Vec<Entry>,
     },
-    /// Answers `Write`.
+    /// Answers `Write`, or several of them.
     Written {
         /// What.
         file: Handle,
-        /// How many octets of the message.
+        /// How many octets of those that were asked to be written, from the first not yet told.
         octets: usize,
     },
     /// The last word on a file: answers `Close`, and comes unasked where something failed.

@@ -103,6 +103,9 @@ pub trait Message: Sized + 'static {
     /// Gives the memory back to `pool` where nobody else holds it.
     fn reclaim(self, pool: &Pool);
 
+    // The next two are always inlined, and with them `encode` and `decode`: only in place does a field that nobody looks
+    // at cost nothing.
+
     /// Writes `header` in front.
     #[inline(always)]
     fn push<H: Header>(&mut self, header: &H) {

@@ -5,11 +5,16 @@ use alloc::vec;
 
 use super::{Leaf, Message, Pool, Region};
 
-/// One buffer with room in front. At most 4 GiB.
+/// One buffer with room in front.
+///
+/// What handlers call for every message is always inlined: a message whose address is handed to a function lives in
+/// memory from there on, and one that does not stays in registers on its whole way through a stack.
 #[derive(Debug)]
 pub struct SingleBuffer {
     block: Box<[u8]>,
     end: usize,
+    // The length and not the start: then the compiler sees that a message from which a header was taken still lies
+    // within its block, and tests nothing but whether it was long enough for the header.
     length: usize,
 }
 
@@ -36,10 +41,8 @@ impl SingleBuffer {
     }
 }
 
-/// A copy of `octets` with at least `room` octets in front.
-///
-/// It is lent the octets and not the message: a message whose address nobody outside takes stays in registers on its
-/// whole way through a stack.
+/// A copy of `octets` with at least `room` octets in front. It is lent the octets and not the message, for the reason
+/// that stands at [`SingleBuffer`].
 #[cold]
 #[inline(never)]
 fn roomier(octets: &[u8], room: usize) -> SingleBuffer {
@@ -85,6 +88,7 @@ impl Message for SingleBuffer {
         let before = self.headroom();
         if octets <= before {
             let start = before - octets;
+            // So that the next headroom is this `start` again, of which the compiler knows that it lies in the block.
             self.length = self.end - start;
             return &mut self.block[start..before];
         }

@@ -13,6 +13,8 @@ pub struct BufferTree {
     // Nearly every message has one piece: it needs no list.
     first: Option<Part>,
     rest: VecDeque<Part>,
+    /// Of all pieces together: asked far more often than changed.
+    length: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -30,6 +32,11 @@ struct Slice {
 
 /// The headroom of a piece that is made for headers alone.
 const HEADER_PIECE: usize = 256;
+/// Pieces up to this length are copied together when they are joined: a peer that sends octet by octet must not make us
+/// hold a hundred times what it sent.
+const SMALL_PIECE: usize = 64;
+/// The room of a block in which small pieces are gathered.
+const GATHERED: usize = 512;
 
 impl Slice {
     fn octets(&self) -> &[u8] {
@@ -65,7 +72,8 @@ impl Part {
 
 impl BufferTree {
     fn of(part: Part) -> Self {
-        BufferTree { first: (part.len() > 0).then_some(part), rest: VecDeque::new() }
+        let length = part.len();
+        BufferTree { first: (length > 0).then_some(part), rest: VecDeque::new(), length }
     }
 
     fn parts(&self) -> impl Iterator<Item = &Part> {
@@ -73,17 +81,42 @@ impl BufferTree {
     }
 
     fn push_part(&mut self, part: Part) {
+        self.length += part.len();
         if let Some(second) = self.first.replace(part) {
             self.rest.push_front(second);
         }
     }
 
     fn append_part(&mut self, part: Part) {
+        self.length += part.len();
         if self.first.is_none() {
             self.first = Some(part);
         } else {
             self.rest.push_back(part);
         }
+    }
+
+    /// Appends a piece, and copies it where that is cheaper than to keep it.
+    fn join_part(&mut self, part: Part) {
+        let small = match &part {
+            Part::Octets(slice) if self.first.is_some() && slice.octets().len() <= SMALL_PIECE => {
+                slice.octets()
+            }
+            _ => return self.append_part(part),
+        };
+        let last = self.rest.back_mut().or(self.first.as_mut());
+        if let Some(Part::Octets(last)) = last
+            && let Some(block) = Arc::get_mut(&mut last.block)
+            && let Some(spare) = block.get_mut(last.end..last.end + small.len())
+        {
+            spare.copy_from_slice(small);
+            last.end += small.len();
+            self.length += small.len();
+            return;
+        }
+        let mut block = alloc::vec![0; GATHERED].into_boxed_slice();
+        block[..small.len()].copy_from_slice(small);
+        self.append_part(Part::Octets(Slice { block: Arc::new(block), start: 0, end: small.len() }));
     }
 
     /// Gathers the first `octets` octets, which lie in several pieces, into one.
@@ -123,7 +156,7 @@ impl Message for BufferTree {
     }
 
     fn len(&self) -> usize {
-        self.parts().map(Part::len).sum()
+        self.length
     }
 
     fn is_empty(&self) -> bool {
@@ -157,6 +190,7 @@ impl Message for BufferTree {
             let block = Arc::new(alloc::vec![0; room].into_boxed_slice());
             self.push_part(Part::Octets(Slice { block, start: room, end: room }));
         }
+        self.length += octets;
         match &mut self.first {
             Some(Part::Octets(slice)) => {
                 slice.start -= octets;
@@ -172,9 +206,11 @@ impl Message for BufferTree {
             let first = self.first.as_mut().expect("advance within the length");
             let length = first.len();
             if octets < length {
+                self.length -= octets;
                 return first.advance(octets);
             }
             octets -= length;
+            self.length -= length;
             self.first = self.rest.pop_front();
         }
     }
@@ -208,6 +244,7 @@ impl Message for BufferTree {
                 self.first = self.rest.pop_front();
             }
             octets -= part.len();
+            self.length -= part.len();
             head.append_part(part);
         }
         head
@@ -215,7 +252,7 @@ impl Message for BufferTree {
 
     fn join(&mut self, rest: Self) {
         for part in rest.into_parts() {
-            self.append_part(part);
+            self.join_part(part);
         }
     }
 

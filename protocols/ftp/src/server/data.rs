@@ -1,7 +1,6 @@
 //! How a data association comes about, and goes.
 
 use alloc::format;
-use alloc::vec::Vec;
 use core::mem;
 use core::net::SocketAddr;
 
@@ -94,14 +93,8 @@ impl<M: Message> Server<M> {
             self.let_go(cx, door);
             Self::ask_streams(out, StreamsRequest::Unlisten { listener: door });
         }
-        let link = Link {
-            association,
-            room_most: room,
-            room,
-            early: Vec::new(),
-            peer_finished: false,
-            finished: false,
-        };
+        let link =
+            Link { association, room_most: room, room, early: None, peer_finished: false, finished: false };
         let Some(state) = self.sessions.get_mut(session) else { return };
         match state.transfer() {
             Some(transfer) if transfer.link.is_none() => {

@@ -18,6 +18,9 @@ pub(super) const CONTROL_ROOM: usize = 2048;
 pub(super) const DATA_ROOM: usize = 1 << 20;
 /// How many octets are asked of the disk at once.
 pub(super) const READ_AT_ONCE: usize = 256 << 10;
+/// How many octets are gathered while the disk writes others: a client that sends octet by octet must not make a job of
+/// each.
+pub(super) const WRITE_AT_ONCE: usize = 32 << 10;
 /// How many commands may wait while one is obeyed.
 pub(super) const WAITING_MOST: usize = 8;
 /// A client that does not read its replies is not heard beyond so many octets of them.
@@ -151,8 +154,8 @@ pub(super) struct Link<M> {
     /// The room when nothing is on its way.
     pub(super) room_most: usize,
     pub(super) room: usize,
-    /// What arrived before the file was open.
-    pub(super) early: Vec<M>,
+    /// What arrived before the file was open, or while the disk is busy.
+    pub(super) early: Option<M>,
     /// The client has sent all.
     pub(super) peer_finished: bool,
     /// We have sent all.

@@ -11,7 +11,7 @@ use stackwright_contract::services::{Entry, Failure, FilesRequest, Purpose, Stre
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::state::{Data, File, FileUse, Motion, READ_AT_ONCE, Transfer, Work};
+use super::state::{Data, File, FileUse, Motion, READ_AT_ONCE, Transfer, WRITE_AT_ONCE, Work};
 use super::{Direction, Indication, Out, Server, Trouble};
 use crate::listing;
 
@@ -154,7 +154,9 @@ impl<M: Message> Server<M> {
                 *end && text.is_none()
             }
             (Motion::Store { next, unwritten }, File::Open(file)) => {
-                for message in link.early.drain(..) {
+                let enough =
+                    |message: &M| *unwritten == 0 || link.peer_finished || message.len() >= WRITE_AT_ONCE;
+                if let Some(message) = link.early.take_if(|message| enough(message)) {
                     let length = message.len();
                     let offset = *next;
                     *next = next.saturating_add(length as u64);
@@ -215,7 +217,11 @@ impl<M: Message> Server<M> {
     ) {
         self.touch(cx, session);
         if let Some(link) = self.link(session, association) {
-            link.early.push(message); // bounded by the room that was given
+            // Bounded by the room that was given.
+            match &mut link.early {
+                Some(early) => early.join(message),
+                None => link.early = Some(message),
+            }
             self.pump(cx, session, out);
         }
     }

@@ -115,3 +115,18 @@ fn a_slow_reader_holds_the_sender_back() {
     does_not_grow(Place::Left, Duration::ZERO, pace);
     does_not_grow(Place::Right, Duration::ZERO, pace);
 }
+
+/// A client that sends octet by octet must not make a job for the disk of each octet.
+#[test]
+fn octets_that_arrive_one_by_one_are_written_together() {
+    let habits = Habits { chunks: stackwright_simulator::Chunks::Single, ..HABITS };
+    let mut pair = Pair::with(1, server_config(), client_config(), habits, habits);
+    pair.near.borrow_mut().put("a", content(50_000, 7));
+    pair.far.borrow_mut().faults = DiskFaults { delay: Duration::from_millis(5), ..DiskFaults::default() };
+    pair.copy(Place::Right, "a", "b");
+    let client = pair.client;
+    assert!(pair.world.run_until(|world| !last_words(&world.application(client).0).is_empty(), AGES));
+    assert!(pair.near.borrow().octets("a") == pair.far.borrow().octets("b"), "octet for octet");
+    let operations = pair.far.borrow().operations();
+    assert!(operations < 500, "{operations} operations for 50 000 octets");
+}
