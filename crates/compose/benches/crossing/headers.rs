@@ -9,42 +9,17 @@
 
 use stackwright_wire::{FieldValue, Header};
 
-/// What a record of a file transfer is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
-pub(crate) enum Kind {
-    Data = 1,
-    End = 2,
-    Failure = 3,
-}
-
-impl FieldValue for Kind {
-    #[inline]
-    fn from_bits(bits: u64) -> Option<Self> {
-        match bits {
-            1 => Some(Kind::Data),
-            2 => Some(Kind::End),
-            3 => Some(Kind::Failure),
-            _ => None,
-        }
-    }
-
-    #[inline]
-    fn to_bits(&self) -> u64 {
-        *self as u64
-    }
-}
-
 /// A record of a file transfer.
 #[derive(Header, Clone, PartialEq, Debug)]
 pub(crate) struct Record {
-    /// What it is.
+    /// Data; there is nothing else here.
     #[bits(8)]
-    pub kind: Kind,
+    #[fixed(1)]
+    pub kind: (),
     /// Octets that follow.
     pub length: u16,
     /// Which transfer.
-    pub tag: u16,
+    pub tag: [u8; 2],
 }
 
 /// A CRC-32C over what follows.
@@ -96,11 +71,14 @@ pub(crate) struct Ipv4 {
     pub reserved: (),
     /// Don't fragment.
     pub df: bool,
-    /// More fragments.
-    pub mf: bool,
-    /// Where the fragment belongs, in units of 8 octets.
+    /// More fragments: this is none.
+    #[bits(1)]
+    #[fixed(0)]
+    pub mf: (),
+    /// Where the fragment belongs, in units of 8 octets: this is none.
     #[bits(13)]
-    pub fragment_offset: u16,
+    #[fixed(0)]
+    pub fragment_offset: (),
     /// Seconds to live.
     pub ttl: u8,
     /// The next protocol.
@@ -108,9 +86,9 @@ pub(crate) struct Ipv4 {
     /// Internet check over the header.
     pub checksum: u16,
     /// Whence.
-    pub source: u32,
+    pub source: [u8; 4],
     /// Whither.
-    pub destination: u32,
+    pub destination: [u8; 4],
 }
 
 /// A CRC-16/X.25 over what follows, with the least significant octet first.

@@ -170,9 +170,12 @@ fn subject(name: &str) -> Box<dyn Rounds> {
     let (shape, payload) = name.split_once(' ').unwrap_or((name, ""));
     let payload = payload.parse().unwrap_or(0);
     match shape {
-        "ours-2" => toys::two_layers(),
-        "ours-4" => toys::four_layers(),
-        "ours-8" => toys::eight_layers(),
+        "one-exit-2" => toys::two_layers::<1>(),
+        "two-exits-2" => toys::two_layers::<2>(),
+        "one-exit-4" => toys::four_layers::<1>(),
+        "two-exits-4" => toys::four_layers::<2>(),
+        "one-exit-8" => toys::eight_layers::<1>(),
+        "two-exits-8" => toys::eight_layers::<2>(),
         "sketch-2" => sketch::two_layers(),
         "sketch-4" => sketch::four_layers(),
         "sketch-8" => sketch::eight_layers(),
@@ -204,10 +207,13 @@ const fn line(
     Line { what, ours, theirs, time_most, instructions_most }
 }
 
-const LINES: [Line; 7] = [
-    line("2 layers / sketch", "ours-2", "sketch-2", Some(1.5), None),
-    line("4 layers / sketch", "ours-4", "sketch-4", Some(1.5), None),
-    line("8 layers / sketch", "ours-8", "sketch-8", Some(1.5), None),
+const LINES: [Line; 10] = [
+    line("2 layers, two exits / sketch", "two-exits-2", "sketch-2", Some(1.5), None),
+    line("2 layers, one exit / sketch", "one-exit-2", "sketch-2", Some(1.5), None),
+    line("4 layers, two exits / sketch", "two-exits-4", "sketch-4", Some(1.5), None),
+    line("4 layers, one exit / sketch", "one-exit-4", "sketch-4", Some(1.5), None),
+    line("8 layers, two exits / sketch", "two-exits-8", "sketch-8", Some(1.5), None),
+    line("8 layers, one exit / sketch", "one-exit-8", "sketch-8", Some(1.5), None),
     line("4 headers, 64 octets / monolith", "radio 64", "monolith 64", Some(1.05), Some(1.02)),
     line("4 headers, 1024 octets / monolith", "radio 1024", "monolith 1024", Some(1.05), Some(1.02)),
     line("the same, no sums, 64", "radio-trusting 64", "monolith-trusting 64", None, None),

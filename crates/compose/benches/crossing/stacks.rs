@@ -11,7 +11,7 @@ use stackwright_contract::{Context, Facts, IndicationTo, Outlet, Protocol, Reque
 use stackwright_wire::check::{Crc16, Crc32c, Internet};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
-use crate::headers::{CallSign, Check16, Check32, Frame, Ipv4, Kind, Record, Segment};
+use crate::headers::{CallSign, Check16, Check32, Frame, Ipv4, Record, Segment};
 use crate::{BothWays, Ends, NAME, Station};
 
 /// Both directions of a layer that puts a header before payload and passes every other word through.
@@ -83,13 +83,12 @@ reasons! {
     out_of_order: "a packet out of order";
     not_sent: "a packet that acknowledges what was not sent";
     not_ours: "for somebody else, or of another protocol";
-    fragment: "a fragment";
     cut_off: "a datagram that was cut off";
 }
 
 /// The records of a file transfer.
 pub(crate) struct Records<M, const CHECKS: bool> {
-    tag: u16,
+    tag: [u8; 2],
     message: PhantomData<M>,
 }
 
@@ -97,7 +96,7 @@ protocol!(Records, Record::LENGTH);
 
 impl<M: Message, const CHECKS: bool> Records<M, CHECKS> {
     fn new(station: &Station) -> Self {
-        Records { tag: station.tag, message: PhantomData }
+        Records { tag: station.tag.to_be_bytes(), message: PhantomData }
     }
 
     #[inline(always)]
@@ -105,17 +104,17 @@ impl<M: Message, const CHECKS: bool> Records<M, CHECKS> {
         let Ok(length) = u16::try_from(message.len()) else {
             return too_long(cx);
         };
-        message.push(&Record { kind: Kind::Data, length, tag: self.tag });
+        message.push(&Record { kind: (), length, tag: self.tag });
         Some(())
     }
 
     #[inline(always)]
     fn unwrap(&mut self, cx: &Context, message: &mut M) -> Option<()> {
-        let Ok(Record { kind, length, tag }) = message.pull() else { return malformed(cx) };
+        let Ok(Record { length, tag, .. }) = message.pull() else { return malformed(cx) };
         if usize::from(length) != message.len() {
             return other_length(cx);
         }
-        if tag != self.tag || kind != Kind::Data {
+        if tag != self.tag {
             return other_transfer(cx);
         }
         Some(())
@@ -148,6 +147,9 @@ impl<M: Message, const CHECKS: bool> Packets<M, CHECKS> {
 
     #[inline(always)]
     fn unwrap(&mut self, cx: &Context, message: &mut M) -> Option<()> {
+        if message.len() < Check32::LENGTH + Segment::LENGTH {
+            return malformed(cx); // asked once for both headers
+        }
         let Ok(Check32 { check }) = message.pull() else { return malformed(cx) };
         if check != self.check(message) {
             return altered(cx);
@@ -177,8 +179,8 @@ impl<M: Message, const CHECKS: bool> Packets<M, CHECKS> {
 pub(crate) struct Internets<M, const CHECKS: bool> {
     identification: u16,
     protocol: u8,
-    local: u32,
-    remote: u32,
+    local: [u8; 4],
+    remote: [u8; 4],
     message: PhantomData<M>,
 }
 
@@ -187,7 +189,6 @@ protocol!(Internets, Ipv4::LENGTH);
 impl<M: Message, const CHECKS: bool> Internets<M, CHECKS> {
     fn new(station: &Station) -> Self {
         let Station { transport: protocol, local, remote, .. } = *station;
-        let [local, remote] = [local, remote].map(u32::from_be_bytes);
         Internets { identification: 0, protocol, local, remote, message: PhantomData }
     }
 
@@ -206,8 +207,8 @@ impl<M: Message, const CHECKS: bool> Internets<M, CHECKS> {
             identification: self.identification,
             reserved: (),
             df: true,
-            mf: false,
-            fragment_offset: 0,
+            mf: (),
+            fragment_offset: (),
             ttl: 64,
             protocol: self.protocol,
             checksum: 0,
@@ -229,11 +230,11 @@ impl<M: Message, const CHECKS: bool> Internets<M, CHECKS> {
             return altered(cx);
         }
         let Ok(header) = message.pull::<Ipv4>() else { return malformed(cx) };
-        if header.destination != self.local || header.protocol != self.protocol {
+        if header.protocol != self.protocol {
             return not_ours(cx);
         }
-        if header.mf || header.fragment_offset != 0 {
-            return fragment(cx);
+        if header.destination != self.local {
+            return not_ours(cx);
         }
         let Some(length) = usize::from(header.total_length).checked_sub(Ipv4::LENGTH) else {
             return malformed(cx);
@@ -303,6 +304,9 @@ impl<M: Message, const CHECKS: bool> Frames<M, CHECKS> {
 
     #[inline(always)]
     fn unwrap(&mut self, cx: &Context, message: &mut M) -> Option<()> {
+        if message.len() < Check16::LENGTH + Frame::LENGTH {
+            return malformed(cx); // asked once for both headers
+        }
         let Ok(Check16 { check }) = message.pull() else { return malformed(cx) };
         if check != self.check(message) {
             return altered(cx);

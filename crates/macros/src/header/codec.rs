@@ -34,7 +34,8 @@ pub(super) fn decode(layout: &Layout) -> TokenStream {
         if !matches!(run[0].kind, Kind::String) {
             let word = word_of(bits);
             let read = read(layout, first, bits);
-            runs.push(quote!(let #local: #word = #read;));
+            let check = check_fixed(layout, run, &local, bits);
+            runs.push(quote!(let #local: #word = #read; #check));
         }
         let mut below = bits;
         for field in run {
@@ -86,9 +87,42 @@ fn decode_field(layout: &Layout, field: &Field, run: &syn::Ident, bits: usize, b
                 ::core::option::Option::None => #refuse,
             }
         },
-        Kind::Fixed(value) => quote! {
-            #ident: if #right as u64 != (#value) as u64 { #refuse }
-        },
+        Kind::Fixed(_) => quote!(#ident: ()), // `check_fixed` has looked
+    }
+}
+
+/// Compares all fixed fields of a run at once; which of them is wrong is only asked where one is.
+fn check_fixed(layout: &Layout, run: &[Field], local: &syn::Ident, bits: usize) -> TokenStream {
+    let wire = &layout.wire;
+    let word = word_of(bits);
+    let mut below = bits;
+    let mut masks = Vec::new();
+    let mut values = Vec::new();
+    let mut wrong = quote!("");
+    for field in run {
+        below -= field.bits;
+        let Kind::Fixed(value) = &field.kind else { continue };
+        let mask = Literal::u128_unsuffixed(mask(field.bits) << below);
+        let value = quote!((((#value) as #word) << #below));
+        let name = &field.name;
+        // The last one needs no test: if it is none of the others, it is this one.
+        wrong = match masks.is_empty() {
+            true => quote!(#name),
+            false => {
+                let (masks, values): (&Vec<_>, &Vec<_>) = (&masks, &values);
+                quote!(if (#local & (#(#masks)|*)) != (#(#values)|*) { #wrong } else { #name })
+            }
+        };
+        masks.push(quote!(#mask));
+        values.push(value);
+    }
+    if masks.is_empty() {
+        return TokenStream::new();
+    }
+    quote! {
+        if (#local & (#(#masks)|*)) != (#(#values)|*) {
+            return ::core::result::Result::Err(#wire::Malformed::Field(#wrong));
+        }
     }
 }
 

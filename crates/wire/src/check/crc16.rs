@@ -26,6 +26,7 @@ impl Crc16 {
     }
 
     /// The check of `octets`.
+    #[inline]
     pub fn of(octets: &[u8]) -> u16 {
         let mut check = Self::new();
         check.add(octets);
@@ -33,10 +34,9 @@ impl Crc16 {
     }
 
     /// Continues with `octets`.
-    // Not inlined: the loop over eight tables wants all registers, and its caller's would be spilled on every path.
-    #[inline(never)]
+    #[inline]
     pub fn add(&mut self, octets: &[u8]) {
-        self.register = advance(&TABLES, u32::from(self.register), octets) as u16;
+        self.register = advanced(self.register, octets);
     }
 
     /// The check of what was added so far.
@@ -48,6 +48,13 @@ impl Crc16 {
     pub const fn combine(first: u16, second: u16, second_octets: u64) -> u16 {
         REMAINDERS.after_zeros(first as u32, second_octets) as u16 ^ second
     }
+}
+
+/// Not inlined: the loop over eight tables wants all registers, and its caller's would be spilled on every path. The
+/// register goes in and out by value, so that a check under way needs no memory.
+#[inline(never)]
+fn advanced(register: u16, octets: &[u8]) -> u16 {
+    advance(&TABLES, u32::from(register), octets) as u16
 }
 
 impl Default for Crc16 {

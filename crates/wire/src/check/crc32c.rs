@@ -22,6 +22,7 @@ impl Crc32c {
     }
 
     /// The check of `octets`.
+    #[inline]
     pub fn of(octets: &[u8]) -> u32 {
         let mut check = Self::new();
         check.add(octets);
@@ -29,13 +30,9 @@ impl Crc32c {
     }
 
     /// Continues with `octets`.
+    #[inline]
     pub fn add(&mut self, octets: &[u8]) {
-        #[cfg(all(feature = "std", target_arch = "x86_64"))]
-        if let Some(register) = instruction::advance(self.register, octets) {
-            self.register = register;
-            return;
-        }
-        self.register = advance(&TABLES, self.register, octets);
+        self.register = advanced(self.register, octets);
     }
 
     /// The check of what was added so far.
@@ -47,6 +44,16 @@ impl Crc32c {
     pub const fn combine(first: u32, second: u32, second_octets: u64) -> u32 {
         REMAINDERS.after_zeros(first, second_octets) ^ second
     }
+}
+
+/// By value and not inlined, as in CRC-16.
+#[inline(never)]
+fn advanced(register: u32, octets: &[u8]) -> u32 {
+    #[cfg(all(feature = "std", target_arch = "x86_64"))]
+    if let Some(register) = instruction::advance(register, octets) {
+        return register;
+    }
+    advance(&TABLES, register, octets)
 }
 
 impl Default for Crc32c {

@@ -21,8 +21,13 @@ pub struct SingleBuffer {
 impl SingleBuffer {
     /// Its octets.
     #[inline(always)]
+    #[allow(unsafe_code, reason = "the named exception of this file: see SAFETY")]
     pub fn octets(&self) -> &[u8] {
-        &self.block[..self.end][self.end - self.length..]
+        let (start, end) = (self.end - self.length, self.end);
+        debug_assert!(start <= end && end <= self.block.len());
+        // SAFETY: `length <= end <= block.len()` always holds. `from_block`, the only maker, asserts it; every method
+        // below that changes one of the three keeps it, and they are private to this file.
+        unsafe { self.block.get_unchecked(start..end) }
     }
 
     /// How many octets can be pushed before it is copied to make room.
@@ -36,8 +41,12 @@ impl SingleBuffer {
 
     /// Its octets, to be changed in place.
     #[inline(always)]
+    #[allow(unsafe_code, reason = "the named exception of this file: see SAFETY")]
     pub fn octets_mut(&mut self) -> &mut [u8] {
-        &mut self.block[..self.end][self.end - self.length..]
+        let (start, end) = (self.end - self.length, self.end);
+        debug_assert!(start <= end && end <= self.block.len());
+        // SAFETY: as in `octets`.
+        unsafe { self.block.get_unchecked_mut(start..end) }
     }
 }
 
@@ -84,13 +93,15 @@ impl Message for SingleBuffer {
     }
 
     #[inline(always)]
+    #[allow(unsafe_code, reason = "the named exception of this file: see SAFETY")]
     fn push_front(&mut self, octets: usize) -> &mut [u8] {
         let before = self.headroom();
         if octets <= before {
             let start = before - octets;
-            // So that the next headroom is this `start` again, of which the compiler knows that it lies in the block.
+            // So that the next headroom is this `start` again, of which the compiler knows that it is large enough.
             self.length = self.end - start;
-            return &mut self.block[start..before];
+            // SAFETY: as in `octets`: `start <= before <= end <= block.len()`.
+            return unsafe { self.block.get_unchecked_mut(start..before) };
         }
         *self = roomier(self.octets(), octets);
         self.length += octets;
