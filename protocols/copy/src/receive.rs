@@ -15,14 +15,7 @@ impl<M: Message> Copy<M> {
         indication: FilesIndication<M>,
         out: Out<'_, M>,
     ) {
-        let file = match &indication {
-            FilesIndication::Opened { file, .. }
-            | FilesIndication::Read { file, .. }
-            | FilesIndication::Entries { file, .. }
-            | FilesIndication::Written { file, .. }
-            | FilesIndication::Closed { file, .. } => *file,
-            FilesIndication::Stated { .. } | FilesIndication::Done { .. } => return, // never asked
-        };
+        let file = indication.name();
         let Some(&Use { job }) = self.names_at(place).get(file) else {
             return cx.dropped(NAME, "a word for a file that is closed");
         };

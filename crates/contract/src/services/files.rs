@@ -157,6 +157,21 @@ pub enum FilesIndication<M> {
     },
 }
 
+impl<M> FilesIndication<M> {
+    /// Whom it is about.
+    pub fn name(&self) -> Handle {
+        match self {
+            FilesIndication::Opened { file: name, .. }
+            | FilesIndication::Read { file: name, .. }
+            | FilesIndication::Entries { file: name, .. }
+            | FilesIndication::Written { file: name, .. }
+            | FilesIndication::Closed { file: name, .. }
+            | FilesIndication::Stated { token: name, .. }
+            | FilesIndication::Done { token: name, .. } => *name,
+        }
+    }
+}
+
 /// What kind of thing has a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {

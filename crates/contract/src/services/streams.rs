@@ -125,6 +125,20 @@ pub enum StreamsIndication<M> {
     },
 }
 
+impl<M> StreamsIndication<M> {
+    /// Whom it is about.
+    pub fn name(&self) -> Handle {
+        match self {
+            StreamsIndication::Listening { listener: name, .. }
+            | StreamsIndication::Opened { association: name, .. }
+            | StreamsIndication::Room { association: name, .. }
+            | StreamsIndication::Delivered { association: name, .. }
+            | StreamsIndication::Finished { association: name }
+            | StreamsIndication::Ended { name, .. } => *name,
+        }
+    }
+}
+
 /// Why an association, or a listener, is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Ended {

@@ -11,14 +11,7 @@ use crate::reply::{Kind, Reply};
 
 impl<M: Message> Client<M> {
     pub(super) fn hear(&mut self, cx: &Context, indication: StreamsIndication<M>, out: Out<'_, M>) {
-        let name = match &indication {
-            StreamsIndication::Listening { listener, .. } => *listener,
-            StreamsIndication::Opened { association, .. }
-            | StreamsIndication::Room { association, .. }
-            | StreamsIndication::Delivered { association, .. }
-            | StreamsIndication::Finished { association } => *association,
-            StreamsIndication::Ended { name, .. } => *name,
-        };
+        let name = indication.name();
         let Some(stream) = self.streams.get(name).copied() else {
             return cx.dropped(NAME, "a word for a name that has ended");
         };

@@ -10,14 +10,7 @@ use crate::NAME;
 
 impl<M: Message> Server<M> {
     pub(super) fn hear_streams(&mut self, cx: &Context, indication: StreamsIndication<M>, out: Out<'_, M>) {
-        let name = match &indication {
-            StreamsIndication::Listening { listener, .. } => *listener,
-            StreamsIndication::Opened { association, .. }
-            | StreamsIndication::Room { association, .. }
-            | StreamsIndication::Delivered { association, .. }
-            | StreamsIndication::Finished { association } => *association,
-            StreamsIndication::Ended { name, .. } => *name,
-        };
+        let name = indication.name();
         let Some(stream) = self.streams.get(name).copied() else {
             return cx.dropped(NAME, "a word for a name that has ended");
         };
@@ -140,14 +133,7 @@ impl<M: Message> Server<M> {
     }
 
     pub(super) fn hear_files(&mut self, cx: &Context, indication: FilesIndication<M>, out: Out<'_, M>) {
-        let name = match &indication {
-            FilesIndication::Opened { file, .. }
-            | FilesIndication::Read { file, .. }
-            | FilesIndication::Entries { file, .. }
-            | FilesIndication::Written { file, .. }
-            | FilesIndication::Closed { file, .. } => *file,
-            FilesIndication::Stated { token, .. } | FilesIndication::Done { token, .. } => *token,
-        };
+        let name = indication.name();
         let Some(use_) = self.files.get(name).cloned() else {
             return cx.dropped(NAME, "a word for a file that is closed");
         };
