@@ -1,8 +1,8 @@
 //! What a person, or a program, sees of a transfer.
 
 use std::cell::RefCell;
-use std::fmt::Arguments;
-use std::io::{self, IsTerminal};
+use std::fmt::{Arguments, Display};
+use std::io::{self, IsTerminal, Write};
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -81,6 +81,11 @@ pub(crate) fn short(took: Duration) -> String {
     }
 }
 
+/// A line of a dialogue, with the time since the start of the run.
+pub(crate) fn note(now: Instant, protocol: &str, text: &dyn Display) {
+    let _ = writeln!(io::stderr(), "{:>10.3} ms  {protocol}  {text}", now.nanoseconds() as f64 / 1e6);
+}
+
 /// Remembers the last thing the server said, and says everything where that was asked.
 pub(crate) struct Dialogue {
     verbose: bool,
@@ -95,16 +100,16 @@ impl Dialogue {
 }
 
 impl Listener for Dialogue {
-    fn dropped(&mut self, _now: Instant, protocol: &'static str, reason: &'static str) {
+    fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
         if self.verbose {
-            eprintln!("{protocol}: dropped: {reason}");
+            note(now, protocol, &format_args!("dropped: {reason}"));
         }
     }
 
-    fn event(&mut self, _now: Instant, protocol: &'static str, what: Arguments<'_>) {
+    fn event(&mut self, now: Instant, protocol: &'static str, what: Arguments<'_>) {
         let text = what.to_string();
         if self.verbose {
-            eprintln!("{protocol}: {text}");
+            note(now, protocol, &text);
         }
         if let Some(said) = text.strip_prefix("◂ ") {
             *self.last.borrow_mut() = Some(said.lines().next().unwrap_or_default().into());

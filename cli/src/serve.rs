@@ -16,8 +16,7 @@ use stackwright_drivers::files::Options;
 
 use crate::arguments::Serve;
 use crate::problem::Problem;
-use crate::report::say;
-use crate::report::{rate, short};
+use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
 use crate::{stacks, transfer};
 
@@ -168,11 +167,11 @@ impl Outlet<stacks::ServerStack> for Told<'_> {
 struct Dialogue;
 
 impl Listener for Dialogue {
-    fn dropped(&mut self, _now: Instant, protocol: &'static str, reason: &'static str) {
-        eprintln!("{protocol}: dropped: {reason}");
+    fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str) {
+        note(now, protocol, &format_args!("dropped: {reason}"));
     }
 
-    fn event(&mut self, _now: Instant, protocol: &'static str, what: Arguments<'_>) {
-        eprintln!("{protocol}: {what}");
+    fn event(&mut self, now: Instant, protocol: &'static str, what: Arguments<'_>) {
+        note(now, protocol, &what);
     }
 }
