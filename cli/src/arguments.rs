@@ -85,7 +85,7 @@ pub(crate) struct Connection {
 
 #[derive(Args)]
 pub(crate) struct Get {
-    /// ftp://[user@]host[:port]/path
+    /// An address, as `ftp://user@host:port/path`; user and port may be left out.
     pub(crate) url: String,
     /// A file, or a folder for a file of the same name. By default the current folder.
     pub(crate) dest: Option<PathBuf>,
@@ -97,7 +97,7 @@ pub(crate) struct Get {
 pub(crate) struct Put {
     /// The file to store.
     pub(crate) file: PathBuf,
-    /// ftp://[user@]host[:port]/path; with a `/` at the end, the file keeps its name.
+    /// An address, as `ftp://user@host:port/path`; with a `/` at the end, the file keeps its name.
     pub(crate) url: String,
     #[command(flatten)]
     pub(crate) connection: Connection,
@@ -105,7 +105,7 @@ pub(crate) struct Put {
 
 #[derive(Args)]
 pub(crate) struct Ls {
-    /// ftp://[user@]host[:port]/[folder]
+    /// An address, as `ftp://user@host:port/folder`.
     pub(crate) url: String,
     #[command(flatten)]
     pub(crate) connection: Connection,

@@ -68,7 +68,8 @@ pub(crate) fn copy(
     // A file that was fetched is not synced, like in every other program of its kind, for speed. And octets, not regions:
     // the two threads of one transfer read and send side by side, which is faster than the kernel alone (0.85 of the time
     // over loopback); a server has other associations for its second processor, and saves the copy.
-    let options = Options { regions: false, writable: true, sync: false, ..Options::default() };
+    let options =
+        Options { regions: false, writable: true, sync: false, at_once: 1 << 20, ..Options::default() };
     let Ground { driver, tcp, disk } = ground(root, options)?;
     driver.context().listen(listener);
     Ok((driver, Over::new(Copy::default(), Beside::new(Over::new(Client::new(config), tcp), disk))))

@@ -42,13 +42,17 @@ pub struct Options {
     pub sync: bool,
     /// Whether anything may be created, renamed or removed. By default not.
     pub writable: bool,
+    /// So many octets of each file are read or written on the stack's own thread, and its questions are answered there,
+    /// before a worker takes over. It saves a thread and its wake-ups, and lets a slow disk stop the whole stack: right
+    /// for a program with one transfer. By default 0.
+    pub at_once: u64,
     /// How many files and questions may have a name at once; one more is denied. By default [`NAMES_MOST`].
     pub names: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { workers: 2, regions: false, sync: true, writable: false, names: NAMES_MOST }
+        Options { workers: 2, regions: false, sync: true, writable: false, at_once: 0, names: NAMES_MOST }
     }
 }
 
@@ -71,6 +75,8 @@ pub struct Disk<M> {
     asked: Mirror<Asked>,
     /// How many names live.
     names: usize,
+    /// Works on the stack's own thread, for files that have moved little.
+    own: Worker<M>,
     /// At the index of its queue; `None` until its first job.
     workers: Vec<Option<Hired<M>>>,
     signal: Option<Arc<Signal>>,
@@ -83,7 +89,12 @@ pub struct Disk<M> {
 
 /// What is known of a living name: its file is the worker's.
 enum Asked {
-    File { closing: bool, jobs: usize },
+    File {
+        closing: bool,
+        jobs: usize,
+        /// How many octets more before a worker takes over; `None` since it has.
+        at_once: Option<u64>,
+    },
     Question,
 }
 
@@ -103,6 +114,7 @@ impl<M: Message + Send> Disk<M> {
         assert!(options.workers > 0, "somebody must do the work");
         let (answering, answers) = mpsc::channel();
         Disk {
+            own: Worker::new(root.clone(), options.sync, answering.clone(), None),
             root,
             workers: (0..options.workers).map(|_| None).collect(),
             options,
@@ -128,11 +140,57 @@ impl<M: Message + Send> Disk<M> {
         if self.names >= self.options.names {
             return Err(Failure::Denied);
         }
-        self.hire(name).map_err(|_| Failure::Broken)?;
+        let at_once = self.options.at_once > 0
+            && !matches!(job, Job::Open { purpose: Purpose::Create { from: 1.. }, .. });
+        if !at_once {
+            self.hire(name).map_err(|_| Failure::Broken)?;
+        }
         self.asked.insert(name, asked);
         self.names += 1;
-        self.send(name, job);
+        if at_once {
+            self.perform(job);
+        } else {
+            if let Some(Asked::File { at_once, .. }) = self.asked.get_mut(name) {
+                *at_once = None;
+            }
+            self.send(name, job);
+        }
         Ok(())
+    }
+
+    /// Does a job on this thread; its answers are told when the batch is done.
+    fn perform(&mut self, job: Job<M>) {
+        self.own.perform(job);
+        self.due = true;
+    }
+
+    /// One more job of a file, on this thread while it has moved little.
+    fn go_on(&mut self, file: Handle, job: Job<M>) {
+        let cost = match &job {
+            Job::Read { length, .. } => *length as u64,
+            Job::Write { message, .. } => message.len() as u64,
+            _ => 0,
+        };
+        let Some(Asked::File { at_once, .. }) = self.asked.get_mut(file) else { return };
+        match at_once {
+            Some(left) if cost <= *left => {
+                *left -= cost;
+                return self.perform(job);
+            }
+            Some(_) => *at_once = None,
+            None => return self.send(file, job),
+        }
+        if self.hire(file).is_err() {
+            // No thread is to be had: then it goes on here.
+            if let Some(Asked::File { at_once, .. }) = self.asked.get_mut(file) {
+                *at_once = Some(u64::MAX);
+            }
+            return self.perform(job);
+        }
+        if let Some(opened) = self.own.give_up(file) {
+            self.send(file, Job::TakeOver { file, opened });
+        }
+        self.send(file, job);
     }
 
     /// Which worker a name belongs to: always the same, so that its answers come in the order asked.
@@ -154,7 +212,7 @@ impl<M: Message + Send> Disk<M> {
                 Arc::clone(self.signal.insert(signal))
             }
         };
-        let worker = Worker::new(self.root.clone(), self.options.sync, self.answering.clone(), signal);
+        let worker = Worker::new(self.root.clone(), self.options.sync, self.answering.clone(), Some(signal));
         let (jobs, queue) = mpsc::channel();
         let thread = thread::Builder::new().name(format!("{NAME}-{desk}")).spawn(|| worker.run(queue))?;
         self.workers[desk] = Some(Hired { jobs, thread });
@@ -170,7 +228,7 @@ impl<M: Message + Send> Disk<M> {
     /// One more job of a file that lives. Whether it may be sent.
     fn continues(&mut self, cx: &Context, file: Handle) -> bool {
         match self.asked.get_mut(file) {
-            Some(Asked::File { closing: false, jobs }) => {
+            Some(Asked::File { closing: false, jobs, .. }) => {
                 *jobs += 1;
                 assert!(*jobs <= JOBS_MOST, "whoever asks is bound by its credit");
                 true
@@ -258,7 +316,8 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     .may(matches!(purpose, Purpose::Create { .. }))
                     .and_then(|()| Place::parse(&path))
                     .and_then(|place| {
-                        let asked = Asked::File { closing: false, jobs: 1 };
+                        let asked =
+                            Asked::File { closing: false, jobs: 1, at_once: Some(self.options.at_once) };
                         self.begin(file, asked, Job::Open { file, place, purpose })
                     });
                 if let Err(why) = begun {
@@ -268,17 +327,17 @@ impl<M: Message + Send> Protocol for Disk<M> {
             FilesRequest::Read { file, offset, length } => {
                 if self.continues(cx, file) {
                     let memory = self.memory(length);
-                    self.send(file, Job::Read { file, offset, length, memory });
+                    self.go_on(file, Job::Read { file, offset, length, memory });
                 }
             }
             FilesRequest::Next { file } => {
                 if self.continues(cx, file) {
-                    self.send(file, Job::Next { file });
+                    self.go_on(file, Job::Next { file });
                 }
             }
             FilesRequest::Write { file, offset, message } => {
                 if self.continues(cx, file) {
-                    self.send(file, Job::Write { file, offset, message });
+                    self.go_on(file, Job::Write { file, offset, message });
                 } else {
                     message.reclaim(&self.pool);
                 }
@@ -288,7 +347,7 @@ impl<M: Message + Send> Protocol for Disk<M> {
                     if let Some(Asked::File { closing, .. }) = self.asked.get_mut(file) {
                         *closing = true;
                     }
-                    self.send(file, Job::Close { file, keep });
+                    self.go_on(file, Job::Close { file, keep });
                 }
             }
             FilesRequest::Stat { token, path } => {

@@ -22,21 +22,55 @@ use super::root::{Place, Root, failure};
 
 /// What a worker is asked. It is a request whose paths are read, and that carries the memory for its answer.
 pub(super) enum Job<M> {
-    Open { file: Handle, place: Place, purpose: Purpose },
-    Read { file: Handle, offset: u64, length: usize, memory: Option<Box<[u8]>> },
-    Next { file: Handle },
-    Write { file: Handle, offset: u64, message: M },
-    Close { file: Handle, keep: bool },
-    Stat { token: Handle, place: Place },
-    Rename { token: Handle, from: Place, to: Place },
-    Remove { token: Handle, place: Place },
+    /// Another worker began it.
+    TakeOver {
+        file: Handle,
+        opened: OpenFile,
+    },
+    Open {
+        file: Handle,
+        place: Place,
+        purpose: Purpose,
+    },
+    Read {
+        file: Handle,
+        offset: u64,
+        length: usize,
+        memory: Option<Box<[u8]>>,
+    },
+    Next {
+        file: Handle,
+    },
+    Write {
+        file: Handle,
+        offset: u64,
+        message: M,
+    },
+    Close {
+        file: Handle,
+        keep: bool,
+    },
+    Stat {
+        token: Handle,
+        place: Place,
+    },
+    Rename {
+        token: Handle,
+        from: Place,
+        to: Place,
+    },
+    Remove {
+        token: Handle,
+        place: Place,
+    },
 }
 
 impl<M> Job<M> {
     /// The name on which it waits for its turn.
     fn name(&self) -> Handle {
         match *self {
-            Job::Open { file, .. }
+            Job::TakeOver { file, .. }
+            | Job::Open { file, .. }
             | Job::Read { file, .. }
             | Job::Next { file }
             | Job::Write { file, .. }
@@ -93,7 +127,7 @@ impl Signal {
     }
 }
 
-enum OpenFile {
+pub(super) enum OpenFile {
     /// Shared with the regions that were answered.
     Reading(Arc<File>),
     Creating(Creation),
@@ -114,7 +148,8 @@ pub(super) struct Worker<M> {
     root: Root,
     sync: bool,
     answers: Sender<Answer<M>>,
-    signal: Arc<Signal>,
+    /// `None` on the stack's own thread, which needs not be woken.
+    signal: Option<Arc<Signal>>,
     files: Mirror<OpenFile>,
     unfinished: VecDeque<Unfinished<M>>,
     random: fastrand::Rng,
@@ -122,7 +157,12 @@ pub(super) struct Worker<M> {
 }
 
 impl<M: Message> Worker<M> {
-    pub(super) fn new(root: Root, sync: bool, answers: Sender<Answer<M>>, signal: Arc<Signal>) -> Self {
+    pub(super) fn new(
+        root: Root,
+        sync: bool,
+        answers: Sender<Answer<M>>,
+        signal: Option<Arc<Signal>>,
+    ) -> Self {
         Worker {
             root,
             sync,
@@ -155,18 +195,26 @@ impl<M: Message> Worker<M> {
         }
     }
 
+    /// Another worker shall go on with this file.
+    pub(super) fn give_up(&mut self, file: Handle) -> Option<OpenFile> {
+        self.files.remove(file)
+    }
+
     fn answer(&self, answer: Answer<M>) {
         // It fails only where the disk is being dropped.
         let _ = self.answers.send(answer);
-        self.signal.raise();
+        if let Some(signal) = &self.signal {
+            signal.raise();
+        }
     }
 
     fn tell(&self, indication: FilesIndication<M>) {
         self.answer(Answer::Tell(indication));
     }
 
-    fn perform(&mut self, job: Job<M>) {
+    pub(super) fn perform(&mut self, job: Job<M>) {
         match job {
+            Job::TakeOver { file, opened } => self.files.insert(file, opened),
             Job::Open { file, place, purpose } => self.open(file, &place, purpose),
             Job::Read { file, offset, length, memory } => self.read(file, offset, length, memory),
             Job::Next { file } => self.next(file),
@@ -328,7 +376,9 @@ impl<M> Drop for Worker<M> {
     fn drop(&mut self) {
         if thread::panicking() {
             let _ = self.answers.send(Answer::Panicked);
-            self.signal.raise();
+            if let Some(signal) = &self.signal {
+                signal.raise();
+            }
         }
     }
 }

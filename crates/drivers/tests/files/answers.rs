@@ -419,3 +419,42 @@ fn a_file_that_vanishes_is_read_to_its_end() {
     assert_eq!(bench.close(file, true), Ok(()));
     assert_eq!(bench.fetch("a"), Err(Failure::NotFound));
 }
+
+#[test]
+fn a_file_that_moves_much_is_handed_from_the_stacks_thread_to_a_worker() {
+    let mut bench = Bench::<BufferTree>::with(Options { at_once: 30_000, ..writable() });
+    let content = pattern(100_000);
+    // Asked in one breath, before, across and behind the hand-over: the answers come in the order asked.
+    let file = bench.create("a").expect("created");
+    for (offset, piece) in content.chunks(10_000).enumerate() {
+        let message = BufferTree::with_headroom(0, piece);
+        bench.ask(FilesRequest::Write { file, offset: offset as u64 * 10_000, message });
+    }
+    bench.ask(FilesRequest::Close { file, keep: true });
+    for _ in 0..10 {
+        assert!(matches!(bench.hear(), FilesIndication::Written { octets: 10_000, .. }));
+    }
+    assert_eq!(bench.hear_closed(file), Ok(()));
+    assert!(bench.got("a").is_some_and(|got| got == content));
+
+    let (file, _) = bench.open("a", Purpose::Read).expect("opened");
+    for start in (0..110_000).step_by(10_000) {
+        bench.ask_read(file, start, 10_000);
+    }
+    for start in (0..110_000).step_by(10_000) {
+        let (offset, message) = bench.hear_read(file);
+        assert_eq!(offset, start);
+        assert_eq!(
+            octets(&message),
+            content[(start as usize).min(100_000)..(start as usize + 10_000).min(100_000)]
+        );
+    }
+    assert_eq!(bench.close(file, false), Ok(()));
+
+    // Little is done without any thread; a creation that takes octets over begins on one.
+    bench.store("b", b"little").expect("stored");
+    let (file, size) = bench.open("a", Purpose::Create { from: 50_000 }).expect("taken over");
+    assert_eq!(size, Some(50_000));
+    assert_eq!(bench.close(file, true), Ok(()));
+    assert_eq!(bench.got("a").map(|got| got.len()), Some(50_000));
+}
