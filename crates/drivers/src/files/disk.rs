@@ -1,5 +1,6 @@
 //! The protocol: requests become jobs, answers become indications.
 
+use std::collections::VecDeque;
 use std::io;
 use std::mem;
 use std::rc::Rc;
@@ -77,6 +78,9 @@ pub struct Disk<M> {
     names: usize,
     /// Works on the stack's own thread, for files that have moved little.
     own: Worker<M>,
+    own_answers: Receiver<Answer<M>>,
+    /// What it answered, until the batch is done.
+    told: VecDeque<Answer<M>>,
     /// At the index of its queue; `None` until its first job.
     workers: Vec<Option<Hired<M>>>,
     signal: Option<Arc<Signal>>,
@@ -113,8 +117,11 @@ impl<M: Message + Send> Disk<M> {
     pub fn new(root: Root, options: Options, registry: Registry, lane: usize, pool: Rc<Pool>) -> Self {
         assert!(options.workers > 0, "somebody must do the work");
         let (answering, answers) = mpsc::channel();
+        let (own_answering, own_answers) = mpsc::channel();
         Disk {
-            own: Worker::new(root.clone(), options.sync, answering.clone(), None),
+            own: Worker::new(root.clone(), options.sync, own_answering, None),
+            own_answers,
+            told: VecDeque::new(),
             root,
             workers: (0..options.workers).map(|_| None).collect(),
             options,
@@ -161,6 +168,14 @@ impl<M: Message + Send> Disk<M> {
     /// Does a job on this thread; its answers are told when the batch is done.
     fn perform(&mut self, job: Job<M>) {
         self.own.perform(job);
+        while let Ok(answer) = self.own_answers.try_recv() {
+            match answer {
+                // At once: the next read finds the block while it is still in the processor's cache.
+                Answer::Block(block) => self.pool.give(block),
+                Answer::Message(message) => message.reclaim(&self.pool),
+                answer => self.told.push_back(answer),
+            }
+        }
         self.due = true;
     }
 
@@ -264,10 +279,9 @@ impl<M: Message + Send> Disk<M> {
             signal.lower();
         }
         for _ in 0..TURN {
-            match self.answers.try_recv() {
-                Ok(answer) => self.hear(cx, answer, out),
-                Err(_) => return,
-            }
+            // Own answers first: a file's later ones come from the worker that took it over.
+            let Some(answer) = self.told.pop_front().or_else(|| self.answers.try_recv().ok()) else { return };
+            self.hear(cx, answer, out);
         }
         self.due = true;
     }

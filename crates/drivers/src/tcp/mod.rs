@@ -32,8 +32,11 @@ use send::Sending;
 /// How many octets of one association may wait for the socket: the first room downward.
 pub const SEND_ROOM: usize = 1 << 20;
 
-/// How many octets one association may move, each way, before the next has its turn.
-const TURN: usize = 1 << 20;
+/// How many octets one association may send before the next has its turn.
+const SEND_TURN: usize = 1 << 20;
+/// How many it may receive. Less, because what is received is handled when the turn is over: it shall still be in the
+/// processor's cache then.
+const RECEIVE_TURN: usize = 256 << 10;
 
 const NAME: &str = "tcp";
 

@@ -7,7 +7,7 @@ use stackwright_contract::services::{Ended, StreamsIndication};
 use stackwright_contract::{Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
-use super::{TURN, Tcp};
+use super::{RECEIVE_TURN, Tcp};
 
 pub(super) struct Receiving {
     /// How much more the upper takes, in octets.
@@ -34,7 +34,7 @@ impl Receiving {
         pool: &Pool,
         out: &mut dyn Outlet<Tcp<M>>,
     ) -> Result<bool, Ended> {
-        let mut share = TURN;
+        let mut share = RECEIVE_TURN;
         while self.readable && !self.finished {
             if self.room == 0 {
                 // Only the end may still be told: it needs no room.

@@ -11,7 +11,7 @@ use stackwright_contract::services::{Ended, StreamsIndication};
 use stackwright_contract::{Handle, Outlet};
 use stackwright_wire::{Leaf, Message, Pool, Region};
 
-use super::{SEND_ROOM, TURN, Tcp};
+use super::{SEND_ROOM, SEND_TURN, Tcp};
 
 /// How many pieces one system call gathers.
 const GATHER: usize = 16;
@@ -72,8 +72,8 @@ impl<M: Message> Sending<M> {
         out: &mut dyn Outlet<Tcp<M>>,
     ) -> Result<bool, Ended> {
         let mut moved = 0;
-        while self.writable && moved < TURN && !self.queue.is_empty() {
-            match self.write(stream, TURN - moved) {
+        while self.writable && moved < SEND_TURN && !self.queue.is_empty() {
+            match self.write(stream, SEND_TURN - moved) {
                 Ok(octets) => {
                     moved += octets;
                     self.left(octets, pool);
