@@ -34,7 +34,7 @@ impl Progress {
     }
 
     pub(crate) fn began(&self, size: Option<u64>) {
-        if let Some(size) = size {
+        if let Some(size) = size.filter(|_| !self.bar.is_hidden()) {
             self.bar.set_length(size);
             let style = "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left";
             self.bar.set_style(

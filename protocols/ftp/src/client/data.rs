@@ -6,7 +6,7 @@ use stackwright_contract::services::{Ended, Failure, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant, earliest};
 use stackwright_wire::Message;
 
-use super::state::{Data, Job, LISTING_ROOM, Step, Stream, What};
+use super::state::{Data, FIRST_ROOM, Job, LISTING_ROOM, Step, Stream, What};
 use super::{Client, DataMode, Out};
 use crate::reply::{Kind, Reply};
 use crate::{NAME, address};
@@ -89,8 +89,8 @@ impl<M: Message> Client<M> {
         match self.job_of(session).map(|(_, job)| &mut job.what) {
             Some(What::Read(read)) => {
                 // From the position on: what room a stranger's association had, is not this one's.
-                read.room_to = read.next_asked;
-                (read.next_asked - read.position) as usize
+                read.room_to = read.next_asked.max(read.position.saturating_add(FIRST_ROOM));
+                (read.room_to - read.position) as usize
             }
             Some(What::List(_)) => LISTING_ROOM,
             _ => 1, // nothing is expected, and room is never zero

@@ -21,17 +21,20 @@ impl<M: Message> Client<M> {
     pub(super) fn start_job(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some((_, job)) = self.job_of(session) else { return self.free(cx, session, out) };
         match &job.what {
-            What::Stat | What::Read(_) => {
-                let path = job.path.clone();
-                self.say_with_path(cx, session, Step::Size, "SIZE", &path, out);
-            }
-            What::Create(_) | What::List(_) => self.arrange(cx, session, out),
+            What::Stat => self.ask_size(cx, session, out),
+            What::Read(_) | What::Create(_) | What::List(_) => self.arrange(cx, session, out),
         }
     }
 
     pub(super) fn job_of(&mut self, session: Handle) -> Option<(Handle, &mut Job<M>)> {
         let name = self.sessions.get(session)?.job?;
         Some((name, self.jobs.get_mut(name)?))
+    }
+
+    fn ask_size(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        let Some((_, job)) = self.job_of(session) else { return };
+        let path = job.path.clone();
+        self.say_with_path(cx, session, Step::Size, "SIZE", &path, out);
     }
 
     pub(super) fn size_replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
@@ -49,13 +52,13 @@ impl<M: Message> Client<M> {
                 self.free(cx, session, out);
                 out.indicate(FilesIndication::Stated { token: name, result });
             }
+            // All is here: was it all?
             What::Read(read) if size.is_some() || unknown => {
-                read.size = size;
+                read.size = Some(size.unwrap_or(read.position));
                 if let Some(state) = self.sessions.get_mut(session) {
-                    state.step = Step::Held;
+                    state.step = Step::Complete;
                 }
-                self.touch(cx, session);
-                out.indicate(FilesIndication::Opened { file: name, size });
+                self.read_to_the_end(cx, session, out);
             }
             _ => self.session_job_failed(cx, session, super::receive::failure(reply), out),
         }
@@ -68,11 +71,13 @@ impl<M: Message> Client<M> {
             return cx.dropped(NAME, "read: no such file");
         };
         let session = *session;
-        let Some(state) = self.sessions.get_mut(session) else { return };
-        if state.step == Step::Held && !read.end {
-            // The first read decides where the transfer begins. At or behind the end there is none.
+        let first = !mem::replace(&mut read.begun, true);
+        let restarts = first && offset != read.next_asked;
+        if restarts {
+            // It was begun at the first octet, and is wanted from another one on. At or behind the end there is nothing.
             (read.next_asked, read.room_to, read.position) = (offset, offset, offset);
-            read.end = offset > 0 && read.size.is_some_and(|size| offset >= size);
+            read.gathered = None;
+            read.end = read.size.is_some_and(|size| offset >= size);
         } else if offset != read.next_asked {
             // FTP reads on; to go back would be another transfer.
             return self.session_job_failed(cx, session, Failure::Unsupported, out);
@@ -80,12 +85,32 @@ impl<M: Message> Client<M> {
         read.next_asked = read.next_asked.saturating_add(length as u64);
         read.asked.push_back((offset, length));
         if read.end {
-            return self.answer_reads(file, out);
-        }
-        if state.step == Step::Held {
-            self.arrange(cx, session, out);
+            self.answer_reads(file, out);
+        } else if restarts {
+            self.begin_anew(cx, session, out);
         } else {
             self.give_room(session, out);
+        }
+    }
+
+    /// Gives up the transfer that runs, or ran, for another one of the same file.
+    fn begin_anew(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        match self.sessions.get(session).map(|session| session.step) {
+            Some(Step::Complete) => {
+                self.drop_data(cx, session, out);
+                self.arrange(cx, session, out);
+            }
+            Some(_) => self.abort(cx, session, out),
+            None => {}
+        }
+    }
+
+    /// The replies to ABOR are here: the file is wanted from another octet on, or by nobody.
+    pub(super) fn aborted(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        if self.job_of(session).is_some() {
+            self.arrange(cx, session, out);
+        } else {
+            self.free(cx, session, out);
         }
     }
 
@@ -115,11 +140,20 @@ impl<M: Message> Client<M> {
         self.say_with_path(cx, session, Step::Begin, verb, &path, out);
     }
 
-    /// The server has agreed to the transfer.
-    pub(super) fn begun(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+    /// The server has agreed to the transfer, and may have told how many octets it will send: most do, in words like
+    /// `(1000 bytes)`. Who does not is asked when all is here.
+    pub(super) fn begun(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some((file, job)) = self.job_of(session) else { return };
-        if matches!(job.what, What::Create(_) | What::List(_)) {
-            out.indicate(FilesIndication::Opened { file, size: None });
+        match &mut job.what {
+            // Begun anew, it was told before.
+            What::Read(read) if read.begun => {}
+            What::Read(read) => {
+                read.size = announced(&reply.text);
+                let size = read.size;
+                out.indicate(FilesIndication::Opened { file, size });
+            }
+            What::Create(_) | What::List(_) => out.indicate(FilesIndication::Opened { file, size: None }),
+            What::Stat => {}
         }
         self.send_file(cx, session, out);
     }
@@ -275,13 +309,13 @@ impl<M: Message> Client<M> {
             _ if data_lost => self.session_job_failed(cx, session, Failure::Lost, out),
             _ if !data_finished => {} // the reply came first
             What::Read(read) => {
-                if read.size.is_some_and(|size| read.position < size) {
-                    return self.session_job_failed(cx, session, Failure::Short, out);
-                }
-                read.end = true;
+                let unknown = read.size.is_none();
                 self.let_go_of_data(cx, session, out);
-                self.touch(cx, session);
-                self.answer_reads(file, out);
+                if unknown {
+                    self.ask_size(cx, session, out);
+                } else {
+                    self.read_to_the_end(cx, session, out);
+                }
             }
             What::List(list) => {
                 list.end = true;
@@ -291,6 +325,17 @@ impl<M: Message> Client<M> {
             }
             What::Stat => {}
         }
+    }
+
+    /// The server has sent all it will.
+    fn read_to_the_end(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+        self.touch(cx, session);
+        let Some((file, Job { what: What::Read(read), .. })) = self.job_of(session) else { return };
+        if read.size.is_some_and(|size| read.position < size) {
+            return self.session_job_failed(cx, session, Failure::Short, out);
+        }
+        read.end = true;
+        self.answer_reads(file, out);
     }
 
     fn let_go_of_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
@@ -327,7 +372,7 @@ impl<M: Message> Client<M> {
         let Some(session) = session else { return };
         match self.sessions.get(session).map(|session| session.step) {
             // Between transfers: the session is free again.
-            Some(Step::Held | Step::Complete) => {
+            Some(Step::Complete) => {
                 self.drop_data(cx, session, out);
                 self.free(cx, session, out);
             }
@@ -358,9 +403,10 @@ impl<M: Message> Client<M> {
             failure,
             Failure::NotFound | Failure::Denied | Failure::Full | Failure::BadName | Failure::Unsupported
         );
-        let between = self.sessions.get(session).is_some_and(|session| {
-            matches!(session.step, Step::Size | Step::Begin | Step::Rest | Step::Held)
-        });
+        let between = self
+            .sessions
+            .get(session)
+            .is_some_and(|session| matches!(session.step, Step::Size | Step::Begin | Step::Rest));
         if !(refused && between) {
             return self.drop_session(cx, session, failure, out);
         }
@@ -417,4 +463,10 @@ impl List {
             }
         }
     }
+}
+
+/// `(1000 bytes)`, somewhere in the text of a 150.
+fn announced(text: &str) -> Option<u64> {
+    let (before, _) = text.rsplit_once(" bytes)")?;
+    before.rsplit_once('(')?.1.parse().ok()
 }

@@ -127,12 +127,12 @@ impl<M: Message> Client<M> {
             (Step::Rest, Kind::Intermediate) => self.begin(cx, session, out),
             (Step::Begin, Kind::Preliminary) => {
                 state.step = Step::Moving;
-                self.begun(cx, session, out);
+                self.begun(cx, session, reply, out);
             }
             (Step::Begin | Step::Moving, Kind::Completion) => {
                 // A server that skips 1xx has begun all the same.
                 if state.step == Step::Begin {
-                    self.begun(cx, session, out);
+                    self.begun(cx, session, reply, out);
                 }
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.step = Step::Complete;
@@ -143,11 +143,11 @@ impl<M: Message> Client<M> {
                 if left > 1 {
                     state.step = Step::Aborting(left - 1);
                 } else {
-                    self.free(cx, session, out);
+                    self.aborted(cx, session, out);
                 }
             }
             (Step::Aborting(_), Kind::Preliminary) => {} // it crossed the ABOR
-            (Step::Quitting | Step::Idle | Step::Held, _) => {}
+            (Step::Quitting | Step::Idle, _) => {}
             // A refused login or greeting ends the session: there is nothing else to say.
             (Step::Greeting | Step::User | Step::Pass | Step::Type, _) => {
                 let failure = match state.step {

@@ -25,6 +25,7 @@ impl<M: Message> Client<M> {
                         size: None,
                         asked: VecDeque::new(),
                         gathered: None,
+                        begun: false,
                         next_asked: 0,
                         room_to: 0,
                         position: 0,

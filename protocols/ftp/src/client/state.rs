@@ -12,6 +12,8 @@ use crate::reply::Replies;
 
 /// Room on a control association, in octets.
 pub(super) const CONTROL_ROOM: usize = 4096;
+/// Room for a file before its first read is asked, in octets.
+pub(super) const FIRST_ROOM: u64 = 64 << 10;
 /// Room for a listing, in octets.
 pub(super) const LISTING_ROOM: usize = 64 << 10;
 
@@ -66,8 +68,6 @@ pub(super) enum Step {
     /// Logged in, nothing to do.
     Idle,
     Size,
-    /// The file is known to exist; the first read decides where the transfer begins.
-    Held,
     Epsv,
     Pasv,
     /// Our listener for the data association.
@@ -139,6 +139,8 @@ pub(super) struct Read<M> {
     pub(super) asked: VecDeque<(u64, usize)>,
     /// The octets that came and were not asked for in full.
     pub(super) gathered: Option<M>,
+    /// The first read was asked: the file was open.
+    pub(super) begun: bool,
     /// Where the next read must begin.
     pub(super) next_asked: u64,
     /// Up to where the data association was given room.

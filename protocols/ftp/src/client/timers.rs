@@ -24,8 +24,7 @@ impl<M: Message> Client<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let patience = match state.step {
             Step::Idle => self.config.idle,
-            // The file is open, or whole, and who asked for it takes their time.
-            Step::Held => Duration::MAX,
+            // The file is whole, and who asked for it takes their time.
             Step::Complete if matches!(state.data, Data::Absent) => Duration::MAX,
             Step::Quitting | Step::Aborting(_) => FAREWELL,
             _ => self.config.patience,
