@@ -17,7 +17,7 @@ pub(super) const CONTROL_ROOM: usize = 2048;
 /// Room on a data association: how much may be on its way to the disk.
 pub(super) const DATA_ROOM: usize = 1 << 20;
 /// How many octets are asked of the disk at once.
-pub(super) const READ_AT_ONCE: usize = 256 << 10;
+pub(super) const READ_AT_ONCE: usize = 512 << 10;
 /// How many octets are gathered while the disk writes others: a client that sends octet by octet must not make a job of
 /// each.
 pub(super) const WRITE_AT_ONCE: usize = 32 << 10;

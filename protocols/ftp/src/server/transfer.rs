@@ -120,7 +120,7 @@ impl<M: Message> Server<M> {
         let all_sent = match (motion, *file) {
             (Motion::Retrieve { next, asked, expected, end }, File::Open(file)) => {
                 // No small reads while larger ones are on their way: the room they use comes back.
-                let length = READ_AT_ONCE.min(link.room_most.div_ceil(4));
+                let length = READ_AT_ONCE.min(link.room_most.div_ceil(2));
                 while !*end && link.room >= length {
                     link.room -= length;
                     asked.push_back(length);
