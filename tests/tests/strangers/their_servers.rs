@@ -99,7 +99,10 @@ fn checked(setting: &Setting) {
     let size = SIZES[6];
     let arrived = scratch.join("arrived");
     let mut command: Command = stranger("valgrind");
-    command.args(["--quiet", "--error-exitcode=99"]).arg(our_client("get").get_program()).arg("get");
+    // Optimised code looks at an enum's data before, or beside, the variant that has them, and then does not use what it
+    // saw: no error, but valgrind cannot know. What it can know is where memory is read that is not ours.
+    command.args(["--quiet", "--error-exitcode=99", "--undef-value-errors=no"]);
+    command.arg(our_client("get").get_program()).arg("get");
     run(command.arg(setting.vsftpd(false).url(&size.file())).arg(&arrived)).succeeded();
     assert_same(&fs::read(&arrived).expect("the file"), setting.content(size));
 }
