@@ -470,3 +470,18 @@ fn announced(text: &str) -> Option<u64> {
     let (before, _) = text.rsplit_once(" bytes)")?;
     before.rsplit_once('(')?.1.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::announced;
+
+    #[test]
+    fn sizes_that_servers_announce() {
+        assert_eq!(announced("Opening BINARY mode data connection for a (2).txt (1000 bytes)."), Some(1000));
+        for other in
+            ["Accepted data connection", "for x (about 5 bytes)", "(-1 bytes)", "1000 bytes)", "(bytes)"]
+        {
+            assert_eq!(announced(other), None, "{other}");
+        }
+    }
+}
