@@ -21,6 +21,8 @@ pub(crate) struct Arguments {
 }
 
 #[derive(Subcommand)]
+// The arguments of a command are described when it is asked for: a program's start does not grow with its commands.
+#[command(defer = true)]
 pub(crate) enum Command {
     /// Move 64 MB through a server and a client of our own, and check every octet. Needs nothing, takes seconds.
     Demo,

@@ -3,6 +3,7 @@
 mod arguments;
 mod demo;
 mod ls;
+mod power;
 mod problem;
 mod remote;
 mod report;

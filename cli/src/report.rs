@@ -21,7 +21,8 @@ pub(crate) use say;
 
 /// Shows how a transfer goes: a bar where a person watches, nothing otherwise, JSON lines for programs.
 pub(crate) struct Progress {
-    bar: ProgressBar,
+    /// Where a person watches.
+    bar: Option<ProgressBar>,
     json: bool,
     url: String,
 }
@@ -29,15 +30,14 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new(url: &str, json: bool) -> Self {
         let watched = !json && io::stderr().is_terminal();
-        let bar = if watched { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
-        Progress { bar, json, url: url.into() }
+        Progress { bar: watched.then(ProgressBar::new_spinner), json, url: url.into() }
     }
 
     pub(crate) fn began(&self, size: Option<u64>) {
-        if let Some(size) = size.filter(|_| !self.bar.is_hidden()) {
-            self.bar.set_length(size);
+        if let (Some(size), Some(bar)) = (size, &self.bar) {
+            bar.set_length(size);
             let style = "{bar:30} {percent:>3} %  {bytes} of {total_bytes}  {bytes_per_sec}  {eta} left";
-            self.bar.set_style(
+            bar.set_style(
                 ProgressStyle::with_template(style).expect("a template that is tested by every transfer"),
             );
         }
@@ -47,11 +47,15 @@ impl Progress {
     }
 
     pub(crate) fn moved(&self, octets: u64) {
-        self.bar.set_position(octets);
+        if let Some(bar) = &self.bar {
+            bar.set_position(octets);
+        }
     }
 
     pub(crate) fn done(&self, what: &str, octets: u64, took: Duration) {
-        self.bar.finish_and_clear();
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
         let seconds = took.as_secs_f64();
         if self.json {
             say!(

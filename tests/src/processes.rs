@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -20,13 +21,25 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The program under test: `$STACKWRIGHT`, else the last release build.
+static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+
+/// The program under test: the one that [`use_program`] named, `$STACKWRIGHT`, or the last release build.
 pub fn stackwright() -> PathBuf {
-    env::var_os("STACKWRIGHT").map_or_else(|| built("release/stackwright"), PathBuf::from)
+    let otherwise = || env::var_os("STACKWRIGHT").map_or_else(|| built("release/stackwright"), PathBuf::from);
+    PROGRAM.get_or_init(otherwise).clone()
+}
+
+/// From now on, `program` is the program under test.
+///
+/// # Panics
+///
+/// When somebody has asked already which it is.
+pub fn use_program(program: PathBuf) {
+    PROGRAM.set(program).expect("it is said before it is asked");
 }
 
 /// Something in the build folder of this workspace.
-fn built(name: &str) -> PathBuf {
+pub fn built(name: &str) -> PathBuf {
     let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
     env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| format!("{workspace}/target").into(), PathBuf::from)

@@ -9,6 +9,14 @@ use stackwright_wire::{Message, Pool};
 
 use super::{RECEIVE_TURN, Tcp};
 
+/// Reads begin with so many octets, and take whole blocks once a read fills that: a dialogue, or a small file, never
+/// touches the sixteen pages of a block.
+const FIRST_READ: usize = 4 << 10;
+
+/// So many octets of an association come one block a turn, which is given back before the next one is taken: fresh blocks
+/// are fresh pages, and cost a transfer of 1 MB more than the turns do. What is longer earns its blocks.
+const MODEST: usize = 1 << 20;
+
 pub(super) struct Receiving {
     /// How much more the upper takes, in octets.
     pub(super) room: usize,
@@ -19,11 +27,23 @@ pub(super) struct Receiving {
     pub(super) urgent: bool,
     /// The upper was told of the end.
     pub(super) finished: bool,
+    /// A small read was full: whole blocks are worth it.
+    plenty: bool,
+    /// How many octets came so far, counted up to [`MODEST`].
+    came: usize,
 }
 
 impl Receiving {
     pub(super) fn new(room: usize) -> Self {
-        Receiving { room, readable: false, ending: false, urgent: false, finished: false }
+        Receiving {
+            room,
+            readable: false,
+            ending: false,
+            urgent: false,
+            finished: false,
+            plenty: false,
+            came: 0,
+        }
     }
 
     /// Delivers up to a fair share; `true` where there is more.
@@ -34,7 +54,7 @@ impl Receiving {
         pool: &Pool,
         out: &mut dyn Outlet<Tcp<M>>,
     ) -> Result<bool, Ended> {
-        let mut share = RECEIVE_TURN;
+        let mut share = if self.came < MODEST { pool.block() } else { RECEIVE_TURN };
         while self.readable && !self.finished {
             if self.room == 0 {
                 // Only the end may still be told: it needs no room.
@@ -50,6 +70,7 @@ impl Receiving {
             if let Some(message) = self.read::<M>(stream, pool)? {
                 share = share.saturating_sub(message.len());
                 self.room -= message.len();
+                self.came = MODEST.min(self.came + message.len());
                 out.indicate(StreamsIndication::Delivered { association, message });
             } else if self.readable {
                 self.finish(association, out);
@@ -65,10 +86,29 @@ impl Receiving {
 
     /// One read; `None` is the end while the socket is `readable`, and nothing to read otherwise.
     fn read<M: Message>(&mut self, stream: &mut TcpStream, pool: &Pool) -> Result<Option<M>, Ended> {
+        if !self.plenty {
+            let mut octets = [0; FIRST_READ];
+            let limit = self.room.min(FIRST_READ);
+            let got = self.read_into(stream, &mut octets[..limit])?;
+            self.plenty = got == FIRST_READ;
+            return Ok((got > 0).then(|| M::with_headroom(0, &octets[..got])));
+        }
         let mut block = pool.take();
         let limit = self.room.min(block.len());
+        let got = self.read_into(stream, &mut block[..limit])?;
+        if got > block.len() / 4 {
+            return Ok(Some(M::from_block(block, 0, got)));
+        }
+        // A block that holds little would let the peer fill memory with emptiness: room counts octets, not blocks.
+        let message = (got > 0).then(|| M::with_headroom(0, &block[..got]));
+        pool.give(block);
+        Ok(message)
+    }
+
+    /// How many octets were read; notes what that tells of the socket.
+    fn read_into(&mut self, stream: &mut TcpStream, space: &mut [u8]) -> Result<usize, Ended> {
         let octets = loop {
-            match stream.read(&mut block[..limit]) {
+            match stream.read(space) {
                 Ok(octets) => break octets,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -82,15 +122,9 @@ impl Receiving {
         // A short read has drained the socket, and the next octet will be reported: no read is needed to learn that
         // there is nothing. Unless the end was reported already, or urgent octets before which reads stop: then only
         // reading on finds them.
-        if octets > 0 && octets < limit && !self.ending && !self.urgent {
+        if octets > 0 && octets < space.len() && !self.ending && !self.urgent {
             self.readable = false;
         }
-        if octets > block.len() / 4 {
-            return Ok(Some(M::from_block(block, 0, octets)));
-        }
-        // A block that holds little would let the peer fill memory with emptiness: room counts octets, not blocks.
-        let message = (octets > 0).then(|| M::with_headroom(0, &block[..octets]));
-        pool.give(block);
-        Ok(message)
+        Ok(octets)
     }
 }
