@@ -1,0 +1,54 @@
+//! Maps from keys to what they stand for: the x-Kernel's and PIX's map managers, and ours.
+
+use core::hash::Hash;
+
+/// What a map is asked with. Octets of a header are one, and so is a name.
+pub trait Key: Clone + Eq + Hash {}
+
+impl<K: Clone + Eq + Hash> Key for K {}
+
+/// A map's operations, with PIX's names (thesis §4.2).
+pub trait Map<K: Key, V> {
+    /// An empty map. What its hash depends on, where it is a keyed one, follows from `seed`.
+    fn new(seed: u64) -> Self;
+
+    /// Binds `key` to `value`; gives what it was bound to before, which is suppressed.
+    fn install(&mut self, key: K, value: V) -> Option<V>;
+
+    /// Takes the binding of `key` away.
+    fn erase(&mut self, key: &K) -> Option<V>;
+
+    /// What `key` is bound to.
+    fn lookup(&self, key: &K) -> Option<&V>;
+
+    /// What `key` is bound to, to be changed.
+    fn lookup_mut(&mut self, key: &K) -> Option<&mut V>;
+
+    /// What `key` is bound to, as a value: all that a demultiplexer wants.
+    fn resolve(&self, key: &K) -> Option<V>
+    where
+        V: Copy,
+    {
+        self.lookup(key).copied()
+    }
+
+    /// All bindings, in no order that means anything.
+    fn iter<'a>(&'a self) -> impl Iterator<Item = (&'a K, &'a V)>
+    where
+        K: 'a,
+        V: 'a;
+
+    /// How many bindings there are.
+    fn len(&self) -> usize;
+
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// An alternative of the feature Map: the kind, before it is known what is mapped.
+pub trait Kind {
+    /// The map of this kind.
+    type Of<K: Key, V>: Map<K, V>;
+}
