@@ -30,4 +30,7 @@ pub const PROTOCOLS: &[Entry] = &[
     entry::<stackwright_copy::Copy<BufferTree>>("copies files from one place to another"),
     entry::<stackwright_ftp::Client<BufferTree>>("files that lie on an FTP server"),
     entry::<stackwright_ftp::Server<BufferTree>>("serves files to FTP clients"),
+    entry::<stackwright_stop_and_wait::StopAndWait<BufferTree>>(
+        "one message at a time, sent again until it is acknowledged",
+    ),
 ];

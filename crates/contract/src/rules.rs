@@ -128,7 +128,7 @@ impl Sentence {
     const MOST: usize = 320;
 
     /// Joins `parts`; what does not fit is cut.
-    const fn of(parts: &[&str]) -> Self {
+    pub const fn of(parts: &[&str]) -> Self {
         let mut sentence = Sentence { octets: [0; Self::MOST], length: 0 };
         let mut part = 0;
         while part < parts.len() {

@@ -1,6 +1,7 @@
 //! The procedural macros. Use them through the crates that export them: `Header` through `stackwright-wire`, `stack!`
-//! through `stackwright-compose`.
+//! through `stackwright-compose`, `generate!` through `stackwright-base`.
 
+mod generate;
 mod header;
 mod stack;
 
@@ -61,4 +62,11 @@ pub fn header(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn __stack(input: TokenStream) -> TokenStream {
     parse_macro_input!(input as stack::Stack).expand().into()
+}
+
+/// What `stackwright_base::generate!` expands to; see there.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __generate(input: TokenStream) -> TokenStream {
+    parse_macro_input!(input as generate::Generate).expand().into()
 }

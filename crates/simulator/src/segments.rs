@@ -99,11 +99,11 @@ impl<M: Message> Packet for Segment<M> {
         let word = match &self.word {
             Word::Ask { window } => Word::Ask { window: *window },
             Word::Answer { window } => Word::Answer { window: *window },
-            Word::Octets(message) => Word::Octets(M::with_headroom(0, &octets_of(message))),
+            Word::Octets(message) => Word::Octets(message.share()),
             Word::Window(octets) => Word::Window(*octets),
             Word::Finish => Word::Finish,
             Word::Reset => Word::Reset,
-            Word::Datagram(message) => Word::Datagram(M::with_headroom(0, &octets_of(message))),
+            Word::Datagram(message) => Word::Datagram(message.share()),
         };
         Segment { word, ..*self }
     }

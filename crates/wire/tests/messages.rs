@@ -22,6 +22,8 @@ enum Step {
     JoinTo(usize, Vec<u8>),
     /// Splits, and keeps the first part alive while the rest gets headers.
     PushOntoTheRest(usize, Vec<u8>),
+    /// Takes the same octets once more, and puts a header before one of the two.
+    Share(Vec<u8>, bool),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -38,6 +40,7 @@ fn step() -> impl Strategy<Value = Step> {
         (number(), octets()).prop_map(|(room, octets)| Step::Join(room, octets)),
         (number(), octets()).prop_map(|(room, octets)| Step::JoinTo(room, octets)),
         (number(), octets()).prop_map(|(at, octets)| Step::PushOntoTheRest(at, octets)),
+        (octets(), any::<bool>()).prop_map(|(octets, first)| Step::Share(octets, first)),
     ]
 }
 
@@ -93,6 +96,17 @@ fn take<M: Message>(step: &Step, message: &mut M, model: &mut Vec<u8>) {
             push(message, &mut tail, octets);
             agree(&head, model);
             *model = tail;
+        }
+        Step::Share(octets, first) => {
+            let mut twin = message.share();
+            let mut longer = model.clone();
+            push(if *first { &mut *message } else { &mut twin }, &mut longer, octets);
+            agree(if *first { &twin } else { message }, model);
+            if *first {
+                *model = longer;
+            } else {
+                agree(&twin, &longer);
+            }
         }
     }
     agree(message, model);

@@ -2,6 +2,9 @@
 
 use core::hash::Hash;
 
+mod placeholder;
+pub use placeholder::*;
+
 /// What a map is asked with. Octets of a header are one, and so is a name.
 pub trait Key: Clone + Eq + Hash {}
 
@@ -49,6 +52,8 @@ pub trait Map<K: Key, V> {
 
 /// An alternative of the feature Map: the kind, before it is known what is mapped.
 pub trait Kind {
+    /// The same as a value.
+    const SELECTED: crate::features::Map;
     /// The map of this kind.
     type Of<K: Key, V>: Map<K, V>;
 }

@@ -87,6 +87,10 @@ pub trait Message: Sized + 'static {
     /// Where `rest` holds a region of a file and this kind of message does not.
     fn join(&mut self, rest: Self);
 
+    /// The same octets once more, for who sends them again: shared where this kind of message can, else copied.
+    #[must_use]
+    fn share(&self) -> Self;
+
     /// Its pieces, in order, none of them empty.
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>>;
 

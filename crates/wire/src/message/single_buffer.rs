@@ -145,6 +145,10 @@ impl Message for SingleBuffer {
     }
 
     #[inline(always)]
+    fn share(&self) -> Self {
+        Self::with_headroom(stand_by(0), self.octets())
+    }
+
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
         (!self.is_empty()).then(|| Leaf::Octets(self.octets())).into_iter()
     }

@@ -256,6 +256,10 @@ impl Message for BufferTree {
         }
     }
 
+    fn share(&self) -> Self {
+        self.clone()
+    }
+
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
         self.parts().map(|part| match part {
             Part::Octets(slice) => Leaf::Octets(slice.octets()),

@@ -1,0 +1,211 @@
+//! The generated base: associations, enable objects and timers, put together from a selection of features.
+
+use alloc::vec::Vec;
+
+use stackwright_contract::{Handle, Instant, Names};
+
+use crate::Configuration;
+use crate::events::{Alternative as _, Expires as _, Store as _, Ticket};
+use crate::features::Selection;
+use crate::map::Key;
+use crate::opening::Enabled;
+use crate::session::{Removed, Table, Taken};
+use crate::{events, opening, session};
+
+/// What the author of a protocol says of its associations: the types that the base is filled with.
+pub trait Subject {
+    /// Tells an association from the others (PIX's ActiveId).
+    type Key: Key;
+    /// Tells a listener from the others (PIX's PassiveId).
+    type PassiveKey: Key;
+    /// What is known of an association.
+    type Association;
+    /// What is known of a listener.
+    type Enabled;
+    /// The kinds of timers. An association has at most one of each.
+    type Timer: Copy + PartialEq;
+}
+
+type TableOf<C, K, A> = <<C as Configuration>::Session as session::Alternative>::Table<K, A>;
+type EnabledOf<C, K, E> = <<C as Configuration>::Opening as opening::Alternative>::Enabled<K, E>;
+type EventsOf<C, T> = <<C as Configuration>::Events as events::Alternative>::Store<(Handle, T)>;
+
+/// A base of the selection `C` for the associations of `S`.
+pub struct Base<C: Configuration, S: Subject> {
+    table: TableOf<C, S::Key, Entry<S>>,
+    enabled: EnabledOf<C, S::PassiveKey, S::Enabled>,
+    events: EventsOf<C, S::Timer>,
+    /// Names that the base gives itself, where no layer above gives them.
+    own: Names<()>,
+}
+
+struct Entry<S: Subject> {
+    association: S::Association,
+    timers: Vec<(S::Timer, Ticket)>,
+}
+
+impl<C: Configuration, S: Subject> Base<C, S> {
+    /// What was selected.
+    pub const SELECTION: Selection = C::SELECTION;
+
+    /// An empty base. The keys of its hashes follow from `seed`: a peer must not know it.
+    pub fn new(seed: u64) -> Self {
+        Base {
+            table: Table::new(seed),
+            enabled: Enabled::new(seed.rotate_left(32)),
+            events: EventsOf::<C, S::Timer>::default(),
+            own: Names::default(),
+        }
+    }
+
+    /// Takes an association in under the name that the asker gave. Where associations are not told apart and there is one
+    /// already, the name is one more of that one, and `association` is given back.
+    ///
+    /// # Errors
+    /// Where the key is taken.
+    pub fn install(
+        &mut self,
+        name: Handle,
+        key: S::Key,
+        association: S::Association,
+    ) -> Result<Option<S::Association>, Taken> {
+        let entry = Entry { association, timers: Vec::new() };
+        Ok(self.table.insert(name, key, entry)?.map(|entry| entry.association))
+    }
+
+    /// The same under a name that the base gives.
+    ///
+    /// # Errors
+    /// Where the key is taken.
+    pub fn open(&mut self, key: S::Key, association: S::Association) -> Result<Handle, Taken> {
+        let name = self.own.name(());
+        match self.install(name, key, association) {
+            Ok(_) => Ok(name),
+            Err(taken) => {
+                self.own.forget(name);
+                Err(taken)
+            }
+        }
+    }
+
+    /// The association of `key`: what a layer asks for every message that arrives.
+    #[inline]
+    pub fn find(&self, key: &S::Key) -> Option<Handle> {
+        self.table.find(key)
+    }
+
+    /// What `name` stands for.
+    #[inline]
+    pub fn get(&self, name: Handle) -> Option<&S::Association> {
+        self.table.get(name).map(|entry| &entry.association)
+    }
+
+    /// What `name` stands for.
+    #[inline]
+    pub fn get_mut(&mut self, name: Handle) -> Option<&mut S::Association> {
+        self.table.get_mut(name).map(|entry| &mut entry.association)
+    }
+
+    /// What `name` stands for, and its timers beside it.
+    #[inline]
+    pub(crate) fn with_timers(&mut self, name: Handle) -> Option<(&mut S::Association, Timers<'_, C, S>)> {
+        let Entry { association, timers } = self.table.get_mut(name)?;
+        Some((association, Timers { name, timers, events: &mut self.events }))
+    }
+
+    /// Counts one name less. With the last one the association goes, and its timers with it.
+    pub fn close(&mut self, name: Handle) -> Removed<S::Association> {
+        let removed = match self.table.remove(name) {
+            Removed::Unknown => return Removed::Unknown,
+            Removed::Shared => Removed::Shared,
+            Removed::Last(entry) => {
+                for (_, ticket) in entry.timers {
+                    self.events.try_cancel(ticket);
+                }
+                Removed::Last(entry.association)
+            }
+        };
+        self.own.forget(name);
+        removed
+    }
+
+    /// All names with what they stand for, in the order of their index.
+    pub fn iter(&self) -> impl Iterator<Item = (Handle, &S::Association)> {
+        self.table.iter().map(|(name, entry)| (name, &entry.association))
+    }
+
+    /// How many names live.
+    pub fn len(&self) -> usize {
+        self.table.iter().count()
+    }
+
+    /// Whether none lives.
+    pub fn is_empty(&self) -> bool {
+        self.table.iter().next().is_none()
+    }
+
+    /// The enable objects.
+    pub fn enabled(&mut self) -> &mut impl Enabled<S::PassiveKey, S::Enabled> {
+        &mut self.enabled
+    }
+
+    /// The timer of this kind expires at `at`, and not when it was to before. Does nothing for a name that is over.
+    ///
+    /// # Panics
+    /// Where the selection has no event manager.
+    pub fn schedule(&mut self, name: Handle, timer: S::Timer, at: Instant) {
+        if let Some((_, mut timers)) = self.with_timers(name) {
+            timers.schedule(timer, at);
+        }
+    }
+
+    /// The timer of this kind does not expire.
+    pub fn cancel(&mut self, name: Handle, timer: S::Timer) {
+        if let Some((_, mut timers)) = self.with_timers(name) {
+            timers.cancel(timer);
+        }
+    }
+
+    /// When the next timer expires.
+    #[inline]
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.events.next_deadline()
+    }
+
+    /// The next timer that has expired `now`; `None` where none has (any more).
+    pub fn expire(&mut self, now: Instant) -> Option<(Handle, S::Timer)> {
+        let (mut name, timer) = self.events.expire(now)?;
+        if self.table.get(name).is_none() {
+            // An endpoint that is shared keeps its timers when the name that set them is over.
+            name = self.table.iter().next()?.0;
+        }
+        if let Some(entry) = self.table.get_mut(name) {
+            entry.timers.retain(|(kind, _)| *kind != timer);
+        }
+        Some((name, timer))
+    }
+}
+
+/// The timers of one association.
+pub(crate) struct Timers<'a, C: Configuration, S: Subject> {
+    name: Handle,
+    timers: &'a mut Vec<(S::Timer, Ticket)>,
+    events: &'a mut EventsOf<C, S::Timer>,
+}
+
+impl<C: Configuration, S: Subject> Timers<'_, C, S> {
+    pub(crate) fn schedule(&mut self, timer: S::Timer, at: Instant) {
+        self.cancel(timer);
+        match self.events.try_schedule(at, (self.name, timer)) {
+            Some(ticket) => self.timers.push((timer, ticket)),
+            None => panic!("a protocol that has timers says so in its NEEDS: {}", C::Events::SELECTED.name()),
+        }
+    }
+
+    pub(crate) fn cancel(&mut self, timer: S::Timer) {
+        if let Some(place) = self.timers.iter().position(|(kind, _)| *kind == timer) {
+            let (_, ticket) = self.timers.swap_remove(place);
+            self.events.try_cancel(ticket);
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! The associations below: shared by all associations above that have the same peer, and counted.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Room};
+use stackwright_contract::{Context, Handle, Names, Outlet, Participant};
+use stackwright_wire::Message;
+
+use super::{Hooks, Layer, MessageOf};
+use crate::map::{ChainedHash, Keyed, Kind, Map};
+
+/// Room upward on each association below: what is delivered is handled at once, and the room given back.
+pub(super) const ROOM: Room = Room { octets: 256 << 10, messages: 64 };
+
+/// How many messages may wait for room below before those of the protocol's own are dropped.
+const BACKLOG_MOST: usize = 64;
+
+/// What a name given to the layer below stands for.
+pub(super) enum Lower<H: Hooks> {
+    Door(Door<H::PassiveKey>),
+    /// Waits for somebody to arrive at that door.
+    Awaited {
+        door: Handle,
+    },
+    Association(Association<MessageOf<H>>),
+    /// Nobody cares any more; its last word is awaited.
+    Closing,
+}
+
+/// A listener below: shared by all enable objects that listen at the same place.
+pub(super) struct Door<K> {
+    /// Where it was asked to listen.
+    asked: Participant,
+    /// Where it does.
+    pub(super) local: Option<Participant>,
+    pub(super) enabled: Vec<K>,
+    /// How many names wait above, and below. Each arrival above may be somebody new below.
+    pub(super) wanted: usize,
+    pub(super) awaited: usize,
+}
+
+pub(super) struct Association<M> {
+    pub(super) remote: Participant,
+    /// Names above that stand on it; those that wait for it to be open.
+    pub(super) users: usize,
+    pub(super) waiting: Vec<Handle>,
+    pub(super) local: Option<Participant>,
+    room: Room,
+    backlog: VecDeque<Waiting<M>>,
+}
+
+/// A message for which there was no room below, and who gets room back for it.
+struct Waiting<M> {
+    message: M,
+    back: Option<(Handle, Room)>,
+}
+
+pub(super) struct Lowers<H: Hooks> {
+    pub(super) names: Names<Lower<H>>,
+    by_remote: <ChainedHash<Keyed> as Kind>::Of<Participant, Handle>,
+}
+
+impl<H: Hooks> Lowers<H> {
+    pub(super) fn new(seed: u64) -> Self {
+        Lowers { names: Names::default(), by_remote: Map::new(seed) }
+    }
+
+    pub(super) fn association(&mut self, name: Handle) -> Option<&mut Association<MessageOf<H>>> {
+        match self.names.get_mut(name) {
+            Some(Lower::Association(association)) => Some(association),
+            _ => None,
+        }
+    }
+
+    pub(super) fn door(&mut self, name: Handle) -> Option<&mut Door<H::PassiveKey>> {
+        match self.names.get_mut(name) {
+            Some(Lower::Door(door)) => Some(door),
+            _ => None,
+        }
+    }
+
+    /// The listener at `asked`, for the enable object of `key` too; asked for where there is none.
+    pub(super) fn listen(
+        &mut self,
+        asked: Participant,
+        key: H::PassiveKey,
+        out: &mut impl Outlet<Layer<H>>,
+    ) -> Handle {
+        let listens = |lower: &Lower<H>| matches!(lower, Lower::Door(door) if door.asked == asked);
+        let there = self.names.iter().find(|(_, lower)| listens(lower)).map(|(name, _)| name);
+        if let Some(name) = there
+            && let Some(door) = self.door(name)
+        {
+            door.enabled.push(key);
+            return name;
+        }
+        let door = Door { asked, local: None, enabled: Vec::from([key]), wanted: 0, awaited: 0 };
+        let listener = self.names.name(Lower::Door(door));
+        out.request(DatagramsRequest::Listen { listener, local: asked });
+        listener
+    }
+
+    /// The enable object of `key`, for which so many names waited, is gone; with the last one, the listener.
+    pub(super) fn unlisten(
+        &mut self,
+        name: Handle,
+        key: &H::PassiveKey,
+        waited: usize,
+        out: &mut impl Outlet<Layer<H>>,
+    ) {
+        let Some(door) = self.door(name) else { return };
+        door.enabled.retain(|enabled| enabled != key);
+        door.wanted -= waited;
+        if door.enabled.is_empty() {
+            if let Some(lower) = self.names.get_mut(name) {
+                *lower = Lower::Closing;
+            }
+            out.request(DatagramsRequest::Unlisten { listener: name });
+        }
+    }
+
+    /// As many names wait below as above.
+    pub(super) fn await_below(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
+        while let Some(door) = self.door(name)
+            && door.awaited < door.wanted
+        {
+            door.awaited += 1;
+            let association = self.names.name(Lower::Awaited { door: name });
+            out.request(DatagramsRequest::Await { listener: name, association, room: ROOM });
+        }
+    }
+
+    /// The association with `remote`, which counts one user more; asked for where there is none.
+    pub(super) fn share(
+        &mut self,
+        remote: Participant,
+        user: Handle,
+        out: &mut impl Outlet<Layer<H>>,
+    ) -> Handle {
+        if let Some(name) = self.by_remote.resolve(&remote)
+            && let Some(association) = self.association(name)
+        {
+            association.users += 1;
+            if association.local.is_none() {
+                association.waiting.push(user);
+            }
+            return name;
+        }
+        let mut association = Association::new(remote);
+        association.users = 1;
+        association.waiting.push(user);
+        let name = self.names.name(Lower::Association(association));
+        self.by_remote.install(remote, name);
+        out.request(DatagramsRequest::Open { association: name, remote, room: ROOM });
+        name
+    }
+
+    /// Counts one user less, and closes what nobody uses any more.
+    pub(super) fn release(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
+        let Some(association) = self.association(name) else { return };
+        association.users = association.users.saturating_sub(1);
+        if association.users == 0 && association.backlog.is_empty() {
+            let remote = association.remote;
+            self.unbind(remote, name);
+            if let Some(lower) = self.names.get_mut(name) {
+                *lower = Lower::Closing;
+            }
+            out.request(DatagramsRequest::Close { association: name });
+        }
+    }
+
+    /// Forgets that `remote` is reached by `name`, where it is.
+    pub(super) fn unbind(&mut self, remote: Participant, name: Handle) {
+        if self.by_remote.resolve(&remote) == Some(name) {
+            self.by_remote.erase(&remote);
+        }
+    }
+
+    /// Sends now (then it is `true`), or when there is room; `back` gets its room back then. What nobody gets room back
+    /// for is bounded by nobody: where much waits already, it is dropped.
+    #[inline]
+    pub(super) fn send(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        message: MessageOf<H>,
+        back: Option<(Handle, Room)>,
+        out: &mut impl Outlet<Layer<H>>,
+    ) -> bool {
+        let Some(association) = self.association(name) else { return false };
+        if association.backlog.is_empty() && association.takes(message.len()) {
+            out.request(DatagramsRequest::Send { association: name, message });
+            return true;
+        }
+        if back.is_none() && association.backlog.len() >= BACKLOG_MOST {
+            cx.dropped(H::FACTS.name, "a message of our own for which there is no room below");
+            return false;
+        }
+        association.backlog.push_back(Waiting { message, back });
+        false
+    }
+
+    /// There is more room below.
+    pub(super) fn more_room(&mut self, name: Handle, room: Room, out: &mut impl Outlet<Layer<H>>) {
+        let Some(association) = self.association(name) else { return };
+        association.room.octets += room.octets;
+        association.room.messages += room.messages;
+        while let Some(front) = association.backlog.front()
+            && association.takes(front.message.len())
+            && let Some(Waiting { message, back }) = association.backlog.pop_front()
+        {
+            out.request(DatagramsRequest::Send { association: name, message });
+            if let Some((association, room)) = back {
+                out.indicate(DatagramsIndication::Room { association, room });
+            }
+        }
+        if association.users == 0 && association.backlog.is_empty() {
+            self.release(name, out);
+        }
+    }
+}
+
+impl<M> Association<M> {
+    pub(super) fn new(remote: Participant) -> Self {
+        Association {
+            remote,
+            users: 0,
+            waiting: Vec::new(),
+            local: None,
+            room: Room { octets: 0, messages: 0 },
+            backlog: VecDeque::new(),
+        }
+    }
+
+    pub(super) fn opened(&mut self, local: Participant, room: Room) -> Vec<Handle> {
+        self.local = Some(local);
+        self.room = room;
+        core::mem::take(&mut self.waiting)
+    }
+
+    /// Takes room for one message, where there is enough.
+    #[inline]
+    fn takes(&mut self, octets: usize) -> bool {
+        let fits = self.local.is_some() && self.room.octets >= octets && self.room.messages > 0;
+        if fits {
+            self.room.octets -= octets;
+            self.room.messages -= 1;
+        }
+        fits
+    }
+}

@@ -1,0 +1,186 @@
+//! A whole protocol on a base: it opens, listens, finds the association for a message, delivers, counts, times out and
+//! closes. Its author adds [`Hooks`].
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `hooks.rs` | what the author says, with defaults |
+//! | `lower.rs` | the associations below, shared and counted |
+//! | `send.rs` | from above, downward |
+//! | `receive.rs` | from below, upward |
+//! | `place.rs` | where a hook is called |
+
+mod hooks;
+mod lower;
+mod place;
+mod receive;
+mod send;
+
+pub use hooks::{Hooks, MessageOf, Place};
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Protocol};
+
+use crate::features::{Refusal, Selection};
+use crate::{Base, Configuration, Subject};
+use lower::Lowers;
+
+/// The protocol of `H`, on the base that `H` selects.
+pub struct Layer<H: Hooks> {
+    hooks: H,
+    base: Base<H::Features, Associations<H>>,
+    /// What a name of a listener above stands for.
+    listeners: Mirror<H::PassiveKey>,
+    /// Names above that wait for an arrival, and where.
+    awaited: Mirror<H::PassiveKey>,
+    lowers: Lowers<H>,
+}
+
+/// What the base of a layer is filled with.
+struct Associations<H>(core::marker::PhantomData<H>);
+
+impl<H: Hooks> Subject for Associations<H> {
+    // Associations of several peers may have the same key: what tells them apart is who brings the message, and the key.
+    type Key = (Handle, H::Key);
+    type PassiveKey = H::PassiveKey;
+    type Association = Link<H>;
+    type Enabled = Enabled;
+    type Timer = H::Timer;
+}
+
+/// An association, and what the layer itself has to know of it.
+struct Link<H: Hooks> {
+    /// The association below that carries it.
+    lower: Handle,
+    /// How much the layer above takes.
+    up: Room,
+    /// How much of the layer above is on its way down.
+    down: Room,
+    closing: bool,
+    own: H::Association,
+}
+
+/// An enable object: the listener below, and who above waits for arrivals.
+struct Enabled {
+    door: Handle,
+    names: Vec<Handle>,
+    awaiting: VecDeque<(Handle, Room)>,
+}
+
+impl<H: Hooks> Layer<H> {
+    /// What was selected.
+    pub const SELECTION: Selection = <H::Features as Configuration>::SELECTION;
+
+    /// Whether the selection has what the protocol needs. In a constant, a refusal is an error where the constant stands.
+    ///
+    /// # Panics
+    /// With the refusal.
+    #[track_caller]
+    pub const fn fits() {
+        if let Err(refusal) = Self::offers() {
+            panic!("{}", refusal.explain().as_str());
+        }
+    }
+
+    /// Whether the selection has what the protocol needs.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub const fn offers() -> Result<(), Refusal<'static>> {
+        Self::SELECTION.offers(H::NEEDS, H::FACTS.name)
+    }
+
+    /// The protocol of `hooks`. A peer must not know `seed`. Does not compile where the selection lacks what it needs.
+    pub fn new(hooks: H, seed: u64) -> Self {
+        const { Self::fits() };
+        Layer {
+            hooks,
+            base: Base::new(seed),
+            listeners: Mirror::default(),
+            awaited: Mirror::default(),
+            lowers: Lowers::new(seed.rotate_left(16)),
+        }
+    }
+
+    /// The author's part.
+    pub fn hooks(&self) -> &H {
+        &self.hooks
+    }
+
+    /// How many names above live.
+    pub fn associations(&self) -> usize {
+        self.base.len()
+    }
+
+    /// How many names it gave to the layer below, whose last word has not come.
+    pub fn names(&self) -> usize {
+        self.lowers.names.len()
+    }
+
+    fn refuse(cx: &Context, name: Handle, why: Ended, reason: &'static str, out: &mut impl Outlet<Self>) {
+        cx.dropped(H::FACTS.name, reason);
+        out.indicate(DatagramsIndication::Ended { name, why });
+    }
+}
+
+impl<H: Hooks> Protocol for Layer<H> {
+    const FACTS: Facts = H::FACTS;
+    type Provides = Datagrams<MessageOf<H>>;
+    type Uses = Datagrams<MessageOf<H>>;
+
+    #[inline]
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        request: DatagramsRequest<MessageOf<H>>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match request {
+            DatagramsRequest::Send { association, message } => self.push(cx, association, message, out),
+            DatagramsRequest::Receive { association, room } => {
+                self.more_room_above(cx, association, room, out)
+            }
+            DatagramsRequest::Open { association, remote, room } => {
+                self.open(cx, association, remote, room, out)
+            }
+            DatagramsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
+            DatagramsRequest::Await { listener, association, room } => {
+                self.expect(cx, listener, association, room, out);
+            }
+            DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
+            DatagramsRequest::Close { association } => self.close(cx, association, out),
+        }
+    }
+
+    #[inline]
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: DatagramsIndication<MessageOf<H>>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            DatagramsIndication::Delivered { association, message } => {
+                self.pop(cx, association, message, out)
+            }
+            DatagramsIndication::Room { association, room } => self.lowers.more_room(association, room, out),
+            DatagramsIndication::Opened { association, local, remote, room } => {
+                self.opened_below(association, local, remote, room, out);
+            }
+            DatagramsIndication::Listening { listener, local } => self.listening_below(listener, local, out),
+            DatagramsIndication::Ended { name, why } => self.ended_below(cx, name, why, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        while let Some((name, timer)) = self.base.expire(cx.now()) {
+            self.at(cx, name, out, |hooks, place| hooks.expired(place, timer));
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.base.next_deadline()
+    }
+}

@@ -1,0 +1,125 @@
+//! Where a hook is called: one association, its timers, the way down and the way up.
+
+use stackwright_contract::services::{DatagramsIndication, Ended, Room};
+use stackwright_contract::{Context, Handle, Instant, Outlet};
+use stackwright_wire::Message;
+
+use super::lower::Lowers;
+use super::{Associations, Hooks, Layer, Link, MessageOf, Place};
+use crate::base::Timers;
+
+pub(super) struct At<'a, H: Hooks, O> {
+    cx: &'a Context,
+    name: Handle,
+    link: &'a mut Link<H>,
+    timers: Timers<'a, H::Features, Associations<H>>,
+    lowers: &'a mut Lowers<H>,
+    out: &'a mut O,
+    over: Option<Ended>,
+}
+
+impl<H: Hooks> Layer<H> {
+    /// Calls a hook at an association. One for an association that is over is not called.
+    #[inline]
+    pub(super) fn at<O: Outlet<Self>, R>(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        out: &mut O,
+        hook: impl FnOnce(&mut H, &mut At<'_, H, O>) -> R,
+    ) -> Option<R> {
+        let Layer { hooks, base, lowers, .. } = self;
+        let (link, timers) = base.with_timers(name)?;
+        let mut at = At { cx, name, link, timers, lowers, out, over: None };
+        let said = hook(hooks, &mut at);
+        if let Some(why) = at.over {
+            self.end(name, why, out);
+        }
+        Some(said)
+    }
+}
+
+impl<H: Hooks, O> At<'_, H, O> {
+    /// The layer above takes so much more.
+    pub(super) fn takes_more(&mut self, room: Room) {
+        self.link.up.octets += room.octets;
+        self.link.up.messages += room.messages;
+    }
+
+    /// The layer above sends so many octets.
+    #[inline]
+    pub(super) fn taken(&mut self, octets: usize) {
+        let down = &mut self.link.down;
+        assert!(
+            octets <= down.octets && down.messages > 0,
+            "a Send keeps within the room: {octets} octets came, for {down:?}"
+        );
+        down.octets -= octets;
+        down.messages -= 1;
+    }
+}
+
+impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
+    #[inline]
+    fn association(&mut self) -> &mut H::Association {
+        &mut self.link.own
+    }
+
+    #[inline]
+    fn cx(&self) -> &Context {
+        self.cx
+    }
+
+    fn send(&mut self, header: &H::Header, mut message: MessageOf<H>) {
+        message.push(header);
+        self.lowers.send(self.cx, self.link.lower, message, None, self.out);
+    }
+
+    #[inline]
+    fn forward(&mut self, header: &H::Header, mut message: MessageOf<H>) {
+        let room = Room { octets: message.len(), messages: 1 };
+        message.push(header);
+        let back = Some((self.name, room));
+        if self.lowers.send(self.cx, self.link.lower, message, back, self.out) {
+            self.give_room(room);
+        }
+    }
+
+    #[inline]
+    fn deliver(&mut self, message: MessageOf<H>) {
+        let up = &mut self.link.up;
+        let octets = message.len();
+        if octets > up.octets || up.messages == 0 || self.link.closing {
+            return self.cx.dropped(H::FACTS.name, "a message for which there is no room");
+        }
+        up.octets -= octets;
+        up.messages -= 1;
+        self.out.indicate(DatagramsIndication::Delivered { association: self.name, message });
+    }
+
+    fn room(&self) -> Room {
+        self.link.up
+    }
+
+    #[inline]
+    fn give_room(&mut self, room: Room) {
+        if self.link.closing {
+            return; // nobody sends any more
+        }
+        self.link.down.octets += room.octets;
+        self.link.down.messages += room.messages;
+        self.out.indicate(DatagramsIndication::Room { association: self.name, room });
+    }
+
+    fn wake(&mut self, timer: H::Timer, at: Instant) {
+        self.timers.schedule(timer, at);
+    }
+
+    fn cancel(&mut self, timer: H::Timer) {
+        self.timers.cancel(timer);
+    }
+
+    fn end(&mut self, why: Ended) {
+        self.over = Some(why);
+    }
+}

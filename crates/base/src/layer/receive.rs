@@ -1,0 +1,160 @@
+//! From below, upward: arrivals, messages, ends.
+
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::{Context, Handle, Outlet, Participant};
+use stackwright_wire::Message;
+
+use super::lower::{Association, Lower};
+use super::{Hooks, Layer, MessageOf};
+use crate::opening::Enabled as _;
+
+impl<H: Hooks> Layer<H> {
+    pub(super) fn listening_below(&mut self, lower: Handle, local: Participant, out: &mut impl Outlet<Self>) {
+        let Some(door) = self.lowers.door(lower) else { return };
+        door.local = Some(local);
+        for key in &door.enabled {
+            let Some(enabled) = self.base.enabled().get_mut(key) else { continue };
+            for listener in &enabled.names {
+                out.indicate(DatagramsIndication::Listening { listener: *listener, local });
+            }
+        }
+    }
+
+    pub(super) fn opened_below(
+        &mut self,
+        lower: Handle,
+        local: Participant,
+        remote: Participant,
+        room: Room,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match self.lowers.names.get_mut(lower) {
+            Some(Lower::Association(association)) => {
+                for name in association.opened(local, room) {
+                    out.indicate(DatagramsIndication::Opened {
+                        association: name,
+                        local,
+                        remote,
+                        room: H::ROOM,
+                    });
+                }
+            }
+            // Somebody came. For whom, his first message tells.
+            Some(slot @ Lower::Awaited { .. }) => {
+                let Lower::Awaited { door: name } = *slot else { unreachable!("looked at above") };
+                let mut association = Association::new(remote);
+                association.opened(local, room);
+                *slot = Lower::Association(association);
+                if let Some(door) = self.lowers.door(name) {
+                    door.awaited -= 1;
+                }
+                self.lowers.await_below(name, out);
+            }
+            _ => {}
+        }
+    }
+
+    #[inline]
+    pub(super) fn pop(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        mut message: MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        // What came is handled before this returns: the room is free again.
+        let room = Room { octets: message.len(), messages: 1 };
+        match message.pull::<H::Header>() {
+            Ok(header) => {
+                let key = (lower, H::key(&header));
+                let name = match self.base.find(&key) {
+                    Some(name) => Some(name),
+                    None => self.arrive(cx, lower, &header, out),
+                };
+                match name {
+                    Some(name) => {
+                        self.at(cx, name, out, |hooks, at| hooks.pop(at, header, message));
+                    }
+                    None => cx.dropped(H::FACTS.name, "a message for which nobody is here"),
+                }
+            }
+            Err(_) => cx.dropped(H::FACTS.name, "a header that cannot be read"),
+        }
+        match self.lowers.association(lower) {
+            Some(association) if association.users == 0 => self.lowers.release(lower, out),
+            Some(_) => out.request(DatagramsRequest::Receive { association: lower, room }),
+            None => {}
+        }
+    }
+
+    /// The first message of somebody: he gets a name, where one waits.
+    #[cold]
+    #[inline(never)]
+    fn arrive(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        header: &H::Header,
+        out: &mut impl Outlet<Self>,
+    ) -> Option<Handle> {
+        let asked = H::passive_key(header);
+        let below = self.lowers.association(lower)?;
+        let (local, remote) = (below.local?, below.remote);
+        let enabled = self.base.enabled().get_mut(&asked)?;
+        let (name, room) = enabled.awaiting.pop_front()?;
+        if let Some(door) = self.lowers.door(enabled.door) {
+            door.wanted -= 1;
+        }
+        self.awaited.remove(name);
+        if let Err(why) = self.install(cx, name, lower, H::key(header), room) {
+            Self::refuse(cx, name, why, "an arrival whose key is taken", out);
+            return None;
+        }
+        if let Some(below) = self.lowers.association(lower) {
+            below.users += 1;
+        }
+        out.indicate(DatagramsIndication::Opened { association: name, local, remote, room: H::ROOM });
+        Some(name)
+    }
+
+    pub(super) fn ended_below(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        why: Ended,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match self.lowers.names.forget(lower) {
+            Some(Lower::Closing) => {}
+            Some(Lower::Association(association)) => {
+                self.lowers.unbind(association.remote, lower);
+                let carried: Vec<Handle> =
+                    self.base.iter().filter(|(_, link)| link.lower == lower).map(|(name, _)| name).collect();
+                for name in carried {
+                    self.end(name, why, out);
+                }
+            }
+            Some(Lower::Awaited { door }) => {
+                if let Some(door) = self.lowers.door(door) {
+                    door.awaited -= 1;
+                }
+            }
+            Some(Lower::Door(door)) => {
+                for key in door.enabled {
+                    let Some(enabled) = self.base.enabled().disable_all(&key) else { continue };
+                    for (name, _) in enabled.awaiting {
+                        self.awaited.remove(name);
+                        out.indicate(DatagramsIndication::Ended { name, why });
+                    }
+                    for name in enabled.names {
+                        self.listeners.remove(name);
+                        out.indicate(DatagramsIndication::Ended { name, why });
+                    }
+                }
+            }
+            None => cx.dropped(H::FACTS.name, "a word for a name that has ended"),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! From above, downward: openings, listeners, messages, closing.
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{DatagramsIndication, Ended, Room};
+use stackwright_contract::{Context, Handle, Outlet, Participant};
+use stackwright_wire::Message;
+
+use super::{Enabled, Hooks, Layer, Link, MessageOf};
+use crate::features::Opening;
+use crate::opening::Enabled as _;
+use crate::session::Removed;
+
+impl<H: Hooks> Layer<H> {
+    pub(super) fn open(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        remote: Participant,
+        room: Room,
+        out: &mut impl Outlet<Self>,
+    ) {
+        if Self::SELECTION.opening == Opening::Absent {
+            return Self::refuse(cx, name, Ended::Unavailable, "open: `opening` is Absent", out);
+        }
+        let (remote, key) = match self.hooks.open(cx, remote) {
+            Ok(opening) => opening,
+            Err(why) => return Self::refuse(cx, name, why, "open: the protocol refuses it", out),
+        };
+        let lower = self.lowers.share(remote, name, out);
+        if let Err(why) = self.install(cx, name, lower, key, room) {
+            self.lowers.release(lower, out);
+            return Self::refuse(cx, name, why, "open: an association of that key is there already", out);
+        }
+        // Where the association below is open already, so is this one.
+        if let Some(below) = self.lowers.association(lower)
+            && let Some(local) = below.local
+        {
+            out.indicate(DatagramsIndication::Opened { association: name, local, remote, room: H::ROOM });
+        }
+    }
+
+    pub(super) fn install(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        lower: Handle,
+        key: H::Key,
+        up: Room,
+    ) -> Result<(), Ended> {
+        let own = self.hooks.create(cx, &key);
+        let link = Link { lower, up, down: H::ROOM, closing: false, own };
+        match self.base.install(name, (lower, key), link) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Ended::Unavailable),
+        }
+    }
+
+    pub(super) fn listen(
+        &mut self,
+        cx: &Context,
+        listener: Handle,
+        local: Participant,
+        out: &mut impl Outlet<Self>,
+    ) {
+        if Self::SELECTION.opening != Opening::ActivePassive {
+            return Self::refuse(
+                cx,
+                listener,
+                Ended::Unavailable,
+                "listen: `opening` is not ActivePassive",
+                out,
+            );
+        }
+        let (local, key) = match self.hooks.listen(cx, local) {
+            Ok(place) => place,
+            Err(why) => return Self::refuse(cx, listener, why, "listen: the protocol refuses it", out),
+        };
+        let Layer { base, lowers, .. } = self;
+        let enabled = base.enabled().enable(key.clone(), || {
+            let door = lowers.listen(local, key.clone(), out);
+            Enabled { door, names: Vec::new(), awaiting: VecDeque::new() }
+        });
+        let Some((enabled, _)) = enabled else { unreachable!("ActivePassive has enable objects") };
+        enabled.names.push(listener);
+        let local = lowers.door(enabled.door).and_then(|door| door.local);
+        self.listeners.insert(listener, key);
+        if let Some(local) = local {
+            out.indicate(DatagramsIndication::Listening { listener, local });
+        }
+    }
+
+    pub(super) fn expect(
+        &mut self,
+        cx: &Context,
+        listener: Handle,
+        association: Handle,
+        room: Room,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let Some(key) = self.listeners.get(listener).cloned() else {
+            return Self::refuse(cx, association, Ended::Unlistened, "await: no such listener", out);
+        };
+        let Some(enabled) = self.base.enabled().get_mut(&key) else { return };
+        enabled.awaiting.push_back((association, room));
+        let name = enabled.door;
+        self.awaited.insert(association, key);
+        if let Some(door) = self.lowers.door(name) {
+            door.wanted += 1;
+        }
+        self.lowers.await_below(name, out);
+    }
+
+    pub(super) fn unlisten(&mut self, cx: &Context, listener: Handle, out: &mut impl Outlet<Self>) {
+        let Some(key) = self.listeners.remove(listener) else {
+            return cx.dropped(H::FACTS.name, "unlisten: no such listener");
+        };
+        if let Some(enabled) = self.base.enabled().get_mut(&key) {
+            enabled.names.retain(|name| *name != listener);
+        }
+        if let Some(enabled) = self.base.enabled().disable(&key) {
+            self.lowers.unlisten(enabled.door, &key, enabled.awaiting.len(), out);
+            for (association, _) in enabled.awaiting {
+                self.awaited.remove(association);
+                out.indicate(DatagramsIndication::Ended { name: association, why: Ended::Unlistened });
+            }
+        }
+        out.indicate(DatagramsIndication::Ended { name: listener, why: Ended::Unlistened });
+    }
+
+    #[inline]
+    pub(super) fn push(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        message: MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let pushed = self.at(cx, name, out, |hooks, at| {
+            at.taken(message.len());
+            hooks.push(at, message);
+        });
+        if pushed.is_none() {
+            cx.dropped(H::FACTS.name, "a word for an association that is over");
+        }
+    }
+
+    pub(super) fn more_room_above(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        room: Room,
+        out: &mut impl Outlet<Self>,
+    ) {
+        self.at(cx, name, out, |hooks, at| {
+            at.takes_more(room);
+            hooks.room(at);
+        });
+    }
+
+    pub(super) fn close(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
+        if let Some(key) = self.awaited.remove(name) {
+            if let Some(enabled) = self.base.enabled().get_mut(&key) {
+                enabled.awaiting.retain(|(awaited, _)| *awaited != name);
+                if let Some(door) = self.lowers.door(enabled.door) {
+                    door.wanted -= 1;
+                }
+            }
+            return out.indicate(DatagramsIndication::Ended { name, why: Ended::Finished });
+        }
+        match self.at(cx, name, out, |hooks, at| hooks.close(at)) {
+            None => cx.dropped(H::FACTS.name, "a word for an association that is over"),
+            Some(true) => self.end(name, Ended::Finished, out),
+            Some(false) => {
+                if let Some(link) = self.base.get_mut(name) {
+                    link.closing = true;
+                }
+            }
+        }
+    }
+
+    /// The last word on an association.
+    pub(super) fn end(&mut self, name: Handle, why: Ended, out: &mut impl Outlet<Self>) {
+        let lower = self.base.get(name).map(|link| link.lower);
+        if !matches!(self.base.close(name), Removed::Unknown) {
+            if let Some(lower) = lower {
+                self.lowers.release(lower, out);
+            }
+            out.indicate(DatagramsIndication::Ended { name, why });
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The feature Opening: whether associations are opened from here, and whether they arrive.
+//!
+//! A passive opening makes an *enable object* (thesis §4.1.2): identical listeners are counted, and the last one that is
+//! closed takes it away.
+
+use crate::features;
+use crate::map::{ChainedHash, Key, Keyed, Kind, Map};
+
+/// An alternative of the feature.
+pub trait Alternative {
+    /// The same as a value.
+    const SELECTED: features::Opening;
+    /// Where the enable objects are.
+    type Enabled<K: Key, E>: Enabled<K, E>;
+}
+
+/// Enable objects by their passive key.
+pub trait Enabled<K, E> {
+    /// None yet; see [`Map::new`] for the seed.
+    fn new(seed: u64) -> Self;
+    /// The enable object of `key`, which counts one more; `fresh` makes it. `None` where nothing arrives.
+    fn enable(&mut self, key: K, fresh: impl FnOnce() -> E) -> Option<(&mut E, usize)>;
+    /// The enable object counts one less; gives it where that was the last one.
+    fn disable(&mut self, key: &K) -> Option<E>;
+    /// Takes the enable object away, however many count on it.
+    fn disable_all(&mut self, key: &K) -> Option<E>;
+    /// The enable object of `key`.
+    fn get_mut(&mut self, key: &K) -> Option<&mut E>;
+}
+
+/// Nothing is opened, nothing arrives: only the interface is there.
+pub struct Absent;
+
+impl Alternative for Absent {
+    const SELECTED: features::Opening = features::Opening::Absent;
+    type Enabled<K: Key, E> = Nobody;
+}
+
+/// Associations are opened from here.
+pub struct Active;
+
+impl Alternative for Active {
+    const SELECTED: features::Opening = features::Opening::Active;
+    type Enabled<K: Key, E> = Nobody;
+}
+
+/// Associations are opened from here, and arrive.
+pub struct ActivePassive;
+
+impl Alternative for ActivePassive {
+    const SELECTED: features::Opening = features::Opening::ActivePassive;
+    // A peer chooses the key with which it asks: the hash is a keyed one.
+    type Enabled<K: Key, E> = PassiveMap<<ChainedHash<Keyed> as Kind>::Of<K, (E, usize)>>;
+}
+
+/// Nobody listens, ever.
+pub struct Nobody;
+
+impl<K, E> Enabled<K, E> for Nobody {
+    fn new(_seed: u64) -> Self {
+        Nobody
+    }
+    fn enable(&mut self, _key: K, _fresh: impl FnOnce() -> E) -> Option<(&mut E, usize)> {
+        None
+    }
+    fn disable(&mut self, _key: &K) -> Option<E> {
+        None
+    }
+    fn disable_all(&mut self, _key: &K) -> Option<E> {
+        None
+    }
+    fn get_mut(&mut self, _key: &K) -> Option<&mut E> {
+        None
+    }
+}
+
+/// The enable objects, each with how many count on it.
+pub struct PassiveMap<M>(M);
+
+impl<M: Map<K, (E, usize)>, K: Key, E> Enabled<K, E> for PassiveMap<M> {
+    fn new(seed: u64) -> Self {
+        PassiveMap(M::new(seed))
+    }
+
+    fn enable(&mut self, key: K, fresh: impl FnOnce() -> E) -> Option<(&mut E, usize)> {
+        if self.0.lookup(&key).is_none() {
+            self.0.install(key.clone(), (fresh(), 0));
+        }
+        let (enabled, count) = self.0.lookup_mut(&key)?;
+        *count += 1;
+        Some((enabled, *count))
+    }
+
+    fn disable(&mut self, key: &K) -> Option<E> {
+        let (_, count) = self.0.lookup_mut(key)?;
+        *count -= 1;
+        if *count > 0 {
+            return None;
+        }
+        self.disable_all(key)
+    }
+
+    fn disable_all(&mut self, key: &K) -> Option<E> {
+        self.0.erase(key).map(|(enabled, _)| enabled)
+    }
+
+    fn get_mut(&mut self, key: &K) -> Option<&mut E> {
+        self.0.lookup_mut(key).map(|(enabled, _)| enabled)
+    }
+}

@@ -1,0 +1,75 @@
+//! The protocol with which bases are tried: ports above datagrams, and nothing else. It works on all 48.
+
+use std::marker::PhantomData;
+use std::net::SocketAddr;
+
+use stackwright_base::{Configuration, Hooks, MessageOf, Place};
+use stackwright_contract::services::Ended;
+use stackwright_contract::{Context, Facts, Participant};
+use stackwright_wire::Header;
+
+/// Where all of them meet below.
+pub(crate) const BELOW: u16 = 7;
+
+/// From whom to whom.
+#[derive(Clone, Copy, Header, PartialEq, Debug)]
+pub(crate) struct Label {
+    /// The sender's port.
+    source: u16,
+    /// The receiver's port.
+    destination: u16,
+}
+
+/// The protocol on the base of `C`.
+pub(crate) struct Ports<C> {
+    next: u16,
+    configuration: PhantomData<fn() -> C>,
+}
+
+impl<C> Default for Ports<C> {
+    fn default() -> Self {
+        Ports { next: 1024, configuration: PhantomData }
+    }
+}
+
+/// Theirs and ours.
+type Pair = (u16, u16);
+
+impl<C: Configuration + 'static> Hooks for Ports<C> {
+    type Features = C;
+    type Header = Label;
+    type Key = Pair;
+    type PassiveKey = u16;
+    type Association = Pair;
+    type Timer = ();
+
+    const FACTS: Facts = Facts { header_room: Label::LENGTH, ..Facts::named("ports") };
+
+    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, Pair), Ended> {
+        let remote = remote.internet().ok_or(Ended::Unreachable)?;
+        self.next += 1;
+        Ok((SocketAddr::new(remote.ip(), BELOW).into(), (remote.port(), self.next)))
+    }
+
+    fn listen(&mut self, _cx: &Context, local: Participant) -> Result<(Participant, u16), Ended> {
+        let local = local.internet().ok_or(Ended::Unavailable)?;
+        Ok((SocketAddr::new(local.ip(), BELOW).into(), local.port()))
+    }
+
+    fn key(label: &Label) -> Pair {
+        (label.source, label.destination)
+    }
+
+    fn passive_key(label: &Label) -> u16 {
+        label.destination
+    }
+
+    fn create(&mut self, _cx: &Context, key: &Pair) -> Pair {
+        *key
+    }
+
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>) {
+        let (theirs, ours) = *at.association();
+        at.forward(&Label { source: ours, destination: theirs }, message);
+    }
+}

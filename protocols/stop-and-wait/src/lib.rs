@@ -1,0 +1,154 @@
+//! Stop-and-wait: one message at a time, sent again until it is acknowledged.
+//!
+//! It is the worked example of a protocol on a generated base: the base opens, listens, finds the association and closes;
+//! what is written here is what makes this protocol itself. Numbers have 16 bits where a textbook has one, because a
+//! network that reorders brings old copies.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod header;
+
+pub use header::{Kind, Label};
+
+use alloc::collections::VecDeque;
+use core::marker::PhantomData;
+
+use stackwright_base::features::Needs;
+use stackwright_base::{Hooks, Layer, Place, generate};
+use stackwright_contract::services::{Ended, Room};
+use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
+use stackwright_wire::{Header, Message};
+
+generate! {
+    /// What it selects: a simple list serves, because each timer is mostly the last one.
+    pub StopAndWaitBase<M> { events: Simple, opening: ActivePassive, session: Present }
+}
+
+/// The protocol, as a layer.
+pub type StopAndWait<M> = Layer<Rules<M>>;
+
+/// What makes it itself.
+pub struct Rules<M> {
+    /// How long an acknowledgement is waited for.
+    pub patience: Duration,
+    /// How often a message is sent, at most, before the association is given up.
+    pub tries_most: u8,
+    message: PhantomData<fn() -> M>,
+}
+
+impl<M> Default for Rules<M> {
+    fn default() -> Self {
+        Rules { patience: Duration::from_millis(200), tries_most: 30, message: PhantomData }
+    }
+}
+
+/// What it knows of an association.
+pub struct State<M> {
+    /// Messages, the first of which is on its way.
+    waiting: VecDeque<M>,
+    /// The number of the first one.
+    number: u16,
+    tries: u8,
+    expected: u16,
+    closing: bool,
+}
+
+impl<M: Message> Rules<M> {
+    fn send_first(&self, at: &mut impl Place<Self>) {
+        let state = at.association();
+        let Some(first) = state.waiting.front() else {
+            return if state.closing {
+                at.end(Ended::Finished)
+            };
+        };
+        let (label, message) = (Label { kind: Kind::Message, number: state.number }, first.share());
+        state.tries += 1;
+        at.send(&label, message);
+        let until = at.cx().now() + self.patience;
+        at.wake((), until);
+    }
+}
+
+impl<M: Message> Hooks for Rules<M> {
+    type Features = StopAndWaitBase<M>;
+    type Header = Label;
+    type Key = (); // one association for each peer
+    type PassiveKey = ();
+    type Association = State<M>;
+    type Timer = ();
+
+    const FACTS: Facts = Facts {
+        gives: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
+        passes: Guarantees::CHECKED,
+        header_room: Label::LENGTH,
+        ..Facts::named("stop-and-wait")
+    };
+    const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
+
+    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, ()), Ended> {
+        Ok((remote, ()))
+    }
+
+    fn listen(&mut self, _cx: &Context, local: Participant) -> Result<(Participant, ()), Ended> {
+        Ok((local, ()))
+    }
+
+    fn key(_label: &Label) {}
+
+    fn passive_key(_label: &Label) {}
+
+    fn create(&mut self, _cx: &Context, _key: &()) -> State<M> {
+        State { waiting: VecDeque::new(), number: 0, tries: 0, expected: 0, closing: false }
+    }
+
+    fn push(&mut self, at: &mut impl Place<Self>, message: M) {
+        at.association().waiting.push_back(message);
+        if at.association().waiting.len() == 1 {
+            self.send_first(at);
+        }
+    }
+
+    fn pop(&mut self, at: &mut impl Place<Self>, label: Label, message: M) {
+        match label.kind {
+            Kind::Message => {
+                let (room, state) = (at.room(), at.association());
+                let fresh = label.number == state.expected;
+                if fresh && (room.messages == 0 || room.octets < message.len()) {
+                    return; // not acknowledged, it comes again
+                }
+                state.expected = state.expected.wrapping_add(u16::from(fresh));
+                // Also for a copy: the acknowledgement was lost, or is late.
+                at.send(
+                    &Label { kind: Kind::Acknowledgement, ..label },
+                    M::with_headroom(Label::LENGTH, &[]),
+                );
+                if fresh {
+                    at.deliver(message);
+                }
+            }
+            Kind::Acknowledgement if label.number == at.association().number => {
+                let Some(first) = at.association().waiting.pop_front() else { return };
+                let state = at.association();
+                (state.number, state.tries) = (state.number.wrapping_add(1), 0);
+                at.cancel(());
+                at.give_room(Room { octets: first.len(), messages: 1 });
+                self.send_first(at);
+            }
+            Kind::Acknowledgement => {} // of a copy
+        }
+    }
+
+    fn expired(&mut self, at: &mut impl Place<Self>, (): ()) {
+        if at.association().tries >= self.tries_most {
+            return at.end(Ended::Expired);
+        }
+        self.send_first(at);
+    }
+
+    fn close(&mut self, at: &mut impl Place<Self>) -> bool {
+        at.association().closing = true;
+        at.association().waiting.is_empty()
+    }
+}
