@@ -1,20 +1,31 @@
 //! Event managers: what shall happen, and when. All of them keep one contract, and the same script gives the same firings.
+//!
+//! | alternative | schedule | cancel, expire | suits |
+//! | --- | --- | --- | --- |
+//! | [`Absent`] | – | – | protocols that never wait |
+//! | [`Simple`] | as long as there are later events | constant | a few, the new one mostly last |
+//! | [`DeltaList`] | as long as there are earlier events | constant | a few, the new one mostly first |
+//! | [`TimingWheel`] | constant | constant, amortised | any number |
+
+mod absent;
+mod alternative;
+mod delta_list;
+mod list;
+mod simple;
+mod slab;
+mod timing_wheel;
 
 use stackwright_contract::Instant;
 
-/// An event manager's operations.
-///
-/// Events fire in the order of their deadlines, those of one deadline in the order in which they were scheduled.
-pub trait Events<T>: Default {
-    /// Names a scheduled event: it goes stale when the event fires or is cancelled, and is recognised then.
-    type Ticket: Copy + Eq + core::fmt::Debug;
+pub use absent::Absent;
+pub use alternative::{Alternative, Store};
+pub use delta_list::DeltaList;
+pub use simple::Simple;
+pub use slab::Ticket;
+pub use timing_wheel::TimingWheel;
 
-    /// `what` shall happen at `at`, which may have passed already.
-    fn schedule(&mut self, at: Instant, what: T) -> Self::Ticket;
-
-    /// It shall not happen. Gives what was scheduled; `None` where it has fired, or was cancelled before.
-    fn cancel(&mut self, ticket: Self::Ticket) -> Option<T>;
-
+/// What every alternative can be asked, the absent one too: so a base without event manager is written like any other.
+pub trait Expires<T>: Default {
     /// When the next event fires. In constant time, and exact.
     fn next_deadline(&self) -> Option<Instant>;
 
@@ -30,8 +41,27 @@ pub trait Events<T>: Default {
     }
 }
 
-/// An alternative of the feature EventManager that can schedule: the kind, before it is known what happens.
+/// An event manager's operations.
+///
+/// Events fire in the order of their deadlines, those of one deadline in the order in which they were scheduled.
+#[diagnostic::on_unimplemented(
+    message = "the base has no event manager: select `events: Simple`, `DeltaList` or `TimingWheel`",
+    label = "nothing can be scheduled here"
+)]
+pub trait Events<T>: Expires<T> {
+    /// Names a scheduled event: it goes stale when the event fires or is cancelled, and is recognised then.
+    type Ticket: Copy + Eq + core::fmt::Debug;
+
+    /// `what` shall happen at `at`, which may have passed already.
+    fn schedule(&mut self, at: Instant, what: T) -> Self::Ticket;
+
+    /// It shall not happen. Gives what was scheduled; `None` where it has fired, or was cancelled before.
+    fn cancel(&mut self, ticket: Self::Ticket) -> Option<T>;
+}
+
+/// An alternative of the feature EventManager: the kind, before it is known what happens. A base that schedules asks that
+/// `K::Of<Timeout>: Events<Timeout>`, and [`Absent`] is refused with a sentence.
 pub trait Kind {
     /// The event manager of this kind.
-    type Of<T>: Events<T>;
+    type Of<T>: Expires<T>;
 }

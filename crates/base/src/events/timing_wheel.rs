@@ -1,0 +1,183 @@
+//! The alternative for any number of events: a hierarchical timing wheel.
+
+mod due;
+mod slots;
+
+use stackwright_contract::Instant;
+
+use self::due::Due;
+use self::slots::{Least, Slots};
+use super::slab::{NOWHERE, Slab};
+use super::{Events, Expires, Kind, Ticket};
+
+/// A tick of the wheel is 2^20 nanoseconds, about a millisecond. Events of one tick are sorted when it is reached.
+const TICK: u32 = 20;
+/// A level has 2^8 slots, and a slot of it is as long as the whole level below.
+const BITS: u32 = 8;
+const WIDTH: usize = 1 << BITS;
+/// So many levels reach to the end of time; the last one has few slots.
+const LEVELS: usize = ((64 - TICK).div_ceil(BITS)) as usize;
+
+/// The note about an event that is not in a slot any more, but about to fire.
+const DUE: u32 = NOWHERE;
+
+/// A hierarchical timing wheel (Varghese and Lauck, scheme 7), with cancellation, and exact: events fire in the order of
+/// their deadlines, to the nanosecond.
+///
+/// To schedule and to cancel take constant time, and so does to expire, amortised: an event moves down at most once per level, of
+/// which a timeout below a minute passes one. Empty slots cost nothing, however long they last. What is scheduled for a
+/// tick that has been reached already goes through a heap.
+#[derive(Debug)]
+pub struct TimingWheel<T = ()> {
+    /// Each note is the spot in a slot, or `DUE`.
+    slab: Slab<u32, T>,
+    slots: Slots,
+    /// Which slots are not empty.
+    occupied: [[u64; WIDTH / 64]; LEVELS],
+    /// The tick that was reached. Whatever is in a slot comes later, in the level of the highest digit in which its tick
+    /// differs from this one.
+    reached: u64,
+    due: Due,
+    next: Option<u64>,
+    /// The last `now` that was heard.
+    now: u64,
+}
+
+impl Kind for TimingWheel {
+    type Of<T> = TimingWheel<T>;
+}
+
+impl<T> Default for TimingWheel<T> {
+    fn default() -> Self {
+        TimingWheel {
+            slab: Slab::default(),
+            slots: Slots::new(LEVELS * WIDTH),
+            occupied: [[0; WIDTH / 64]; LEVELS],
+            reached: 0,
+            due: Due::default(),
+            next: None,
+            now: 0,
+        }
+    }
+}
+
+impl<T> Expires<T> for TimingWheel<T> {
+    fn next_deadline(&self) -> Option<Instant> {
+        self.next.map(Instant::from_nanoseconds)
+    }
+
+    fn expire(&mut self, now: Instant) -> Option<T> {
+        self.now = now.nanoseconds();
+        if self.next? > now.nanoseconds() {
+            return None;
+        }
+        let entry = loop {
+            match self.due.pop() {
+                Some(entry) => break entry,
+                None => self.open(self.first_slot()?),
+            }
+        };
+        let what = self.slab.remove(entry.ticket.index);
+        self.find_next();
+        what
+    }
+
+    fn len(&self) -> usize {
+        self.slab.len()
+    }
+}
+
+impl<T> Events<T> for TimingWheel<T> {
+    type Ticket = Ticket;
+
+    fn schedule(&mut self, at: Instant, what: T) -> Ticket {
+        let at = at.nanoseconds();
+        match self.next {
+            Some(next) => self.next = Some(next.min(at)),
+            None => {
+                // The wheel is empty, so it may stand anywhere, and stands best where time does.
+                self.reached = self.now.min(at) >> TICK;
+                self.next = Some(at);
+            }
+        }
+        let ticket = self.slab.insert(DUE, what);
+        if at >> TICK <= self.reached {
+            self.due.insert(at, ticket);
+        } else {
+            self.put(at, ticket.index);
+        }
+        ticket
+    }
+
+    fn cancel(&mut self, ticket: Ticket) -> Option<T> {
+        let spot = *self.slab.note(ticket)?;
+        let what = self.slab.remove(ticket.index);
+        if spot == DUE {
+            self.due.cancelled(|ticket| self.slab.note(ticket).is_some());
+            self.find_next();
+        } else {
+            let (deadline, emptied) = self.slots.remove(spot);
+            if let Some(slot) = emptied {
+                self.occupied[slot / WIDTH][slot % WIDTH / 64] &= !(1 << (slot % 64));
+            }
+            if Some(deadline) == self.next {
+                self.find_next();
+            }
+        }
+        what
+    }
+}
+
+impl<T> TimingWheel<T> {
+    /// Puts an event into the slot where it belongs. Its tick is yet to come.
+    fn put(&mut self, at: u64, place: u32) {
+        let tick = at >> TICK;
+        let level = (tick ^ self.reached).ilog2() / BITS;
+        let slot = (tick >> (level * BITS)) as usize % WIDTH;
+        self.occupied[level as usize][slot / 64] |= 1 << (slot % 64);
+        *self.slab.at_mut(place) = self.slots.push(level as usize * WIDTH + slot, at, place);
+    }
+
+    /// The slot whose events are the next. It is in the lowest level that has one: those above differ from the tick that
+    /// was reached in a higher digit.
+    fn first_slot(&self) -> Option<usize> {
+        let words = self.occupied.as_flattened();
+        let word = words.iter().position(|word| *word != 0)?;
+        Some(word * 64 + words[word].trailing_zeros() as usize)
+    }
+
+    /// Moves the wheel on to the beginning of its first slot, and what is in there down. Entries stay in order, and
+    /// everything scheduled from now on for the same deadlines goes to where they go, so it comes after them.
+    fn open(&mut self, slot: usize) {
+        self.occupied[slot / WIDTH][slot % WIDTH / 64] &= !(1 << (slot % 64));
+        let (level, digit) = (slot / WIDTH, (slot % WIDTH) as u64);
+        let shift = level as u32 * BITS;
+        self.reached = (((self.reached >> shift) & !(WIDTH as u64 - 1)) | digit) << shift;
+        while let Some(block) = self.slots.take(slot) {
+            for (deadline, place) in block.entries() {
+                if deadline >> TICK == self.reached {
+                    *self.slab.at_mut(place) = DUE;
+                    self.due.collect(deadline, self.slab.ticket(place));
+                } else {
+                    self.put(deadline, place);
+                }
+            }
+        }
+        self.due.sort();
+    }
+
+    /// The next event has fired or was cancelled: which one is it now?
+    fn find_next(&mut self) {
+        self.next = loop {
+            if let Some(entry) = self.due.first(|ticket| self.slab.note(ticket).is_some()) {
+                break Some(entry.deadline);
+            }
+            let Some(slot) = self.first_slot() else { break None };
+            match self.slots.least(slot) {
+                Least::Is(deadline) => break Some(deadline),
+                // The wheel runs ahead of time, since its lower levels are searched more easily.
+                Least::Unknown => self.open(slot),
+            }
+        };
+    }
+}

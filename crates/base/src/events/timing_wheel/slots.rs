@@ -1,0 +1,193 @@
+//! What waits in the wheel's slots: lists of blocks.
+//!
+//! A list with a link in every event would be read one cache miss after the other. A block holds some deadlines and places
+//! side by side, so that many events are fetched at once, and moving one down the wheel does not read the event itself.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+
+use super::super::slab::NOWHERE;
+
+/// How many entries a block has: so many fill two cache lines.
+const ROOM: usize = 9;
+/// A spot is the number of a block times this, plus the entry's number in it.
+const SPOTS: u32 = 16;
+/// A longer list is not searched for its least deadline.
+const SEARCHED: usize = 8;
+
+/// Some entries of one slot, in the order in which they came. A cancelled entry leaves a gap, `NOWHERE`.
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+pub(super) struct Block {
+    deadlines: [u64; ROOM],
+    places: [u32; ROOM],
+    before: u32,
+    after: u32,
+    slot: u16,
+    used: u8,
+    live: u8,
+}
+
+impl Block {
+    /// Deadline and place of all entries that are not cancelled, in their order.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (u64, u32)> {
+        let used = self.deadlines.iter().zip(&self.places).take(usize::from(self.used));
+        used.filter(|(_, place)| **place != NOWHERE).map(|(deadline, place)| (*deadline, *place))
+    }
+}
+
+/// A list of blocks.
+#[derive(Clone, Debug)]
+struct Slot {
+    first: u32,
+    last: u32,
+    /// The least deadline of the list; where it is not exact, it was cancelled, and no other is less.
+    least: u64,
+    exact: bool,
+}
+
+/// The least deadline of a slot.
+pub(super) enum Least {
+    /// It is this one.
+    Is(u64),
+    /// The list is too long to be searched now.
+    Unknown,
+}
+
+/// The lists of all slots, and the blocks that they share.
+#[derive(Debug)]
+pub(super) struct Slots {
+    blocks: Vec<Block>,
+    /// The first of the blocks that are free, each of which knows the one after it.
+    free: u32,
+    slots: Box<[Slot]>,
+}
+
+impl Slots {
+    /// So many empty slots.
+    pub(super) fn new(count: usize) -> Self {
+        let empty = Slot { first: NOWHERE, last: NOWHERE, least: u64::MAX, exact: true };
+        Slots { blocks: Vec::new(), free: NOWHERE, slots: vec![empty; count].into_boxed_slice() }
+    }
+
+    /// Appends an entry; gives the spot where it is.
+    pub(super) fn push(&mut self, slot: usize, deadline: u64, place: u32) -> u32 {
+        let Slot { last, least, exact, .. } = &mut self.slots[slot];
+        if deadline <= *least {
+            (*least, *exact) = (deadline, true);
+        }
+        let mut number = *last;
+        if number == NOWHERE || usize::from(self.blocks[number as usize].used) == ROOM {
+            number = self.append(slot);
+        }
+        let block = &mut self.blocks[number as usize];
+        let entry = usize::from(block.used);
+        block.deadlines[entry] = deadline;
+        block.places[entry] = place;
+        block.used += 1;
+        block.live += 1;
+        number * SPOTS + entry as u32
+    }
+
+    /// Takes the entry at `spot` out of its list. Gives its deadline, and its slot where that is empty now.
+    pub(super) fn remove(&mut self, spot: u32) -> (u64, Option<usize>) {
+        let number = spot / SPOTS;
+        let block = &mut self.blocks[number as usize];
+        let entry = (spot % SPOTS) as usize;
+        let deadline = block.deadlines[entry];
+        block.places[entry] = NOWHERE;
+        block.live -= 1;
+        let index = usize::from(block.slot);
+        let slot = &mut self.slots[index];
+        if deadline == slot.least {
+            slot.exact = false;
+        }
+        if block.live == 0 {
+            self.unlink(number);
+        }
+        (deadline, (self.slots[index].first == NOWHERE).then_some(index))
+    }
+
+    /// Takes the first block of a list.
+    pub(super) fn take(&mut self, slot: usize) -> Option<Block> {
+        let first = self.slots[slot].first;
+        if first == NOWHERE {
+            return None;
+        }
+        let block = self.blocks[first as usize];
+        self.unlink(first);
+        Some(block)
+    }
+
+    /// The least deadline of a slot that is not empty. A search is remembered.
+    pub(super) fn least(&mut self, slot: usize) -> Least {
+        let slot = &mut self.slots[slot];
+        if !slot.exact {
+            let (mut number, mut least) = (slot.first, u64::MAX);
+            for _ in 0..SEARCHED {
+                let block = &self.blocks[number as usize];
+                least = block.entries().fold(least, |least, (deadline, _)| least.min(deadline));
+                number = block.after;
+                if number == NOWHERE {
+                    (slot.least, slot.exact) = (least, true);
+                    return Least::Is(least);
+                }
+            }
+            return Least::Unknown;
+        }
+        Least::Is(slot.least)
+    }
+
+    /// Appends an empty block to a list.
+    fn append(&mut self, slot: usize) -> u32 {
+        let last = self.slots[slot].last;
+        let block = Block {
+            deadlines: [0; ROOM],
+            places: [NOWHERE; ROOM],
+            before: last,
+            after: NOWHERE,
+            slot: slot as u16,
+            used: 0,
+            live: 0,
+        };
+        let number = self.free;
+        let number = if number == NOWHERE {
+            assert!(
+                self.blocks.len() < (NOWHERE / SPOTS) as usize,
+                "fewer than 2^28 - 1 blocks are used at once"
+            );
+            self.blocks.push(block);
+            self.blocks.len() as u32 - 1
+        } else {
+            self.free = self.blocks[number as usize].after;
+            self.blocks[number as usize] = block;
+            number
+        };
+        match last {
+            NOWHERE => self.slots[slot].first = number,
+            last => self.blocks[last as usize].after = number,
+        }
+        self.slots[slot].last = number;
+        number
+    }
+
+    /// Takes a block out of its list, and frees it.
+    fn unlink(&mut self, number: u32) {
+        let Block { before, after, slot, .. } = self.blocks[number as usize];
+        let slot = &mut self.slots[usize::from(slot)];
+        match before {
+            NOWHERE => slot.first = after,
+            before => self.blocks[before as usize].after = after,
+        }
+        match after {
+            NOWHERE => slot.last = before,
+            after => self.blocks[after as usize].before = before,
+        }
+        if slot.first == NOWHERE {
+            (slot.least, slot.exact) = (u64::MAX, true);
+        }
+        self.blocks[number as usize].after = self.free;
+        self.free = number;
+    }
+}
