@@ -136,12 +136,12 @@ impl<C: Configuration, S: Subject> Base<C, S> {
 
     /// How many names live.
     pub fn len(&self) -> usize {
-        self.table.iter().count()
+        self.table.len()
     }
 
     /// Whether none lives.
     pub fn is_empty(&self) -> bool {
-        self.table.iter().next().is_none()
+        self.table.len() == 0
     }
 
     /// The enable objects.

@@ -39,6 +39,9 @@ pub trait Table<K, A> {
     /// The name is over. Gives the association where this was its last name.
     fn remove(&mut self, name: Handle) -> Removed<A>;
 
+    /// How many names live.
+    fn len(&self) -> usize;
+
     /// All names, in the order of their index.
     fn iter<'a>(&'a self) -> impl Iterator<Item = (Handle, &'a A)>
     where
@@ -109,6 +112,10 @@ impl<M: Map<K, Handle>, K: Key, A> Table<K, A> for Apart<M, K, A> {
         Removed::Last(association)
     }
 
+    fn len(&self) -> usize {
+        self.keys.len()
+    }
+
     fn iter<'a>(&'a self) -> impl Iterator<Item = (Handle, &'a A)>
     where
         A: 'a,
@@ -166,6 +173,10 @@ impl<K, A> Table<K, A> for Shared<A> {
             Some(endpoint) => Removed::Last(endpoint),
             None => Removed::Shared,
         }
+    }
+
+    fn len(&self) -> usize {
+        self.names.len()
     }
 
     fn iter<'a>(&'a self) -> impl Iterator<Item = (Handle, &'a A)>

@@ -26,22 +26,23 @@ pub use words::{Direction, Indication, Request, Serving, Trouble};
 
 use alloc::vec::Vec;
 
+use stackwright_base::Base;
 use stackwright_contract::services::{Files, FilesRequest, Streams, StreamsRequest};
 use stackwright_contract::{
     Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant, Names, Outlet, Participant,
-    Protocol,
+    Protocol, earliest,
 };
 use stackwright_wire::Message;
 
-use state::{ARRIVALS, CONTROL_ROOM, FileUse, Session, Stream};
+use state::{ARRIVALS, CONTROL_ROOM, FileUse, FtpBase, Sessions, Stream};
 
 /// A server, over streams and beside a disk.
-pub struct Server<M> {
+pub struct Server<M: Message> {
     config: Config,
-    sessions: Names<Session<M>>,
+    sessions: Base<FtpBase<M>, Sessions<M>>,
     streams: Names<Stream>,
     files: Names<FileUse>,
-    /// No timer is due earlier.
+    /// No association that lingers is due earlier.
     next: Option<Instant>,
     stopping: bool,
 }
@@ -53,7 +54,7 @@ impl<M: Message> Server<M> {
     pub fn new(config: Config) -> Self {
         Server {
             config,
-            sessions: Names::default(),
+            sessions: Base::new(0), // its keys are names of ours: nobody chooses them
             streams: Names::default(),
             files: Names::default(),
             next: None,
@@ -155,12 +156,10 @@ impl<M: Message> Protocol for Server<M> {
     }
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        if self.next.is_some_and(|next| next <= cx.now()) {
-            self.expire(cx, out);
-        }
+        self.expire(cx, out);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.next
+        earliest(self.sessions.next_deadline(), self.next)
     }
 }

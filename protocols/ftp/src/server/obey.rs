@@ -5,6 +5,7 @@ use alloc::string::String;
 use core::mem;
 use core::net::SocketAddr;
 
+use stackwright_base::session::Removed;
 use stackwright_contract::services::{Entry, Failure, FilesRequest, Kind, Status};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
@@ -298,7 +299,7 @@ impl<M: Message> Server<M> {
             self.abort_transfer(cx, session, out);
         }
         self.forget_data(cx, session, out);
-        if let Some(state) = self.sessions.forget(session) {
+        if let Removed::Last(state) = self.sessions.close(session) {
             out.indicate(Indication::Left { peer: state.control.peer.into() });
             self.await_clients(state.control.door, out);
         }

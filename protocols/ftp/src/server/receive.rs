@@ -96,7 +96,10 @@ impl<M: Message> Server<M> {
         local.set_ip(local.ip().to_canonical());
         peer.set_ip(peer.ip().to_canonical());
         let control = Control::new(name, door, local, peer, room);
-        let session = self.sessions.name(Session::new(control, cx.now(), self.config.idle));
+        let session = Session::new(control, cx.now(), self.config.idle);
+        let Ok(session) = self.sessions.open(name, session) else {
+            unreachable!("a name lives once, and has one session")
+        };
         if let Some(stream) = self.streams.get_mut(name) {
             *stream = Stream::Control { session };
         }

@@ -3,12 +3,33 @@
 use alloc::collections::VecDeque;
 use alloc::string::String;
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 use core::net::SocketAddr;
 
+use stackwright_base::{Subject, generate};
 use stackwright_contract::{Duration, Handle, Instant};
 
 use super::{Direction, Rights};
 use crate::line::{Heard, Lines};
+
+generate! {
+    /// What the sessions of a server stand on, as in the documents (thesis §4.4): a session is found by the association
+    /// below that it came with.
+    strict pub(super) FtpBase<M> { session: Present, events: Simple, opening: ActivePassive }
+}
+
+/// What that base is filled with.
+pub(super) struct Sessions<M>(PhantomData<fn() -> M>);
+
+impl<M> Subject for Sessions<M> {
+    /// The control association.
+    type Key = Handle;
+    type PassiveKey = ();
+    type Association = Session<M>;
+    type Enabled = ();
+    /// Patience: the only one there is.
+    type Timer = ();
+}
 
 /// The longest command line, in octets.
 pub(super) const LINE_MOST: usize = 512;
@@ -87,6 +108,8 @@ pub(super) struct Session<M> {
     pub(super) lingering: Option<Handle>,
     /// When patience ends; what then, depends on `work`.
     pub(super) deadline: Instant,
+    /// When its timer expires: then or before. A deadline that moves on costs one idle look, not a timer per event.
+    pub(super) looked_at: Instant,
 }
 
 /// The control association.
@@ -246,6 +269,7 @@ impl<M> Session<M> {
             work: Work::Idle,
             lingering: None,
             deadline: now + idle,
+            looked_at: Instant::END,
         }
     }
 

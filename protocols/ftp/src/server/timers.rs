@@ -8,9 +8,10 @@
 //! | penalty | a wrong password | its answer |
 //! | lingering | a data association whose peer does not close | it is reset |
 //!
-//! `next` is the earliest of them or earlier: a deadline that moved on costs one idle look, not a search per event.
+//! Those of the sessions are the base's; `next` is when the first association that lingers is cut off, or earlier.
 
 use alloc::vec::Vec;
+use core::iter;
 
 use stackwright_contract::services::{Ended, StreamsRequest};
 use stackwright_contract::{Context, Duration, Handle, Instant, earliest};
@@ -32,26 +33,46 @@ impl<M: Message> Server<M> {
             _ => self.config.idle,
         };
         state.deadline = cx.now() + patience;
-        self.watch(cx.now() + patience);
+        self.look_at(session);
     }
 
+    /// Sees to it that the session is looked at when its deadline comes.
+    fn look_at(&mut self, session: Handle) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        let deadline = state.deadline;
+        if deadline < state.looked_at {
+            state.looked_at = deadline;
+            self.sessions.schedule(session, (), deadline);
+        }
+    }
+
+    /// An association lingers until then.
     pub(super) fn watch(&mut self, deadline: Instant) {
         self.next = earliest(self.next, Some(deadline));
     }
 
     pub(super) fn expire(&mut self, cx: &Context, out: Out<'_, M>) {
         let now = cx.now();
-        self.next = None;
-        let due = |deadline: Instant| deadline <= now;
-        let sessions: Vec<Handle> =
-            self.sessions.iter().filter(|(_, session)| due(session.deadline)).map(|(name, _)| name).collect();
-        for session in sessions {
-            self.patience_ends(cx, session, out);
+        let due: Vec<Handle> =
+            iter::from_fn(|| self.sessions.expire(now)).map(|(session, ())| session).collect();
+        for session in due {
+            let Some(state) = self.sessions.get_mut(session) else { continue };
+            state.looked_at = Instant::END;
+            if state.deadline <= now {
+                self.patience_ends(cx, session, out);
+            }
+            self.look_at(session);
         }
+        if self.next.is_some_and(|next| next <= now) {
+            self.cut_off_those_that_linger(now, out);
+        }
+    }
+
+    fn cut_off_those_that_linger(&mut self, now: Instant, out: Out<'_, M>) {
         let held: Vec<Handle> = self
             .streams
             .iter()
-            .filter(|(_, stream)| matches!(stream, Stream::Lingering { until } if due(*until)))
+            .filter(|(_, stream)| matches!(stream, Stream::Lingering { until } if *until <= now))
             .map(|(name, _)| name)
             .collect();
         for association in held {
@@ -61,12 +82,11 @@ impl<M: Message> Server<M> {
             }
             Self::ask_streams(out, StreamsRequest::Abort { association });
         }
-        let sessions = self.sessions.iter().map(|(_, session)| session.deadline);
         let streams = self.streams.iter().filter_map(|(_, stream)| match stream {
             Stream::Lingering { until } => Some(*until),
             _ => None,
         });
-        self.next = earliest(self.next, sessions.chain(streams).min());
+        self.next = streams.min();
     }
 
     fn patience_ends(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
