@@ -189,7 +189,8 @@ impl<H: Hooks> Lowers<H> {
         out: &mut impl Outlet<Layer<H>>,
     ) -> bool {
         let Some(association) = self.association(name) else { return false };
-        if association.backlog.is_empty() && association.takes(message.len()) {
+        if association.backlog.is_empty() && association.fits(message.len()) {
+            association.take(message.len());
             out.request(DatagramsRequest::Send { association: name, message });
             return true;
         }
@@ -201,18 +202,29 @@ impl<H: Hooks> Lowers<H> {
         false
     }
 
-    /// There is more room below.
-    pub(super) fn more_room(&mut self, name: Handle, room: Room, out: &mut impl Outlet<Layer<H>>) {
+    /// There is more room below: what waits for it leaves, and `back` hears who gets his room back.
+    #[inline]
+    pub(super) fn more_room<O: Outlet<Layer<H>>>(
+        &mut self,
+        name: Handle,
+        room: Room,
+        out: &mut O,
+        mut back: impl FnMut(Handle, Room, &mut O),
+    ) {
         let Some(association) = self.association(name) else { return };
         association.room.octets += room.octets;
         association.room.messages += room.messages;
+        if association.backlog.is_empty() {
+            return;
+        }
         while let Some(front) = association.backlog.front()
-            && association.takes(front.message.len())
-            && let Some(Waiting { message, back }) = association.backlog.pop_front()
+            && association.fits(front.message.len())
+            && let Some(waiting) = association.backlog.pop_front()
         {
-            out.request(DatagramsRequest::Send { association: name, message });
-            if let Some((association, room)) = back {
-                out.indicate(DatagramsIndication::Room { association, room });
+            association.take(waiting.message.len());
+            out.request(DatagramsRequest::Send { association: name, message: waiting.message });
+            if let Some((above, room)) = waiting.back {
+                back(above, room, out);
             }
         }
         if association.users == 0 && association.backlog.is_empty() {
@@ -239,14 +251,15 @@ impl<M> Association<M> {
         core::mem::take(&mut self.waiting)
     }
 
-    /// Takes room for one message, where there is enough.
+    /// Whether there is room for one message. There is none before the association is open.
     #[inline]
-    fn takes(&mut self, octets: usize) -> bool {
-        let fits = self.local.is_some() && self.room.octets >= octets && self.room.messages > 0;
-        if fits {
-            self.room.octets -= octets;
-            self.room.messages -= 1;
-        }
-        fits
+    fn fits(&self, octets: usize) -> bool {
+        self.room.octets >= octets && self.room.messages > 0
+    }
+
+    #[inline]
+    fn take(&mut self, octets: usize) {
+        self.room.octets -= octets;
+        self.room.messages -= 1;
     }
 }

@@ -58,8 +58,17 @@ struct Link<H: Hooks> {
     up: Room,
     /// How much of the layer above is on its way down.
     down: Room,
-    closing: bool,
     own: H::Association,
+}
+
+impl<H: Hooks> Link<H> {
+    /// The layer above may send so much more.
+    #[inline]
+    fn give(&mut self, name: Handle, room: Room, out: &mut impl Outlet<Layer<H>>) {
+        self.down.octets += room.octets;
+        self.down.messages += room.messages;
+        out.indicate(DatagramsIndication::Room { association: name, room });
+    }
 }
 
 /// An enable object: the listener below, and who above waits for arrivals.
@@ -165,7 +174,7 @@ impl<H: Hooks> Protocol for Layer<H> {
             DatagramsIndication::Delivered { association, message } => {
                 self.pop(cx, association, message, out)
             }
-            DatagramsIndication::Room { association, room } => self.lowers.more_room(association, room, out),
+            DatagramsIndication::Room { association, room } => self.more_room_below(association, room, out),
             DatagramsIndication::Opened { association, local, remote, room } => {
                 self.opened_below(association, local, remote, room, out);
             }

@@ -89,7 +89,7 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
     fn deliver(&mut self, message: MessageOf<H>) {
         let up = &mut self.link.up;
         let octets = message.len();
-        if octets > up.octets || up.messages == 0 || self.link.closing {
+        if octets > up.octets || up.messages == 0 {
             return self.cx.dropped(H::FACTS.name, "a message for which there is no room");
         }
         up.octets -= octets;
@@ -103,12 +103,7 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     #[inline]
     fn give_room(&mut self, room: Room) {
-        if self.link.closing {
-            return; // nobody sends any more
-        }
-        self.link.down.octets += room.octets;
-        self.link.down.messages += room.messages;
-        self.out.indicate(DatagramsIndication::Room { association: self.name, room });
+        self.link.give(self.name, room, self.out);
     }
 
     fn wake(&mut self, timer: H::Timer, at: Instant) {

@@ -57,6 +57,16 @@ impl<H: Hooks> Layer<H> {
     }
 
     #[inline]
+    pub(super) fn more_room_below(&mut self, lower: Handle, room: Room, out: &mut impl Outlet<Self>) {
+        let Layer { base, lowers, .. } = self;
+        lowers.more_room(lower, room, out, |name, room, out| {
+            if let Some(link) = base.get_mut(name) {
+                link.give(name, room, out);
+            }
+        });
+    }
+
+    #[inline]
     pub(super) fn pop(
         &mut self,
         cx: &Context,

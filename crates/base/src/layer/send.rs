@@ -50,7 +50,7 @@ impl<H: Hooks> Layer<H> {
         up: Room,
     ) -> Result<(), Ended> {
         let own = self.hooks.create(cx, &key);
-        let link = Link { lower, up, down: H::ROOM, closing: false, own };
+        let link = Link { lower, up, down: H::ROOM, own };
         match self.base.install(name, (lower, key), link) {
             Ok(_) => Ok(()),
             Err(_) => Err(Ended::Unavailable),
@@ -172,11 +172,7 @@ impl<H: Hooks> Layer<H> {
         match self.at(cx, name, out, |hooks, at| hooks.close(at)) {
             None => cx.dropped(H::FACTS.name, "a word for an association that is over"),
             Some(true) => self.end(name, Ended::Finished, out),
-            Some(false) => {
-                if let Some(link) = self.base.get_mut(name) {
-                    link.closing = true;
-                }
-            }
+            Some(false) => {} // the protocol says the last word
         }
     }
 

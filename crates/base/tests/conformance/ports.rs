@@ -15,9 +15,9 @@ pub(crate) const BELOW: u16 = 7;
 #[derive(Clone, Copy, Header, PartialEq, Debug)]
 pub(crate) struct Label {
     /// The sender's port.
-    source: u16,
+    pub(crate) source: u16,
     /// The receiver's port.
-    destination: u16,
+    pub(crate) destination: u16,
 }
 
 /// The protocol on the base of `C`.
