@@ -1,6 +1,18 @@
 //! Maps from keys to what they stand for: the x-Kernel's and PIX's map managers, and ours.
 
+mod cached;
+mod chained;
+mod hashing;
+mod open;
+mod recent;
+
 use core::hash::Hash;
+use core::marker::PhantomData;
+
+pub use cached::Cached;
+pub use chained::Chained;
+pub use hashing::{Hashing, Keyed, Trusted};
+pub use open::Open;
 
 /// What a map is asked with. Octets of a header are one, and so is a name.
 pub trait Key: Clone + Eq + Hash {}
@@ -51,4 +63,28 @@ pub trait Map<K: Key, V> {
 pub trait Kind {
     /// The map of this kind.
     type Of<K: Key, V>: Map<K, V>;
+}
+
+/// Chained hash, as in the x-Kernel: [`Chained`].
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ChainedHash<H = Trusted>(PhantomData<H>);
+
+impl<H: Hashing> Kind for ChainedHash<H> {
+    type Of<K: Key, V> = Chained<K, V, H>;
+}
+
+/// Chained hash with a cache of one entry, as in PIX: [`Cached`].
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ChainedHashCached<H = Trusted>(PhantomData<H>);
+
+impl<H: Hashing> Kind for ChainedHashCached<H> {
+    type Of<K: Key, V> = Cached<K, V, H>;
+}
+
+/// Open addressing with the same cache, which is ours: [`Open`].
+#[derive(Clone, Copy, Default, Debug)]
+pub struct OpenAddressing<H = Trusted>(PhantomData<H>);
+
+impl<H: Hashing> Kind for OpenAddressing<H> {
+    type Of<K: Key, V> = Open<K, V, H>;
 }
