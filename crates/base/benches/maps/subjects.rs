@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use foldhash::fast::FixedState;
-use stackwright_base::map::{Cached, Chained, Map, Open};
+use stackwright_base::map::{Cached, Chained, Key, Map, Open};
 
 use crate::measure::{Race, Subject, Turn};
 
@@ -14,6 +14,12 @@ const LOOKUPS: usize = 8192;
 /// The buckets of the thesis' map.
 const BUCKETS: usize = 101;
 const SEED: u64 = 1;
+
+/// A map of ours.
+struct Ours<M>(M);
+
+/// A map of theirs.
+type Swiss<K> = hashbrown::HashMap<K, u32, FixedState>;
 
 /// The subjects with one number of bindings, and keys of one length.
 pub(crate) struct Cell {
@@ -52,8 +58,6 @@ struct Keys<const N: usize> {
     shuffled: Rc<Vec<[u8; N]>>,
     paired: Rc<Vec<[u8; N]>>,
     absent: Rc<Vec<[u8; N]>>,
-    /// A key for each turn, so often as a turn has lookups.
-    repeated: Rc<Vec<[u8; N]>>,
 }
 
 impl<const N: usize> Keys<N> {
@@ -86,47 +90,78 @@ impl<const N: usize> Keys<N> {
         };
         let shuffled = order(&bound);
         let paired = shuffled.iter().flat_map(|key| [*key; 2]).collect();
-        let repeated = shuffled[..16].iter().flat_map(|key| [*key; LOOKUPS]).collect();
         let absent = order(&absent);
-        Keys {
-            bound,
-            shuffled: Rc::new(shuffled),
-            paired: Rc::new(paired),
-            absent: Rc::new(absent),
-            repeated: Rc::new(repeated),
-        }
+        Keys { bound, shuffled: Rc::new(shuffled), paired: Rc::new(paired), absent: Rc::new(absent) }
     }
 
-    fn fill<M: Map<[u8; N], u32>>(&self, mut map: M) -> Rc<M> {
+    fn fill<M: Map<[u8; N], u32>>(&self, mut map: M) -> Rc<Ours<M>> {
         for (number, key) in self.bound.iter().enumerate() {
             map.install(*key, number as u32);
         }
-        Rc::new(map)
+        Rc::new(Ours(map))
     }
+}
+
+/// All maps alike, those that are not ours too.
+trait Resolve<K> {
+    fn resolve(&self, key: &K) -> Option<u32>;
+}
+
+impl<K: Key, M: Map<K, u32>> Resolve<K> for Ours<M> {
+    #[inline]
+    fn resolve(&self, key: &K) -> Option<u32> {
+        self.0.resolve(key)
+    }
+}
+
+impl<K: Key> Resolve<K> for Swiss<K> {
+    #[inline]
+    fn resolve(&self, key: &K) -> Option<u32> {
+        self.get(key).copied()
+    }
+}
+
+/// Asks for `keys`, one after the other. Not inlined: the same code for every subject with this map.
+#[inline(never)]
+fn pass<K>(map: &impl Resolve<K>, keys: &[K]) {
+    let mut sum = 0u64;
+    for key in black_box(keys) {
+        if let Some(value) = map.resolve(key) {
+            sum += u64::from(value);
+        }
+    }
+    black_box(sum);
 }
 
 /// Asks a map for keys, turn by turn another piece of `order`.
 ///
-/// What was timed before has taken the processor's caches: of a small map, all is asked for once before the time is taken;
-/// of a large one only some, since it does not fit there anyway.
-fn asking<K: 'static>(order: &Rc<Vec<K>>, look: impl Fn(&K) -> Option<u32> + 'static) -> Turn {
-    let order = Rc::clone(order);
-    let pass = move |keys: &[K]| {
-        let mut sum = 0u64;
-        for key in keys {
-            if let Some(value) = look(key) {
-                sum += u64::from(value);
-            }
-        }
-        black_box(sum);
-    };
+/// What was timed before has taken the processor's caches. So other keys are asked for first, enough for all bindings of a
+/// small map, and the keys to be asked for are read once.
+fn asking<const N: usize>(order: &Rc<Vec<[u8; N]>>, map: &Rc<impl Resolve<[u8; N]> + 'static>) -> Turn {
+    let (order, map) = (Rc::clone(order), Rc::clone(map));
     Box::new(move |number| {
-        let start = number * LOOKUPS % (order.len() - LOOKUPS + 1);
-        let start = start - start % LOOKUPS;
-        let keys = &order[start..start + LOOKUPS];
-        pass(black_box(&keys[..LOOKUPS / 4]));
+        let pieces = order.len() / LOOKUPS;
+        let piece = |number: usize| &order[number % pieces * LOOKUPS..][..LOOKUPS];
+        let keys = piece(number);
+        pass(&*map, &piece(number + pieces / 2)[..LOOKUPS / 4]);
+        black_box(keys.iter().fold(0, |sum, key| sum ^ key[0]));
         let begin = Instant::now();
-        pass(black_box(keys));
+        pass(&*map, keys);
+        begin.elapsed().as_nanos() as f64 / LOOKUPS as f64
+    })
+}
+
+/// Asks a map for one key again and again, turn by turn another.
+fn repeating<const N: usize>(keys: &Keys<N>, map: &Rc<impl Resolve<[u8; N]> + 'static>) -> Turn {
+    const LENGTH: usize = 256;
+    let (keys, map) = (keys.bound[..32].to_vec(), Rc::clone(map));
+    Box::new(move |number| {
+        let keys = [keys[number % keys.len()]; LENGTH];
+        pass(&*map, &keys);
+        let begin = Instant::now();
+        for _ in 0..LOOKUPS / LENGTH {
+            pass(&*map, &keys);
+        }
         begin.elapsed().as_nanos() as f64 / LOOKUPS as f64
     })
 }
@@ -134,62 +169,37 @@ fn asking<K: 'static>(order: &Rc<Vec<K>>, look: impl Fn(&K) -> Option<u32> + 'st
 /// Enters all subjects with so many bindings.
 pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
     let keys = Keys::<N>::new(bindings);
-    let chained = keys.fill(Chained::<_, u32>::new(SEED));
+    let uncached = keys.fill(Chained::<_, u32>::new(SEED));
     let cached = keys.fill(Cached::<_, u32>::new(SEED));
     let open = keys.fill(Open::<_, u32>::new(SEED));
-    let mut swiss = hashbrown::HashMap::with_hasher(FixedState::with_seed(SEED));
+    let mut swiss = Swiss::with_hasher(FixedState::with_seed(SEED));
     swiss.extend(keys.bound.iter().enumerate().map(|(number, key)| (*key, number as u32)));
     let swiss = Rc::new(swiss);
-
-    let mut chained = |order: &Rc<_>| {
-        let map = Rc::clone(&chained);
-        race.enter(asking(order, move |key| map.resolve(key)))
-    };
-    let (uncached, uncached_pairs) = (chained(&keys.shuffled), chained(&keys.paired));
-    let mut cached = |order: &Rc<_>| {
-        let map = Rc::clone(&cached);
-        race.enter(asking(order, move |key| map.resolve(key)))
-    };
-    let (cached, cached_pairs, cached_hit) =
-        (cached(&keys.shuffled), cached(&keys.paired), cached(&keys.repeated));
-    let mut open = |order: &Rc<_>| {
-        let map = Rc::clone(&open);
-        race.enter(asking(order, move |key| map.resolve(key)))
-    };
-    let (open, open_pairs, open_hit, open_absent) =
-        (open(&keys.shuffled), open(&keys.paired), open(&keys.repeated), open(&keys.absent));
-    let mut swiss = |order: &Rc<_>| {
-        let map = Rc::clone(&swiss);
-        race.enter(asking(order, move |key| map.get(key).copied()))
-    };
-    let (swiss, swiss_pairs, swiss_absent) =
-        (swiss(&keys.shuffled), swiss(&keys.paired), swiss(&keys.absent));
-    let fixed = (bindings <= 1000).then(|| enter_fixed(race, &keys));
+    // What is compared runs side by side.
     Cell {
         bindings,
-        cached_hit,
-        open_hit,
-        uncached,
-        cached,
-        open,
-        swiss,
-        open_absent,
-        swiss_absent,
-        uncached_pairs,
-        cached_pairs,
-        open_pairs,
-        swiss_pairs,
-        fixed,
+        cached_hit: race.enter(repeating(&keys, &cached)),
+        open_hit: race.enter(repeating(&keys, &open)),
+        uncached: race.enter(asking(&keys.shuffled, &uncached)),
+        cached: race.enter(asking(&keys.shuffled, &cached)),
+        open: race.enter(asking(&keys.shuffled, &open)),
+        swiss: race.enter(asking(&keys.shuffled, &swiss)),
+        open_absent: race.enter(asking(&keys.absent, &open)),
+        swiss_absent: race.enter(asking(&keys.absent, &swiss)),
+        uncached_pairs: race.enter(asking(&keys.paired, &uncached)),
+        cached_pairs: race.enter(asking(&keys.paired, &cached)),
+        open_pairs: race.enter(asking(&keys.paired, &open)),
+        swiss_pairs: race.enter(asking(&keys.paired, &swiss)),
+        fixed: (bindings <= 1000).then(|| enter_fixed(race, &keys)),
     }
 }
 
 fn enter_fixed<const N: usize>(race: &mut Race, keys: &Keys<N>) -> Fixed {
     let old = keys.fill(Chained::<_, u32>::with_buckets(SEED, BUCKETS));
     let cached = keys.fill(Cached::<_, u32>::with_buckets(SEED, BUCKETS));
-    let hit = Rc::clone(&cached);
     Fixed {
-        old: race.enter(asking(&keys.shuffled, move |key| old.resolve(key))),
-        miss: race.enter(asking(&keys.shuffled, move |key| cached.resolve(key))),
-        hit: race.enter(asking(&keys.repeated, move |key| hit.resolve(key))),
+        hit: race.enter(repeating(keys, &cached)),
+        miss: race.enter(asking(&keys.shuffled, &cached)),
+        old: race.enter(asking(&keys.shuffled, &old)),
     }
 }

@@ -23,14 +23,22 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
     #[inline]
     fn find(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
         let place = self.recent.place();
-        if let Some(node) = self.map.at(place)
-            && node.key == *key
-        {
-            self.recent.hit();
-            return Some((place, node));
+        if let Some(node) = self.map.at(place) {
+            if node.key == *key {
+                self.recent.hit();
+                return Some((place, node));
+            }
+            return self.find_awake(key);
         }
         let found = self.map.find(key)?;
-        self.recent.found(found.0);
+        self.recent.dreamt(found.0);
+        Some(found)
+    }
+
+    #[inline(never)]
+    fn find_awake(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
+        let found = self.map.find(key)?;
+        self.recent.missed(found.0);
         Some(found)
     }
 }
@@ -42,13 +50,13 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Cached<K, V, H> {
 
     fn install(&mut self, key: K, value: V) -> Option<V> {
         let (place, before) = self.map.put(key, value);
-        self.recent.installed(place);
+        self.recent.set(place);
         before
     }
 
     fn erase(&mut self, key: &K) -> Option<V> {
         let (place, value) = self.map.take(key)?;
-        self.recent.erased(place);
+        // Where the erased binding was, there is now the last; where the last was, nothing.
         self.recent.moved(self.map.len(), place);
         Some(value)
     }

@@ -69,14 +69,24 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
     #[inline]
     fn find_recent(&self, key: &K) -> Option<(usize, &(K, V))> {
         let place = self.recent.place();
-        if let Some(Some(binding)) = self.slots.get(place)
-            && binding.0 == *key
-        {
-            self.recent.hit();
-            return Some((place, binding));
+        if let Some(slot) = self.slots.get(place) {
+            if let Some(binding) = slot
+                && binding.0 == *key
+            {
+                self.recent.hit();
+                return Some((place, binding));
+            }
+            return self.find_awake(key);
         }
         let found = self.find(key)?;
-        self.recent.found(found.0);
+        self.recent.dreamt(found.0);
+        Some(found)
+    }
+
+    #[inline(never)]
+    fn find_awake(&self, key: &K) -> Option<(usize, &(K, V))> {
+        let found = self.find(key)?;
+        self.recent.missed(found.0);
         Some(found)
     }
 
@@ -125,7 +135,7 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Open<K, V, H> {
         if let Some((place, _)) = self.find(&key)
             && let Some((_, old)) = &mut self.slots[place]
         {
-            self.recent.installed(place);
+            self.recent.set(place);
             return Some(core::mem::replace(old, value));
         }
         if self.bindings == room(self.slots.len()) {
@@ -133,7 +143,7 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Open<K, V, H> {
         }
         let place = self.put((key, value));
         self.bindings += 1;
-        self.recent.installed(place);
+        self.recent.set(place);
         None
     }
 
@@ -141,7 +151,6 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Open<K, V, H> {
         let (place, _) = self.find(key)?;
         let (_, value) = self.slots[place].take()?;
         self.bindings -= 1;
-        self.recent.erased(place);
         self.close(place);
         Some(value)
     }

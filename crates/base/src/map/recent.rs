@@ -2,7 +2,8 @@
 
 use core::cell::Cell;
 
-/// The place of the binding that was installed or found last. Whoever asks compares the key there: a hit hashes nothing.
+/// The place of the binding that was installed or found last. Whoever asks compares the key there: a hit hashes nothing, and
+/// a place that means nothing any more is no harm.
 ///
 /// To ask costs a little, which is lost where keys come in no order. So after [`PATIENCE`] misses in a row the cache
 /// sleeps: it remembers the place still, but complemented, which is a place in no table and compared with nothing. It wakes
@@ -13,61 +14,48 @@ pub(super) struct Recent {
     misses: Cell<u8>,
 }
 
-/// No table has this place, and its complement neither.
-const NOWHERE: usize = isize::MAX as usize;
-
 const PATIENCE: u8 = 8;
 
 impl Recent {
+    /// Awake, with a place at which there is nothing yet.
     pub(super) fn new() -> Self {
-        Recent { place: Cell::new(NOWHERE), misses: Cell::new(0) }
+        Recent { place: Cell::new(0), misses: Cell::new(0) }
     }
 
-    /// Where to compare the key before it is hashed. May be beyond every table's end.
+    /// Where to compare the key before it is hashed; beyond every table's end while the cache sleeps.
     #[inline]
     pub(super) fn place(&self) -> usize {
         self.place.get()
     }
 
-    /// The key was there.
+    /// Awake: the key was there.
     #[inline]
     pub(super) fn hit(&self) {
         self.misses.set(0);
     }
 
-    /// The key was not there, but the table found it at `place`.
-    #[inline]
-    pub(super) fn found(&self, place: usize) {
-        let last = self.place.get();
-        if last <= NOWHERE || last == !place {
-            return self.found_awake(place);
-        }
-        self.place.set(!place);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn found_awake(&self, place: usize) {
-        if self.place.get() == !place {
-            return self.installed(place);
-        }
+    /// Awake: the key was not there, but at `place`.
+    pub(super) fn missed(&self, place: usize) {
         let misses = self.misses.get() + 1;
         self.misses.set(misses);
         self.place.set(if misses < PATIENCE { place } else { !place });
     }
 
-    /// A binding was installed at `place`.
+    /// Asleep: the key was at `place`.
     #[inline]
-    pub(super) fn installed(&self, place: usize) {
-        self.place.set(place);
-        self.misses.set(0);
+    pub(super) fn dreamt(&self, place: usize) {
+        if self.place.get() == !place {
+            self.set(place);
+        } else {
+            self.place.set(!place);
+        }
     }
 
-    /// What was at `place` is no more.
-    pub(super) fn erased(&self, place: usize) {
-        if self.place.get() == place || self.place.get() == !place {
-            self.place.set(NOWHERE);
-        }
+    /// A binding was installed at `place`, or found there twice.
+    #[cold]
+    pub(super) fn set(&self, place: usize) {
+        self.place.set(place);
+        self.misses.set(0);
     }
 
     /// What was at `from` is at `to` now.
