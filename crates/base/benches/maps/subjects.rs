@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use foldhash::fast::FixedState;
-use stackwright_base::map::{Cached, Chained, Key, Map, Open};
+use stackwright_base::map::{Cached, Chained, Key, Keyed, Map, Open};
 
 use crate::measure::{Race, Subject, Turn};
 
@@ -30,6 +30,12 @@ pub(crate) struct Cell {
     /// Keys in random order, so that the cache misses.
     pub(crate) uncached: Subject,
     pub(crate) cached: Subject,
+    /// The same, each lookup a call, as a demultiplexer's is: it keeps nothing in registers from one message to the next.
+    pub(crate) uncached_called: Subject,
+    pub(crate) cached_called: Subject,
+    /// The same in a loop, with the hashing for keys that peers choose.
+    pub(crate) uncached_keyed: Subject,
+    pub(crate) cached_keyed: Subject,
     pub(crate) open: Subject,
     pub(crate) swiss: Subject,
     /// Keys that are not bound.
@@ -121,6 +127,16 @@ impl<K: Key> Resolve<K> for Swiss<K> {
     }
 }
 
+/// A map whose lookup is a call.
+struct Called<M>(Rc<M>);
+
+impl<K, M: Resolve<K>> Resolve<K> for Called<M> {
+    #[inline(never)]
+    fn resolve(&self, key: &K) -> Option<u32> {
+        self.0.resolve(key)
+    }
+}
+
 /// Asks for `keys`, one after the other. Not inlined: the same code for every subject with this map.
 #[inline(never)]
 fn pass<K>(map: &impl Resolve<K>, keys: &[K]) {
@@ -182,6 +198,10 @@ pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
         open_hit: race.enter(repeating(&keys, &open)),
         uncached: race.enter(asking(&keys.shuffled, &uncached)),
         cached: race.enter(asking(&keys.shuffled, &cached)),
+        uncached_called: race.enter(asking(&keys.shuffled, &Rc::new(Called(Rc::clone(&uncached))))),
+        cached_called: race.enter(asking(&keys.shuffled, &Rc::new(Called(Rc::clone(&cached))))),
+        uncached_keyed: race.enter(asking(&keys.shuffled, &keys.fill(Chained::<_, u32, Keyed>::new(SEED)))),
+        cached_keyed: race.enter(asking(&keys.shuffled, &keys.fill(Cached::<_, u32, Keyed>::new(SEED)))),
         open: race.enter(asking(&keys.shuffled, &open)),
         swiss: race.enter(asking(&keys.shuffled, &swiss)),
         open_absent: race.enter(asking(&keys.absent, &open)),
