@@ -1,11 +1,9 @@
 //! The generated base: associations, enable objects and timers, put together from a selection of features.
 
-use alloc::vec::Vec;
-
 use stackwright_contract::{Handle, Instant, Names};
 
 use crate::Configuration;
-use crate::events::{Alternative as _, Expires as _, Store as _, Ticket};
+use crate::events::{Alternative as _, Expires as _, Pending as _, Store as _};
 use crate::features::Selection;
 use crate::map::Key;
 use crate::opening::Enabled;
@@ -30,18 +28,20 @@ type TableOf<C, K, A> = <<C as Configuration>::Session as session::Alternative>:
 type EnabledOf<C, K, E> = <<C as Configuration>::Opening as opening::Alternative>::Enabled<K, E>;
 type EventsOf<C, T> = <<C as Configuration>::Events as events::Alternative>::Store<(Handle, T)>;
 
+type PendingOf<C, T> = <<C as Configuration>::Events as events::Alternative>::Pending<T>;
+
 /// A base of the selection `C` for the associations of `S`.
 pub struct Base<C: Configuration, S: Subject> {
-    table: TableOf<C, S::Key, Entry<S>>,
+    table: TableOf<C, S::Key, Entry<C, S>>,
     enabled: EnabledOf<C, S::PassiveKey, S::Enabled>,
     events: EventsOf<C, S::Timer>,
     /// Names that the base gives itself, where no layer above gives them.
     own: Names<()>,
 }
 
-struct Entry<S: Subject> {
+struct Entry<C: Configuration, S: Subject> {
     association: S::Association,
-    timers: Vec<(S::Timer, Ticket)>,
+    timers: PendingOf<C, S::Timer>,
 }
 
 impl<C: Configuration, S: Subject> Base<C, S> {
@@ -69,7 +69,7 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         key: S::Key,
         association: S::Association,
     ) -> Result<Option<S::Association>, Taken> {
-        let entry = Entry { association, timers: Vec::new() };
+        let entry = Entry { association, timers: PendingOf::<C, S::Timer>::default() };
         Ok(self.table.insert(name, key, entry)?.map(|entry| entry.association))
     }
 
@@ -118,8 +118,8 @@ impl<C: Configuration, S: Subject> Base<C, S> {
         let removed = match self.table.remove(name) {
             Removed::Unknown => return Removed::Unknown,
             Removed::Shared => Removed::Shared,
-            Removed::Last(entry) => {
-                for (_, ticket) in entry.timers {
+            Removed::Last(mut entry) => {
+                while let Some(ticket) = entry.timers.take_any() {
                     self.events.try_cancel(ticket);
                 }
                 Removed::Last(entry.association)
@@ -180,7 +180,7 @@ impl<C: Configuration, S: Subject> Base<C, S> {
             name = self.table.iter().next()?.0;
         }
         if let Some(entry) = self.table.get_mut(name) {
-            entry.timers.retain(|(kind, _)| *kind != timer);
+            entry.timers.take(timer);
         }
         Some((name, timer))
     }
@@ -189,7 +189,7 @@ impl<C: Configuration, S: Subject> Base<C, S> {
 /// The timers of one association.
 pub(crate) struct Timers<'a, C: Configuration, S: Subject> {
     name: Handle,
-    timers: &'a mut Vec<(S::Timer, Ticket)>,
+    timers: &'a mut PendingOf<C, S::Timer>,
     events: &'a mut EventsOf<C, S::Timer>,
 }
 
@@ -197,14 +197,13 @@ impl<C: Configuration, S: Subject> Timers<'_, C, S> {
     pub(crate) fn schedule(&mut self, timer: S::Timer, at: Instant) {
         self.cancel(timer);
         match self.events.try_schedule(at, (self.name, timer)) {
-            Some(ticket) => self.timers.push((timer, ticket)),
+            Some(ticket) => self.timers.set(timer, ticket),
             None => panic!("a protocol that has timers says so in its NEEDS: {}", C::Events::SELECTED.name()),
         }
     }
 
     pub(crate) fn cancel(&mut self, timer: S::Timer) {
-        if let Some(place) = self.timers.iter().position(|(kind, _)| *kind == timer) {
-            let (_, ticket) = self.timers.swap_remove(place);
+        if let Some(ticket) = self.timers.take(timer) {
             self.events.try_cancel(ticket);
         }
     }

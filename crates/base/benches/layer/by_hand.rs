@@ -148,9 +148,18 @@ impl ByHand {
                 }
             }
         }
-        if self.lowers.get(lower).is_some_and(|lower| lower.users > 0) {
-            out.request(DatagramsRequest::Receive { association: lower, room });
+        match self.lowers.get(lower) {
+            // Somebody came for whom nobody here waits.
+            Some(state) if state.users == 0 => self.forget(lower, out),
+            Some(_) => out.request(DatagramsRequest::Receive { association: lower, room }),
+            None => {}
         }
+    }
+
+    #[cold]
+    fn forget(&mut self, lower: Handle, out: &mut impl Outlet<Self>) {
+        self.lowers.forget(lower);
+        out.request(DatagramsRequest::Close { association: lower });
     }
 }
 

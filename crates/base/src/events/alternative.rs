@@ -1,5 +1,7 @@
 //! The alternatives as a base takes them: all four can be asked to schedule, and the absent one cannot do it.
 
+use alloc::vec::Vec;
+
 use stackwright_contract::Instant;
 
 use super::{Absent, DeltaList, Events, Expires, Simple, Ticket, TimingWheel};
@@ -11,6 +13,58 @@ pub trait Alternative {
     const SELECTED: EventManager;
     /// Where the events of a base are.
     type Store<T>: Store<T>;
+    /// What an association keeps of its timers.
+    type Pending<K: Copy + PartialEq>: Pending<K>;
+}
+
+/// The timers of one association: at most one of each kind.
+pub trait Pending<K>: Default {
+    /// A timer of this kind is set, and none was.
+    fn set(&mut self, kind: K, ticket: Ticket);
+    /// The timer of this kind is not set any more.
+    fn take(&mut self, kind: K) -> Option<Ticket>;
+    /// None is.
+    fn take_any(&mut self) -> Option<Ticket>;
+}
+
+/// As few as there are kinds: a list is searched sooner than a table.
+pub struct Few<K>(Vec<(K, Ticket)>);
+
+impl<K> Default for Few<K> {
+    fn default() -> Self {
+        Few(Vec::new())
+    }
+}
+
+impl<K: PartialEq> Pending<K> for Few<K> {
+    fn set(&mut self, kind: K, ticket: Ticket) {
+        self.0.push((kind, ticket));
+    }
+
+    fn take(&mut self, kind: K) -> Option<Ticket> {
+        let place = self.0.iter().position(|(set, _)| *set == kind)?;
+        Some(self.0.swap_remove(place).1)
+    }
+
+    fn take_any(&mut self) -> Option<Ticket> {
+        self.0.pop().map(|(_, ticket)| ticket)
+    }
+}
+
+/// Without event manager no timer is ever set, and none takes room.
+#[derive(Default)]
+pub struct Never;
+
+impl<K> Pending<K> for Never {
+    fn set(&mut self, _kind: K, _ticket: Ticket) {}
+
+    fn take(&mut self, _kind: K) -> Option<Ticket> {
+        None
+    }
+
+    fn take_any(&mut self) -> Option<Ticket> {
+        None
+    }
 }
 
 /// Where the events of a base are. It is written once for all selections: whether one has events at all, the base asks its
@@ -27,6 +81,7 @@ macro_rules! alternatives {
         impl Alternative for $alternative {
             const SELECTED: EventManager = EventManager::$alternative;
             type Store<T> = $alternative<T>;
+            type Pending<K: Copy + PartialEq> = Few<K>;
         }
 
         impl<T> Store<T> for $alternative<T> {
@@ -48,6 +103,7 @@ alternatives! { Simple DeltaList TimingWheel }
 impl Alternative for Absent {
     const SELECTED: EventManager = EventManager::Absent;
     type Store<T> = Absent<T>;
+    type Pending<K: Copy + PartialEq> = Never;
 }
 
 impl<T> Store<T> for Absent<T> {

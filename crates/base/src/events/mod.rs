@@ -18,7 +18,7 @@ mod timing_wheel;
 use stackwright_contract::Instant;
 
 pub use absent::Absent;
-pub use alternative::{Alternative, Store};
+pub use alternative::{Alternative, Few, Never, Pending, Store};
 pub use delta_list::DeltaList;
 pub use simple::Simple;
 pub use slab::Ticket;

@@ -69,6 +69,7 @@ pub trait Hooks: Sized + 'static {
     fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>);
 
     /// A message came from below, and its header is off. By default it goes up; where there is no room, it is dropped.
+    #[inline(always)]
     fn pop(&mut self, at: &mut impl Place<Self>, _header: Self::Header, message: MessageOf<Self>) {
         at.deliver(message);
     }

@@ -3,9 +3,9 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Room};
-use stackwright_contract::{Context, Handle, Names, Outlet, Participant};
-use stackwright_wire::Message;
+use stackwright_contract::services::{DatagramsRequest, Room};
+use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant};
+use stackwright_wire::{Header, Message};
 
 use super::{Hooks, Layer, MessageOf};
 use crate::map::{ChainedHash, Keyed, Kind, Map};
@@ -17,13 +17,14 @@ pub(super) const ROOM: Room = Room { octets: 256 << 10, messages: 64 };
 const BACKLOG_MOST: usize = 64;
 
 /// What a name given to the layer below stands for.
-pub(super) enum Lower<H: Hooks> {
-    Door(Door<H::PassiveKey>),
+pub(super) enum Lower<K> {
+    Door(Door<K>),
     /// Waits for somebody to arrive at that door.
     Awaited {
         door: Handle,
     },
-    Association(Association<MessageOf<H>>),
+    /// What is known of it stands in a table of its own: who sends and delivers looks there and nowhere else.
+    Association,
     /// Nobody cares any more; its last word is awaited.
     Closing,
 }
@@ -53,24 +54,42 @@ pub(super) struct Association<M> {
 /// A message for which there was no room below, and who gets room back for it.
 struct Waiting<M> {
     message: M,
-    back: Option<(Handle, Room)>,
+    back: Option<Handle>,
 }
 
 pub(super) struct Lowers<H: Hooks> {
-    pub(super) names: Names<Lower<H>>,
+    pub(super) names: Names<Lower<H::PassiveKey>>,
+    associations: Mirror<Association<MessageOf<H>>>,
     by_remote: <ChainedHash<Keyed> as Kind>::Of<Participant, Handle>,
 }
 
 impl<H: Hooks> Lowers<H> {
     pub(super) fn new(seed: u64) -> Self {
-        Lowers { names: Names::default(), by_remote: Map::new(seed) }
+        Lowers { names: Names::default(), associations: Mirror::default(), by_remote: Map::new(seed) }
     }
 
+    #[inline(always)]
     pub(super) fn association(&mut self, name: Handle) -> Option<&mut Association<MessageOf<H>>> {
-        match self.names.get_mut(name) {
-            Some(Lower::Association(association)) => Some(association),
-            _ => None,
+        self.associations.get_mut(name)
+    }
+
+    /// Somebody came, under a name that waited for it.
+    pub(super) fn arrived(&mut self, name: Handle, remote: Participant, local: Participant, room: Room) {
+        if let Some(lower) = self.names.get_mut(name) {
+            *lower = Lower::Association;
         }
+        let mut association = Association::new(remote);
+        association.opened(local, room);
+        self.associations.insert(name, association);
+    }
+
+    /// The association is over, whether or not its last word has come.
+    pub(super) fn forget(&mut self, name: Handle) -> Option<Association<MessageOf<H>>> {
+        let association = self.associations.remove(name)?;
+        if self.by_remote.resolve(&association.remote) == Some(name) {
+            self.by_remote.erase(&association.remote);
+        }
+        Some(association)
     }
 
     pub(super) fn door(&mut self, name: Handle) -> Option<&mut Door<H::PassiveKey>> {
@@ -87,7 +106,8 @@ impl<H: Hooks> Lowers<H> {
         key: H::PassiveKey,
         out: &mut impl Outlet<Layer<H>>,
     ) -> Handle {
-        let listens = |lower: &Lower<H>| matches!(lower, Lower::Door(door) if door.asked == asked);
+        let listens =
+            |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if door.asked == asked);
         let there = self.names.iter().find(|(_, lower)| listens(lower)).map(|(name, _)| name);
         if let Some(name) = there
             && let Some(door) = self.door(name)
@@ -150,7 +170,8 @@ impl<H: Hooks> Lowers<H> {
         let mut association = Association::new(remote);
         association.users = 1;
         association.waiting.push(user);
-        let name = self.names.name(Lower::Association(association));
+        let name = self.names.name(Lower::Association);
+        self.associations.insert(name, association);
         self.by_remote.install(remote, name);
         out.request(DatagramsRequest::Open { association: name, remote, room: ROOM });
         name
@@ -161,19 +182,11 @@ impl<H: Hooks> Lowers<H> {
         let Some(association) = self.association(name) else { return };
         association.users = association.users.saturating_sub(1);
         if association.users == 0 && association.backlog.is_empty() {
-            let remote = association.remote;
-            self.unbind(remote, name);
+            self.forget(name);
             if let Some(lower) = self.names.get_mut(name) {
                 *lower = Lower::Closing;
             }
             out.request(DatagramsRequest::Close { association: name });
-        }
-    }
-
-    /// Forgets that `remote` is reached by `name`, where it is.
-    pub(super) fn unbind(&mut self, remote: Participant, name: Handle) {
-        if self.by_remote.resolve(&remote) == Some(name) {
-            self.by_remote.erase(&remote);
         }
     }
 
@@ -185,7 +198,7 @@ impl<H: Hooks> Lowers<H> {
         cx: &Context,
         name: Handle,
         message: MessageOf<H>,
-        back: Option<(Handle, Room)>,
+        back: Option<Handle>,
         out: &mut impl Outlet<Layer<H>>,
     ) -> bool {
         let Some(association) = self.association(name) else { return false };
@@ -194,11 +207,7 @@ impl<H: Hooks> Lowers<H> {
             out.request(DatagramsRequest::Send { association: name, message });
             return true;
         }
-        if back.is_none() && association.backlog.len() >= BACKLOG_MOST {
-            cx.dropped(H::FACTS.name, "a message of our own for which there is no room below");
-            return false;
-        }
-        association.backlog.push_back(Waiting { message, back });
+        association.queue(cx, H::FACTS.name, message, back);
         false
     }
 
@@ -209,22 +218,33 @@ impl<H: Hooks> Lowers<H> {
         name: Handle,
         room: Room,
         out: &mut O,
-        mut back: impl FnMut(Handle, Room, &mut O),
+        back: impl FnMut(Handle, Room, &mut O),
     ) {
         let Some(association) = self.association(name) else { return };
         association.room.octets += room.octets;
         association.room.messages += room.messages;
-        if association.backlog.is_empty() {
-            return;
+        if !association.backlog.is_empty() {
+            self.send_backlog(name, out, back);
         }
+    }
+
+    #[cold]
+    fn send_backlog<O: Outlet<Layer<H>>>(
+        &mut self,
+        name: Handle,
+        out: &mut O,
+        mut back: impl FnMut(Handle, Room, &mut O),
+    ) {
+        let Some(association) = self.association(name) else { return };
         while let Some(front) = association.backlog.front()
             && association.fits(front.message.len())
             && let Some(waiting) = association.backlog.pop_front()
         {
-            association.take(waiting.message.len());
+            let octets = waiting.message.len();
+            association.take(octets);
             out.request(DatagramsRequest::Send { association: name, message: waiting.message });
-            if let Some((above, room)) = waiting.back {
-                back(above, room, out);
+            if let Some(above) = waiting.back {
+                back(above, Room { octets: octets - H::Header::LENGTH, messages: 1 }, out);
             }
         }
         if association.users == 0 && association.backlog.is_empty() {
@@ -249,6 +269,14 @@ impl<M> Association<M> {
         self.local = Some(local);
         self.room = room;
         core::mem::take(&mut self.waiting)
+    }
+
+    #[cold]
+    fn queue(&mut self, cx: &Context, who: &'static str, message: M, back: Option<Handle>) {
+        if back.is_none() && self.backlog.len() >= BACKLOG_MOST {
+            return cx.dropped(who, "a message of our own for which there is no room below");
+        }
+        self.backlog.push_back(Waiting { message, back });
     }
 
     /// Whether there is room for one message. There is none before the association is open.

@@ -8,6 +8,9 @@ use super::lower::Lowers;
 use super::{Associations, Hooks, Layer, Link, MessageOf, Place};
 use crate::base::Timers;
 
+// All on the way of a message is always inlined: only then does a hook work on the association itself, and not on a
+// place in memory that holds what leads to it.
+
 pub(super) struct At<'a, H: Hooks, O> {
     cx: &'a Context,
     name: Handle,
@@ -20,7 +23,7 @@ pub(super) struct At<'a, H: Hooks, O> {
 
 impl<H: Hooks> Layer<H> {
     /// Calls a hook at an association. One for an association that is over is not called.
-    #[inline]
+    #[inline(always)]
     pub(super) fn at<O: Outlet<Self>, R>(
         &mut self,
         cx: &Context,
@@ -47,25 +50,22 @@ impl<H: Hooks, O> At<'_, H, O> {
     }
 
     /// The layer above sends so many octets.
-    #[inline]
+    #[inline(always)]
     pub(super) fn taken(&mut self, octets: usize) {
         let down = &mut self.link.down;
-        assert!(
-            octets <= down.octets && down.messages > 0,
-            "a Send keeps within the room: {octets} octets came, for {down:?}"
-        );
+        assert!(octets <= down.octets && down.messages > 0, "a Send keeps within the room");
         down.octets -= octets;
         down.messages -= 1;
     }
 }
 
 impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
-    #[inline]
+    #[inline(always)]
     fn association(&mut self) -> &mut H::Association {
         &mut self.link.own
     }
 
-    #[inline]
+    #[inline(always)]
     fn cx(&self) -> &Context {
         self.cx
     }
@@ -75,17 +75,16 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         self.lowers.send(self.cx, self.link.lower, message, None, self.out);
     }
 
-    #[inline]
+    #[inline(always)]
     fn forward(&mut self, header: &H::Header, mut message: MessageOf<H>) {
         let room = Room { octets: message.len(), messages: 1 };
         message.push(header);
-        let back = Some((self.name, room));
-        if self.lowers.send(self.cx, self.link.lower, message, back, self.out) {
+        if self.lowers.send(self.cx, self.link.lower, message, Some(self.name), self.out) {
             self.give_room(room);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn deliver(&mut self, message: MessageOf<H>) {
         let up = &mut self.link.up;
         let octets = message.len();
@@ -101,7 +100,7 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         self.link.up
     }
 
-    #[inline]
+    #[inline(always)]
     fn give_room(&mut self, room: Room) {
         self.link.give(self.name, room, self.out);
     }

@@ -6,11 +6,12 @@ use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ende
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
-use super::lower::{Association, Lower};
+use super::lower::Lower;
 use super::{Hooks, Layer, MessageOf};
 use crate::opening::Enabled as _;
 
 impl<H: Hooks> Layer<H> {
+    #[cold]
     pub(super) fn listening_below(&mut self, lower: Handle, local: Participant, out: &mut impl Outlet<Self>) {
         let Some(door) = self.lowers.door(lower) else { return };
         door.local = Some(local);
@@ -22,6 +23,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
+    #[cold]
     pub(super) fn opened_below(
         &mut self,
         lower: Handle,
@@ -30,27 +32,21 @@ impl<H: Hooks> Layer<H> {
         room: Room,
         out: &mut impl Outlet<Self>,
     ) {
-        match self.lowers.names.get_mut(lower) {
-            Some(Lower::Association(association)) => {
-                for name in association.opened(local, room) {
-                    out.indicate(DatagramsIndication::Opened {
-                        association: name,
-                        local,
-                        remote,
-                        room: H::ROOM,
-                    });
+        match self.lowers.names.get(lower) {
+            Some(Lower::Association) => {
+                let Some(association) = self.lowers.association(lower) else { return };
+                for association in association.opened(local, room) {
+                    out.indicate(DatagramsIndication::Opened { association, local, remote, room: H::ROOM });
                 }
             }
-            // Somebody came. For whom, his first message tells.
-            Some(slot @ Lower::Awaited { .. }) => {
-                let Lower::Awaited { door: name } = *slot else { unreachable!("looked at above") };
-                let mut association = Association::new(remote);
-                association.opened(local, room);
-                *slot = Lower::Association(association);
-                if let Some(door) = self.lowers.door(name) {
+            // For whom he comes, his first message tells.
+            Some(Lower::Awaited { door }) => {
+                let door = *door;
+                self.lowers.arrived(lower, remote, local, room);
+                if let Some(door) = self.lowers.door(door) {
                     door.awaited -= 1;
                 }
-                self.lowers.await_below(name, out);
+                self.lowers.await_below(door, out);
             }
             _ => {}
         }
@@ -77,19 +73,7 @@ impl<H: Hooks> Layer<H> {
         // What came is handled before this returns: the room is free again.
         let room = Room { octets: message.len(), messages: 1 };
         match message.pull::<H::Header>() {
-            Ok(header) => {
-                let key = (lower, H::key(&header));
-                let name = match self.base.find(&key) {
-                    Some(name) => Some(name),
-                    None => self.arrive(cx, lower, &header, out),
-                };
-                match name {
-                    Some(name) => {
-                        self.at(cx, name, out, |hooks, at| hooks.pop(at, header, message));
-                    }
-                    None => cx.dropped(H::FACTS.name, "a message for which nobody is here"),
-                }
-            }
+            Ok(header) => self.lead(cx, lower, header, message, out),
             Err(_) => cx.dropped(H::FACTS.name, "a header that cannot be read"),
         }
         match self.lowers.association(lower) {
@@ -97,6 +81,26 @@ impl<H: Hooks> Layer<H> {
             Some(_) => out.request(DatagramsRequest::Receive { association: lower, room }),
             None => {}
         }
+    }
+
+    /// A message goes to its association.
+    #[inline(always)]
+    fn lead(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        header: H::Header,
+        message: MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let name = match self.base.find(&(lower, H::key(&header))) {
+            Some(name) => name,
+            None => match self.arrive(cx, lower, &header, out) {
+                Some(name) => name,
+                None => return cx.dropped(H::FACTS.name, "a message for which nobody is here"),
+            },
+        };
+        self.at(cx, name, out, |hooks, at| hooks.pop(at, header, message));
     }
 
     /// The first message of somebody: he gets a name, where one waits.
@@ -129,6 +133,7 @@ impl<H: Hooks> Layer<H> {
         Some(name)
     }
 
+    #[cold]
     pub(super) fn ended_below(
         &mut self,
         cx: &Context,
@@ -138,8 +143,8 @@ impl<H: Hooks> Layer<H> {
     ) {
         match self.lowers.names.forget(lower) {
             Some(Lower::Closing) => {}
-            Some(Lower::Association(association)) => {
-                self.lowers.unbind(association.remote, lower);
+            Some(Lower::Association) => {
+                self.lowers.forget(lower);
                 let carried: Vec<Handle> =
                     self.base.iter().filter(|(_, link)| link.lower == lower).map(|(name, _)| name).collect();
                 for name in carried {

@@ -1,4 +1,6 @@
 //! From above, downward: openings, listeners, messages, closing.
+//!
+//! What happens once an association is marked as cold: out of line, it does not crowd the way of the messages.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -13,6 +15,7 @@ use crate::opening::Enabled as _;
 use crate::session::Removed;
 
 impl<H: Hooks> Layer<H> {
+    #[cold]
     pub(super) fn open(
         &mut self,
         cx: &Context,
@@ -57,6 +60,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
+    #[cold]
     pub(super) fn listen(
         &mut self,
         cx: &Context,
@@ -91,6 +95,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
+    #[cold]
     pub(super) fn expect(
         &mut self,
         cx: &Context,
@@ -112,6 +117,7 @@ impl<H: Hooks> Layer<H> {
         self.lowers.await_below(name, out);
     }
 
+    #[cold]
     pub(super) fn unlisten(&mut self, cx: &Context, listener: Handle, out: &mut impl Outlet<Self>) {
         let Some(key) = self.listeners.remove(listener) else {
             return cx.dropped(H::FACTS.name, "unlisten: no such listener");
@@ -146,6 +152,7 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
+    #[inline]
     pub(super) fn more_room_above(
         &mut self,
         cx: &Context,
@@ -159,6 +166,7 @@ impl<H: Hooks> Layer<H> {
         });
     }
 
+    #[cold]
     pub(super) fn close(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
         if let Some(key) = self.awaited.remove(name) {
             if let Some(enabled) = self.base.enabled().get_mut(&key) {
@@ -177,6 +185,7 @@ impl<H: Hooks> Layer<H> {
     }
 
     /// The last word on an association.
+    #[cold]
     pub(super) fn end(&mut self, name: Handle, why: Ended, out: &mut impl Outlet<Self>) {
         let lower = self.base.get(name).map(|link| link.lower);
         if !matches!(self.base.close(name), Removed::Unknown) {

@@ -1,9 +1,20 @@
 //! Maps from keys to what they stand for: the x-Kernel's and PIX's map managers, and ours.
 
-use core::hash::Hash;
+mod cached;
+mod chained;
+mod hashing;
+mod open;
+mod recent;
 
-mod placeholder;
-pub use placeholder::*;
+use core::hash::Hash;
+use core::marker::PhantomData;
+
+use crate::features;
+
+pub use cached::Cached;
+pub use chained::Chained;
+pub use hashing::{Hashing, Keyed, Trusted};
+pub use open::Open;
 
 /// What a map is asked with. Octets of a header are one, and so is a name.
 pub trait Key: Clone + Eq + Hash {}
@@ -51,9 +62,38 @@ pub trait Map<K: Key, V> {
 }
 
 /// An alternative of the feature Map: the kind, before it is known what is mapped.
+///
+/// Each takes the hashing as a parameter. It is a [`Keyed`] one unless it is said that nobody else chooses the keys.
 pub trait Kind {
     /// The same as a value.
-    const SELECTED: crate::features::Map;
+    const SELECTED: features::Map;
     /// The map of this kind.
     type Of<K: Key, V>: Map<K, V>;
+}
+
+/// Chained hash, as in the x-Kernel: [`Chained`].
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ChainedHash<H = Keyed>(PhantomData<H>);
+
+impl<H: Hashing> Kind for ChainedHash<H> {
+    const SELECTED: features::Map = features::Map::ChainedHash;
+    type Of<K: Key, V> = Chained<K, V, H>;
+}
+
+/// Chained hash with a cache of one entry, as in PIX: [`Cached`].
+#[derive(Clone, Copy, Default, Debug)]
+pub struct ChainedHashCached<H = Keyed>(PhantomData<H>);
+
+impl<H: Hashing> Kind for ChainedHashCached<H> {
+    const SELECTED: features::Map = features::Map::ChainedHashCached;
+    type Of<K: Key, V> = Cached<K, V, H>;
+}
+
+/// Open addressing with the same cache, which is ours: [`Open`].
+#[derive(Clone, Copy, Default, Debug)]
+pub struct OpenAddressing<H = Keyed>(PhantomData<H>);
+
+impl<H: Hashing> Kind for OpenAddressing<H> {
+    const SELECTED: features::Map = features::Map::OpenAddressing;
+    type Of<K: Key, V> = Open<K, V, H>;
 }

@@ -1,0 +1,80 @@
+//! Subjects that are timed in turns, and how far a ratio of their times can be trusted.
+
+/// A turn of a subject, by its number; gives nanoseconds for one lookup.
+pub(crate) type Turn = Box<dyn FnMut(usize) -> f64>;
+
+/// Subjects and their times so far: one row a subject, one column a round.
+#[derive(Default)]
+pub(crate) struct Race {
+    turns: Vec<Turn>,
+    times: Vec<Vec<f64>>,
+}
+
+/// A subject's place in its race.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject(usize);
+
+impl Race {
+    pub(crate) fn enter(&mut self, turn: Turn) -> Subject {
+        self.turns.push(turn);
+        self.times.push(Vec::new());
+        Subject(self.turns.len() - 1)
+    }
+
+    /// One turn of each. The order is turned round every time, so that nobody always comes after the same neighbour.
+    pub(crate) fn round(&mut self) {
+        let number = self.times.first().map_or(0, Vec::len);
+        let subjects = self.turns.len();
+        for place in 0..subjects {
+            let subject = if number % 2 == 1 { subjects - 1 - place } else { place };
+            let time = self.turns[subject](number);
+            self.times[subject].push(time);
+        }
+    }
+
+    pub(crate) fn median(&self, subject: Subject) -> f64 {
+        median(&mut self.times[subject.0].clone())
+    }
+
+    /// The ratio of two medians, with the interval that holds it with 95 %: the bootstrap draws rounds again, in pairs, so
+    /// that a round which was slow for both moves neither.
+    pub(crate) fn ratio(&self, ours: Subject, theirs: Subject) -> Ratio {
+        const DRAWS: usize = 1000;
+        let (ours, theirs) = (&self.times[ours.0], &self.times[theirs.0]);
+        let mut random = fastrand::Rng::with_seed(1);
+        let mut ratios: Vec<f64> = (0..DRAWS)
+            .map(|_| {
+                let rounds: Vec<usize> = ours.iter().map(|_| random.usize(..ours.len())).collect();
+                let draw =
+                    |times: &[f64]| median(&mut rounds.iter().map(|round| times[*round]).collect::<Vec<_>>());
+                draw(ours) / draw(theirs)
+            })
+            .collect();
+        ratios.sort_by(f64::total_cmp);
+        Ratio {
+            value: median(&mut ours.clone()) / median(&mut theirs.clone()),
+            low: ratios[DRAWS / 40],
+            high: ratios[DRAWS - 1 - DRAWS / 40],
+        }
+    }
+}
+
+/// A ratio of medians, and where it lies with 95 % confidence.
+#[derive(Clone, Copy)]
+pub(crate) struct Ratio {
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl std::fmt::Display for Ratio {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        let Ratio { value, low, high } = self;
+        out.pad(&format!("{value:.3} ({low:.3}..{high:.3})"))
+    }
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    let middle = values.len() / 2;
+    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+}

@@ -1,0 +1,225 @@
+//! What is timed: maps of every kind with the same bindings, asked for the same keys in the same order.
+
+use std::hint::black_box;
+use std::rc::Rc;
+use std::time::Instant;
+
+use foldhash::fast::FixedState;
+use stackwright_base::map::{Cached, Chained, Key, Keyed, Map, Open};
+
+use crate::measure::{Race, Subject, Turn};
+
+/// Lookups of one turn.
+const LOOKUPS: usize = 8192;
+/// The buckets of the thesis' map.
+const BUCKETS: usize = 101;
+const SEED: u64 = 1;
+
+/// A map of ours.
+struct Ours<M>(M);
+
+/// A map of theirs.
+type Swiss<K> = hashbrown::HashMap<K, u32, FixedState>;
+
+/// The subjects with one number of bindings, and keys of one length.
+pub(crate) struct Cell {
+    pub(crate) bindings: usize,
+    /// The cache hits.
+    pub(crate) cached_hit: Subject,
+    pub(crate) open_hit: Subject,
+    /// Keys in random order, so that the cache misses.
+    pub(crate) uncached: Subject,
+    pub(crate) cached: Subject,
+    /// The same, each lookup a call, as a demultiplexer's is: it keeps nothing in registers from one message to the next.
+    pub(crate) uncached_called: Subject,
+    pub(crate) cached_called: Subject,
+    /// The same in a loop, with the hashing for keys that peers choose.
+    pub(crate) uncached_keyed: Subject,
+    pub(crate) cached_keyed: Subject,
+    pub(crate) open: Subject,
+    pub(crate) swiss: Subject,
+    /// Keys that are not bound.
+    pub(crate) open_absent: Subject,
+    pub(crate) swiss_absent: Subject,
+    /// Keys in random order, each twice.
+    pub(crate) uncached_pairs: Subject,
+    pub(crate) cached_pairs: Subject,
+    pub(crate) open_pairs: Subject,
+    pub(crate) swiss_pairs: Subject,
+    /// A fixed number of buckets.
+    pub(crate) fixed: Option<Fixed>,
+}
+
+/// The subjects of experiment E1: the cache hits, it misses, and the old map, which has none.
+pub(crate) struct Fixed {
+    pub(crate) hit: Subject,
+    pub(crate) miss: Subject,
+    pub(crate) old: Subject,
+}
+
+/// Bound keys and others, and orders to ask for them.
+struct Keys<const N: usize> {
+    bound: Vec<[u8; N]>,
+    /// Every bound key once before any comes again, for many turns or until all have been asked for.
+    shuffled: Rc<Vec<[u8; N]>>,
+    paired: Rc<Vec<[u8; N]>>,
+    absent: Rc<Vec<[u8; N]>>,
+}
+
+impl<const N: usize> Keys<N> {
+    fn new(bindings: usize) -> Self {
+        let mut random = fastrand::Rng::with_seed(bindings as u64);
+        let mut distinct = hashbrown::HashSet::with_hasher(FixedState::with_seed(SEED));
+        let mut draw = |count: usize| {
+            let mut keys = Vec::new();
+            while keys.len() < count {
+                let mut key = [0; N];
+                random.fill(&mut key);
+                if distinct.insert(key) {
+                    keys.push(key);
+                }
+            }
+            keys
+        };
+        let (bound, absent) = (draw(bindings), draw(bindings));
+        let mut order = |keys: &[[u8; N]]| {
+            let mut keys = keys.to_vec();
+            let mut order: Vec<[u8; N]> = Vec::new();
+            while order.len() < 4 * LOOKUPS {
+                random.shuffle(&mut keys);
+                if order.last() == keys.first() {
+                    keys.rotate_left(1); // never one key twice in a row
+                }
+                order.extend_from_slice(&keys);
+            }
+            order
+        };
+        let shuffled = order(&bound);
+        let paired = shuffled.iter().flat_map(|key| [*key; 2]).collect();
+        let absent = order(&absent);
+        Keys { bound, shuffled: Rc::new(shuffled), paired: Rc::new(paired), absent: Rc::new(absent) }
+    }
+
+    fn fill<M: Map<[u8; N], u32>>(&self, mut map: M) -> Rc<Ours<M>> {
+        for (number, key) in self.bound.iter().enumerate() {
+            map.install(*key, number as u32);
+        }
+        Rc::new(Ours(map))
+    }
+}
+
+/// All maps alike, those that are not ours too.
+trait Resolve<K> {
+    fn resolve(&self, key: &K) -> Option<u32>;
+}
+
+impl<K: Key, M: Map<K, u32>> Resolve<K> for Ours<M> {
+    #[inline]
+    fn resolve(&self, key: &K) -> Option<u32> {
+        self.0.resolve(key)
+    }
+}
+
+impl<K: Key> Resolve<K> for Swiss<K> {
+    #[inline]
+    fn resolve(&self, key: &K) -> Option<u32> {
+        self.get(key).copied()
+    }
+}
+
+/// A map whose lookup is a call.
+struct Called<M>(Rc<M>);
+
+impl<K, M: Resolve<K>> Resolve<K> for Called<M> {
+    #[inline(never)]
+    fn resolve(&self, key: &K) -> Option<u32> {
+        self.0.resolve(key)
+    }
+}
+
+/// Asks for `keys`, one after the other. Not inlined: the same code for every subject with this map.
+#[inline(never)]
+fn pass<K>(map: &impl Resolve<K>, keys: &[K]) {
+    let mut sum = 0u64;
+    for key in black_box(keys) {
+        if let Some(value) = map.resolve(key) {
+            sum += u64::from(value);
+        }
+    }
+    black_box(sum);
+}
+
+/// Asks a map for keys, turn by turn another piece of `order`.
+///
+/// What was timed before has taken the processor's caches. So other keys are asked for first, enough for all bindings of a
+/// small map, and the keys to be asked for are read once.
+fn asking<const N: usize>(order: &Rc<Vec<[u8; N]>>, map: &Rc<impl Resolve<[u8; N]> + 'static>) -> Turn {
+    let (order, map) = (Rc::clone(order), Rc::clone(map));
+    Box::new(move |number| {
+        let pieces = order.len() / LOOKUPS;
+        let piece = |number: usize| &order[number % pieces * LOOKUPS..][..LOOKUPS];
+        let keys = piece(number);
+        pass(&*map, &piece(number + pieces / 2)[..LOOKUPS / 4]);
+        black_box(keys.iter().fold(0, |sum, key| sum ^ key[0]));
+        let begin = Instant::now();
+        pass(&*map, keys);
+        begin.elapsed().as_nanos() as f64 / LOOKUPS as f64
+    })
+}
+
+/// Asks a map for one key again and again, turn by turn another.
+fn repeating<const N: usize>(keys: &Keys<N>, map: &Rc<impl Resolve<[u8; N]> + 'static>) -> Turn {
+    const LENGTH: usize = 256;
+    let (keys, map) = (keys.bound[..32].to_vec(), Rc::clone(map));
+    Box::new(move |number| {
+        let keys = [keys[number % keys.len()]; LENGTH];
+        pass(&*map, &keys);
+        let begin = Instant::now();
+        for _ in 0..LOOKUPS / LENGTH {
+            pass(&*map, &keys);
+        }
+        begin.elapsed().as_nanos() as f64 / LOOKUPS as f64
+    })
+}
+
+/// Enters all subjects with so many bindings.
+pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
+    let keys = Keys::<N>::new(bindings);
+    let uncached = keys.fill(Chained::<_, u32>::new(SEED));
+    let cached = keys.fill(Cached::<_, u32>::new(SEED));
+    let open = keys.fill(Open::<_, u32>::new(SEED));
+    let mut swiss = Swiss::with_hasher(FixedState::with_seed(SEED));
+    swiss.extend(keys.bound.iter().enumerate().map(|(number, key)| (*key, number as u32)));
+    let swiss = Rc::new(swiss);
+    // What is compared runs side by side.
+    Cell {
+        bindings,
+        cached_hit: race.enter(repeating(&keys, &cached)),
+        open_hit: race.enter(repeating(&keys, &open)),
+        uncached: race.enter(asking(&keys.shuffled, &uncached)),
+        cached: race.enter(asking(&keys.shuffled, &cached)),
+        uncached_called: race.enter(asking(&keys.shuffled, &Rc::new(Called(Rc::clone(&uncached))))),
+        cached_called: race.enter(asking(&keys.shuffled, &Rc::new(Called(Rc::clone(&cached))))),
+        uncached_keyed: race.enter(asking(&keys.shuffled, &keys.fill(Chained::<_, u32, Keyed>::new(SEED)))),
+        cached_keyed: race.enter(asking(&keys.shuffled, &keys.fill(Cached::<_, u32, Keyed>::new(SEED)))),
+        open: race.enter(asking(&keys.shuffled, &open)),
+        swiss: race.enter(asking(&keys.shuffled, &swiss)),
+        open_absent: race.enter(asking(&keys.absent, &open)),
+        swiss_absent: race.enter(asking(&keys.absent, &swiss)),
+        uncached_pairs: race.enter(asking(&keys.paired, &uncached)),
+        cached_pairs: race.enter(asking(&keys.paired, &cached)),
+        open_pairs: race.enter(asking(&keys.paired, &open)),
+        swiss_pairs: race.enter(asking(&keys.paired, &swiss)),
+        fixed: (bindings <= 1000).then(|| enter_fixed(race, &keys)),
+    }
+}
+
+fn enter_fixed<const N: usize>(race: &mut Race, keys: &Keys<N>) -> Fixed {
+    let old = keys.fill(Chained::<_, u32>::with_buckets(SEED, BUCKETS));
+    let cached = keys.fill(Cached::<_, u32>::with_buckets(SEED, BUCKETS));
+    Fixed {
+        hit: race.enter(repeating(keys, &cached)),
+        miss: race.enter(asking(&keys.shuffled, &cached)),
+        old: race.enter(asking(&keys.shuffled, &old)),
+    }
+}

@@ -1,0 +1,86 @@
+//! Chained hash with a cache of one entry: PIX's map (thesis §4.2).
+
+use super::chained::{Chained, Node};
+use super::hashing::{Hashing, Trusted};
+use super::recent::Recent;
+use super::{Key, Map};
+
+/// A [`Chained`] map that looks first at the binding which was installed or found last.
+///
+/// Messages come in runs: the next is most often for the same association. That key is then compared once and not hashed.
+#[derive(Debug)]
+pub struct Cached<K, V, H = Trusted> {
+    map: Chained<K, V, H>,
+    recent: Recent,
+}
+
+impl<K: Key, V, H: Hashing> Cached<K, V, H> {
+    /// An empty map that always has so many buckets, and at least one. The thesis' map has 101.
+    pub fn with_buckets(seed: u64, buckets: usize) -> Self {
+        Cached { map: Chained::with_buckets(seed, buckets), recent: Recent::new() }
+    }
+
+    #[inline]
+    fn find(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
+        let place = self.recent.place();
+        if let Some(node) = self.map.at(place) {
+            if node.key == *key {
+                self.recent.hit();
+                return Some((place, node));
+            }
+            return self.find_awake(key);
+        }
+        let found = self.map.find(key)?;
+        self.recent.dreamt(found.0);
+        Some(found)
+    }
+
+    #[inline(never)]
+    fn find_awake(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
+        let found = self.map.find(key)?;
+        self.recent.missed(found.0);
+        Some(found)
+    }
+}
+
+impl<K: Key, V, H: Hashing> Map<K, V> for Cached<K, V, H> {
+    fn new(seed: u64) -> Self {
+        Cached { map: Chained::new(seed), recent: Recent::new() }
+    }
+
+    fn install(&mut self, key: K, value: V) -> Option<V> {
+        let (place, before) = self.map.put(key, value);
+        self.recent.set(place);
+        before
+    }
+
+    fn erase(&mut self, key: &K) -> Option<V> {
+        let (place, value) = self.map.take(key)?;
+        // Where the erased binding was, there is now the last; where the last was, nothing.
+        self.recent.moved(self.map.len(), place);
+        Some(value)
+    }
+
+    #[inline]
+    fn lookup(&self, key: &K) -> Option<&V> {
+        self.find(key).map(|(_, node)| &node.value)
+    }
+
+    #[inline]
+    fn lookup_mut(&mut self, key: &K) -> Option<&mut V> {
+        let (place, _) = self.find(key)?;
+        self.map.at_mut(place).map(|node| &mut node.value)
+    }
+
+    fn iter<'a>(&'a self) -> impl Iterator<Item = (&'a K, &'a V)>
+    where
+        K: 'a,
+        V: 'a,
+    {
+        self.map.iter()
+    }
+
+    fn len(&self) -> usize {
+        self.map.len()
+    }
+}
