@@ -26,9 +26,11 @@ const DUE: u32 = NOWHERE;
 /// A hierarchical timing wheel (Varghese and Lauck, scheme 7), with cancellation, and exact: events fire in the order of
 /// their deadlines, to the nanosecond.
 ///
-/// To schedule and to cancel take constant time, and so does to expire, amortised: an event moves down at most once per level, of
-/// which a timeout below a minute passes one. Empty slots cost nothing, however long they last. What is scheduled for a
-/// tick that has been reached already goes through a heap.
+/// Every operation takes constant time, amortised: an event moves down at most once per level, of which a timeout below a
+/// minute passes mostly one, and the events of one tick are sorted. Empty slots cost nothing, however long they last.
+///
+/// A heap is beside it, for what is scheduled for a tick that was reached already: the past, the present millisecond; and
+/// the time before a crowd of far events, when the first one of them was cancelled while nothing nearer was scheduled.
 #[derive(Debug)]
 pub struct TimingWheel<T = ()> {
     /// Each note is the spot in a slot, or `DUE`.
