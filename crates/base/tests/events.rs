@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
-use stackwright_base::events::{Absent, DeltaList, Events, Expires, Kind, Simple, TimingWheel};
+use stackwright_base::events::{Absent, Alternative, DeltaList, Events, Expires, Simple, TimingWheel};
 use stackwright_contract::Instant;
 
 const SECOND: u64 = 1_000_000_000;
@@ -150,7 +150,7 @@ macro_rules! contract {
         mod $module {
             use super::*;
 
-            type Subject<T> = <$kind as Kind>::Of<T>;
+            type Subject<T> = <$kind as Alternative>::Store<T>;
 
             #[test]
             fn scripts_give_what_the_model_gives() {
@@ -319,9 +319,35 @@ fn the_next_of_many_is_cancelled() {
     }
 }
 
+/// What is about to fire is cancelled, nearly all of it, after some of it has fired and some more has come: all in one tick.
+#[test]
+fn a_tick_is_cancelled_while_it_fires() {
+    let (mut wheel, mut model) = (TimingWheel::default(), Model::default());
+    let mut random = fastrand::Rng::with_seed(8);
+    let mut tickets = Vec::new();
+    let mut schedule = |count, wheel: &mut TimingWheel<u64>, model: &mut Model| {
+        for what in 0..count {
+            let deadline = at(HOUR + random.u64(..1000));
+            tickets.push((wheel.schedule(deadline, what), model.schedule(deadline, what)));
+        }
+    };
+    schedule(1000, &mut wheel, &mut model);
+    for _ in 0..100 {
+        assert_eq!(wheel.expire(at(DAY)), model.expire(at(DAY)));
+    }
+    schedule(1000, &mut wheel, &mut model);
+    fastrand::Rng::with_seed(9).shuffle(&mut tickets);
+    for (ticket, key) in tickets.drain(20..) {
+        assert_eq!(wheel.cancel(ticket), model.cancel(key));
+        assert_eq!(wheel.next_deadline(), model.next_deadline());
+    }
+    assert!(model.len() > 10);
+    assert_eq!(drain(&mut wheel, DAY), drain(&mut model, DAY));
+}
+
 /// What may be selected where it is not known whether time matters.
-fn asks<K: Kind>() -> (Option<Instant>, Option<u64>, bool) {
-    let mut events = K::Of::<u64>::default();
+fn asks<K: Alternative>() -> (Option<Instant>, Option<u64>, bool) {
+    let mut events = K::Store::<u64>::default();
     (events.next_deadline(), events.expire(Instant::END), events.is_empty())
 }
 

@@ -68,6 +68,16 @@ fn at_run_time() {
     assert_eq!(sentence, "`patience` needs timers, and `events` is Absent");
 }
 
+/// Who schedules without having asked is told so by the compiler.
+#[test]
+fn nothing_is_scheduled_without_an_event_manager() {
+    let said = include_str!("refusals/no_event_manager.stderr");
+    assert!(
+        said.contains("the base has no event manager: select `events: Simple`, `DeltaList` or `TimingWheel`"),
+        "{said}"
+    );
+}
+
 #[test]
 fn what_is_left_out_is_completed() {
     assert_eq!(select("", true), Ok(Selection::DEFAULT));

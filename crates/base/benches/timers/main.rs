@@ -3,6 +3,7 @@
 //! ```text
 //! cargo bench -p stackwright-base --bench timers                all of it
 //! cargo bench -p stackwright-base --bench timers -- --quick     fewer rounds
+//! cargo bench -p stackwright-base --bench timers -- 1000        one of the sizes
 //! ```
 //!
 //! A round is the same for everybody: random deadlines within a minute are inserted, a random half is cancelled, each by its
@@ -32,9 +33,14 @@ const SIZES: [(usize, usize, usize); 5] =
 const JUDGED: usize = 1_000_000;
 
 fn main() -> ExitCode {
-    let quick = std::env::args().any(|argument| argument == "--quick");
-    let mut verdict = ExitCode::FAILURE;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let quick = arguments.iter().any(|argument| argument == "--quick");
+    let sizes: Vec<usize> = arguments.iter().filter_map(|argument| argument.parse().ok()).collect();
+    let mut verdict = ExitCode::SUCCESS;
     for (count, rounds, quick_rounds) in SIZES {
+        if !sizes.is_empty() && !sizes.contains(&count) {
+            continue;
+        }
         let mut field: Vec<(&str, Box<dyn Subject>)> = vec![
             ("TimingWheel", Contender::<Ours<TimingWheel<u64>>>::boxed(true)),
             ("BinaryHeap and a table", Contender::<Heap>::boxed(true)),
@@ -49,8 +55,8 @@ fn main() -> ExitCode {
         }
         let times = run(&mut field, count, if quick { quick_rounds } else { rounds });
         let beaten = report(&field, &times, count);
-        if count == JUDGED && beaten {
-            verdict = ExitCode::SUCCESS;
+        if count == JUDGED && !beaten {
+            verdict = ExitCode::FAILURE;
         }
     }
     verdict

@@ -73,11 +73,11 @@ impl<T: Timers> Subject for Contender<T> {
 
         let mut sum = 0_u64;
         let start = Instant::now();
-        for _ in 0..SPAN / STEP {
-            *now += STEP;
-            sum = sum.wrapping_add(timers.step(*now));
+        for step in 1..=SPAN / STEP {
+            sum = sum.wrapping_add(timers.step(begin + step * STEP));
         }
         let expired = start.elapsed();
+        *now = begin + SPAN;
 
         let gone: u64 =
             if *cancels { work.cancelled.iter().map(|number| u64::from(*number)).sum() } else { 0 };

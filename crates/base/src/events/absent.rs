@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use stackwright_contract::Instant;
 
-use super::{Expires, Kind};
+use super::Expires;
 
 /// No event manager. It costs nothing, nothing ever expires, and nothing can be scheduled: it is not [`Events`], so that a
 /// protocol which wants to is told when it is compiled.
@@ -12,10 +12,6 @@ use super::{Expires, Kind};
 /// [`Events`]: super::Events
 #[derive(Debug)]
 pub struct Absent<T = ()>(PhantomData<fn() -> T>);
-
-impl Kind for Absent {
-    type Of<T> = Absent<T>;
-}
 
 impl<T> Default for Absent<T> {
     fn default() -> Self {

@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 
 use super::list::List;
-use super::{Events, Expires, Kind, Ticket};
+use super::{Events, Expires, Ticket};
 
 /// A list in which each entry holds the time after its predecessor (PIX's DeltaListManager).
 ///
@@ -15,10 +15,6 @@ pub struct DeltaList<T = ()> {
     list: List<T>,
     /// An instant that is not later than any deadline.
     origin: u64,
-}
-
-impl Kind for DeltaList {
-    type Of<T> = DeltaList<T>;
 }
 
 impl<T> Default for DeltaList<T> {

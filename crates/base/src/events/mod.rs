@@ -58,10 +58,3 @@ pub trait Events<T>: Expires<T> {
     /// It shall not happen. Gives what was scheduled; `None` where it has fired, or was cancelled before.
     fn cancel(&mut self, ticket: Self::Ticket) -> Option<T>;
 }
-
-/// An alternative of the feature EventManager: the kind, before it is known what happens. A base that schedules asks that
-/// `K::Of<Timeout>: Events<Timeout>`, and [`Absent`] is refused with a sentence.
-pub trait Kind {
-    /// The event manager of this kind.
-    type Of<T>: Expires<T>;
-}

@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 
 use super::list::List;
-use super::{Events, Expires, Kind, Ticket};
+use super::{Events, Expires, Ticket};
 
 /// A list in the order of deadlines (the x-Kernel's and PIX's SimpleEventManager).
 ///
@@ -13,10 +13,6 @@ use super::{Events, Expires, Kind, Ticket};
 pub struct Simple<T = ()> {
     /// Each link's time is its deadline.
     list: List<T>,
-}
-
-impl Kind for Simple {
-    type Of<T> = Simple<T>;
 }
 
 impl<T> Default for Simple<T> {

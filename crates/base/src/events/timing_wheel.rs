@@ -1,14 +1,16 @@
 //! The alternative for any number of events: a hierarchical timing wheel.
 
 mod due;
+mod occupied;
 mod slots;
 
 use stackwright_contract::Instant;
 
 use self::due::Due;
+use self::occupied::Occupied;
 use self::slots::{Least, Slots};
 use super::slab::{NOWHERE, Slab};
-use super::{Events, Expires, Kind, Ticket};
+use super::{Events, Expires, Ticket};
 
 /// A tick of the wheel is 2^20 nanoseconds, about a millisecond. Events of one tick are sorted when it is reached.
 const TICK: u32 = 20;
@@ -24,27 +26,25 @@ const DUE: u32 = NOWHERE;
 /// A hierarchical timing wheel (Varghese and Lauck, scheme 7), with cancellation, and exact: events fire in the order of
 /// their deadlines, to the nanosecond.
 ///
-/// To schedule and to cancel take constant time, and so does to expire, amortised: an event moves down at most once per level, of
-/// which a timeout below a minute passes one. Empty slots cost nothing, however long they last. What is scheduled for a
-/// tick that has been reached already goes through a heap.
+/// Every operation takes constant time, amortised: an event moves down at most once per level, of which a timeout below a
+/// minute passes mostly one, and the events of one tick are sorted. Empty slots cost nothing, however long they last.
+///
+/// A heap is beside it, for what is scheduled for a tick that was reached already: the past, the present millisecond; and
+/// the time before a crowd of far events, when the first one of them was cancelled while nothing nearer was scheduled.
 #[derive(Debug)]
 pub struct TimingWheel<T = ()> {
     /// Each note is the spot in a slot, or `DUE`.
     slab: Slab<u32, T>,
     slots: Slots,
     /// Which slots are not empty.
-    occupied: [[u64; WIDTH / 64]; LEVELS],
+    occupied: Occupied,
     /// The tick that was reached. Whatever is in a slot comes later, in the level of the highest digit in which its tick
     /// differs from this one.
     reached: u64,
     due: Due,
     next: Option<u64>,
-    /// The last `now` that was heard.
+    /// The last `now` that was heard while nothing was scheduled.
     now: u64,
-}
-
-impl Kind for TimingWheel {
-    type Of<T> = TimingWheel<T>;
 }
 
 impl<T> Default for TimingWheel<T> {
@@ -52,7 +52,7 @@ impl<T> Default for TimingWheel<T> {
         TimingWheel {
             slab: Slab::default(),
             slots: Slots::new(LEVELS * WIDTH),
-            occupied: [[0; WIDTH / 64]; LEVELS],
+            occupied: Occupied::default(),
             reached: 0,
             due: Due::default(),
             next: None,
@@ -66,20 +66,13 @@ impl<T> Expires<T> for TimingWheel<T> {
         self.next.map(Instant::from_nanoseconds)
     }
 
+    #[inline]
     fn expire(&mut self, now: Instant) -> Option<T> {
-        self.now = now.nanoseconds();
-        if self.next? > now.nanoseconds() {
+        let Some(next) = self.next else {
+            self.now = now.nanoseconds();
             return None;
-        }
-        let entry = loop {
-            match self.due.pop() {
-                Some(entry) => break entry,
-                None => self.open(self.first_slot()?),
-            }
         };
-        let what = self.slab.remove(entry.ticket.index);
-        self.find_next();
-        what
+        if next > now.nanoseconds() { None } else { self.fire() }
     }
 
     fn len(&self) -> usize {
@@ -118,7 +111,7 @@ impl<T> Events<T> for TimingWheel<T> {
         } else {
             let (deadline, emptied) = self.slots.remove(spot);
             if let Some(slot) = emptied {
-                self.occupied[slot / WIDTH][slot % WIDTH / 64] &= !(1 << (slot % 64));
+                self.occupied.clear(slot);
             }
             if Some(deadline) == self.next {
                 self.find_next();
@@ -133,23 +126,15 @@ impl<T> TimingWheel<T> {
     fn put(&mut self, at: u64, place: u32) {
         let tick = at >> TICK;
         let level = (tick ^ self.reached).ilog2() / BITS;
-        let slot = (tick >> (level * BITS)) as usize % WIDTH;
-        self.occupied[level as usize][slot / 64] |= 1 << (slot % 64);
-        *self.slab.at_mut(place) = self.slots.push(level as usize * WIDTH + slot, at, place);
-    }
-
-    /// The slot whose events are the next. It is in the lowest level that has one: those above differ from the tick that
-    /// was reached in a higher digit.
-    fn first_slot(&self) -> Option<usize> {
-        let words = self.occupied.as_flattened();
-        let word = words.iter().position(|word| *word != 0)?;
-        Some(word * 64 + words[word].trailing_zeros() as usize)
+        let slot = level as usize * WIDTH + (tick >> (level * BITS)) as usize % WIDTH;
+        self.occupied.set(slot);
+        *self.slab.at_mut(place) = self.slots.push(slot, at, place);
     }
 
     /// Moves the wheel on to the beginning of its first slot, and what is in there down. Entries stay in order, and
     /// everything scheduled from now on for the same deadlines goes to where they go, so it comes after them.
     fn open(&mut self, slot: usize) {
-        self.occupied[slot / WIDTH][slot % WIDTH / 64] &= !(1 << (slot % 64));
+        self.occupied.clear(slot);
         let (level, digit) = (slot / WIDTH, (slot % WIDTH) as u64);
         let shift = level as u32 * BITS;
         self.reached = (((self.reached >> shift) & !(WIDTH as u64 - 1)) | digit) << shift;
@@ -166,13 +151,27 @@ impl<T> TimingWheel<T> {
         self.due.sort();
     }
 
+    /// Takes the next event, which there is. Apart from `expire`, which is asked far more often than something fires.
+    #[inline(never)]
+    fn fire(&mut self) -> Option<T> {
+        let entry = loop {
+            match self.due.pop() {
+                Some(entry) => break entry,
+                None => self.open(self.occupied.first()?),
+            }
+        };
+        let what = self.slab.remove(entry.ticket.index);
+        self.find_next();
+        what
+    }
+
     /// The next event has fired or was cancelled: which one is it now?
     fn find_next(&mut self) {
         self.next = loop {
             if let Some(entry) = self.due.first(|ticket| self.slab.note(ticket).is_some()) {
                 break Some(entry.deadline);
             }
-            let Some(slot) = self.first_slot() else { break None };
+            let Some(slot) = self.occupied.first() else { break None };
             match self.slots.least(slot) {
                 Least::Is(deadline) => break Some(deadline),
                 // The wheel runs ahead of time, since its lower levels are searched more easily.
