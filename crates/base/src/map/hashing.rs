@@ -45,7 +45,8 @@ impl Hashing for Keyed {
         Keyed { key: (spread(seed), spread(!seed)) }
     }
 
-    #[inline]
+    /// Not inlined: it is long, and would take the registers of whoever calls it.
+    #[inline(never)]
     fn hash<K: Hash>(&self, key: &K) -> u64 {
         let mut hasher = SipHasher13::new_with_keys(self.key.0, self.key.1);
         key.hash(&mut hasher);
