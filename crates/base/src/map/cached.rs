@@ -56,8 +56,10 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Cached<K, V, H> {
 
     fn erase(&mut self, key: &K) -> Option<V> {
         let (place, value) = self.map.take(key)?;
-        // Where the erased binding was, there is now the last; where the last was, nothing.
-        self.recent.moved(self.map.len(), place);
+        // The last binding is now where the erased one was. If that was the last itself, any will do: a place where there is
+        // none would pass for sleep.
+        let last = self.map.len();
+        self.recent.moved(last, if place == last { 0 } else { place });
         Some(value)
     }
 
