@@ -297,10 +297,8 @@ fn what_finds_no_room_is_dropped_and_counted() {
 
 #[test]
 fn room_comes_back_in_one_word_a_turn_and_adds_up() {
-    let (mut side, association, peer, _) = opened("127.0.0.1:0");
+    let (mut side, association, _peer, _) = opened("127.0.0.1:0");
     side.heard.0.clear();
-    let reader =
-        std::thread::spawn(move || (0..SEND_ROOM.messages).map(|_| hear(&peer).0.len()).sum::<usize>());
     for _ in 0..SEND_ROOM.messages {
         side.send(association, &[5; 100]);
     }
@@ -318,10 +316,6 @@ fn room_comes_back_in_one_word_a_turn_and_adds_up() {
             assert_eq!(octets, SEND_ROOM.messages * 100);
         })
     });
-    // The stranger may have missed some: what left is not what arrived. Whoever came was whole.
-    if reader.is_finished() {
-        assert_eq!(reader.join().unwrap(), SEND_ROOM.messages * 100);
-    }
 }
 
 #[test]
@@ -452,9 +446,9 @@ fn who_cannot_be_reached_and_where_nobody_may_listen() {
         side.ask(Ask::Open { association: name(index), remote, room: AMPLE });
         assert_eq!(side.ended(name(index)), Ended::Unreachable, "{remote}");
     }
-    let taken = stranger("127.0.0.1:0").local_addr().unwrap();
-    let _taken = UdpSocket::bind(taken).unwrap();
-    for (index, local) in (11..).zip([taken.into(), address("192.0.2.1:0").into(), Participant::OtherEnd]) {
+    let somebody = stranger("127.0.0.1:0");
+    let taken = somebody.local_addr().unwrap().into();
+    for (index, local) in (11..).zip([taken, address("192.0.2.1:0").into(), Participant::OtherEnd]) {
         side.ask(Ask::Listen { listener: name(index), local });
         assert_eq!(side.ended(name(index)), Ended::Unavailable);
     }
@@ -548,7 +542,7 @@ fn two_adapters_talk_to_each_other() {
         here.send(name(5), &number.to_be_bytes());
         here.turn(0);
         there.turn(0);
-        let echoed = there.until(|told| delivered(told, name(1)).pop());
+        let echoed = there.until(|told| delivered(told, name(1)).get(number).cloned());
         there.send(name(1), &echoed);
         there.turn(0);
         here.until(|told| (delivered(told, name(5)).len() == number + 1).then_some(()));
