@@ -36,14 +36,11 @@ impl<M: Message> Udp<M> {
 /// the first datagram is refused.
 fn connect(remote: Participant) -> Result<(UdpSocket, SocketAddr), Ended> {
     let remote = identity(remote.internet().ok_or(Ended::Unreachable)?);
-    if remote.port() == 0 {
-        return Err(Ended::Unreachable); // nobody can be there: RFC 768 means "no reply wanted" by a source port of zero
-    }
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
     let socket = UdpSocket::bind(SocketAddr::new(any, 0)).map_err(|_| Ended::Unavailable)?;
     socket.connect(remote).map_err(|_| Ended::Unreachable)?;
-    // Who asks for the unspecified address is led to this machine: the peer is who the kernel says.
+    // Who asks for the unspecified address is led to this machine: the peer is who the kernel says. At port 0 there is nobody.
     let remote = socket.peer_addr().map_err(|_| Ended::Unreachable)?;
     Ok((socket, identity(remote)))
 }

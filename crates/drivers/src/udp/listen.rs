@@ -104,6 +104,7 @@ impl<M: Message> Socket<M> {
         known.insert(from, association);
         names.remove(association);
         names.insert(association, Named::Open(Association::new(itself, from, room)));
+        // To which of our addresses it came, a listener for all of them cannot say: that takes IP_PKTINFO.
         out.indicate(DatagramsIndication::Opened {
             association,
             local: self.local.into(),
