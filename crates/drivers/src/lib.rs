@@ -11,6 +11,7 @@ pub mod files;
 pub mod pipe;
 mod readiness;
 pub mod tcp;
+pub mod udp;
 
 pub use clock::Clock;
 pub use drive::{Driver, Stop};

@@ -1,4 +1,4 @@
-//! Octets: messages, headers, checks, dissection. Nothing here knows a protocol, and nothing does I/O.
+//! Octets: messages, headers, checks, dissection, captures. Nothing here knows a protocol, and nothing does I/O.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
 
@@ -6,6 +6,7 @@ extern crate alloc;
 // What the derive writes names this crate from outside; so it works in here too.
 extern crate self as stackwright_wire;
 
+pub mod capture;
 pub mod check;
 mod dissect;
 mod header;

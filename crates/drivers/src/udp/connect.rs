@@ -1,0 +1,81 @@
+//! Associations that we open, and what the address of a peer is.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+
+use mio::net::UdpSocket;
+use rustix::io::Errno;
+use stackwright_contract::services::{DatagramsIndication, Ended, Room};
+use stackwright_contract::{Handle, Outlet, Participant};
+use stackwright_wire::Message;
+
+use super::{Association, Named, Peers, SEND_ROOM, Udp};
+
+impl<M: Message> Udp<M> {
+    pub(super) fn open(&mut self, name: Handle, remote: Participant, room: Room, out: &mut dyn Outlet<Self>) {
+        let opened = connect(remote).and_then(|(socket, remote)| {
+            let socket = self.start(socket, Peers::One(name)).map_err(|_| Ended::Unavailable)?;
+            Ok((socket, remote))
+        });
+        match opened {
+            Ok((socket, remote)) => {
+                self.names.insert(name, Named::Open(Association::new(socket, remote, room)));
+                let local = self.sockets.get(socket).expect("it was just started").local.into();
+                out.indicate(DatagramsIndication::Opened {
+                    association: name,
+                    local,
+                    remote: remote.into(),
+                    room: SEND_ROOM,
+                });
+            }
+            Err(why) => out.indicate(DatagramsIndication::Ended { name, why }),
+        }
+    }
+}
+
+/// A socket on any port that hears, and speaks to, `remote` only. Nothing leaves yet: whether somebody is there shows when
+/// the first datagram is refused.
+fn connect(remote: Participant) -> Result<(UdpSocket, SocketAddr), Ended> {
+    let remote = identity(remote.internet().ok_or(Ended::Unreachable)?);
+    let any: IpAddr =
+        if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+    let socket = UdpSocket::bind(SocketAddr::new(any, 0)).map_err(|_| Ended::Unavailable)?;
+    socket.connect(remote).map_err(|_| Ended::Unreachable)?;
+    // Who asks for the unspecified address is led to this machine: the peer is who the kernel says. At port 0 there is nobody.
+    let remote = socket.peer_addr().map_err(|_| Ended::Unreachable)?;
+    Ok((socket, identity(remote)))
+}
+
+/// One peer, one address: an IPv4 peer of a socket for both families comes as an IPv4-mapped IPv6 address (RFC 4291
+/// §2.5.5.2), and a flow label (RFC 6437) says nothing of who sent it.
+pub(super) fn identity(address: SocketAddr) -> SocketAddr {
+    match (address.ip().to_canonical(), address) {
+        (IpAddr::V6(ip), SocketAddr::V6(address)) => {
+            SocketAddrV6::new(ip, address.port(), 0, address.scope_id()).into()
+        }
+        (ip, _) => SocketAddr::new(ip, address.port()),
+    }
+}
+
+/// The address of a peer as a socket with the address `local` wants it.
+pub(super) fn address(peer: SocketAddr, local: SocketAddr) -> SocketAddr {
+    match (local, peer) {
+        (SocketAddr::V6(_), SocketAddr::V4(peer)) => {
+            SocketAddr::new(peer.ip().to_ipv6_mapped().into(), peer.port())
+        }
+        _ => peer,
+    }
+}
+
+/// Whether an error says that the peer cannot be reached: what ICMP (RFC 792, RFC 4443 §3.1) told the kernel of a connected
+/// socket (RFC 1122 §4.1.3.3), or that no way leads there.
+pub(super) fn unreachable(error: Errno) -> bool {
+    matches!(
+        error,
+        Errno::CONNREFUSED
+            | Errno::HOSTUNREACH
+            | Errno::NETUNREACH
+            | Errno::HOSTDOWN
+            | Errno::NETDOWN
+            | Errno::NOPROTOOPT
+    )
+}

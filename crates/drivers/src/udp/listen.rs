@@ -1,0 +1,122 @@
+//! Arrivals.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+
+use mio::net::UdpSocket;
+use stackwright_contract::services::{DatagramsIndication, Ended, Room};
+use stackwright_contract::{Context, Handle, Mirror, Outlet, Participant};
+use stackwright_wire::Message;
+
+use super::{Association, NAME, Named, Peers, SEND_ROOM, Socket, Udp, connect};
+
+impl<M: Message> Udp<M> {
+    pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
+        match self.bind(name, local) {
+            Ok(socket) => {
+                let local = self.sockets.get(socket).expect("it was just bound").local.into();
+                self.names.insert(name, Named::Listener(socket));
+                out.indicate(DatagramsIndication::Listening { listener: name, local });
+            }
+            Err(_) => out.indicate(DatagramsIndication::Ended { name, why: Ended::Unavailable }),
+        }
+    }
+
+    fn bind(&mut self, name: Handle, local: Participant) -> io::Result<Handle> {
+        let local = connect::identity(local.internet().ok_or(ErrorKind::AddrNotAvailable)?);
+        if let Some(socket) = self.abandoned(local) {
+            if let Some(Peers::Many { listener, .. }) = self.peers(socket) {
+                *listener = Some(name);
+            }
+            return Ok(socket);
+        }
+        // No SO_REUSEADDR, unlike TCP: a UDP port is free as soon as its socket is closed, and with the option two
+        // programs could take the same one.
+        let socket = UdpSocket::bind(local)?;
+        let peers = Peers::Many { listener: Some(name), awaited: VecDeque::new(), known: HashMap::new() };
+        self.start(socket, peers)
+    }
+
+    /// The socket of a listener that is over, while peers still speak through it: who listens there again takes it over.
+    fn abandoned(&self, local: SocketAddr) -> Option<Handle> {
+        let nobody_listens = |socket: &Socket<M>| matches!(socket.peers, Peers::Many { listener: None, .. });
+        let found = self.sockets.iter().find(|(_, socket)| socket.local == local && nobody_listens(socket));
+        found.map(|(name, _)| name)
+    }
+
+    /// `association` may be given to the next arrival.
+    pub(super) fn expect(
+        &mut self,
+        listener: Handle,
+        association: Handle,
+        room: Room,
+        out: &mut dyn Outlet<Self>,
+    ) {
+        let Some(Named::Listener(socket)) = self.names.get(listener) else {
+            let why = Ended::Unlistened;
+            return out.indicate(DatagramsIndication::Ended { name: association, why });
+        };
+        let socket = *socket;
+        self.names.insert(association, Named::Awaited(socket));
+        if let Some(Peers::Many { awaited, .. }) = self.peers(socket) {
+            awaited.push_back((association, room));
+        }
+    }
+
+    /// Who has arrived goes on.
+    pub(super) fn unlisten(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        let Some(Named::Listener(socket)) = self.names.get(name) else {
+            return cx.dropped(NAME, "unlisten: no such listener");
+        };
+        let socket = *socket;
+        self.names.remove(name);
+        if let Some(Peers::Many { listener, awaited, .. }) = self.peers(socket) {
+            *listener = None;
+            for (waits, _) in std::mem::take(awaited) {
+                self.names.remove(waits);
+                out.indicate(DatagramsIndication::Ended { name: waits, why: Ended::Unlistened });
+            }
+        }
+        self.leave(socket);
+        out.indicate(DatagramsIndication::Ended { name, why: Ended::Unlistened });
+    }
+}
+
+impl<M: Message> Socket<M> {
+    /// Whose datagram this is; a stranger gets the next name that waits.
+    pub(super) fn recipient(
+        &mut self,
+        itself: Handle,
+        from: SocketAddr,
+        names: &mut Mirror<Named>,
+        out: &mut dyn Outlet<Udp<M>>,
+    ) -> Result<Handle, &'static str> {
+        let (awaited, known) = match &mut self.peers {
+            Peers::One(association) => return Ok(*association),
+            Peers::Many { awaited, known, .. } => (awaited, known),
+        };
+        if let Some(association) = known.get(&from) {
+            return Ok(*association);
+        }
+        let (association, room) =
+            awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
+        known.insert(from, association);
+        names.remove(association);
+        names.insert(association, Named::Open(Association::new(itself, from, room)));
+        // To which of our addresses it came, a listener for all of them cannot say: that takes IP_PKTINFO.
+        out.indicate(DatagramsIndication::Opened {
+            association,
+            local: self.local.into(),
+            remote: from.into(),
+            room: SEND_ROOM,
+        });
+        Ok(association)
+    }
+}
+
+impl Association {
+    pub(super) fn new(socket: Handle, remote: SocketAddr, up: Room) -> Self {
+        Association { socket, remote, up, down: SEND_ROOM, left: Room::default(), closing: false }
+    }
+}

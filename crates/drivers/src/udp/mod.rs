@@ -1,0 +1,294 @@
+//! The kernel's UDP (RFC 768) as the lowest protocol: sockets seen as [`Datagrams`].
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `listen.rs` | arrivals: the first datagram of an unknown peer takes the next name that waits |
+//! | `connect.rs` | associations that we open, and what the address of a peer is |
+//! | `receive.rs` | socket → datagrams, upward, within the room that was given |
+//! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
+//!
+//! A listener has one socket for all its peers, an association that we opened has its own. The upper layer names
+//! associations and listeners; the adapter names its sockets, because a socket outlives its listener while peers that
+//! arrived through it still speak.
+//!
+//! Requests and readiness only mark a socket as due. Its turn comes when the batch is done (a deadline that has passed), so
+//! that everything said in a batch leaves together, and no socket keeps the others waiting.
+//!
+//! Whoever must not grow us cannot: a peer takes a name or is forgotten, what cannot be delivered is dropped and counted,
+//! and what waits to leave is within the room of living names.
+
+mod connect;
+mod listen;
+mod receive;
+mod send;
+
+use std::collections::{HashMap, VecDeque};
+use std::io;
+use std::mem;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use mio::net::UdpSocket;
+use mio::{Interest, Registry};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
+use stackwright_wire::{Message, Pool};
+
+use crate::readiness::{Readiness, Ready, token};
+
+/// How much of one association may wait for the socket: the first room downward.
+pub const SEND_ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
+
+/// The largest payload of UDP over IPv4, in octets: 65 535 less the headers of RFC 791 §3.1 and RFC 768. It is the limit
+/// over IPv6 too, so that a protocol need not ask which of them carries it.
+pub const LONGEST: usize = 65_507;
+
+/// How much one socket may send before the next has its turn.
+const SEND_TURN: Room = Room { octets: 1 << 20, messages: 256 };
+/// How much it may receive. Less, because what is received is handled when the turn is over: it shall still be in the
+/// processor's cache then.
+const RECEIVE_TURN: Room = Room { octets: 256 << 10, messages: 256 };
+
+const NAME: &str = "udp";
+
+/// The adapter. One of them serves thousands of associations on one thread.
+pub struct Udp<M> {
+    registry: Registry,
+    lane: usize,
+    pool: Rc<Pool>,
+    names: Mirror<Named>,
+    sockets: Names<Socket<M>>,
+    due: Vec<Handle>,
+    /// The list that was due in the last turn: kept for its memory.
+    done: Vec<Handle>,
+    /// Associations of which something left in this turn: kept for its memory, empty between two turns.
+    left: Vec<Handle>,
+}
+
+/// What the upper layer's name stands for.
+enum Named {
+    /// A listener, and its socket.
+    Listener(Handle),
+    /// A name that waits for an arrival at this socket.
+    Awaited(Handle),
+    Open(Association),
+}
+
+struct Association {
+    socket: Handle,
+    remote: SocketAddr,
+    /// How much more the upper takes.
+    up: Room,
+    /// How much more the upper may send.
+    down: Room,
+    /// What left in this turn, and is not given back yet.
+    left: Room,
+    /// `Close` came, and waits until what was sent before it has left.
+    closing: bool,
+}
+
+struct Socket<M> {
+    socket: UdpSocket,
+    local: SocketAddr,
+    peers: Peers,
+    /// What waits for the socket, in the order in which it was sent, with its association.
+    queue: VecDeque<(Handle, M)>,
+    readable: bool,
+    writable: bool,
+    /// The network says that the peer cannot be reached: the association ends when what came before is delivered.
+    broken: bool,
+    due: bool,
+}
+
+/// Who speaks through a socket.
+enum Peers {
+    /// It is connected, to the peer of this association.
+    One(Handle),
+    /// It is a listener's. The names that were awaited bound the table.
+    Many { listener: Option<Handle>, awaited: VecDeque<(Handle, Room)>, known: HashMap<SocketAddr, Handle> },
+}
+
+impl<M: Message> Udp<M> {
+    /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from `pool`.
+    ///
+    /// A datagram that is longer than a block is dropped: blocks of 64 KiB hold any.
+    pub fn new(registry: Registry, lane: usize, pool: Rc<Pool>) -> Self {
+        Udp {
+            registry,
+            lane,
+            pool,
+            names: Mirror::default(),
+            sockets: Names::default(),
+            due: Vec::new(),
+            done: Vec::new(),
+            left: Vec::new(),
+        }
+    }
+
+    /// Names a bound socket and registers it.
+    fn start(&mut self, socket: UdpSocket, peers: Peers) -> io::Result<Handle> {
+        let local = connect::identity(socket.local_addr()?);
+        let name = self.sockets.name(Socket {
+            socket,
+            local,
+            peers,
+            queue: VecDeque::new(),
+            readable: false,
+            // It is from the start; if not, the first datagram finds out.
+            writable: true,
+            broken: false,
+            due: false,
+        });
+        let socket = self.sockets.get_mut(name).expect("it was just named");
+        let interest = Interest::READABLE.add(Interest::WRITABLE);
+        let registered = self.registry.register(&mut socket.socket, token(self.lane, name), interest);
+        if registered.is_err() {
+            self.sockets.forget(name);
+        }
+        registered.map(|()| name)
+    }
+
+    fn mark(&mut self, socket: Handle) {
+        if let Some(marked) = self.sockets.get_mut(socket)
+            && !mem::replace(&mut marked.due, true)
+        {
+            self.due.push(socket);
+        }
+    }
+
+    /// The open association `name`, where a word for it may be heard.
+    fn association(&mut self, cx: &Context, name: Handle) -> Option<&mut Association> {
+        match self.names.get_mut(name) {
+            Some(Named::Open(association)) if !association.closing => Some(association),
+            _ => {
+                cx.dropped(NAME, "no such association");
+                None
+            }
+        }
+    }
+
+    /// One fair share of a socket's work.
+    fn turn(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        let Some(socket) = self.sockets.get_mut(name) else { return };
+        socket.due = false;
+        self.send(cx, name, out);
+        self.receive(cx, name, out);
+        // The last word on its last association may have ended it.
+        let Some(socket) = self.sockets.get(name) else { return };
+        match socket.peers {
+            Peers::One(association) if socket.broken && !socket.readable => {
+                self.end(association, Ended::Unreachable, out);
+            }
+            _ if socket.readable || socket.writable && !socket.queue.is_empty() => self.mark(name),
+            _ => {}
+        }
+    }
+
+    fn close(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        match self.names.get_mut(name) {
+            Some(Named::Open(association)) if association.closing => {
+                cx.dropped(NAME, "close: it was asked before");
+            }
+            // What was sent before still leaves: the last word waits for it.
+            Some(Named::Open(association)) if association.down != SEND_ROOM => association.closing = true,
+            Some(Named::Open(_) | Named::Awaited(_)) => self.end(name, Ended::Finished, out),
+            // A wrong word must not lose the names that wait.
+            Some(Named::Listener(_)) => cx.dropped(NAME, "close: that name is a listener's"),
+            None => cx.dropped(NAME, "close: no such association"),
+        }
+    }
+
+    /// The last word on an association, or on a name that waits to be one.
+    fn end(&mut self, name: Handle, why: Ended, out: &mut dyn Outlet<Self>) {
+        match self.names.remove(name) {
+            Some(Named::Open(association)) => {
+                if let Some(socket) = self.sockets.get_mut(association.socket) {
+                    match &mut socket.peers {
+                        Peers::One(_) => drop(self.sockets.forget(association.socket)),
+                        Peers::Many { known, .. } => {
+                            known.remove(&association.remote);
+                            self.leave(association.socket);
+                        }
+                    }
+                }
+            }
+            Some(Named::Awaited(socket)) => {
+                if let Some(Peers::Many { awaited, .. }) = self.peers(socket) {
+                    awaited.retain(|(waits, _)| *waits != name);
+                }
+            }
+            _ => unreachable!("only an association that lives ends"),
+        }
+        out.indicate(DatagramsIndication::Ended { name, why });
+    }
+
+    fn peers(&mut self, socket: Handle) -> Option<&mut Peers> {
+        Some(&mut self.sockets.get_mut(socket)?.peers)
+    }
+
+    /// Closes a listener's socket when nobody listens and nobody speaks through it any more.
+    fn leave(&mut self, socket: Handle) {
+        if let Some(Peers::Many { listener: None, known, .. }) = self.peers(socket)
+            && known.is_empty()
+        {
+            self.sockets.forget(socket);
+        }
+    }
+}
+
+fn sum(one: Room, other: Room) -> Room {
+    Room { octets: one.octets + other.octets, messages: one.messages + other.messages }
+}
+
+/// What is left of `room` after a message of `octets`; `None` where it does not fit.
+fn less(room: Room, octets: usize) -> Option<Room> {
+    Some(Room { octets: room.octets.checked_sub(octets)?, messages: room.messages.checked_sub(1)? })
+}
+
+impl<M: Message> Protocol for Udp<M> {
+    // The Internet check is optional over IPv4 (RFC 768 "Checksum"); who leaves it out has chosen so.
+    const FACTS: Facts = Facts { gives: Guarantees::CHECKED, ..Facts::named(NAME) };
+    type Provides = Datagrams<M>;
+    type Uses = Readiness;
+
+    fn handle_request(&mut self, cx: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
+        match request {
+            DatagramsRequest::Listen { listener, local } => self.listen(listener, local, out),
+            DatagramsRequest::Await { listener, association, room } => {
+                self.expect(listener, association, room, out);
+            }
+            DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
+            DatagramsRequest::Open { association, remote, room } => self.open(association, remote, room, out),
+            DatagramsRequest::Send { association, message } => self.queue(cx, association, message),
+            DatagramsRequest::Receive { association, room } => {
+                if let Some(open) = self.association(cx, association) {
+                    open.up = sum(open.up, room);
+                }
+            }
+            DatagramsRequest::Close { association } => self.close(cx, association, out),
+        }
+    }
+
+    fn handle_indication(&mut self, _cx: &Context, ready: Ready, _out: &mut impl Outlet<Self>) {
+        if let Some(socket) = self.sockets.get_mut(ready.name) {
+            socket.readable |= ready.readable;
+            socket.writable |= ready.writable;
+            // That a socket can be written is news only where something waits to be.
+            if socket.readable || !socket.queue.is_empty() {
+                self.mark(ready.name);
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let mut due = mem::replace(&mut self.due, mem::take(&mut self.done));
+        for name in due.drain(..) {
+            self.turn(cx, name, out);
+        }
+        self.done = due;
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        (!self.due.is_empty()).then_some(Instant::START)
+    }
+}

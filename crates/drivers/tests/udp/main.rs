@@ -1,0 +1,6 @@
+//! The UDP adapter against plain sockets of the standard library.
+
+mod arrivals;
+mod ends;
+mod exchange;
+mod side;

@@ -1,0 +1,124 @@
+//! The headers that stand before a payload, so that Wireshark knows what it is.
+
+use crate::Header;
+
+/// An IPv4 header without options (RFC 791 §3.1).
+#[derive(Header, Clone, PartialEq, Eq, Debug)]
+pub struct Ipv4 {
+    /// Format of the header.
+    #[bits(4)]
+    #[fixed(4)]
+    pub version: (),
+    /// Length of the header in words of 32 bits; options follow where it is more than 5.
+    #[bits(4)]
+    pub ihl: u8,
+    /// Differentiated services code point (RFC 2474 §3), once the type of service.
+    #[bits(6)]
+    pub dscp: u8,
+    /// Explicit congestion notification (RFC 3168 §5).
+    #[bits(2)]
+    pub ecn: u8,
+    /// Octets of header and data.
+    pub total_length: u16,
+    /// Tells which fragments belong together.
+    pub identification: u16,
+    /// Must be zero.
+    #[bits(1)]
+    #[fixed(0)]
+    pub reserved: (),
+    /// Don't fragment.
+    pub df: bool,
+    /// More fragments.
+    pub mf: bool,
+    /// Where the fragment belongs, in units of 8 octets.
+    #[bits(13)]
+    pub fragment_offset: u16,
+    /// Time to live: hops, in practice (RFC 1812 §5.3.1).
+    pub ttl: u8,
+    /// The next protocol: 6 is TCP, 17 is UDP.
+    pub protocol: u8,
+    /// Internet check over the header.
+    pub checksum: u16,
+    /// Whence.
+    pub source: [u8; 4],
+    /// Whither.
+    pub destination: [u8; 4],
+}
+
+/// An IPv6 header (RFC 8200 §3).
+#[derive(Header, Clone, PartialEq, Eq, Debug)]
+pub struct Ipv6 {
+    /// Format of the header.
+    #[bits(4)]
+    #[fixed(6)]
+    pub version: (),
+    /// Differentiated services and congestion notification (RFC 8200 §7).
+    pub traffic_class: u8,
+    /// Names a flow of packets (RFC 8200 §6).
+    #[bits(20)]
+    pub flow_label: u32,
+    /// Octets that follow this header.
+    pub payload_length: u16,
+    /// The next protocol: 6 is TCP, 17 is UDP.
+    pub next_header: u8,
+    /// Hops to live.
+    pub hop_limit: u8,
+    /// Whence.
+    pub source: [u8; 16],
+    /// Whither.
+    pub destination: [u8; 16],
+}
+
+/// A UDP header (RFC 768).
+#[derive(Header, Clone, PartialEq, Eq, Debug)]
+pub struct Udp {
+    /// Port of the sender.
+    pub source_port: u16,
+    /// Port of the receiver.
+    pub destination_port: u16,
+    /// Octets of header and data.
+    pub length: u16,
+    /// Internet check over a pseudo header, this header and the data; zero where there is none.
+    pub checksum: u16,
+}
+
+/// A TCP header without options (RFC 9293 §3.1).
+#[derive(Header, Clone, PartialEq, Eq, Debug)]
+pub struct Tcp {
+    /// Port of the sender.
+    pub source_port: u16,
+    /// Port of the receiver.
+    pub destination_port: u16,
+    /// The number of the first octet of the data; of the SYN, where there is one.
+    pub sequence_number: u32,
+    /// The number that is expected next, where `ack` is set.
+    pub acknowledgment_number: u32,
+    /// Length of the header in words of 32 bits; options follow where it is more than 5.
+    #[bits(4)]
+    pub data_offset: u8,
+    /// Sent as zero, ignored when received.
+    #[bits(4)]
+    pub rsrvd: u8,
+    /// Congestion window reduced (RFC 3168 §6.1).
+    pub cwr: bool,
+    /// ECN echo (RFC 3168 §6.1).
+    pub ece: bool,
+    /// The urgent pointer means something.
+    pub urg: bool,
+    /// The acknowledgement number means something.
+    pub ack: bool,
+    /// Push.
+    pub psh: bool,
+    /// Resets the connection.
+    pub rst: bool,
+    /// Synchronises sequence numbers.
+    pub syn: bool,
+    /// The sender has finished.
+    pub fin: bool,
+    /// How many octets from the acknowledged one on are welcome.
+    pub window: u16,
+    /// Internet check over a pseudo header, this header and the data.
+    pub checksum: u16,
+    /// From the sequence number to the end of the urgent octets, where `urg` is set.
+    pub urgent_pointer: u16,
+}

@@ -1,0 +1,6 @@
+//! What a capture holds, read back by others.
+
+mod file;
+mod frames;
+mod read;
+mod wireshark;
