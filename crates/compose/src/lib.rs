@@ -5,9 +5,11 @@
 
 extern crate alloc;
 
+mod named;
 mod stack;
 
-pub use stack::{Beside, Over};
+pub use named::{Life, Named};
+pub use stack::{Asks, Beside, Fork, Join, Joined, Over, Split, fork, join};
 
 #[doc(hidden)]
 pub use stackwright_macros::__stack;

@@ -23,11 +23,16 @@ pub struct Names<T> {
 
 impl<T> Default for Names<T> {
     fn default() -> Self {
-        Names { slots: Vec::new(), free: Vec::new() }
+        Self::new()
     }
 }
 
 impl<T> Names<T> {
+    /// An empty table.
+    pub const fn new() -> Self {
+        Names { slots: Vec::new(), free: Vec::new() }
+    }
+
     /// Gives a name to `value`.
     pub fn name(&mut self, value: T) -> Handle {
         let index = self.free.pop().unwrap_or_else(|| {
@@ -90,11 +95,16 @@ pub struct Mirror<T> {
 
 impl<T> Default for Mirror<T> {
     fn default() -> Self {
-        Mirror { slots: Vec::new() }
+        Self::new()
     }
 }
 
 impl<T> Mirror<T> {
+    /// An empty table.
+    pub const fn new() -> Self {
+        Mirror { slots: Vec::new() }
+    }
+
     /// Takes over a name that the asker gave.
     pub fn insert(&mut self, name: Handle, value: T) {
         let index = name.index as usize;
