@@ -1,10 +1,11 @@
 //! Putting protocols together. At compile time: [`Over`], [`Beside`], and [`stack!`] which writes them and asks the rule
 //! book while the program is checked.
-#![no_std]
+#![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+pub mod graph;
 mod named;
 mod stack;
 

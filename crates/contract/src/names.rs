@@ -137,6 +137,13 @@ impl<T> Mirror<T> {
         self.slots[name.index as usize].take().map(|(_, value)| value)
     }
 
+    /// Frees the place of `name`, whoever has it: for a bystander who may have missed a last word.
+    pub fn vacate(&mut self, name: Handle) {
+        if let Some(slot) = self.slots.get_mut(name.index as usize) {
+            *slot = None;
+        }
+    }
+
     /// All living names, in the order of their index.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {

@@ -179,6 +179,9 @@ fn subject(name: &str) -> Box<dyn Rounds> {
         "sketch-2" => sketch::two_layers(),
         "sketch-4" => sketch::four_layers(),
         "sketch-8" => sketch::eight_layers(),
+        "graph-2" => toys::woven(2),
+        "graph-4" => toys::woven(4),
+        "graph-8" => toys::woven(8),
         "radio" => FourHeaders::boxed(stacks::radio(&STATION), payload),
         "monolith" => FourHeaders::boxed(Monolith::<true>::new(&STATION), payload),
         "radio-trusting" => FourHeaders::boxed(stacks::trusting(&STATION), payload),
@@ -207,13 +210,17 @@ const fn line(
     Line { what, ours, theirs, time_most, instructions_most }
 }
 
-const LINES: [Line; 10] = [
+const LINES: [Line; 13] = [
     line("2 layers, two exits / sketch", "two-exits-2", "sketch-2", Some(1.5), None),
     line("2 layers, one exit / sketch", "one-exit-2", "sketch-2", Some(1.5), None),
     line("4 layers, two exits / sketch", "two-exits-4", "sketch-4", Some(1.5), None),
     line("4 layers, one exit / sketch", "one-exit-4", "sketch-4", Some(1.5), None),
     line("8 layers, two exits / sketch", "two-exits-8", "sketch-8", Some(1.5), None),
     line("8 layers, one exit / sketch", "one-exit-8", "sketch-8", Some(1.5), None),
+    // The same crossings on both sides, so that the ratio of a round is the one of a crossing.
+    line("2 layers, graph / static", "graph-2", "two-exits-2", Some(8.0), None),
+    line("4 layers, graph / static", "graph-4", "two-exits-4", Some(8.0), None),
+    line("8 layers, graph / static", "graph-8", "two-exits-8", Some(8.0), None),
     line("4 headers, 64 octets / monolith", "radio 64", "monolith 64", Some(1.05), Some(1.02)),
     line("4 headers, 1024 octets / monolith", "radio 1024", "monolith 1024", Some(1.05), Some(1.02)),
     line("the same, no sums, 64", "radio-trusting 64", "monolith-trusting 64", None, None),

@@ -1,0 +1,35 @@
+//! Composition at run time: the same protocols, the same rule book and the same order as in a stack, but chosen while the
+//! program runs, and changed while data flows.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `node.rs`, `erased.rs` | what stands in a graph; any protocol as such a thing |
+//! | `builder.rs`, `wiring.rs` | nodes by name, checked, then linked |
+//! | `web.rs`, `order.rs` | how a word passes, and what a timeout does |
+//! | `graph.rs`, `live.rs` | the whole as a protocol; modules that come and go |
+//! | `between.rs` | forks and joins |
+//! | `modules/` | a counter, a delay, a tap |
+//! | `description.rs`, `registry.rs` | graphs from a file |
+//! | `draw.rs`, `explain.rs` | graphs as a picture, and in sentences |
+
+mod between;
+mod builder;
+mod erased;
+mod flaw;
+#[expect(clippy::module_inception, reason = "the graph itself, beside its parts")]
+mod graph;
+mod live;
+pub mod modules;
+mod node;
+mod order;
+mod speech;
+mod web;
+mod wiring;
+
+pub use builder::{Builder, NODES_MOST};
+pub use erased::Erased;
+pub use flaw::{At, Flaw};
+pub use graph::Graph;
+pub use live::{Popped, Refused};
+pub use node::{Module, Node};
+pub use web::Mouth;
