@@ -161,6 +161,11 @@ impl<M: Message> World<M> {
         &self.hosted(station).stack
     }
 
+    /// The stack of a station, to be changed between two events.
+    pub fn stack_mut<P: Protocol + 'static, A: 'static>(&mut self, station: StationId<P, A>) -> &mut P {
+        &mut self.hosted_mut(station).stack
+    }
+
     /// The application of a station.
     pub fn application<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &A {
         &self.hosted(station).application

@@ -67,13 +67,13 @@ impl<M: 'static, B: Service + 'static, P> Outlet<P> for Mouth<'_, M, B>
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>>,
 {
-    #[inline]
+    #[inline(always)]
     fn indicate(&mut self, indication: IndicationOf<P>) {
         let (port, word) = P::Provides::erase_indication(indication);
         self.tell(port, word);
     }
 
-    #[inline]
+    #[inline(always)]
     fn request(&mut self, request: RequestOf<P>) {
         let (port, word) = P::Uses::erase_request(request);
         self.ask(port, word);

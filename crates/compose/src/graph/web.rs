@@ -116,7 +116,7 @@ pub struct Mouth<'a, M, B: Service> {
 
 impl<M: 'static, B: Service + 'static> Mouth<'_, M, B> {
     /// To the layer above, on a port that the node provides.
-    #[inline]
+    #[inline(always)]
     pub fn tell(&mut self, port: usize, word: Indication<M, B>) {
         match self.web.places[self.place].above[port] {
             Above::Place(upper, port) => self.web.rise(upper, port, word, self.cx, self.out),
@@ -126,7 +126,7 @@ impl<M: 'static, B: Service + 'static> Mouth<'_, M, B> {
     }
 
     /// To the layer below, on a port that the node uses.
-    #[inline]
+    #[inline(always)]
     pub fn ask(&mut self, port: usize, word: Request<M, B>) {
         let place = &self.web.places[self.place];
         match place.below[port] {
@@ -147,6 +147,7 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
     }
 
     /// A word of a lower for the upper at `place`.
+    #[inline(always)]
     fn rise(
         &self,
         place: usize,
@@ -158,9 +159,7 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         let joint = self.joint_of(self.places[place].joint);
         let before = joint.state.get();
         if before == State::Falling {
-            joint.rising.borrow_mut().push_back((place, port, word));
-            self.waiting.set(self.waiting.get() + 1);
-            return;
+            return self.wait(&joint.rising, (place, port, word));
         }
         joint.state.set(State::Rising);
         self.indicate(place, port, word, cx, out);
@@ -168,6 +167,7 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
     }
 
     /// A word of the upper of `joint` for the lower at `place`.
+    #[inline(always)]
     fn sink(
         &self,
         joint: Option<usize>,
@@ -180,13 +180,18 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         let joint = self.joint_of(joint);
         let before = joint.state.get();
         if before == State::Rising {
-            joint.sinking.borrow_mut().push_back((place, port, word));
-            self.waiting.set(self.waiting.get() + 1);
-            return;
+            return self.wait(&joint.sinking, (place, port, word));
         }
         joint.state.set(State::Falling);
         self.request(place, port, word, cx, out);
         joint.state.set(before);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait<W>(&self, queue: &RefCell<VecDeque<W>>, word: W) {
+        queue.borrow_mut().push_back(word);
+        self.waiting.set(self.waiting.get() + 1);
     }
 
     fn joint_of(&self, joint: Option<usize>) -> &Joint<M, B> {
@@ -194,6 +199,7 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
     }
 
     /// The node at `place` handles what it is asked, and hears what it was answered.
+    #[inline(always)]
     pub(super) fn request(
         &self,
         place: usize,
@@ -215,6 +221,7 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
     }
 
     /// The node at `place` handles what it is told; what it asks then waits in its joint.
+    #[inline(always)]
     fn indicate(
         &self,
         place: usize,
@@ -274,6 +281,8 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
     }
 
     /// Delivers the answers that waited, and the answers to those, until both sides are silent.
+    #[cold]
+    #[inline(never)]
     fn settle(&self, joint: usize, cx: &Context, out: &mut dyn Ends<M, B>) {
         let joint = &self.joints[joint];
         // Who is still speaking through it settles it later.

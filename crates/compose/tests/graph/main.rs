@@ -1,0 +1,5 @@
+//! Graphs: the same as static stacks, refused in the same words, changed while data flows.
+
+mod chat;
+mod echoes;
+mod equivalence;
