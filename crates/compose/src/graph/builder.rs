@@ -140,12 +140,12 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
                         format!("`{}` uses {}, and nothing stands below it there", part.name, port.service),
                     ));
                 };
-                for lower in lowers {
-                    self.meets(part, *port, *lower, nth)?;
+                for (which, lower) in lowers.iter().enumerate() {
+                    self.meets(part, *port, *lower, (nth, which))?;
                 }
                 if lowers.len() > 1 && !["Datagrams", "Streams"].contains(&port.service) {
                     return Err(Flaw::new(
-                        About::Lower { node: part.name.clone(), nth },
+                        About::Lower { node: part.name.clone(), nth, lower: 0 },
                         format!("`{}` cannot stand on several lowers of {}: its words do not say which of them is meant",
                             part.name, port.service),
                     ));
@@ -155,7 +155,7 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
             if let Some((nth, _)) = over.next() {
                 let count = part.uses.iter().filter(|port| !outside.contains(port)).count();
                 return Err(Flaw::new(
-                    About::Lower { node: part.name.clone(), nth },
+                    About::Lower { node: part.name.clone(), nth, lower: 0 },
                     format!("`{}` stands on {} lowers, and has ports for {count}; several lowers of one port are a list in the list",
                         part.name, part.over.len()),
                 ));
@@ -165,7 +165,7 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         Ok(all)
     }
 
-    fn meets(&self, upper: &Part<M, B>, port: Port, lower: usize, nth: usize) -> Result<(), Flaw> {
+    fn meets(&self, upper: &Part<M, B>, port: Port, lower: usize, (nth, which): (usize, usize)) -> Result<(), Flaw> {
         let lower = &self.nodes[lower];
         if lower.provides.contains(&port) {
             return Ok(());
@@ -176,7 +176,7 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
             uses: port.service,
             provides: lower.provides.first().map_or("Nothing", |port| port.service),
         };
-        Err(Flaw::misfit_of(About::Lower { node: upper.name.clone(), nth }, misfit))
+        Err(Flaw::misfit_of(About::Lower { node: upper.name.clone(), nth, lower: which }, misfit))
     }
 
     /// The facts of each node on all that it stands on.
@@ -271,9 +271,9 @@ impl Known {
         for part in nodes {
             let mut ports = Vec::new();
             for (nth, port) in part.over.iter().enumerate() {
-                let about = About::Lower { node: part.name.clone(), nth };
+                let about = |lower| About::Lower { node: part.name.clone(), nth, lower };
                 let who = format!("`{}` stands on", part.name);
-                let found = port.iter().map(|lower| find(lower, about.clone(), &who));
+                let found = port.iter().enumerate().map(|(nth, lower)| find(lower, about(nth), &who));
                 ports.push(found.collect::<Result<Vec<_>, _>>()?);
             }
             lowers.push(ports);

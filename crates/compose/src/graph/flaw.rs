@@ -20,9 +20,14 @@ pub struct At {
 pub(super) enum About {
     Graph,
     Node(String),
+    /// Which of the lowers of the n-th port.
+    Lower { node: String, nth: usize, lower: usize },
+    #[cfg(feature = "std")]
+    Protocol { node: String },
+    #[cfg(feature = "std")]
     Key { node: String, key: String },
+    #[cfg(feature = "std")]
     Value { node: String, key: String },
-    Lower { node: String, nth: usize },
 }
 
 /// One reason why a graph, or a description of one, is refused: a sentence, and where it is.
@@ -59,6 +64,7 @@ impl Flaw {
     }
 
     /// The same flaw, at a place that is known now.
+    #[cfg(feature = "std")]
     #[must_use]
     pub(super) fn located(self, at: Option<At>) -> Self {
         Flaw { at: self.at.or(at), ..self }

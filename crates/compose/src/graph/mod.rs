@@ -14,7 +14,11 @@
 
 mod between;
 mod builder;
+#[cfg(feature = "std")]
+mod description;
+mod draw;
 mod erased;
+mod explain;
 mod flaw;
 #[expect(clippy::module_inception, reason = "the graph itself, beside its parts")]
 mod graph;
@@ -22,14 +26,20 @@ mod live;
 pub mod modules;
 mod node;
 mod order;
+#[cfg(feature = "std")]
+mod registry;
 mod speech;
 mod web;
 mod wiring;
 
 pub use builder::{Builder, NODES_MOST};
+#[cfg(feature = "std")]
+pub use description::{DESCRIPTION_MOST, Description};
 pub use erased::Erased;
 pub use flaw::{At, Flaw};
 pub use graph::Graph;
 pub use live::{Popped, Refused};
 pub use node::{Module, Node};
+#[cfg(feature = "std")]
+pub use registry::{Kind, Parameter, Parameters, Registry};
 pub use web::Mouth;

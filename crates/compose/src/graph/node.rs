@@ -102,11 +102,4 @@ impl<M: 'static, B: Service + 'static> Occupant<M, B> {
             Occupant::Module(module) => module.handle_timeout(cx, mouth),
         }
     }
-
-    pub(super) fn name(&self) -> &'static str {
-        match self {
-            Occupant::Node(node) => node.facts().name,
-            Occupant::Module(module) => module.name(),
-        }
-    }
 }
