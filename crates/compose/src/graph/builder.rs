@@ -109,7 +109,7 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         let mut expected = Vec::new();
         T::ports(&mut expected);
         let tops = self.meet_tops(&known, &expected)?;
-        let Wiring { places, tops, lanes } = Wiring::of(self, &known, &ports, &wholes, &tops);
+        let Wiring { places, roots, tops, lanes } = Wiring::of(self, &known, &ports, &wholes, &tops);
         let mut web = Web {
             places,
             joints: Vec::new(),
@@ -118,7 +118,7 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
             waiting: Cell::new(0),
         };
         web.join();
-        Ok(Graph { web, tops, lanes, leaving: Vec::new(), service: PhantomData })
+        Ok(Graph { web, roots, tops, lanes, leaving: Vec::new(), service: PhantomData })
     }
 
     /// What is below each port of each node: some lowers, or the outside.

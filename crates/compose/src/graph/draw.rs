@@ -16,51 +16,45 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     pub fn draw(&self) -> String {
         let mut picture = String::new();
         let mut drawn = Vec::new();
-        for (top, _) in &self.tops {
-            self.draw_node(*top, "", "", &mut drawn, &mut picture);
+        for top in &self.roots {
+            self.draw_node(*top, "", &mut drawn, &mut picture);
         }
         picture
     }
 
-    /// `first` is what stands left of the box's middle line, `rest` left of every other one.
-    fn draw_node(
-        &self,
-        place: usize,
-        first: &str,
-        rest: &str,
-        drawn: &mut Vec<usize>,
-        picture: &mut String,
-    ) {
+    /// `left` is what stands left of all its lines.
+    fn draw_node(&self, place: usize, left: &str, drawn: &mut Vec<usize>, picture: &mut String) {
         let here = &self.web.places[place];
         let label = self.label(place);
-        // Writing into a text does not fail.
+        let mut line = |text: &str| {
+            picture.push_str(left);
+            picture.push_str(text);
+            picture.push('\n');
+        };
         if drawn.contains(&place) {
-            let _ = writeln!(picture, "{first}({label}, as above)");
-            return;
+            return line(&format!("({label}, as above)"));
         }
         drawn.push(place);
-        let line = "─".repeat(label.chars().count() + 2);
-        let below = if here.below.is_empty() { "─" } else { "┬" };
-        let _ = writeln!(picture, "{rest}┌{line}┐\n{first}│ {label} │\n{rest}└─{below}{}┘", &line['─'.len_utf8() * 2..]);
+        let edge = "─".repeat(label.chars().count() + 1);
+        line(&format!("┌─{edge}┐"));
+        line(&format!("│ {label} │"));
+        line(&format!("└{}{edge}┘", if here.below.is_empty() { "─" } else { "┬" }));
         let last = here.below.len().saturating_sub(1);
         for (port, below) in here.below.iter().enumerate() {
             let service = here.uses[port].service;
-            let (branch, deeper) = if port == last { ("╰", " ") } else { ("├", "│") };
+            // What leads on to the ports further right stands left of what is below this one.
+            let left = if port == last { format!("{left} ") } else { format!("{left} │ ") };
+            let mark = if port == last { "│" } else { "├─╮" };
+            let line = format!("{}{mark} {service}", &left[..left.len() - if port == last { 0 } else { '│'.len_utf8() + 1 }]);
+            picture.push_str(&line);
             match below {
                 Below::Lane(lane) => {
-                    let _ = writeln!(picture, "{rest}  {branch}── {service}: outside, lane {lane}");
+                    let _ = writeln!(picture, ": outside, lane {lane}");
                 }
                 Below::Place(lower, _) => {
-                    let _ = writeln!(picture, "{rest}  │  {service}");
-                    let first = format!("{rest}  {branch}─▸");
-                    let rest = format!("{rest}  {deeper}  ");
-                    // The upper line of the box below stands beside the line that leads on.
-                    let mut inner = String::new();
-                    self.draw_node(*lower, &first, &rest, drawn, &mut inner);
-                    if deeper == " " && inner.starts_with(&rest) && inner.contains('┌') {
-                        inner = inner.replacen(&rest, &format!("{}│  ", &rest[..rest.len() - 3]), 1);
-                    }
-                    picture.push_str(&inner);
+                    picture.push('\n');
+                    let left = if port == last { &left[..left.len() - 1] } else { &left[..] };
+                    self.draw_node(*lower, left, drawn, picture);
                 }
             }
         }

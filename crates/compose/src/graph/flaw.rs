@@ -87,15 +87,12 @@ pub(super) fn suggestion<'a>(unknown: &str, known: impl IntoIterator<Item = &'a 
     nearest(unknown, known).map_or_else(String::new, |name| format!("; is `{name}` meant?"))
 }
 
+/// Where so few letters are wrong, missing or exchanged that it is probably meant.
 #[cfg(feature = "std")]
 fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let likeness = |name: &str| strsim::jaro_winkler(unknown, name);
-    known
-        .into_iter()
-        .map(|name| (likeness(name), name))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|one, other| one.0.total_cmp(&other.0))
-        .map(|(_, name)| name)
+    let near = known.into_iter().map(|name| (strsim::osa_distance(unknown, name), name));
+    let most = unknown.chars().count().div_ceil(3);
+    near.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance).map(|(_, name)| name)
 }
 
 /// Comparing names takes more than there is without the standard library.

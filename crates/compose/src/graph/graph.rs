@@ -20,6 +20,8 @@ use super::web::{Ends, Web};
 /// order, is the same as of a static stack of the same parts.
 pub struct Graph<M, B: Service, T> {
     pub(super) web: Web<M, B>,
+    /// Who is on top.
+    pub(super) roots: Vec<usize>,
     /// Who is at each port of `T`.
     pub(super) tops: Vec<(usize, usize)>,
     /// Who is in each lane.
@@ -31,7 +33,7 @@ pub struct Graph<M, B: Service, T> {
 impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     /// The facts of the whole, as the rule book sees it from outside.
     pub fn facts(&self) -> Facts {
-        let mut facts = self.tops.iter().map(|(place, _)| self.web.places[*place].whole);
+        let mut facts = self.roots.iter().map(|place| self.web.places[*place].whole);
         let first = facts.next().unwrap_or(Facts::named("graph"));
         facts.fold(first, |left, right| stackwright_contract::rules::beside(&left, &right))
     }

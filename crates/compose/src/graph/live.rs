@@ -224,6 +224,7 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
                 }
             }
         }
+        self.roots.iter_mut().for_each(up);
         self.tops.iter_mut().for_each(|(place, _)| up(place));
         self.lanes.iter_mut().for_each(|(place, _)| up(place));
     }

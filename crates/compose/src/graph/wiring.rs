@@ -15,9 +15,10 @@ use super::web::{self, Above, Below, Place};
 use crate::stack::fork::Branches;
 use crate::stack::join::Ways;
 
-/// Places, the ends of the graph, and what is in each lane.
+/// Places, who is on top, who is at each port of the top, and what is in each lane.
 pub(super) struct Wiring<M, B: Service> {
     pub(super) places: Vec<Place<M, B>>,
+    pub(super) roots: Vec<usize>,
     pub(super) tops: Vec<(usize, usize)>,
     pub(super) lanes: Vec<(usize, usize)>,
 }
@@ -47,7 +48,7 @@ impl<M: 'static, B: Service + 'static> Wiring<M, B> {
             place_of(parts[*index].take().expect("each node has one place"), wholes[*index])
         });
         let places: Vec<_> = places.collect();
-        let mut wiring = Wiring { places, tops: Vec::new(), lanes: Vec::new() };
+        let mut wiring = Wiring { places, roots: Vec::new(), tops: Vec::new(), lanes: Vec::new() };
         for (port, (top, at)) in tops.iter().enumerate() {
             wiring.tops.push((number[*top], *at));
             wiring.places[number[*top]].above[*at] = Above::Top(port);
@@ -58,8 +59,9 @@ impl<M: 'static, B: Service + 'static> Wiring<M, B> {
         }
         wiring.lead(&asked);
         let mut seen = Vec::new();
-        for top in 0..wiring.tops.len() {
-            wiring.number_lanes(wiring.tops[top].0, &mut seen);
+        for top in &known.tops {
+            wiring.roots.push(number[*top]);
+            wiring.number_lanes(number[*top], &mut seen);
         }
         wiring
     }

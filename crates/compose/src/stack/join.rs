@@ -27,7 +27,7 @@ where
     L2: Protocol<Provides = L1::Provides>,
     U: Protocol<Uses = L1::Provides>,
 {
-    Over::new(upper, Joined { left: one, right: other, ways: Ways::new() })
+    Over::new(upper, Joined::new(one, other))
 }
 
 /// A request that can be refused for want of a lower with its number.
@@ -129,6 +129,13 @@ pub struct Joined<L1, L2> {
     /// The one with the number 1.
     pub right: L2,
     ways: Ways,
+}
+
+impl<L1, L2> Joined<L1, L2> {
+    /// Puts two lowers of one service together.
+    pub const fn new(left: L1, right: L2) -> Self {
+        Joined { left, right, ways: Ways::new() }
+    }
 }
 
 pub(crate) const NAME: &str = "join";

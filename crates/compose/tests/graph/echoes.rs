@@ -2,10 +2,10 @@
 
 #[allow(dead_code, reason = "the simulator's own tests look closer")]
 #[path = "../../../simulator/tests/echo/client.rs"]
-mod client;
+pub(crate) mod client;
 #[allow(dead_code, reason = "the simulator's own tests look closer")]
 #[path = "../../../simulator/tests/echo/protocol.rs"]
-mod protocol;
+pub(crate) mod protocol;
 
 use std::cell::Cell;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -33,7 +33,7 @@ type Woven<M> = Graph<M, Segments<M>, Echoing>;
 type Server<P> = StationId<P, Heard<EchoIndication>>;
 type Caller<M> = StationId<SimulatedStreams<M>, Client>;
 
-fn habits(dice: &Context) -> Habits {
+pub(crate) fn habits(dice: &Context) -> Habits {
     let chunks = match dice.random(3) {
         0 => Chunks::Large,
         1 => Chunks::Uniform { most: 1 + dice.random(2000) as usize },

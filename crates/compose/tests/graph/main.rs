@@ -3,3 +3,5 @@
 mod chat;
 mod echoes;
 mod equivalence;
+mod flaws;
+mod forks_and_joins;
