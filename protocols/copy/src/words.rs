@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use stackwright_contract::services::{Entry, Failure};
 use stackwright_contract::{Duration, Service};
+use stackwright_contract::words::Speaks;
 
 /// The service of a copy.
 #[derive(Debug)]
@@ -15,6 +16,9 @@ impl Service for Copying {
     type Request = Request;
     type Indication = Indication;
 }
+
+/// In a graph its words travel as an application's own.
+impl<M: 'static, B: Service> Speaks<M, B> for Copying {}
 
 /// One of the two sides below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
