@@ -137,9 +137,9 @@ impl<M> Named for FilesIndication<M> {
 
     fn life(&self) -> Life {
         match self {
-            FilesIndication::Closed { .. } | FilesIndication::Stated { .. } | FilesIndication::Done { .. } => {
-                Life::Ends
-            }
+            FilesIndication::Closed { .. }
+            | FilesIndication::Stated { .. }
+            | FilesIndication::Done { .. } => Life::Ends,
             _ => Life::Goes,
         }
     }

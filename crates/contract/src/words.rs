@@ -85,14 +85,30 @@ pub trait Speaks<M, B: Service>: Service<Request: 'static, Indication: 'static> 
         ports.push(Port::of::<Self>());
     }
 
-    /// A request as a word, and on which port it is said.
-    fn erase_request(request: Self::Request) -> (usize, Request<M, B>) {
-        (0, Request::Own(Box::new(request)))
+    /// On which port a request is said.
+    #[inline(always)]
+    fn request_port(request: &Self::Request) -> usize {
+        let _only = request;
+        0
     }
 
-    /// An indication as a word, and on which port it is said.
-    fn erase_indication(indication: Self::Indication) -> (usize, Indication<M, B>) {
-        (0, Indication::Own(Box::new(indication)))
+    /// On which port an indication is said.
+    #[inline(always)]
+    fn indication_port(indication: &Self::Indication) -> usize {
+        let _only = indication;
+        0
+    }
+
+    // The word is not given together with its port: out of a pair it would be moved once more.
+
+    /// A request as a word.
+    fn erase_request(request: Self::Request) -> Request<M, B> {
+        Request::Own(Box::new(request))
+    }
+
+    /// An indication as a word.
+    fn erase_indication(indication: Self::Indication) -> Indication<M, B> {
+        Indication::Own(Box::new(indication))
     }
 
     /// The request in a word that was said on `port`.
@@ -126,22 +142,17 @@ pub trait Speaks<M, B: Service>: Service<Request: 'static, Indication: 'static> 
 macro_rules! __speaks {
     ($variant:ident, $message:ty, $outside:ty) => {
         #[inline(always)]
-        fn erase_request(request: Self::Request) -> (usize, $crate::words::Request<$message, $outside>) {
-            (0, $crate::words::Request::$variant(request))
+        fn erase_request(request: Self::Request) -> $crate::words::Request<$message, $outside> {
+            $crate::words::Request::$variant(request)
         }
 
         #[inline(always)]
-        fn erase_indication(
-            indication: Self::Indication,
-        ) -> (usize, $crate::words::Indication<$message, $outside>) {
-            (0, $crate::words::Indication::$variant(indication))
+        fn erase_indication(indication: Self::Indication) -> $crate::words::Indication<$message, $outside> {
+            $crate::words::Indication::$variant(indication)
         }
 
         #[inline(always)]
-        fn recall_request(
-            _port: usize,
-            word: $crate::words::Request<$message, $outside>,
-        ) -> Self::Request {
+        fn recall_request(_port: usize, word: $crate::words::Request<$message, $outside>) -> Self::Request {
             match word {
                 $crate::words::Request::$variant(request) => request,
                 _ => $crate::words::__foreign::<Self, _>(),
@@ -186,7 +197,10 @@ macro_rules! outermost {
 #[cold]
 #[inline(never)]
 pub fn __foreign<S: Service, W>() -> W {
-    panic!("a word that {} does not know: the vocabularies of two ports are compared before they are joined", S::NAME)
+    panic!(
+        "a word that {} does not know: the vocabularies of two ports are compared before they are joined",
+        S::NAME
+    )
 }
 
 impl<M: 'static, B: Service> Speaks<M, B> for Octets<M> {
@@ -220,24 +234,34 @@ impl<M, B: Service, L: Speaks<M, B>, R: Speaks<M, B>> Speaks<M, B> for Both<L, R
     }
 
     #[inline]
-    fn erase_request(request: Self::Request) -> (usize, Request<M, B>) {
+    fn request_port(request: &Self::Request) -> usize {
         match request {
-            Either::Left(request) => L::erase_request(request),
-            Either::Right(request) => {
-                let (port, word) = R::erase_request(request);
-                (L::PORTS + port, word)
-            }
+            Either::Left(request) => L::request_port(request),
+            Either::Right(request) => L::PORTS + R::request_port(request),
         }
     }
 
     #[inline]
-    fn erase_indication(indication: Self::Indication) -> (usize, Indication<M, B>) {
+    fn indication_port(indication: &Self::Indication) -> usize {
+        match indication {
+            Either::Left(indication) => L::indication_port(indication),
+            Either::Right(indication) => L::PORTS + R::indication_port(indication),
+        }
+    }
+
+    #[inline]
+    fn erase_request(request: Self::Request) -> Request<M, B> {
+        match request {
+            Either::Left(request) => L::erase_request(request),
+            Either::Right(request) => R::erase_request(request),
+        }
+    }
+
+    #[inline]
+    fn erase_indication(indication: Self::Indication) -> Indication<M, B> {
         match indication {
             Either::Left(indication) => L::erase_indication(indication),
-            Either::Right(indication) => {
-                let (port, word) = R::erase_indication(indication);
-                (L::PORTS + port, word)
-            }
+            Either::Right(indication) => R::erase_indication(indication),
         }
     }
 

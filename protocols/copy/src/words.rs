@@ -4,8 +4,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Entry, Failure};
-use stackwright_contract::{Duration, Service};
 use stackwright_contract::words::Speaks;
+use stackwright_contract::{Duration, Service};
 
 /// The service of a copy.
 #[derive(Debug)]

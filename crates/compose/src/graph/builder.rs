@@ -110,13 +110,8 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         T::ports(&mut expected);
         let tops = self.meet_tops(&known, &expected)?;
         let Wiring { places, roots, tops, lanes } = Wiring::of(self, &known, &ports, &wholes, &tops);
-        let mut web = Web {
-            places,
-            joints: Vec::new(),
-            steps: Vec::new(),
-            order: Vec::new(),
-            waiting: Cell::new(0),
-        };
+        let mut web =
+            Web { places, joints: Vec::new(), steps: Vec::new(), order: Vec::new(), waiting: Cell::new(0) };
         web.join();
         Ok(Graph { web, roots, tops, lanes, leaving: Vec::new(), service: PhantomData })
     }
@@ -146,8 +141,10 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
                 if lowers.len() > 1 && !["Datagrams", "Streams"].contains(&port.service) {
                     return Err(Flaw::new(
                         About::Lower { node: part.name.clone(), nth, lower: 0 },
-                        format!("`{}` cannot stand on several lowers of {}: its words do not say which of them is meant",
-                            part.name, port.service),
+                        format!(
+                            "`{}` cannot stand on several lowers of {}: its words do not say which of them is meant",
+                            part.name, port.service
+                        ),
                     ));
                 }
                 ports.push(Lowers::Places(lowers.clone()));
@@ -156,8 +153,11 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
                 let count = part.uses.iter().filter(|port| !outside.contains(port)).count();
                 return Err(Flaw::new(
                     About::Lower { node: part.name.clone(), nth, lower: 0 },
-                    format!("`{}` stands on {} lowers, and has ports for {count}; several lowers of one port are a list in the list",
-                        part.name, part.over.len()),
+                    format!(
+                        "`{}` stands on {} lowers, and has ports for {count}; several lowers of one port are a list in the list",
+                        part.name,
+                        part.over.len()
+                    ),
                 ));
             }
             all.push(ports);
@@ -165,7 +165,13 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         Ok(all)
     }
 
-    fn meets(&self, upper: &Part<M, B>, port: Port, lower: usize, (nth, which): (usize, usize)) -> Result<(), Flaw> {
+    fn meets(
+        &self,
+        upper: &Part<M, B>,
+        port: Port,
+        lower: usize,
+        (nth, which): (usize, usize),
+    ) -> Result<(), Flaw> {
         let lower = &self.nodes[lower];
         if lower.provides.contains(&port) {
             return Ok(());
@@ -185,13 +191,15 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         for index in known.order.iter().rev().copied() {
             let lowers = ports[index].iter().filter_map(|lowers| match lowers {
                 Lowers::Outside => None,
-                Lowers::Places(lowers) => {
-                    lowers.iter().map(|lower| wholes[*lower]).reduce(|left, right| rules::joined(&left, &right))
-                }
+                Lowers::Places(lowers) => lowers
+                    .iter()
+                    .map(|lower| wholes[*lower])
+                    .reduce(|left, right| rules::joined(&left, &right)),
             });
             // As `Beside` leans: to the right.
             let lowers: Vec<Facts> = lowers.collect();
-            let Some(below) = lowers.into_iter().rev().reduce(|right, left| rules::beside(&left, &right)) else {
+            let Some(below) = lowers.into_iter().rev().reduce(|right, left| rules::beside(&left, &right))
+            else {
                 continue;
             };
             let part = &self.nodes[index];
@@ -260,10 +268,14 @@ impl Known {
         let find = |name: &str, about: About, who: &str| {
             nodes.iter().position(|part| part.name == name).ok_or_else(|| {
                 let names = nodes.iter().map(|part| part.name.as_str());
-                Flaw::new(about, format!("{who} `{name}`, which is not in this graph{}", suggestion(name, names)))
+                Flaw::new(
+                    about,
+                    format!("{who} `{name}`, which is not in this graph{}", suggestion(name, names)),
+                )
             })
         };
-        let tops = tops.iter().map(|top| find(top, About::Graph, "the top is")).collect::<Result<Vec<_>, _>>()?;
+        let tops =
+            tops.iter().map(|top| find(top, About::Graph, "the top is")).collect::<Result<Vec<_>, _>>()?;
         if tops.is_empty() {
             return Err(Flaw::new(About::Graph, "the graph does not say which node is its top".to_owned()));
         }
@@ -332,8 +344,7 @@ impl Known {
 
 /// A place for a node that was added.
 pub(super) fn place_of<M: 'static, B: Service + 'static>(part: Part<M, B>, whole: Facts) -> web::Place<M, B> {
-    let facts = part.node.facts();
-    let mut place = web::place(part.name, facts, part.uses, web::occupant(part.node));
+    let mut place = web::place(part.name, web::Kind::Named, part.uses, part.node);
     place.whole = whole;
     place.above = alloc::vec![web::Above::Nobody; part.provides.len()];
     place

@@ -8,8 +8,7 @@ use core::fmt::Write;
 use stackwright_contract::Service;
 
 use super::graph::Graph;
-use super::node::Occupant;
-use super::web::Below;
+use super::web::{Below, Kind};
 
 impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     /// As text: a box for each node, each below one that stands on it, with the service between them.
@@ -45,7 +44,10 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
             // What leads on to the ports further right stands left of what is below this one.
             let left = if port == last { format!("{left} ") } else { format!("{left} │ ") };
             let mark = if port == last { "│" } else { "├─╮" };
-            let line = format!("{}{mark} {service}", &left[..left.len() - if port == last { 0 } else { '│'.len_utf8() + 1 }]);
+            let line = format!(
+                "{}{mark} {service}",
+                &left[..left.len() - if port == last { 0 } else { '│'.len_utf8() + 1 }]
+            );
             picture.push_str(&line);
             match below {
                 Below::Lane(lane) => {
@@ -62,14 +64,14 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
 
     /// For Graphviz: `dot -Tsvg`.
     pub fn dot(&self) -> String {
-        let mut text = String::from("digraph graph_of_protocols {\n    node [shape=box];\n    edge [dir=both];\n");
+        let mut text =
+            String::from("digraph graph_of_protocols {\n    node [shape=box];\n    edge [dir=both];\n");
         let mut node = |id: &str, label: &str, style: &str| {
             let _ = writeln!(text, "    {id} [label={}{style}];", quoted(label));
         };
         for place in 0..self.web.places.len() {
             let here = &self.web.places[place];
-            let module = matches!(*here.occupant.borrow(), Occupant::Module(_));
-            let style = if module || here.between { ", style=rounded" } else { "" };
+            let style = if here.kind != Kind::Named { ", style=rounded" } else { "" };
             node(&format!("n{place}"), &self.label(place), style);
         }
         for lane in 0..self.lanes.len() {
@@ -81,7 +83,8 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
                     Below::Place(lower, _) => format!("n{lower}"),
                     Below::Lane(lane) => format!("lane{lane}"),
                 };
-                let _ = writeln!(text, "    n{place} -> {lower} [label={}];", quoted(here.uses[port].service));
+                let _ =
+                    writeln!(text, "    n{place} -> {lower} [label={}];", quoted(here.uses[port].service));
             }
         }
         text.push_str("}\n");
@@ -91,7 +94,7 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     /// The node's name, and its protocol's where that is another.
     fn label(&self, place: usize) -> String {
         let here = &self.web.places[place];
-        if here.name == here.facts.name || here.between {
+        if here.name == here.facts.name || here.kind == Kind::Between {
             here.name.clone()
         } else {
             format!("{}: {}", here.name, here.facts.name)

@@ -69,13 +69,13 @@ where
 {
     #[inline(always)]
     fn indicate(&mut self, indication: IndicationOf<P>) {
-        let (port, word) = P::Provides::erase_indication(indication);
-        self.tell(port, word);
+        let port = P::Provides::indication_port(&indication);
+        self.tell(port, P::Provides::erase_indication(indication));
     }
 
     #[inline(always)]
     fn request(&mut self, request: RequestOf<P>) {
-        let (port, word) = P::Uses::erase_request(request);
-        self.ask(port, word);
+        let port = P::Uses::request_port(&request);
+        self.ask(port, P::Uses::erase_request(request));
     }
 }

@@ -8,8 +8,7 @@ use core::fmt::Write;
 use stackwright_contract::{Guarantees, Service, rules};
 
 use super::graph::Graph;
-use super::node::Occupant;
-use super::web::Below;
+use super::web::{Below, Kind};
 
 impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     /// Why each joint fits, what the whole guarantees, and how much header it pushes: one sentence a line.
@@ -17,7 +16,6 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
         let mut text = String::new();
         // Writing into a text does not fail.
         for here in &self.web.places {
-            let module = matches!(*here.occupant.borrow(), Occupant::Module(_));
             for (port, below) in here.below.iter().enumerate() {
                 let service = here.uses[port].service;
                 let _ = match below {
@@ -26,7 +24,7 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
                     }
                     Below::Place(lower, _) => {
                         let lower = &self.web.places[*lower];
-                        let why = if module || here.between {
+                        let why = if here.kind != Kind::Named {
                             String::from("which pass through it unchanged")
                         } else {
                             match words(here.facts.needs.shared(lower.whole.gives)) {
@@ -34,7 +32,8 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
                                 needs => format!("it needs {needs}, and gets that there"),
                             }
                         };
-                        let fits = if module || here.between { "passes on the words of" } else { "fits on" };
+                        let fits =
+                            if here.kind != Kind::Named { "passes on the words of" } else { "fits on" };
                         writeln!(text, "`{}` {fits} `{}`: {why}.", here.name, lower.name)
                     }
                 };
@@ -47,7 +46,9 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
         };
         let _ = match facts.header_room {
             0 => writeln!(text, "It pushes no header."),
-            room => writeln!(text, "It pushes at most {room} octets of header, of {}.", rules::HEADER_ROOM_MOST),
+            room => {
+                writeln!(text, "It pushes at most {room} octets of header, of {}.", rules::HEADER_ROOM_MOST)
+            }
         };
         if facts.reads_payload {
             text.push_str("It reads payload: no region of a file passes it unread.\n");

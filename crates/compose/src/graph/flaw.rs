@@ -21,13 +21,25 @@ pub(super) enum About {
     Graph,
     Node(String),
     /// Which of the lowers of the n-th port.
-    Lower { node: String, nth: usize, lower: usize },
+    Lower {
+        node: String,
+        nth: usize,
+        lower: usize,
+    },
     #[cfg(feature = "std")]
-    Protocol { node: String },
+    Protocol {
+        node: String,
+    },
     #[cfg(feature = "std")]
-    Key { node: String, key: String },
+    Key {
+        node: String,
+        key: String,
+    },
     #[cfg(feature = "std")]
-    Value { node: String, key: String },
+    Value {
+        node: String,
+        key: String,
+    },
 }
 
 /// One reason why a graph, or a description of one, is refused: a sentence, and where it is.

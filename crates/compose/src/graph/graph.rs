@@ -11,7 +11,6 @@ use stackwright_contract::{
 };
 
 use super::live::Leaving;
-use super::node::Occupant;
 use super::web::{Ends, Web};
 
 /// Protocols of messages `M` over what is outside, `B`, that together provide `T`.
@@ -49,11 +48,7 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     /// Where it is asked from within that protocol.
     pub fn protocol<X: 'static>(&self, name: &str) -> Option<Ref<'_, X>> {
         let place = &self.web.places[self.web.place(name)?];
-        Ref::filter_map(place.occupant.borrow(), |occupant| match occupant {
-            Occupant::Node(node) => node.as_any().downcast_ref(),
-            Occupant::Module(module) => (&**module as &dyn core::any::Any).downcast_ref(),
-        })
-        .ok()
+        Ref::filter_map(place.node.borrow(), |node| node.as_any().downcast_ref()).ok()
     }
 }
 
@@ -83,8 +78,8 @@ impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
     type Uses = Outside<B>;
 
     fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
-        let (port, word) = T::erase_request(request);
-        let (place, port) = self.tops[port];
+        let (place, port) = self.tops[T::request_port(&request)];
+        let word = T::erase_request(request);
         let doors = &mut Doors(out, PhantomData);
         self.web.request(place, port, word, cx, doors);
         self.web.settle_all(cx, doors);
@@ -94,8 +89,7 @@ impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
     fn handle_indication(&mut self, cx: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
         let InLane { lane, word } = word;
         let (place, port) = self.lanes[lane];
-        let (_, word) = B::erase_indication(word);
-        self.web.arrive(place, port, word, cx, &mut Doors(out, PhantomData));
+        self.web.arrive(place, port, B::erase_indication(word), cx, &mut Doors(out, PhantomData));
         self.see_off();
     }
 
@@ -105,7 +99,7 @@ impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let deadlines = self.web.places.iter().map(|place| place.occupant.borrow().next_deadline());
+        let deadlines = self.web.places.iter().map(|place| place.node.borrow().next_deadline());
         deadlines.fold(None, earliest)
     }
 }

@@ -10,8 +10,8 @@ use core::mem;
 use stackwright_contract::{Facts, Service};
 
 use super::graph::Graph;
-use super::node::{Module, Occupant};
-use super::web::{Above, Below, place};
+use super::node::{Inserted, Module};
+use super::web::{Above, Below, Kind, place};
 
 /// What became of a module that was popped.
 pub enum Popped<M, B: Service> {
@@ -68,17 +68,15 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
         let upper = self.known(above)?;
         let lower = self.known(below)?;
         let Some((port, Below::Place(next, next_port))) = self.edge(upper, lower) else {
-            return Err(Refused(format!("`{above}` does not stand on `{below}`, so nothing fits between them")));
+            return Err(Refused(format!(
+                "`{above}` does not stand on `{below}`, so nothing fits between them"
+            )));
         };
         let new = self.web.places.len();
         let here = &self.web.places[upper];
         let service = here.uses[port];
-        let mut added = place(
-            String::from(name),
-            Facts::named(module.name()),
-            Vec::from([service]),
-            Occupant::Module(Box::new(module)),
-        );
+        let mut added =
+            place(String::from(name), Kind::Module, Vec::from([service]), Box::new(Inserted(module)));
         added.whole = Facts { name: added.facts.name, ..self.web.places[next].whole };
         added.above.push(Above::Place(upper, port));
         added.below.push(Below::Place(next, next_port));
@@ -94,10 +92,12 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     /// # Errors
     /// Where that is no module.
     pub fn pop(&mut self, name: &str) -> Result<Popped<M, B>, Refused> {
-        let held = self.ask_module(name)?;
+        let module = self.module(name)?;
+        let held = module.held();
         if held == 0 {
             return Ok(Popped::Left(self.unlink(name)));
         }
+        module.drain();
         if !self.leaving.iter().any(|leaving| leaving == name) {
             self.leaving.push(String::from(name));
         }
@@ -109,7 +109,7 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     /// # Errors
     /// Where that is no module, or it holds messages.
     pub fn pop_now(&mut self, name: &str) -> Result<Box<dyn Module<M, B>>, Refused> {
-        let held = self.held(name)?;
+        let held = self.module(name)?.held();
         if held > 0 {
             let messages = if held == 1 { "message" } else { "messages" };
             return Err(Refused(format!("`{name}` cannot leave: it holds {held} {messages}")));
@@ -133,7 +133,7 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     #[cold]
     fn see_off_the_empty(&mut self) {
         for name in mem::take(&mut self.leaving) {
-            match self.held(&name) {
+            match self.module(&name).map(|module| module.held()) {
                 Ok(0) => drop(self.unlink(&name)),
                 Ok(_) => self.leaving.push(name),
                 Err(_) => {}
@@ -144,7 +144,10 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     fn known(&self, name: &str) -> Result<usize, Refused> {
         self.web.place(name).ok_or_else(|| {
             let names = self.web.places.iter().map(|place| place.name.as_str());
-            Refused(format!("nothing in this graph is called `{name}`{}", super::flaw::suggestion(name, names)))
+            Refused(format!(
+                "nothing in this graph is called `{name}`{}",
+                super::flaw::suggestion(name, names)
+            ))
         })
     }
 
@@ -157,12 +160,13 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
                 if place == lower {
                     return true;
                 }
-                let passes = places[place].between
-                    || matches!(*places[place].occupant.borrow(), Occupant::Module(_));
+                let passes = places[place].kind != Kind::Named;
                 match &places[place].below[..] {
                     [only] if passes => next = *only,
                     several if passes => {
-                        return several.iter().any(|below| matches!(below, Below::Place(place, _) if *place == lower));
+                        return several
+                            .iter()
+                            .any(|below| matches!(below, Below::Place(place, _) if *place == lower));
                     }
                     _ => return false,
                 }
@@ -173,21 +177,10 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
         below.iter().position(leads).map(|port| (port, below[port]))
     }
 
-    fn held(&self, name: &str) -> Result<usize, Refused> {
-        match &*self.web.places[self.known(name)?].occupant.borrow() {
-            Occupant::Module(module) => Ok(module.held()),
-            Occupant::Node(_) => Err(Refused(format!("`{name}` is not a module: only what was pushed can be popped"))),
-        }
-    }
-
-    fn ask_module(&mut self, name: &str) -> Result<usize, Refused> {
-        let (held, place) = (self.held(name)?, self.known(name)?);
-        if held > 0
-            && let Occupant::Module(module) = self.web.places[place].occupant.get_mut()
-        {
-            module.drain();
-        }
-        Ok(held)
+    fn module(&mut self, name: &str) -> Result<&mut dyn Module<M, B>, Refused> {
+        let place = self.known(name)?;
+        let module = self.web.places[place].node.get_mut().as_module();
+        module.ok_or_else(|| Refused(format!("`{name}` is not a module: only what was pushed can be popped")))
     }
 
     /// Its neighbours are neighbours again.
@@ -203,10 +196,7 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
         }
         self.renumber(gone);
         self.web.join();
-        match place.occupant.into_inner() {
-            Occupant::Module(module) => module,
-            Occupant::Node(_) => unreachable!("asked above"),
-        }
+        place.node.into_inner().into_module().expect("asked above")
     }
 
     /// The place `gone` is no more: those behind it have moved up.

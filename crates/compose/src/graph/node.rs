@@ -50,6 +50,18 @@ pub trait Node<M, B: Service>: Any {
 
     /// What was wrapped, for whoever knows what it is.
     fn as_any(&self) -> &dyn Any;
+
+    /// The module that it is.
+    #[doc(hidden)]
+    fn as_module(&mut self) -> Option<&mut dyn Module<M, B>> {
+        None
+    }
+
+    /// The module that it was.
+    #[doc(hidden)]
+    fn into_module(self: Box<Self>) -> Option<Box<dyn Module<M, B>>> {
+        None
+    }
 }
 
 /// What can be pushed into a live graph, and popped out of it: the same service above and below, whose names pass unchanged.
@@ -80,26 +92,55 @@ pub trait Module<M, B: Service>: Any {
     fn drain(&mut self) {}
 }
 
-/// Who stands at a place.
-pub(super) enum Occupant<M, B: Service> {
-    /// Since the graph was built.
-    Node(Box<dyn Node<M, B>>),
-    /// Until it is popped.
-    Module(Box<dyn Module<M, B>>),
-}
+/// A module as a node with one port above and one below, which are whatever its neighbours speak.
+pub(super) struct Inserted<X>(pub(super) X);
 
-impl<M: 'static, B: Service + 'static> Occupant<M, B> {
-    pub(super) fn next_deadline(&self) -> Option<Instant> {
-        match self {
-            Occupant::Node(node) => node.next_deadline(),
-            Occupant::Module(module) => module.next_deadline(),
-        }
+impl<M: 'static, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<X> {
+    fn facts(&self) -> Facts {
+        Facts::named(self.0.name())
     }
 
-    pub(super) fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
-        match self {
-            Occupant::Node(node) => node.handle_timeout(cx, mouth),
-            Occupant::Module(module) => module.handle_timeout(cx, mouth),
-        }
+    fn provides(&self, _ports: &mut Vec<Port>) {}
+
+    fn uses(&self, _ports: &mut Vec<Port>) {}
+
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        _port: usize,
+        request: Request<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        self.0.handle_request(cx, request, mouth);
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        _port: usize,
+        indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        self.0.handle_indication(cx, indication, mouth);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        self.0.handle_timeout(cx, mouth);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.0.next_deadline()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
+
+    fn as_module(&mut self) -> Option<&mut dyn Module<M, B>> {
+        Some(&mut self.0)
+    }
+
+    fn into_module(self: Box<Self>) -> Option<Box<dyn Module<M, B>>> {
+        Some(Box::new(self.0))
     }
 }

@@ -130,7 +130,10 @@ impl<M, B: Service> Registry<M, B> {
             if given != parameter.kind.noun() {
                 let about = About::Value { node: node.name.clone(), key: key.clone() };
                 let (name, wanted) = (&node.name, parameter.kind.noun());
-                return Err(Flaw::new(about, format!("`{key}` of `{name}` is {wanted}, and {given} stands there")));
+                return Err(Flaw::new(
+                    about,
+                    format!("`{key}` of `{name}` is {wanted}, and {given} stands there"),
+                ));
             }
         }
         let missing = entry.parameters.iter().find(|parameter| {
@@ -180,7 +183,8 @@ impl Parameters<'_> {
     /// Where it means no such thing.
     pub fn parsed<X: FromStr>(&self, key: &str, what: &str) -> Result<Option<X>, Flaw> {
         let Some(text) = self.text(key) else { return Ok(None) };
-        let wrong = |_| self.flaw(key, format!("`{key}` of `{}` is {what}, and `{text}` is not", self.0.name));
+        let wrong =
+            |_| self.flaw(key, format!("`{key}` of `{}` is {what}, and `{text}` is not", self.0.name));
         text.parse().map(Some).map_err(wrong)
     }
 

@@ -13,7 +13,7 @@ use core::cell::{Cell, RefCell};
 use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Context, Facts, Service};
 
-use super::node::Occupant;
+use super::Node;
 
 /// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
 const TURNS_MOST: usize = 10_000;
@@ -44,6 +44,17 @@ pub(super) enum Below {
     Place(usize, usize),
 }
 
+/// Who put a node where it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// The program.
+    Named,
+    /// The builder: a fork or a join.
+    Between,
+    /// Whoever pushed it.
+    Module,
+}
+
 /// One node, and whom it knows.
 pub(super) struct Place<M, B: Service> {
     pub(super) name: String,
@@ -55,9 +66,8 @@ pub(super) struct Place<M, B: Service> {
     pub(super) below: Vec<Below>,
     /// Its joint with its lowers.
     pub(super) joint: Option<usize>,
-    /// Whether the builder put it here: a fork or a join.
-    pub(super) between: bool,
-    pub(super) occupant: RefCell<Occupant<M, B>>,
+    pub(super) kind: Kind,
+    pub(super) node: RefCell<Box<dyn Node<M, B>>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,7 +119,7 @@ pub(super) struct Web<M, B: Service> {
 /// What a node is lent to speak with, while it handles something.
 pub struct Mouth<'a, M, B: Service> {
     web: &'a Web<M, B>,
-    place: usize,
+    here: &'a Place<M, B>,
     cx: &'a Context,
     out: &'a mut dyn Ends<M, B>,
 }
@@ -118,7 +128,7 @@ impl<M: 'static, B: Service + 'static> Mouth<'_, M, B> {
     /// To the layer above, on a port that the node provides.
     #[inline(always)]
     pub fn tell(&mut self, port: usize, word: Indication<M, B>) {
-        match self.web.places[self.place].above[port] {
+        match self.here.above[port] {
             Above::Place(upper, port) => self.web.rise(upper, port, word, self.cx, self.out),
             Above::Top(port) => self.out.indicate(port, word),
             Above::Nobody => {}
@@ -128,22 +138,22 @@ impl<M: 'static, B: Service + 'static> Mouth<'_, M, B> {
     /// To the layer below, on a port that the node uses.
     #[inline(always)]
     pub fn ask(&mut self, port: usize, word: Request<M, B>) {
-        let place = &self.web.places[self.place];
-        match place.below[port] {
-            Below::Place(lower, port) => self.web.sink(place.joint, lower, port, word, self.cx, self.out),
+        match self.here.below[port] {
+            Below::Place(lower, port) => self.web.sink(self.here, lower, port, word, self.cx, self.out),
             Below::Lane(lane) => self.out.request(lane, word),
         }
     }
 }
 
 impl<M: 'static, B: Service + 'static> Web<M, B> {
+    #[inline(always)]
     fn mouth<'a>(
         &'a self,
-        place: usize,
+        here: &'a Place<M, B>,
         cx: &'a Context,
         out: &'a mut dyn Ends<M, B>,
     ) -> Mouth<'a, M, B> {
-        Mouth { web: self, place, cx, out }
+        Mouth { web: self, here, cx, out }
     }
 
     /// A word of a lower for the upper at `place`.
@@ -156,28 +166,29 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         cx: &Context,
         out: &mut dyn Ends<M, B>,
     ) {
-        let joint = self.joint_of(self.places[place].joint);
+        let upper = &self.places[place];
+        let joint = self.joint_of(upper);
         let before = joint.state.get();
         if before == State::Falling {
             return self.wait(&joint.rising, (place, port, word));
         }
         joint.state.set(State::Rising);
-        self.indicate(place, port, word, cx, out);
+        self.indicate(upper, port, word, cx, out);
         joint.state.set(before);
     }
 
-    /// A word of the upper of `joint` for the lower at `place`.
+    /// A word of `upper` for the lower at `place`.
     #[inline(always)]
     fn sink(
         &self,
-        joint: Option<usize>,
+        upper: &Place<M, B>,
         place: usize,
         port: usize,
         word: Request<M, B>,
         cx: &Context,
         out: &mut dyn Ends<M, B>,
     ) {
-        let joint = self.joint_of(joint);
+        let joint = self.joint_of(upper);
         let before = joint.state.get();
         if before == State::Rising {
             return self.wait(&joint.sinking, (place, port, word));
@@ -194,8 +205,9 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         self.waiting.set(self.waiting.get() + 1);
     }
 
-    fn joint_of(&self, joint: Option<usize>) -> &Joint<M, B> {
-        &self.joints[joint.expect("who has a lower has a joint with it")]
+    #[inline(always)]
+    fn joint_of(&self, upper: &Place<M, B>) -> &Joint<M, B> {
+        &self.joints[upper.joint.expect("who has a lower has a joint with it")]
     }
 
     /// The node at `place` handles what it is asked, and hears what it was answered.
@@ -209,10 +221,7 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         out: &mut dyn Ends<M, B>,
     ) {
         let here = &self.places[place];
-        match &mut *here.occupant.borrow_mut() {
-            Occupant::Node(node) => node.handle_request(cx, port, word, &mut self.mouth(place, cx, out)),
-            Occupant::Module(module) => module.handle_request(cx, word, &mut self.mouth(place, cx, out)),
-        }
+        here.node.borrow_mut().handle_request(cx, port, word, &mut self.mouth(here, cx, out));
         if self.waiting.get() > 0
             && let Some(joint) = here.joint
         {
@@ -220,20 +229,17 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         }
     }
 
-    /// The node at `place` handles what it is told; what it asks then waits in its joint.
+    /// A node handles what it is told; what it asks then waits in its joint.
     #[inline(always)]
     fn indicate(
         &self,
-        place: usize,
+        here: &Place<M, B>,
         port: usize,
         word: Indication<M, B>,
         cx: &Context,
         out: &mut dyn Ends<M, B>,
     ) {
-        match &mut *self.places[place].occupant.borrow_mut() {
-            Occupant::Node(node) => node.handle_indication(cx, port, word, &mut self.mouth(place, cx, out)),
-            Occupant::Module(module) => module.handle_indication(cx, word, &mut self.mouth(place, cx, out)),
-        }
+        here.node.borrow_mut().handle_indication(cx, port, word, &mut self.mouth(here, cx, out));
     }
 
     /// A word from outside for the node at `place`. It may have lowers as well; for them it rises.
@@ -245,10 +251,11 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         cx: &Context,
         out: &mut dyn Ends<M, B>,
     ) {
-        if self.places[place].joint.is_some() {
+        let here = &self.places[place];
+        if here.joint.is_some() {
             self.rise(place, port, word, cx, out);
         } else {
-            self.indicate(place, port, word, cx, out);
+            self.indicate(here, port, word, cx, out);
         }
         self.settle_all(cx, out);
     }
@@ -258,8 +265,8 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         for step in &self.steps {
             match *step {
                 Step::Timeout(place) => {
-                    let occupant = &self.places[place].occupant;
-                    occupant.borrow_mut().handle_timeout(cx, &mut self.mouth(place, cx, out));
+                    let here = &self.places[place];
+                    here.node.borrow_mut().handle_timeout(cx, &mut self.mouth(here, cx, out));
                 }
                 Step::Settle(joint) => self.settle(joint, cx, out),
             }
@@ -295,7 +302,7 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
             if let Some((place, port, word)) = rising {
                 self.waiting.set(self.waiting.get() - 1);
                 joint.state.set(State::Rising);
-                self.indicate(place, port, word, cx, out);
+                self.indicate(&self.places[place], port, word, cx, out);
                 joint.state.set(State::Idle);
                 continue;
             }
@@ -319,10 +326,11 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
 /// A place before anything is known of its neighbours.
 pub(super) fn place<M: 'static, B: Service + 'static>(
     name: String,
-    facts: Facts,
+    kind: Kind,
     uses: Vec<Port>,
-    occupant: Occupant<M, B>,
+    node: Box<dyn Node<M, B>>,
 ) -> Place<M, B> {
+    let facts = node.facts();
     Place {
         name,
         facts,
@@ -331,14 +339,7 @@ pub(super) fn place<M: 'static, B: Service + 'static>(
         above: Vec::new(),
         below: Vec::new(),
         joint: None,
-        between: false,
-        occupant: RefCell::new(occupant),
+        kind,
+        node: RefCell::new(node),
     }
-}
-
-/// A boxed node is one too, so that a registry can make them.
-pub(super) fn occupant<M: 'static, B: Service + 'static>(
-    node: Box<dyn super::Node<M, B>>,
-) -> Occupant<M, B> {
-    Occupant::Node(node)
 }

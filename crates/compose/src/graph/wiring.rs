@@ -44,9 +44,9 @@ impl<M: 'static, B: Service + 'static> Wiring<M, B> {
             number[*index] = place;
         }
         let mut parts: Vec<_> = builder.nodes.into_iter().map(Some).collect();
-        let places = order.iter().map(|index| {
-            place_of(parts[*index].take().expect("each node has one place"), wholes[*index])
-        });
+        let places = order
+            .iter()
+            .map(|index| place_of(parts[*index].take().expect("each node has one place"), wholes[*index]));
         let places: Vec<_> = places.collect();
         let mut wiring = Wiring { places, roots: Vec::new(), tops: Vec::new(), lanes: Vec::new() };
         for (port, (top, at)) in tops.iter().enumerate() {
@@ -133,10 +133,9 @@ impl<M: 'static, B: Service + 'static> Wiring<M, B> {
         let (mut uses, mut provides) = (Vec::new(), Vec::new());
         node.uses(&mut uses);
         node.provides(&mut provides);
-        let mut place = web::place(name, node.facts(), uses, web::occupant(node));
+        let mut place = web::place(name, web::Kind::Between, uses, node);
         place.above = alloc::vec![Above::Nobody; provides.len()];
         place.below = alloc::vec![Below::Lane(usize::MAX); place.uses.len()];
-        place.between = true;
         self.places.push(place);
         self.places.len() - 1
     }

@@ -153,4 +153,3 @@ impl<S: Service<Request: Named, Indication: Named>> Protocol for Split<S> {
         }
     }
 }
-

@@ -48,7 +48,10 @@ pub(crate) fn habits(dice: &Context) -> Habits {
 }
 
 /// A world with an echo of either kind, and one who calls it.
-fn scene<M, P>(seed: u64, stack: impl FnOnce(Echo<M>, SimulatedStreams<M>) -> P) -> (World<M>, Server<P>, Caller<M>)
+fn scene<M, P>(
+    seed: u64,
+    stack: impl FnOnce(Echo<M>, SimulatedStreams<M>) -> P,
+) -> (World<M>, Server<P>, Caller<M>)
 where
     M: Message,
     P: Protocol<Provides = Echoing, Uses: Lanes<M>> + 'static,
@@ -197,7 +200,12 @@ fn tell_a_tap_whom_a_word_is_about() {
         let mut graph = woven(echo, streams);
         let tap = Tap::new(move |passage: &Passage<'_, SingleBuffer>| {
             let remote = passage.remote.map(|remote| remote.internet().expect("an address").ip());
-            notes.borrow_mut().push((passage.direction, passage.primitive, remote, passage.message.map(Message::len)));
+            notes.borrow_mut().push((
+                passage.direction,
+                passage.primitive,
+                remote,
+                passage.message.map(Message::len),
+            ));
         });
         graph.push("echo", "streams", "tap", tap).expect("it fits there");
         graph

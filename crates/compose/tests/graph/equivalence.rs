@@ -3,7 +3,7 @@
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::words::{InLane, Outside};
-use stackwright_contract::{Both, Context, Instant, IndicationOf, Outlet, Protocol, RequestOf};
+use stackwright_contract::{Both, Context, IndicationOf, Instant, Outlet, Protocol, RequestOf};
 
 use crate::chat::{Chat, Crossing, Lanes, Log, Said, Talk, Wire};
 
@@ -165,7 +165,8 @@ fn a_tree_of_three_levels() {
         4,
         |seed, log| {
             let wire = |name| Chat::<Wire>::new(name, seed, log);
-            let middle = Over::new(Chat::<Both<Talk, Talk>>::new(3, seed, log), Beside::new(wire(4), wire(5)));
+            let middle =
+                Over::new(Chat::<Both<Talk, Talk>>::new(3, seed, log), Beside::new(wire(4), wire(5)));
             let below = Beside::new(wire(2), Beside::new(middle, wire(6)));
             Over::new(Chat::<Three>::new(1, seed, log), below)
         },

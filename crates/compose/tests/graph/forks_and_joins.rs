@@ -7,9 +7,7 @@ use stackwright_compose::{Joined, Over, Split, fork, join};
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room, StreamsRequest,
 };
-use stackwright_contract::{
-    Both, Context, Duration, Either, Handle, Participant, Protocol,
-};
+use stackwright_contract::{Both, Context, Duration, Either, Handle, Participant, Protocol};
 use stackwright_simulator::{
     Application, Asks, Heard, Lanes, Segments, SimulatedDatagrams, SimulatedStreams, World,
 };
@@ -74,7 +72,8 @@ fn two_uppers_share_a_lower() {
         let expected = forked(seed, |[one, other], streams| fork(one, other, streams));
         let woven = forked(seed, |[one, other], streams| -> Woven<TwoEchoes> {
             let builder = Builder::new().top("one").top("other").protocol("streams", streams);
-            let builder = builder.protocol("one", one).over("streams").protocol("other", other).over("streams");
+            let builder =
+                builder.protocol("one", one).over("streams").protocol("other", other).over("streams");
             let graph = builder.build().expect("both fit");
             assert!(Woven::<TwoEchoes>::draw(&graph).contains("streams (fork)"));
             graph
@@ -240,10 +239,14 @@ fn datagrams_go_the_way_that_was_chosen() {
     let station = world.add_at(&HERE, Joined::new(one, other), Heard::default());
     for interface in [0, 1, 7] {
         let remote = remote.through(interface);
-        world.ask(station, DatagramsRequest::Open { association: name(interface.into()), remote, room: ROOM });
+        world
+            .ask(station, DatagramsRequest::Open { association: name(interface.into()), remote, room: ROOM });
     }
     for index in [0, 1] {
-        world.ask(station, DatagramsRequest::Send { association: name(index), message: datagram(index as u8) });
+        world.ask(
+            station,
+            DatagramsRequest::Send { association: name(index), message: datagram(index as u8) },
+        );
     }
     world.run_for(Duration::from_secs(1));
     let mut ways = Vec::new();
@@ -263,4 +266,3 @@ fn datagrams_go_the_way_that_was_chosen() {
     let delivered = |word: &&DatagramsIndication<M>| matches!(word, DatagramsIndication::Delivered { .. });
     assert_eq!(world.application(station).0.iter().filter(delivered).count(), 2);
 }
-

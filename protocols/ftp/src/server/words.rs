@@ -3,8 +3,8 @@
 use alloc::string::String;
 
 use stackwright_contract::services::{Ended, Failure};
-use stackwright_contract::{Participant, Service};
 use stackwright_contract::words::Speaks;
+use stackwright_contract::{Participant, Service};
 
 /// The service of a server: it is started, and tells what happens.
 #[derive(Debug)]

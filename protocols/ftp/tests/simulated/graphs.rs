@@ -77,7 +77,8 @@ where
     let (far, near) = (Tree::shared(), Tree::shared());
     server(&mut world, any_habits(&mut random), &far);
     let client = client(&mut world, any_habits(&mut random), &near);
-    for (name, disk, from) in [("a", &far, Place::Left), ("b", &near, Place::Right), ("c", &far, Place::Left)] {
+    for (name, disk, from) in [("a", &far, Place::Left), ("b", &near, Place::Right), ("c", &far, Place::Left)]
+    {
         disk.borrow_mut().put(name, content(random.usize(..6000), seed));
         let (source, target) = (name.into(), name.into());
         world.ask(client, Ask::Copy { from, source, target, early: random.bool() });
@@ -135,7 +136,9 @@ fn deliver_the_same_while_modules_come_and_go() {
         for event in 0_u64.. {
             if event % 10 == 0 {
                 let graph = changed.world.stack_mut(changed.client);
-                for (above, below, name) in [("ftp", "tcp", "streams"), ("copy", "ftp", "far"), ("copy", "disk", "near")] {
+                for (above, below, name) in
+                    [("ftp", "tcp", "streams"), ("copy", "ftp", "far"), ("copy", "disk", "near")]
+                {
                     match (event / 10 % 4, graph.has(name)) {
                         (0, false) => graph.push(above, below, name, Counter::default()).expect("it fits"),
                         (2, false) => {

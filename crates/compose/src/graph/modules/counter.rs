@@ -48,7 +48,12 @@ impl<M: Message, B: Service + 'static> Module<M, B> for Counter {
         mouth.ask(0, request);
     }
 
-    fn handle_indication(&mut self, _cx: &Context, indication: Indication<M, B>, mouth: &mut Mouth<'_, M, B>) {
+    fn handle_indication(
+        &mut self,
+        _cx: &Context,
+        indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
         self.up.add(&speech::of_indication(&indication));
         mouth.tell(0, indication);
     }

@@ -24,7 +24,14 @@ struct Held<W>(VecDeque<(Instant, Option<Handle>, W)>);
 
 impl<W> Held<W> {
     /// Gives the word back where it need not wait.
-    fn take(&mut self, now: Instant, time: Duration, name: Option<Handle>, message: bool, word: W) -> Option<W> {
+    fn take(
+        &mut self,
+        now: Instant,
+        time: Duration,
+        name: Option<Handle>,
+        message: bool,
+        word: W,
+    ) -> Option<W> {
         let behind = || self.0.iter().any(|(_, other, _)| *other == name);
         if !message && !behind() {
             return Some(word);

@@ -78,7 +78,16 @@ impl<M, F: FnMut(&Passage<'_, M>)> Tap<M, F> {
     ) {
         let Speech { service, primitive, name: association, message } = *speech;
         let time = cx.now();
-        (self.listener)(&Passage { time, direction, service, primitive, association, local, remote, message });
+        (self.listener)(&Passage {
+            time,
+            direction,
+            service,
+            primitive,
+            association,
+            local,
+            remote,
+            message,
+        });
     }
 }
 
