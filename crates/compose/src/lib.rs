@@ -1,13 +1,16 @@
 //! Putting protocols together. At compile time: [`Over`], [`Beside`], and [`stack!`] which writes them and asks the rule
 //! book while the program is checked.
-#![no_std]
+#![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+pub mod graph;
+mod named;
 mod stack;
 
-pub use stack::{Beside, Over};
+pub use named::{Life, Named};
+pub use stack::{Asks, Beside, Fork, Join, Joined, Over, Split, fork, join};
 
 #[doc(hidden)]
 pub use stackwright_macros::__stack;

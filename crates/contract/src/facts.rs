@@ -45,6 +45,11 @@ impl Guarantees {
         Guarantees(self.0 & other.0)
     }
 
+    /// The promises in words, as a refusal uses them.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        Self::WORDS.into_iter().filter(move |(promise, _)| self.has(*promise)).map(|(_, words)| words)
+    }
+
     /// Whether all of `wanted` are here.
     pub const fn has(self, wanted: Self) -> bool {
         self.0 & wanted.0 == wanted.0

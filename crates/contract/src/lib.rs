@@ -10,6 +10,7 @@
 //! | [`Protocol`], [`Outlet`], [`Context`] | the contract itself |
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
 //! | [`services`] | the closed set of vocabularies |
+//! | [`words`] | the same vocabularies as one enum, for graphs |
 //! | [`Facts`], [`rules`] | what a stack guarantees, and why it is refused |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ pub mod rules;
 mod service;
 pub mod services;
 mod time;
+pub mod words;
 
 pub use context::{Context, Listener};
 pub use facts::{Facts, Guarantees};

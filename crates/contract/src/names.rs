@@ -23,11 +23,16 @@ pub struct Names<T> {
 
 impl<T> Default for Names<T> {
     fn default() -> Self {
-        Names { slots: Vec::new(), free: Vec::new() }
+        Self::new()
     }
 }
 
 impl<T> Names<T> {
+    /// An empty table.
+    pub const fn new() -> Self {
+        Names { slots: Vec::new(), free: Vec::new() }
+    }
+
     /// Gives a name to `value`.
     pub fn name(&mut self, value: T) -> Handle {
         let index = self.free.pop().unwrap_or_else(|| {
@@ -90,11 +95,16 @@ pub struct Mirror<T> {
 
 impl<T> Default for Mirror<T> {
     fn default() -> Self {
-        Mirror { slots: Vec::new() }
+        Self::new()
     }
 }
 
 impl<T> Mirror<T> {
+    /// An empty table.
+    pub const fn new() -> Self {
+        Mirror { slots: Vec::new() }
+    }
+
     /// Takes over a name that the asker gave.
     pub fn insert(&mut self, name: Handle, value: T) {
         let index = name.index as usize;
@@ -125,6 +135,13 @@ impl<T> Mirror<T> {
     pub fn remove(&mut self, name: Handle) -> Option<T> {
         self.get(name)?;
         self.slots[name.index as usize].take().map(|(_, value)| value)
+    }
+
+    /// Frees the place of `name`, whoever has it: for a bystander who may have missed a last word.
+    pub fn vacate(&mut self, name: Handle) {
+        if let Some(slot) = self.slots.get_mut(name.index as usize) {
+            *slot = None;
+        }
     }
 
     /// All living names, in the order of their index.

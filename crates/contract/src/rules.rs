@@ -32,6 +32,17 @@ pub enum Misfit {
         /// Who reads them.
         lower: &'static str,
     },
+    /// The two do not speak the same service. In a stack, the compiler sees it; in a graph, the builder.
+    Service {
+        /// The upper neighbour.
+        upper: &'static str,
+        /// The lower neighbour.
+        lower: &'static str,
+        /// What the upper expects.
+        uses: &'static str,
+        /// What the lower offers.
+        provides: &'static str,
+    },
 }
 
 impl Misfit {
@@ -66,6 +77,20 @@ impl Misfit {
                 "` needs regions of files to pass, and `",
                 lower,
                 "` reads payload",
+            ]),
+            Misfit::Service { upper, lower, uses, provides } => Sentence::of(&[
+                "`",
+                upper,
+                "` does not fit on `",
+                lower,
+                "`: `",
+                upper,
+                "` uses ",
+                uses,
+                ", and `",
+                lower,
+                "` provides ",
+                provides,
             ]),
         }
     }
@@ -115,6 +140,12 @@ pub const fn beside(left: &Facts, right: &Facts) -> Facts {
         header_room: if left.header_room > right.header_room { left.header_room } else { right.header_room },
         reads_payload: left.reads_payload || right.reads_payload,
     }
+}
+
+/// The facts of two lowers of one service, of which the upper chooses one for each association: only what both give is
+/// promised.
+pub const fn joined(left: &Facts, right: &Facts) -> Facts {
+    Facts { gives: left.gives.shared(right.gives), ..beside(left, right) }
 }
 
 /// A sentence that can be put together at compile time.

@@ -3,7 +3,8 @@
 use std::convert::Infallible;
 
 use mio::Token;
-use stackwright_contract::{Both, Either, Handle, Nothing, Service};
+use stackwright_contract::words::{InLane, Outside};
+use stackwright_contract::{Both, Either, Handle, Nothing, Service, outermost};
 
 /// Which descriptors can be read or written. The lowest service of a stack on a real machine.
 #[derive(Debug)]
@@ -14,6 +15,8 @@ impl Service for Readiness {
     type Request = Infallible;
     type Indication = Ready;
 }
+
+outermost!(M => Readiness);
 
 /// A descriptor became ready.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,6 +64,14 @@ impl Lanes for Nothing {
     const LANES: usize = 0;
     fn ready(_lane: usize, _ready: Ready) -> Infallible {
         unreachable!("no adapter registers in a lane that does not exist")
+    }
+}
+
+/// A graph knows when it is built how many adapters it has: as many as a token has room for.
+impl Lanes for Outside<Readiness> {
+    const LANES: usize = 1 << LANE_BITS;
+    fn ready(lane: usize, ready: Ready) -> Self::Indication {
+        InLane { lane, word: ready }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{Both, Either, Nothing, Service};
 
 use crate::{Segment, Segments};
@@ -9,8 +10,10 @@ use crate::{Segment, Segments};
 /// Adapters side by side share one station: each that reaches the network has a lane, counted from the left, and an
 /// address of its own.
 pub trait Lanes<M>: Service {
-    /// How many adapters reach the network.
+    /// How many adapters reach the network; of a graph, how many may.
     const LANES: usize;
+    /// Whether it is exactly so many: of a graph it is not known before it is built.
+    const EXACTLY: bool = true;
     /// A segment that arrived for the adapter in `lane`.
     fn arrived(lane: usize, segment: Segment<M>) -> Self::Indication;
     /// The lane of the adapter that spoke, and the segment that leaves.
@@ -31,6 +34,7 @@ impl<M> Lanes<M> for Segments<M> {
 
 impl<M, A: Lanes<M>, B: Lanes<M>> Lanes<M> for Both<A, B> {
     const LANES: usize = A::LANES + B::LANES;
+    const EXACTLY: bool = A::EXACTLY && B::EXACTLY;
 
     fn arrived(lane: usize, segment: Segment<M>) -> Self::Indication {
         if lane < A::LANES {
@@ -60,5 +64,21 @@ impl<M> Lanes<M> for Nothing {
 
     fn departing(request: Infallible) -> (usize, Segment<M>) {
         match request {}
+    }
+}
+
+/// How many adapters of one graph may reach the network.
+const LANES_OF_A_GRAPH: usize = 16;
+
+impl<M> Lanes<M> for Outside<Segments<M>> {
+    const LANES: usize = LANES_OF_A_GRAPH;
+    const EXACTLY: bool = false;
+
+    fn arrived(lane: usize, segment: Segment<M>) -> Self::Indication {
+        InLane { lane, word: segment }
+    }
+
+    fn departing(request: Self::Request) -> (usize, Segment<M>) {
+        (request.lane, request.word)
     }
 }

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 
-use stackwright_contract::Service;
+use stackwright_contract::{Service, outermost};
 use stackwright_wire::{Leaf, Message};
 
 use crate::Packet;
@@ -16,6 +16,8 @@ impl<M> Service for Segments<M> {
     type Request = Segment<M>;
     type Indication = Segment<M>;
 }
+
+outermost!(M => Segments<M>);
 
 /// One thing on its way between two stations.
 #[derive(Debug)]

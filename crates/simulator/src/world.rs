@@ -94,7 +94,9 @@ impl<M: Message> World<M> {
         A: Application<P> + 'static,
     {
         let lanes = <P::Uses as Lanes<M>>::LANES;
-        assert!(addresses.len() == lanes, "one address for each of {lanes} adapters of `{}`", P::FACTS.name);
+        // A segment that leaves from a lane without an address is noticed when it leaves.
+        let fits = addresses.len() == lanes || !<P::Uses as Lanes<M>>::EXACTLY && addresses.len() < lanes;
+        assert!(fits, "one address for each of {lanes} adapters of `{}`", P::FACTS.name);
         let index = self.stations.len();
         for (lane, address) in addresses.iter().enumerate() {
             let before = self.addresses.insert(*address, (index, lane));
@@ -157,6 +159,11 @@ impl<M: Message> World<M> {
     /// The stack of a station.
     pub fn stack<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &P {
         &self.hosted(station).stack
+    }
+
+    /// The stack of a station, to be changed between two events.
+    pub fn stack_mut<P: Protocol + 'static, A: 'static>(&mut self, station: StationId<P, A>) -> &mut P {
+        &mut self.hosted_mut(station).stack
     }
 
     /// The application of a station.

@@ -4,6 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Entry, Failure};
+use stackwright_contract::words::Speaks;
 use stackwright_contract::{Duration, Service};
 
 /// The service of a copy.
@@ -15,6 +16,9 @@ impl Service for Copying {
     type Request = Request;
     type Indication = Indication;
 }
+
+/// In a graph its words travel as an application's own.
+impl<M: 'static, B: Service> Speaks<M, B> for Copying {}
 
 /// One of the two sides below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

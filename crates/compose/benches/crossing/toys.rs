@@ -1,7 +1,9 @@
 //! Our toy layers: the work of the sketch's layers, in the contract.
 
 use stackwright_compose::Over;
+use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
+use stackwright_contract::words::InLane;
 use stackwright_contract::{Context, Facts, IndicationTo, Instant, Outlet, Protocol, RequestTo};
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -148,4 +150,90 @@ pub(crate) fn four_layers<const EXITS: usize>() -> Box<dyn Rounds> {
 
 pub(crate) fn eight_layers<const EXITS: usize>() -> Box<dyn Rounds> {
     subject(two::<EXITS, _>(two_more::<EXITS, _>(two::<EXITS, _>(last_two::<EXITS>()))))
+}
+
+/// The same layers in a graph: each behind a box, each word as a word of any service.
+struct Woven {
+    builder: Builder<SingleBuffer, Datagrams<SingleBuffer>>,
+    count: usize,
+}
+
+type ToyGraph = Graph<SingleBuffer, Datagrams<SingleBuffer>, Datagrams<SingleBuffer>>;
+
+impl Woven {
+    fn new() -> Self {
+        Woven { builder: Builder::new().top("0"), count: 0 }
+    }
+
+    fn layer<const HEADER: usize>(self, last: bool) -> Self {
+        let Woven { mut builder, count } = self;
+        builder = builder.protocol(&count.to_string(), Layer::<HEADER, 1>::default());
+        if !last {
+            builder = builder.over(&(count + 1).to_string());
+        }
+        Woven { builder, count: count + 1 }
+    }
+
+    fn four(self, last: bool) -> Self {
+        self.layer::<5>(false).layer::<16>(false).layer::<20>(false).layer::<17>(last)
+    }
+
+    fn subject(self) -> Box<dyn Rounds> {
+        let graph: ToyGraph = self.builder.build().expect("the same layers fit");
+        let ends = Ends { fallen: None, risen: Some(SingleBuffer::with_headroom(ROOM, &[7; PAYLOAD])) };
+        Box::new(WovenSubject { graph, cx: Context::new(1), ends, tick: 0 })
+    }
+}
+
+struct WovenSubject {
+    graph: ToyGraph,
+    cx: Context,
+    ends: Ends,
+    tick: u64,
+}
+
+/// The same ends, around a graph.
+struct Around<'a>(&'a mut Ends);
+
+impl Outlet<ToyGraph> for Around<'_> {
+    #[inline]
+    fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
+        if let DatagramsIndication::Delivered { message, .. } = indication {
+            self.0.risen = Some(message);
+        }
+    }
+
+    #[inline]
+    fn request(&mut self, request: InLane<DatagramsRequest<SingleBuffer>>) {
+        if let DatagramsRequest::Send { message, .. } = request.word {
+            self.0.fallen = Some(message);
+        }
+    }
+}
+
+impl Rounds for WovenSubject {
+    fn run(&mut self, rounds: u64) -> usize {
+        let WovenSubject { graph, cx, ends, tick } = self;
+        let mut octets = 0;
+        for _ in 0..rounds {
+            *tick += 1;
+            cx.set_now(Instant::from_nanoseconds(*tick));
+            let message = ends.risen.take().expect("what rose goes down again");
+            let word = DatagramsRequest::Send { association: NAME, message };
+            graph.handle_request(cx, word, &mut Around(ends));
+            let message = ends.fallen.take().expect("what goes down arrives below");
+            let word = DatagramsIndication::Delivered { association: NAME, message };
+            graph.handle_indication(cx, InLane { lane: 0, word }, &mut Around(ends));
+            octets += ends.risen.as_ref().map_or(0, Message::len);
+        }
+        octets
+    }
+}
+
+pub(crate) fn woven(layers: usize) -> Box<dyn Rounds> {
+    match layers {
+        2 => Woven::new().layer::<5>(false).layer::<16>(true).subject(),
+        4 => Woven::new().four(true).subject(),
+        _ => Woven::new().four(false).four(true).subject(),
+    }
 }

@@ -1,7 +1,11 @@
 //! Composition at compile time: each combinator is itself a protocol.
 
 mod beside;
+pub(crate) mod fork;
+pub(crate) mod join;
 mod over;
 
 pub use beside::Beside;
+pub use fork::{Fork, Split, fork};
+pub use join::{Asks, Join, Joined, join};
 pub use over::Over;

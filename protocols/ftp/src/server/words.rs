@@ -3,6 +3,7 @@
 use alloc::string::String;
 
 use stackwright_contract::services::{Ended, Failure};
+use stackwright_contract::words::Speaks;
 use stackwright_contract::{Participant, Service};
 
 /// The service of a server: it is started, and tells what happens.
@@ -14,6 +15,9 @@ impl Service for Serving {
     type Request = Request;
     type Indication = Indication;
 }
+
+/// In a graph its words travel as an application's own.
+impl<M: 'static, B: Service> Speaks<M, B> for Serving {}
 
 /// What an application asks of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]

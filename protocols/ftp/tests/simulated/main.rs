@@ -4,6 +4,7 @@
 
 mod copies;
 mod corners;
+mod graphs;
 mod lines;
 mod memory;
 mod raw;

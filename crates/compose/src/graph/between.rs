@@ -1,0 +1,117 @@
+//! What the builder puts between others: forks and joins, on the words of a graph. They know names as the static ones do.
+
+use alloc::vec::Vec;
+use core::any::Any;
+
+use stackwright_contract::words::{Indication, Port, Request};
+use stackwright_contract::{Context, Facts, Service};
+
+use super::{Mouth, Node};
+use crate::stack::fork::{self, Branches};
+use crate::stack::join::{self, Way, Ways};
+
+/// So many uppers of one service on one lower.
+pub(super) struct ForkNode {
+    pub(super) port: Port,
+    pub(super) uppers: usize,
+    pub(super) branches: Branches,
+}
+
+impl<M: 'static, B: Service + 'static> Node<M, B> for ForkNode {
+    fn facts(&self) -> Facts {
+        Facts { passes: fork::PASSES, ..Facts::named(fork::NAME) }
+    }
+
+    fn provides(&self, ports: &mut Vec<Port>) {
+        ports.extend((0..self.uppers).map(|_| self.port));
+    }
+
+    fn uses(&self, ports: &mut Vec<Port>) {
+        ports.push(self.port);
+    }
+
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        port: usize,
+        mut request: Request<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        if self.branches.sink(port, &mut request) {
+            mouth.ask(0, request);
+        } else {
+            cx.dropped(fork::NAME, fork::ENDED);
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        _port: usize,
+        mut indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        match self.branches.rise(&mut indication) {
+            Some(upper) => mouth.tell(upper, indication),
+            None => cx.dropped(fork::NAME, fork::ENDED),
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// One upper on so many lowers of one service.
+pub(super) struct JoinNode {
+    pub(super) port: Port,
+    pub(super) lowers: usize,
+    pub(super) ways: Ways,
+}
+
+impl<M: 'static, B: Service + 'static> Node<M, B> for JoinNode {
+    fn facts(&self) -> Facts {
+        Facts { passes: fork::PASSES, ..Facts::named(join::NAME) }
+    }
+
+    fn provides(&self, ports: &mut Vec<Port>) {
+        ports.push(self.port);
+    }
+
+    fn uses(&self, ports: &mut Vec<Port>) {
+        ports.extend((0..self.lowers).map(|_| self.port));
+    }
+
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        _port: usize,
+        mut request: Request<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        match self.ways.sink(self.lowers, &mut request) {
+            Way::Lower(lower) => mouth.ask(lower, request),
+            Way::Nowhere => {
+                if let Some(last) = join::unreachable(&mut request) {
+                    mouth.tell(0, last);
+                }
+            }
+            Way::Ended => cx.dropped(join::NAME, fork::ENDED),
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        _cx: &Context,
+        port: usize,
+        mut indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        self.ways.rise(port, &mut indication);
+        mouth.tell(0, indication);
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}

@@ -1,0 +1,351 @@
+//! A graph from its parts: nodes by name, and on whom each stands.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::cell::Cell;
+use core::marker::PhantomData;
+
+use stackwright_contract::rules::{self, Misfit};
+use stackwright_contract::words::{Port, Speaks};
+use stackwright_contract::{Facts, Service};
+
+use super::flaw::{About, Flaw, suggestion};
+use super::graph::Graph;
+use super::web::{self, Web};
+use super::wiring::Wiring;
+use super::{Erased, Node};
+
+/// How many nodes a graph has at most, modules not counted.
+pub const NODES_MOST: usize = 64;
+
+/// Collects the nodes of a graph, and whom each stands on.
+///
+/// The same rule book is asked as for a static stack, in the same words.
+pub struct Builder<M, B: Service> {
+    pub(super) nodes: Vec<Part<M, B>>,
+    pub(super) tops: Vec<String>,
+}
+
+/// A node, before it has a place.
+pub(super) struct Part<M, B: Service> {
+    pub(super) name: String,
+    pub(super) node: Box<dyn Node<M, B>>,
+    /// The lowers, each port's; several of one port are joined.
+    pub(super) over: Vec<Vec<String>>,
+    pub(super) uses: Vec<Port>,
+    pub(super) provides: Vec<Port>,
+}
+
+impl<M: 'static, B: Service + 'static> Default for Builder<M, B> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<M: 'static, B: Service + 'static> Builder<M, B> {
+    /// Without any node.
+    pub fn new() -> Self {
+        Builder { nodes: Vec::new(), tops: Vec::new() }
+    }
+
+    /// Adds a protocol under a name.
+    #[must_use]
+    pub fn protocol<P>(self, name: &str, protocol: P) -> Self
+    where
+        Erased<P>: Node<M, B>,
+    {
+        self.node(name, Box::new(Erased(protocol)))
+    }
+
+    /// Adds a node under a name.
+    #[must_use]
+    pub fn node(mut self, name: &str, node: Box<dyn Node<M, B>>) -> Self {
+        let (mut uses, mut provides) = (Vec::new(), Vec::new());
+        node.uses(&mut uses);
+        node.provides(&mut provides);
+        self.nodes.push(Part { name: name.to_owned(), node, over: Vec::new(), uses, provides });
+        self
+    }
+
+    /// Puts the node that was added last on `lower`, with the next of its ports.
+    #[must_use]
+    pub fn over(self, lower: &str) -> Self {
+        self.over_joined(&[lower])
+    }
+
+    /// Puts the node that was added last on several lowers of one service, with the next of its ports.
+    #[must_use]
+    pub fn over_joined(mut self, lowers: &[&str]) -> Self {
+        if let Some(part) = self.nodes.last_mut() {
+            part.over.push(lowers.iter().map(|lower| (*lower).to_owned()).collect());
+        }
+        self
+    }
+
+    /// The application stands on this node. Several of them provide their services side by side, from the left.
+    #[must_use]
+    pub fn top(mut self, name: &str) -> Self {
+        self.tops.push(name.to_owned());
+        self
+    }
+
+    /// Asks the rule book about all of it.
+    ///
+    /// # Errors
+    /// The first flaw.
+    pub fn build<T>(self) -> Result<Graph<M, B, T>, Flaw>
+    where
+        B: Speaks<M, B>,
+        T: Speaks<M, B>,
+    {
+        let known = Known::of(&self)?;
+        let mut outside = Vec::new();
+        B::ports(&mut outside);
+        let ports = self.lowers_of_ports(&known, &outside)?;
+        let wholes = self.ask_rule_book(&known, &ports)?;
+        let mut expected = Vec::new();
+        T::ports(&mut expected);
+        let tops = self.meet_tops(&known, &expected)?;
+        let Wiring { places, roots, tops, lanes } = Wiring::of(self, &known, &ports, &wholes, &tops);
+        let mut web =
+            Web { places, joints: Vec::new(), steps: Vec::new(), order: Vec::new(), waiting: Cell::new(0) };
+        web.join();
+        Ok(Graph { web, roots, tops, lanes, leaving: Vec::new(), service: PhantomData })
+    }
+
+    /// What is below each port of each node: some lowers, or the outside.
+    fn lowers_of_ports(&self, known: &Known, outside: &[Port]) -> Result<Vec<Vec<Lowers>>, Flaw> {
+        let mut all = Vec::new();
+        for (index, part) in self.nodes.iter().enumerate() {
+            let mut over = known.lowers[index].iter().enumerate();
+            let about = About::Node(part.name.clone());
+            let everywhere = part.over.len() == part.uses.len();
+            let mut ports = Vec::new();
+            for port in &part.uses {
+                if !everywhere && outside.contains(port) {
+                    ports.push(Lowers::Outside);
+                    continue;
+                }
+                let Some((nth, lowers)) = over.next() else {
+                    return Err(Flaw::new(
+                        about,
+                        format!("`{}` uses {}, and nothing stands below it there", part.name, port.service),
+                    ));
+                };
+                for (which, lower) in lowers.iter().enumerate() {
+                    self.meets(part, *port, *lower, (nth, which))?;
+                }
+                if lowers.len() > 1 && !["Datagrams", "Streams"].contains(&port.service) {
+                    return Err(Flaw::new(
+                        About::Lower { node: part.name.clone(), nth, lower: 0 },
+                        format!(
+                            "`{}` cannot stand on several lowers of {}: its words do not say which of them is meant",
+                            part.name, port.service
+                        ),
+                    ));
+                }
+                ports.push(Lowers::Places(lowers.clone()));
+            }
+            if let Some((nth, _)) = over.next() {
+                let count = part.uses.iter().filter(|port| !outside.contains(port)).count();
+                return Err(Flaw::new(
+                    About::Lower { node: part.name.clone(), nth, lower: 0 },
+                    format!(
+                        "`{}` stands on {} lowers, and has ports for {count}; several lowers of one port are a list in the list",
+                        part.name,
+                        part.over.len()
+                    ),
+                ));
+            }
+            all.push(ports);
+        }
+        Ok(all)
+    }
+
+    fn meets(
+        &self,
+        upper: &Part<M, B>,
+        port: Port,
+        lower: usize,
+        (nth, which): (usize, usize),
+    ) -> Result<(), Flaw> {
+        let lower = &self.nodes[lower];
+        if lower.provides.contains(&port) {
+            return Ok(());
+        }
+        let misfit = Misfit::Service {
+            upper: upper.node.facts().name,
+            lower: lower.node.facts().name,
+            uses: port.service,
+            provides: lower.provides.first().map_or("Nothing", |port| port.service),
+        };
+        Err(Flaw::misfit_of(About::Lower { node: upper.name.clone(), nth, lower: which }, misfit))
+    }
+
+    /// The facts of each node on all that it stands on.
+    fn ask_rule_book(&self, known: &Known, ports: &[Vec<Lowers>]) -> Result<Vec<Facts>, Flaw> {
+        let mut wholes: Vec<Facts> = self.nodes.iter().map(|part| part.node.facts()).collect();
+        for index in known.order.iter().rev().copied() {
+            let lowers = ports[index].iter().filter_map(|lowers| match lowers {
+                Lowers::Outside => None,
+                Lowers::Places(lowers) => lowers
+                    .iter()
+                    .map(|lower| wholes[*lower])
+                    .reduce(|left, right| rules::joined(&left, &right)),
+            });
+            // As `Beside` leans: to the right.
+            let lowers: Vec<Facts> = lowers.collect();
+            let Some(below) = lowers.into_iter().rev().reduce(|right, left| rules::beside(&left, &right))
+            else {
+                continue;
+            };
+            let part = &self.nodes[index];
+            rules::fits(&wholes[index], &below)
+                .map_err(|misfit| Flaw::misfit_of(About::Node(part.name.clone()), misfit))?;
+            wholes[index] = rules::stacked(&wholes[index], &below);
+        }
+        Ok(wholes)
+    }
+
+    /// Who is at each port of the service that the application expects.
+    fn meet_tops(&self, known: &Known, expected: &[Port]) -> Result<Vec<(usize, usize)>, Flaw> {
+        let tops = known.tops.iter().flat_map(|top| {
+            self.nodes[*top].provides.iter().enumerate().map(|(port, provided)| (*top, port, *provided))
+        });
+        let tops: Vec<_> = tops.collect();
+        if tops.iter().map(|(_, _, port)| *port).eq(expected.iter().copied()) {
+            return Ok(tops.into_iter().map(|(top, port, _)| (top, port)).collect());
+        }
+        let names = |ports: &mut dyn Iterator<Item = String>| ports.collect::<Vec<_>>().join(" and ");
+        let provided = names(&mut tops.iter().map(|(_, _, port)| port.service.to_string()));
+        let expected = names(&mut expected.iter().map(|port| port.service.to_string()));
+        let tops = names(&mut self.tops.iter().map(|top| format!("`{top}`")));
+        let says = match self.tops.len() {
+            1 => format!("the top, {tops}, provides {provided}, and the application expects {expected}"),
+            _ => format!("the tops, {tops}, provide {provided}, and the application expects {expected}"),
+        };
+        Err(Flaw::new(About::Graph, says))
+    }
+}
+
+/// What is below a port.
+pub(super) enum Lowers {
+    /// What is outside of the graph.
+    Outside,
+    /// These nodes.
+    Places(Vec<usize>),
+}
+
+/// The names of a graph are found, and it has no loop.
+pub(super) struct Known {
+    pub(super) tops: Vec<usize>,
+    /// Each node's lowers, as `Part::over`.
+    pub(super) lowers: Vec<Vec<Vec<usize>>>,
+    /// All nodes from the tops: each after all that stand on it.
+    pub(super) order: Vec<usize>,
+}
+
+impl Known {
+    fn of<M: 'static, B: Service + 'static>(builder: &Builder<M, B>) -> Result<Known, Flaw> {
+        let Builder { nodes, tops } = builder;
+        if nodes.len() > NODES_MOST {
+            return Err(Flaw::new(
+                About::Graph,
+                format!("the graph has {} nodes; {NODES_MOST} are the most", nodes.len()),
+            ));
+        }
+        for (index, part) in nodes.iter().enumerate() {
+            if nodes[..index].iter().any(|other| other.name == part.name) {
+                return Err(Flaw::new(
+                    About::Node(part.name.clone()),
+                    format!("two nodes are called `{}`", part.name),
+                ));
+            }
+        }
+        let find = |name: &str, about: About, who: &str| {
+            nodes.iter().position(|part| part.name == name).ok_or_else(|| {
+                let names = nodes.iter().map(|part| part.name.as_str());
+                Flaw::new(
+                    about,
+                    format!("{who} `{name}`, which is not in this graph{}", suggestion(name, names)),
+                )
+            })
+        };
+        let tops =
+            tops.iter().map(|top| find(top, About::Graph, "the top is")).collect::<Result<Vec<_>, _>>()?;
+        if tops.is_empty() {
+            return Err(Flaw::new(About::Graph, "the graph does not say which node is its top".to_owned()));
+        }
+        let mut lowers = Vec::new();
+        for part in nodes {
+            let mut ports = Vec::new();
+            for (nth, port) in part.over.iter().enumerate() {
+                let about = |lower| About::Lower { node: part.name.clone(), nth, lower };
+                let who = format!("`{}` stands on", part.name);
+                let found = port.iter().enumerate().map(|(nth, lower)| find(lower, about(nth), &who));
+                ports.push(found.collect::<Result<Vec<_>, _>>()?);
+            }
+            lowers.push(ports);
+        }
+        let mut known = Known { tops, lowers, order: Vec::new() };
+        let mut way = Vec::new();
+        for node in 0..nodes.len() {
+            known.walk(nodes, node, &mut way)?;
+        }
+        // From below, so far, and from any node: now from above.
+        known.order.reverse();
+        known.everybody_is_needed(nodes)?;
+        Ok(known)
+    }
+
+    fn walk<M, B: Service>(
+        &mut self,
+        nodes: &[Part<M, B>],
+        node: usize,
+        way: &mut Vec<usize>,
+    ) -> Result<(), Flaw> {
+        if let Some(first) = way.iter().position(|passed| *passed == node) {
+            let passed = way[first..].iter().chain([&node]).map(|node| nodes[*node].name.as_str());
+            let circle = passed.collect::<Vec<_>>().join("` over `");
+            return Err(Flaw::new(
+                About::Node(nodes[node].name.clone()),
+                format!("`{}` would stand on itself: `{circle}`", nodes[node].name),
+            ));
+        }
+        if self.order.contains(&node) {
+            return Ok(());
+        }
+        way.push(node);
+        let lowers: Vec<usize> = self.lowers[node].iter().flatten().copied().collect();
+        for lower in lowers {
+            self.walk(nodes, lower, way)?;
+        }
+        way.pop();
+        self.order.push(node);
+        Ok(())
+    }
+
+    fn everybody_is_needed<M, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
+        for (index, part) in nodes.iter().enumerate() {
+            let stood_on = self.lowers.iter().flatten().flatten().any(|lower| *lower == index);
+            if !stood_on && !self.tops.contains(&index) {
+                return Err(Flaw::new(
+                    About::Node(part.name.clone()),
+                    format!("nobody stands on `{}`, and it is not the top", part.name),
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A place for a node that was added.
+pub(super) fn place_of<M: 'static, B: Service + 'static>(part: Part<M, B>, whole: Facts) -> web::Place<M, B> {
+    let mut place = web::place(part.name, web::Kind::Named, part.uses, part.node);
+    place.whole = whole;
+    place.above = alloc::vec![web::Above::Nobody; part.provides.len()];
+    place
+}

@@ -1,0 +1,81 @@
+//! Any protocol as a node: its typed words become words of the graph, and back.
+
+use alloc::vec::Vec;
+use core::any::Any;
+
+use stackwright_contract::words::{Indication, Port, Request, Speaks};
+use stackwright_contract::{Context, Facts, IndicationOf, Instant, Outlet, Protocol, RequestOf, Service};
+
+use super::{Mouth, Node};
+
+/// A protocol in a graph.
+#[derive(Debug)]
+pub struct Erased<P>(pub P);
+
+impl<M: 'static, B: Service + 'static, P> Node<M, B> for Erased<P>
+where
+    P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
+{
+    fn facts(&self) -> Facts {
+        P::FACTS
+    }
+
+    fn provides(&self, ports: &mut Vec<Port>) {
+        P::Provides::ports(ports);
+    }
+
+    fn uses(&self, ports: &mut Vec<Port>) {
+        P::Uses::ports(ports);
+    }
+
+    #[inline]
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        port: usize,
+        request: Request<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        self.0.handle_request(cx, P::Provides::recall_request(port, request), mouth);
+    }
+
+    #[inline]
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        port: usize,
+        indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        self.0.handle_indication(cx, P::Uses::recall_indication(port, indication), mouth);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        self.0.handle_timeout(cx, mouth);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.0.next_deadline()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
+}
+
+impl<M: 'static, B: Service + 'static, P> Outlet<P> for Mouth<'_, M, B>
+where
+    P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>>,
+{
+    #[inline(always)]
+    fn indicate(&mut self, indication: IndicationOf<P>) {
+        let port = P::Provides::indication_port(&indication);
+        self.tell(port, P::Provides::erase_indication(indication));
+    }
+
+    #[inline(always)]
+    fn request(&mut self, request: RequestOf<P>) {
+        let port = P::Uses::request_port(&request);
+        self.ask(port, P::Uses::erase_request(request));
+    }
+}

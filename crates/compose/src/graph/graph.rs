@@ -1,0 +1,112 @@
+//! A stack whose parts are chosen while the program runs. It is itself a protocol.
+
+use alloc::vec::Vec;
+use core::cell::Ref;
+use core::fmt;
+use core::marker::PhantomData;
+
+use stackwright_contract::words::{InLane, Indication, Outside, Request, Speaks};
+use stackwright_contract::{
+    Context, Facts, IndicationTo, Instant, Outlet, Protocol, RequestTo, Service, earliest,
+};
+
+use super::live::Leaving;
+use super::web::{Ends, Web};
+
+/// Protocols of messages `M` over what is outside, `B`, that together provide `T`.
+///
+/// A [`Builder`](super::Builder) makes one, of protocols or of a description. What it says to the outside, and in which
+/// order, is the same as of a static stack of the same parts.
+pub struct Graph<M, B: Service, T> {
+    pub(super) web: Web<M, B>,
+    /// Who is on top.
+    pub(super) roots: Vec<usize>,
+    /// Who is at each port of `T`.
+    pub(super) tops: Vec<(usize, usize)>,
+    /// Who is in each lane.
+    pub(super) lanes: Vec<(usize, usize)>,
+    pub(super) leaving: Vec<Leaving>,
+    pub(super) service: PhantomData<fn() -> T>,
+}
+
+impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
+    /// The facts of the whole, as the rule book sees it from outside.
+    pub fn facts(&self) -> Facts {
+        let mut facts = self.roots.iter().map(|place| self.web.places[*place].whole);
+        let first = facts.next().unwrap_or(Facts::named("graph"));
+        facts.fold(first, |left, right| stackwright_contract::rules::beside(&left, &right))
+    }
+
+    /// How many lanes it has to the outside.
+    pub fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// The protocol, or the node, with that name, where it is an `X`.
+    ///
+    /// # Panics
+    /// Where it is asked from within that protocol.
+    pub fn protocol<X: 'static>(&self, name: &str) -> Option<Ref<'_, X>> {
+        let place = &self.web.places[self.web.place(name)?];
+        Ref::filter_map(place.node.borrow(), |node| node.as_any().downcast_ref()).ok()
+    }
+}
+
+/// What the outlet of a graph hears, as typed words.
+struct Doors<'a, O, M, B, T>(&'a mut O, PhantomData<(M, B, T)>);
+
+impl<M, B, T, O> Ends<M, B> for Doors<'_, O, M, B, T>
+where
+    M: 'static,
+    B: Speaks<M, B>,
+    T: Speaks<M, B>,
+    O: Outlet<Graph<M, B, T>>,
+{
+    fn indicate(&mut self, port: usize, word: Indication<M, B>) {
+        self.0.indicate(T::recall_indication(port, word));
+    }
+
+    fn request(&mut self, lane: usize, word: Request<M, B>) {
+        self.0.request(InLane { lane, word: B::recall_request(0, word) });
+    }
+}
+
+impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
+    /// What a graph guarantees is not known when the program is compiled: see [`Graph::facts`].
+    const FACTS: Facts = Facts::named("graph");
+    type Provides = T;
+    type Uses = Outside<B>;
+
+    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        let (place, port) = self.tops[T::request_port(&request)];
+        let word = T::erase_request(request);
+        let doors = &mut Doors(out, PhantomData);
+        self.web.request(place, port, word, cx, doors);
+        self.web.settle_all(cx, doors);
+        self.see_off();
+    }
+
+    fn handle_indication(&mut self, cx: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+        let InLane { lane, word } = word;
+        let (place, port) = self.lanes[lane];
+        self.web.arrive(place, port, B::erase_indication(word), cx, &mut Doors(out, PhantomData));
+        self.see_off();
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.web.timeout(cx, &mut Doors(out, PhantomData));
+        self.see_off();
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let deadlines = self.web.places.iter().map(|place| place.node.borrow().next_deadline());
+        deadlines.fold(None, earliest)
+    }
+}
+
+impl<M: 'static, B: Service + 'static, T> fmt::Debug for Graph<M, B, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.web.places.iter().map(|place| (&place.name, place.facts.name));
+        f.debug_map().entries(names).finish()
+    }
+}

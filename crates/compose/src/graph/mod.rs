@@ -1,0 +1,45 @@
+//! Composition at run time: the same protocols, the same rule book and the same order as in a stack, but chosen while the
+//! program runs, and changed while data flows.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `node.rs`, `erased.rs` | what stands in a graph; any protocol as such a thing |
+//! | `builder.rs`, `wiring.rs` | nodes by name, checked, then linked |
+//! | `web.rs`, `order.rs` | how a word passes, and what a timeout does |
+//! | `graph.rs`, `live.rs` | the whole as a protocol; modules that come and go |
+//! | `between.rs` | forks and joins |
+//! | `modules/` | a counter, a delay, a tap |
+//! | `description.rs`, `registry.rs` | graphs from a file |
+//! | `draw.rs`, `explain.rs` | graphs as a picture, and in sentences |
+
+mod between;
+mod builder;
+#[cfg(feature = "std")]
+mod description;
+mod draw;
+mod erased;
+mod explain;
+mod flaw;
+#[expect(clippy::module_inception, reason = "the graph itself, beside its parts")]
+mod graph;
+mod live;
+pub mod modules;
+mod node;
+mod order;
+#[cfg(feature = "std")]
+mod registry;
+mod speech;
+mod web;
+mod wiring;
+
+pub use builder::{Builder, NODES_MOST};
+#[cfg(feature = "std")]
+pub use description::{DESCRIPTION_MOST, Description};
+pub use erased::Erased;
+pub use flaw::{At, Flaw};
+pub use graph::Graph;
+pub use live::{Popped, Refused};
+pub use node::{Module, Node};
+#[cfg(feature = "std")]
+pub use registry::{Kind, Parameter, Parameters, Registry};
+pub use web::Mouth;

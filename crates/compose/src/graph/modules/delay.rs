@@ -1,0 +1,109 @@
+//! Holds messages for a fixed time.
+
+use alloc::collections::VecDeque;
+
+use stackwright_contract::words::{Indication, Request};
+use stackwright_contract::{Context, Duration, Handle, Instant, Service, earliest};
+
+use crate::graph::speech;
+use crate::graph::{Module, Mouth};
+
+/// Holds every message for a fixed time, each way in the order in which they came.
+///
+/// A word without a message passes at once, except behind a message of the same association: behind that it waits, so that
+/// an end does not overtake what was sent before it.
+pub struct Delay<M, B: Service> {
+    time: Duration,
+    down: Held<Request<M, B>>,
+    up: Held<Indication<M, B>>,
+    draining: bool,
+}
+
+/// What waits one way, by the time at which it goes on.
+struct Held<W>(VecDeque<(Instant, Option<Handle>, W)>);
+
+impl<W> Held<W> {
+    /// Gives the word back where it need not wait.
+    fn take(
+        &mut self,
+        now: Instant,
+        time: Duration,
+        name: Option<Handle>,
+        message: bool,
+        word: W,
+    ) -> Option<W> {
+        let behind = || self.0.iter().any(|(_, other, _)| *other == name);
+        if !message && !behind() {
+            return Some(word);
+        }
+        // What came before goes first, even if it is told to wait longer.
+        let last = self.0.back().map_or(Instant::START, |(time, _, _)| *time);
+        let due = if message { now + time } else { last };
+        self.0.push_back((due.max(last), name, word));
+        None
+    }
+
+    fn due(&mut self, now: Instant, all: bool) -> Option<W> {
+        let (time, _, _) = self.0.front()?;
+        if *time > now && !all {
+            return None;
+        }
+        self.0.pop_front().map(|(_, _, word)| word)
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.0.front().map(|(time, _, _)| *time)
+    }
+}
+
+impl<M, B: Service> Delay<M, B> {
+    /// Holds each message for `time`.
+    pub fn new(time: Duration) -> Self {
+        Delay { time, down: Held(VecDeque::new()), up: Held(VecDeque::new()), draining: false }
+    }
+}
+
+impl<M: 'static, B: Service + 'static> Module<M, B> for Delay<M, B> {
+    fn name(&self) -> &'static str {
+        "delay"
+    }
+
+    fn handle_request(&mut self, cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
+        let speech = speech::of_request(&request);
+        let (name, message) = (speech.name, speech.message.is_some());
+        if let Some(request) = self.down.take(cx.now(), self.time, name, message, request) {
+            mouth.ask(0, request);
+        }
+    }
+
+    fn handle_indication(&mut self, cx: &Context, indication: Indication<M, B>, mouth: &mut Mouth<'_, M, B>) {
+        let speech = speech::of_indication(&indication);
+        let (name, message) = (speech.name, speech.message.is_some());
+        if let Some(indication) = self.up.take(cx.now(), self.time, name, message, indication) {
+            mouth.tell(0, indication);
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        while let Some(word) = self.up.due(cx.now(), self.draining) {
+            mouth.tell(0, word);
+        }
+        while let Some(word) = self.down.due(cx.now(), self.draining) {
+            mouth.ask(0, word);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        let next = earliest(self.up.next(), self.down.next());
+        if self.draining { next.map(|_| Instant::START) } else { next }
+    }
+
+    fn held(&self) -> usize {
+        self.up.0.len() + self.down.0.len()
+    }
+
+    fn drain(&mut self) {
+        self.draining = true;
+        self.time = Duration::ZERO;
+    }
+}

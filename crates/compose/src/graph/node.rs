@@ -1,0 +1,146 @@
+//! What stands in a graph.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::Any;
+
+use stackwright_contract::words::{Indication, Port, Request};
+use stackwright_contract::{Context, Facts, Instant, Service};
+
+use super::Mouth;
+
+/// A protocol, or anything that behaves like one, as a graph sees it: it hears words on ports.
+///
+/// [`Erased`](super::Erased) makes one of any protocol. What it provides and uses never changes.
+pub trait Node<M, B: Service>: Any {
+    /// What the rule book has to know of it.
+    fn facts(&self) -> Facts;
+
+    /// Adds what it offers, from the left.
+    fn provides(&self, ports: &mut Vec<Port>);
+
+    /// Adds what it expects, from the left.
+    fn uses(&self, ports: &mut Vec<Port>);
+
+    /// A request from above, on one of the ports that it provides.
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        port: usize,
+        request: Request<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    );
+
+    /// An indication from below, on one of the ports that it uses.
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        port: usize,
+        indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    );
+
+    /// Time may have passed.
+    fn handle_timeout(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+
+    /// When to call [`handle_timeout`](Node::handle_timeout).
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// What was wrapped, for whoever knows what it is.
+    fn as_any(&self) -> &dyn Any;
+
+    /// The module that it is.
+    #[doc(hidden)]
+    fn as_module(&mut self) -> Option<&mut dyn Module<M, B>> {
+        None
+    }
+
+    /// The module that it was.
+    #[doc(hidden)]
+    fn into_module(self: Box<Self>) -> Option<Box<dyn Module<M, B>>> {
+        None
+    }
+}
+
+/// What can be pushed into a live graph, and popped out of it: the same service above and below, whose names pass unchanged.
+pub trait Module<M, B: Service>: Any {
+    /// What it is, in two words at most.
+    fn name(&self) -> &'static str;
+
+    /// A word on its way down.
+    fn handle_request(&mut self, cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>);
+
+    /// A word on its way up.
+    fn handle_indication(&mut self, cx: &Context, indication: Indication<M, B>, mouth: &mut Mouth<'_, M, B>);
+
+    /// Time may have passed.
+    fn handle_timeout(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+
+    /// When to call [`handle_timeout`](Module::handle_timeout).
+    fn next_deadline(&self) -> Option<Instant> {
+        None
+    }
+
+    /// How many messages it holds. It leaves the graph only when it holds none.
+    fn held(&self) -> usize {
+        0
+    }
+
+    /// It is to leave: it lets go what it holds at its next timeout, and holds nothing any more.
+    fn drain(&mut self) {}
+}
+
+/// A module as a node with one port above and one below, which are whatever its neighbours speak.
+pub(super) struct Inserted<X>(pub(super) X);
+
+impl<M: 'static, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<X> {
+    fn facts(&self) -> Facts {
+        Facts::named(self.0.name())
+    }
+
+    fn provides(&self, _ports: &mut Vec<Port>) {}
+
+    fn uses(&self, _ports: &mut Vec<Port>) {}
+
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        _port: usize,
+        request: Request<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        self.0.handle_request(cx, request, mouth);
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        _port: usize,
+        indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        self.0.handle_indication(cx, indication, mouth);
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        self.0.handle_timeout(cx, mouth);
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.0.next_deadline()
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        &self.0
+    }
+
+    fn as_module(&mut self) -> Option<&mut dyn Module<M, B>> {
+        Some(&mut self.0)
+    }
+
+    fn into_module(self: Box<Self>) -> Option<Box<dyn Module<M, B>>> {
+        Some(Box::new(self.0))
+    }
+}

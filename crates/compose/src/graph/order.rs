@@ -1,0 +1,119 @@
+//! Which joints there are, and in which order a timeout passes.
+
+use alloc::vec::Vec;
+
+use stackwright_contract::Service;
+
+use super::web::{Below, Joint, Step, Web};
+
+impl<M: 'static, B: Service + 'static> Web<M, B> {
+    /// Finds the joints anew; nothing may wait in the old ones.
+    pub(super) fn join(&mut self) {
+        debug_assert_eq!(self.waiting.get(), 0, "a graph is changed between two batches");
+        let lowers: Vec<Vec<usize>> = self.places.iter().map(|place| lowers(&place.below)).collect();
+        self.joints.clear();
+        for place in &mut self.places {
+            place.joint = None;
+        }
+        for place in 0..lowers.len() {
+            if lowers[place].is_empty() || self.places[place].joint.is_some() {
+                continue;
+            }
+            for uppers in sharing(place, &lowers) {
+                let mut below = Vec::new();
+                for upper in &uppers {
+                    self.places[*upper].joint = Some(self.joints.len());
+                    for lower in &lowers[*upper] {
+                        if !below.contains(lower) {
+                            below.push(*lower);
+                        }
+                    }
+                }
+                self.joints.push(Joint::new(uppers, below));
+            }
+        }
+        self.schedule();
+    }
+
+    /// A timeout goes as `Over` and `Beside` let it go: lowers before uppers, from the left, and each joint is settled
+    /// when its lowers are done, and when its uppers are.
+    fn schedule(&mut self) {
+        let (mut steps, mut order) = (Vec::new(), Vec::new());
+        let mut done = alloc::vec![false; self.joints.len()];
+        for joint in 0..self.joints.len() {
+            self.visit(joint, &mut done, &mut steps, &mut order);
+        }
+        // What stands alone, without a lower or an upper.
+        for place in 0..self.places.len() {
+            if !steps.contains(&Step::Timeout(place)) {
+                steps.push(Step::Timeout(place));
+            }
+        }
+        (self.steps, self.order) = (steps, order);
+    }
+
+    fn visit(&self, joint: usize, done: &mut [bool], steps: &mut Vec<Step>, order: &mut Vec<usize>) {
+        if core::mem::replace(&mut done[joint], true) {
+            return;
+        }
+        let Joint { uppers, lowers, .. } = &self.joints[joint];
+        for lower in lowers {
+            match self.places[*lower].joint {
+                Some(below) => self.visit(below, done, steps, order),
+                None if steps.contains(&Step::Timeout(*lower)) => {}
+                None => steps.push(Step::Timeout(*lower)),
+            }
+        }
+        order.push(joint);
+        steps.push(Step::Settle(joint));
+        steps.extend(uppers.iter().map(|upper| Step::Timeout(*upper)));
+        steps.push(Step::Settle(joint));
+    }
+}
+
+/// The uppers that share a joint with the one at `place`: all that share a lower with it, or with one of those, as all
+/// uppers of a static `Fork` do. Where one of them stands above another, each has its own: or it would hear an answer
+/// while it still speaks.
+fn sharing(place: usize, lowers: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    let mut uppers = alloc::vec![place];
+    let mut looked = 0;
+    while let Some(upper) = uppers.get(looked).copied() {
+        looked += 1;
+        for other in 0..lowers.len() {
+            if !uppers.contains(&other) && lowers[other].iter().any(|lower| lowers[upper].contains(lower)) {
+                uppers.push(other);
+            }
+        }
+    }
+    uppers.sort_unstable();
+    if uppers.iter().any(|upper| uppers.iter().any(|other| stands_above(*upper, *other, lowers))) {
+        return uppers.into_iter().map(|upper| alloc::vec![upper]).collect();
+    }
+    alloc::vec![uppers]
+}
+
+fn stands_above(upper: usize, other: usize, lowers: &[Vec<usize>]) -> bool {
+    let mut reached = lowers[upper].clone();
+    let mut looked = 0;
+    while let Some(place) = reached.get(looked).copied() {
+        looked += 1;
+        for lower in &lowers[place] {
+            if !reached.contains(lower) {
+                reached.push(*lower);
+            }
+        }
+    }
+    reached.contains(&other)
+}
+
+fn lowers(below: &[Below]) -> Vec<usize> {
+    let mut lowers = Vec::new();
+    for below in below {
+        if let Below::Place(lower, _) = below
+            && !lowers.contains(lower)
+        {
+            lowers.push(*lower);
+        }
+    }
+    lowers
+}

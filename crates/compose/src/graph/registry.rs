@@ -1,0 +1,195 @@
+//! Which protocols a description may name, and with which parameters.
+
+use alloc::borrow::ToOwned;
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
+use alloc::format;
+use alloc::string::String;
+use core::str::FromStr;
+
+use stackwright_contract::Service;
+
+use super::description::{Described, Given, Value};
+use super::flaw::{About, suggestion};
+use super::{Flaw, Node};
+
+/// The protocols that may stand in a described graph. The program fills it.
+pub struct Registry<M, B: Service> {
+    entries: BTreeMap<&'static str, Entry<M, B>>,
+}
+
+/// Makes a node of what stands in its table.
+type Make<M, B> = dyn Fn(&Parameters<'_>) -> Result<Box<dyn Node<M, B>>, Flaw>;
+
+struct Entry<M, B: Service> {
+    purpose: &'static str,
+    parameters: &'static [Parameter],
+    make: Box<Make<M, B>>,
+}
+
+/// What may stand in the table of a protocol.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parameter {
+    /// Its key.
+    pub name: &'static str,
+    /// What stands behind the key.
+    pub kind: Kind,
+    /// Whether it has to be there.
+    pub required: bool,
+    /// What it is, in a few words.
+    pub about: &'static str,
+}
+
+/// What may stand behind a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Any text.
+    Text,
+    /// A whole number.
+    Number,
+    /// `true` or `false`.
+    Truth,
+}
+
+impl Kind {
+    fn noun(self) -> &'static str {
+        match self {
+            Kind::Text => "a text",
+            Kind::Number => "a number",
+            Kind::Truth => "true or false",
+        }
+    }
+}
+
+impl Parameter {
+    /// One that may be missing.
+    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Parameter { name, kind, required: false, about }
+    }
+
+    /// One that has to be there.
+    pub const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Parameter { name, kind, required: true, about }
+    }
+}
+
+impl<M, B: Service> Default for Registry<M, B> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<M, B: Service> Registry<M, B> {
+    /// Without any protocol.
+    pub fn new() -> Self {
+        Registry { entries: BTreeMap::new() }
+    }
+
+    /// Adds a protocol: how it is called, what it is for in one sentence, what may stand in its table, and how it is made of
+    /// that. Keys and kinds are checked before it is made.
+    #[must_use]
+    pub fn with(
+        mut self,
+        name: &'static str,
+        purpose: &'static str,
+        parameters: &'static [Parameter],
+        make: impl Fn(&Parameters<'_>) -> Result<Box<dyn Node<M, B>>, Flaw> + 'static,
+    ) -> Self {
+        self.entries.insert(name, Entry { purpose, parameters, make: Box::new(make) });
+        self
+    }
+
+    /// All protocols, in the order of their names: the name, the purpose, the parameters.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static [Parameter])> {
+        self.entries.iter().map(|(name, entry)| (*name, entry.purpose, entry.parameters))
+    }
+
+    /// Whether a table names a protocol, and has its keys.
+    pub(super) fn check(&self, node: &Described) -> Result<(), Flaw> {
+        let Some(entry) = self.entries.get(node.protocol.as_str()) else {
+            let says = format!(
+                "there is no protocol called `{}`{}",
+                node.protocol,
+                suggestion(&node.protocol, self.entries.keys().copied())
+            );
+            return Err(Flaw::new(About::Protocol { node: node.name.clone() }, says));
+        };
+        for Given { key, value, .. } in &node.parameters {
+            let Some(parameter) = entry.parameters.iter().find(|parameter| parameter.name == key) else {
+                let known = entry.parameters.iter().map(|parameter| parameter.name);
+                let about = About::Key { node: node.name.clone(), key: key.clone() };
+                let known = suggestion(key, known.chain(["over", "protocol"]));
+                return Err(Flaw::new(about, format!("`{}` has no parameter `{key}`{known}", node.protocol)));
+            };
+            let given = match value {
+                Value::Text(_) => Kind::Text.noun(),
+                Value::Number(_) => Kind::Number.noun(),
+                Value::Truth(_) => Kind::Truth.noun(),
+                Value::Other(noun) => noun,
+            };
+            if given != parameter.kind.noun() {
+                let about = About::Value { node: node.name.clone(), key: key.clone() };
+                let (name, wanted) = (&node.name, parameter.kind.noun());
+                return Err(Flaw::new(
+                    about,
+                    format!("`{key}` of `{name}` is {wanted}, and {given} stands there"),
+                ));
+            }
+        }
+        let missing = entry.parameters.iter().find(|parameter| {
+            parameter.required && !node.parameters.iter().any(|given| given.key == parameter.name)
+        });
+        let Some(Parameter { name, about, .. }) = missing else { return Ok(()) };
+        let says = format!("`{}` needs the parameter `{name}`: {about}", node.name);
+        Err(Flaw::new(About::Node(node.name.clone()), says))
+    }
+
+    pub(super) fn make(&self, node: &Described) -> Result<Box<dyn Node<M, B>>, Flaw> {
+        (self.entries[node.protocol.as_str()].make)(&Parameters(node))
+    }
+}
+
+/// What stands in one table. Its keys and their kinds were checked before.
+pub struct Parameters<'a>(&'a Described);
+
+impl Parameters<'_> {
+    /// The name of the node.
+    pub fn node(&self) -> &str {
+        &self.0.name
+    }
+
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.0.parameters.iter().find(|given| given.key == key).map(|given| &given.value)
+    }
+
+    /// A text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        if let Some(Value::Text(text)) = self.value(key) { Some(text) } else { None }
+    }
+
+    /// A number.
+    pub fn number(&self, key: &str) -> Option<i64> {
+        if let Some(Value::Number(number)) = self.value(key) { Some(*number) } else { None }
+    }
+
+    /// True or false.
+    pub fn truth(&self, key: &str) -> Option<bool> {
+        if let Some(Value::Truth(truth)) = self.value(key) { Some(*truth) } else { None }
+    }
+
+    /// A text that means something: `what`, as in "an address and a port".
+    ///
+    /// # Errors
+    /// Where it means no such thing.
+    pub fn parsed<X: FromStr>(&self, key: &str, what: &str) -> Result<Option<X>, Flaw> {
+        let Some(text) = self.text(key) else { return Ok(None) };
+        let wrong =
+            |_| self.flaw(key, format!("`{key}` of `{}` is {what}, and `{text}` is not", self.0.name));
+        text.parse().map(Some).map_err(wrong)
+    }
+
+    /// A flaw at the value of `key`, in a sentence of the protocol's own.
+    pub fn flaw(&self, key: &str, says: String) -> Flaw {
+        Flaw::new(About::Value { node: self.0.name.clone(), key: key.to_owned() }, says)
+    }
+}

@@ -1,0 +1,125 @@
+//! What a word says, for whoever only listens: which service, which primitive, about whom, with which payload.
+
+use stackwright_contract::services::{
+    DatagramsIndication, DatagramsRequest, FilesIndication, FilesRequest, OctetsIndication, OctetsRequest,
+    StreamsIndication, StreamsRequest,
+};
+use stackwright_contract::words::{Indication, Request};
+use stackwright_contract::{Handle, Service};
+
+/// A word, as far as it is the same for all services.
+pub(super) struct Speech<'a, M> {
+    pub(super) service: &'static str,
+    pub(super) primitive: &'static str,
+    pub(super) name: Option<Handle>,
+    pub(super) message: Option<&'a M>,
+}
+
+const fn speech<'a, M>(
+    service: &'static str,
+    primitive: &'static str,
+    name: Option<Handle>,
+    message: Option<&'a M>,
+) -> Speech<'a, M> {
+    Speech { service, primitive, name, message }
+}
+
+/// What a request says.
+pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
+    match word {
+        Request::Octets(OctetsRequest::Send { message }) => speech("Octets", "Send", None, Some(message)),
+        Request::Octets(OctetsRequest::Receive { .. }) => speech("Octets", "Receive", None, None),
+        Request::Datagrams(word) => {
+            use DatagramsRequest::{Await, Close, Listen, Open, Receive, Send, Unlisten};
+            let (primitive, name, message) = match word {
+                Listen { listener, .. } => ("Listen", listener, None),
+                Unlisten { listener } => ("Unlisten", listener, None),
+                Await { association, .. } => ("Await", association, None),
+                Open { association, .. } => ("Open", association, None),
+                Send { association, message } => ("Send", association, Some(message)),
+                Receive { association, .. } => ("Receive", association, None),
+                Close { association } => ("Close", association, None),
+            };
+            speech("Datagrams", primitive, Some(*name), message)
+        }
+        Request::Streams(word) => {
+            use StreamsRequest::{Abort, Await, Finish, Listen, Open, Receive, Send, Unlisten};
+            let (primitive, name, message) = match word {
+                Listen { listener, .. } => ("Listen", listener, None),
+                Unlisten { listener } => ("Unlisten", listener, None),
+                Await { association, .. } => ("Await", association, None),
+                Open { association, .. } => ("Open", association, None),
+                Send { association, message, .. } => ("Send", association, Some(message)),
+                Receive { association, .. } => ("Receive", association, None),
+                Finish { association } => ("Finish", association, None),
+                Abort { association } => ("Abort", association, None),
+            };
+            speech("Streams", primitive, Some(*name), message)
+        }
+        Request::Files(word) => {
+            use FilesRequest::{Close, Next, Open, Read, Remove, Rename, Stat, Write};
+            let (primitive, name, message) = match word {
+                Open { file, .. } => ("Open", file, None),
+                Read { file, .. } => ("Read", file, None),
+                Next { file } => ("Next", file, None),
+                Write { file, message, .. } => ("Write", file, Some(message)),
+                Close { file, .. } => ("Close", file, None),
+                Stat { token, .. } => ("Stat", token, None),
+                Rename { token, .. } => ("Rename", token, None),
+                Remove { token, .. } => ("Remove", token, None),
+            };
+            speech("Files", primitive, Some(*name), message)
+        }
+        Request::Outside(_) => speech(B::NAME, "request", None, None),
+        Request::Own(_) => speech("its own service", "request", None, None),
+    }
+}
+
+/// What an indication says.
+pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Speech<'_, M> {
+    match word {
+        Indication::Octets(OctetsIndication::Delivered { message }) => {
+            speech("Octets", "Delivered", None, Some(message))
+        }
+        Indication::Octets(OctetsIndication::Room { .. }) => speech("Octets", "Room", None, None),
+        Indication::Datagrams(word) => {
+            use DatagramsIndication::{Delivered, Ended, Listening, Opened, Room};
+            let (primitive, name, message) = match word {
+                Listening { listener, .. } => ("Listening", listener, None),
+                Opened { association, .. } => ("Opened", association, None),
+                Room { association, .. } => ("Room", association, None),
+                Delivered { association, message } => ("Delivered", association, Some(message)),
+                Ended { name, .. } => ("Ended", name, None),
+            };
+            speech("Datagrams", primitive, Some(*name), message)
+        }
+        Indication::Streams(word) => {
+            use StreamsIndication::{Delivered, Ended, Finished, Listening, Opened, Room};
+            let (primitive, name, message) = match word {
+                Listening { listener, .. } => ("Listening", listener, None),
+                Opened { association, .. } => ("Opened", association, None),
+                Room { association, .. } => ("Room", association, None),
+                Delivered { association, message } => ("Delivered", association, Some(message)),
+                Finished { association } => ("Finished", association, None),
+                Ended { name, .. } => ("Ended", name, None),
+            };
+            speech("Streams", primitive, Some(*name), message)
+        }
+        Indication::Files(word) => {
+            use FilesIndication::{Closed, Done, Entries, Opened, Read, Stated, Written};
+            let name = Some(word.name());
+            let (primitive, message) = match word {
+                Opened { .. } => ("Opened", None),
+                Read { message, .. } => ("Read", Some(message)),
+                Entries { .. } => ("Entries", None),
+                Written { .. } => ("Written", None),
+                Closed { .. } => ("Closed", None),
+                Stated { .. } => ("Stated", None),
+                Done { .. } => ("Done", None),
+            };
+            speech("Files", primitive, name, message)
+        }
+        Indication::Outside(_) => speech(B::NAME, "indication", None, None),
+        Indication::Own(_) => speech("its own service", "indication", None, None),
+    }
+}

@@ -1,0 +1,345 @@
+//! Places, the joints between them, and how a word passes: in the order of [`Over`](crate::Over), word for word.
+//!
+//! A joint is what one upper has with all its lowers, as `Over<U, Beside<..>>` has one. While the upper speaks downward
+//! through it, it is *falling*, and what a lower answers waits in `rising`; while a lower speaks upward, it is *rising*, and
+//! what the upper answers waits in `sinking`. Whoever let the upper speak settles the joint when the upper is silent.
+
+use alloc::boxed::Box;
+use alloc::collections::VecDeque;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::{Cell, RefCell};
+
+use stackwright_contract::words::{Indication, Port, Request};
+use stackwright_contract::{Context, Facts, Service};
+
+use super::Node;
+
+/// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
+const TURNS_MOST: usize = 10_000;
+
+/// What lies above and below a whole graph.
+pub(super) trait Ends<M, B: Service> {
+    fn indicate(&mut self, port: usize, word: Indication<M, B>);
+    fn request(&mut self, lane: usize, word: Request<M, B>);
+}
+
+/// Who is above a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Above {
+    /// What is above the whole graph, at this port of its service.
+    Top(usize),
+    /// The upper at this place, at this port.
+    Place(usize, usize),
+    /// Nobody asks there, so nothing is ever told.
+    Nobody,
+}
+
+/// Who is below a port.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Below {
+    /// What is below the whole graph, in this lane.
+    Lane(usize),
+    /// The lower at this place, at this port.
+    Place(usize, usize),
+}
+
+/// Who put a node where it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    /// The program.
+    Named,
+    /// The builder: a fork or a join.
+    Between,
+    /// Whoever pushed it.
+    Module,
+}
+
+/// One node, and whom it knows.
+pub(super) struct Place<M, B: Service> {
+    pub(super) name: String,
+    /// Its own facts, and those of everything down from here.
+    pub(super) facts: Facts,
+    pub(super) whole: Facts,
+    pub(super) uses: Vec<Port>,
+    pub(super) above: Vec<Above>,
+    pub(super) below: Vec<Below>,
+    /// Its joint with its lowers.
+    pub(super) joint: Option<usize>,
+    pub(super) kind: Kind,
+    pub(super) node: RefCell<Box<dyn Node<M, B>>>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Idle,
+    Falling,
+    Rising,
+}
+
+/// What one side said while the other was still speaking. Nearly always empty.
+pub(super) struct Joint<M, B: Service> {
+    pub(super) uppers: Vec<usize>,
+    pub(super) lowers: Vec<usize>,
+    state: Cell<State>,
+    rising: RefCell<VecDeque<(usize, usize, Indication<M, B>)>>,
+    sinking: RefCell<VecDeque<(usize, usize, Request<M, B>)>>,
+}
+
+impl<M, B: Service> Joint<M, B> {
+    pub(super) fn new(uppers: Vec<usize>, lowers: Vec<usize>) -> Self {
+        Joint {
+            uppers,
+            lowers,
+            state: Cell::new(State::Idle),
+            rising: RefCell::default(),
+            sinking: RefCell::default(),
+        }
+    }
+}
+
+/// One step of a timeout.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    Timeout(usize),
+    Settle(usize),
+}
+
+/// All places and joints.
+pub(super) struct Web<M, B: Service> {
+    pub(super) places: Vec<Place<M, B>>,
+    pub(super) joints: Vec<Joint<M, B>>,
+    /// What a timeout does, lowers first; and the joints in the same order.
+    pub(super) steps: Vec<Step>,
+    pub(super) order: Vec<usize>,
+    /// How many words wait in all joints.
+    pub(super) waiting: Cell<usize>,
+}
+
+/// What a node is lent to speak with, while it handles something.
+pub struct Mouth<'a, M, B: Service> {
+    web: &'a Web<M, B>,
+    here: &'a Place<M, B>,
+    cx: &'a Context,
+    out: &'a mut dyn Ends<M, B>,
+}
+
+impl<M: 'static, B: Service + 'static> Mouth<'_, M, B> {
+    /// To the layer above, on a port that the node provides.
+    #[inline(always)]
+    pub fn tell(&mut self, port: usize, word: Indication<M, B>) {
+        match self.here.above[port] {
+            Above::Place(upper, port) => self.web.rise(upper, port, word, self.cx, self.out),
+            Above::Top(port) => self.out.indicate(port, word),
+            Above::Nobody => {}
+        }
+    }
+
+    /// To the layer below, on a port that the node uses.
+    #[inline(always)]
+    pub fn ask(&mut self, port: usize, word: Request<M, B>) {
+        match self.here.below[port] {
+            Below::Place(lower, port) => self.web.sink(self.here, lower, port, word, self.cx, self.out),
+            Below::Lane(lane) => self.out.request(lane, word),
+        }
+    }
+}
+
+impl<M: 'static, B: Service + 'static> Web<M, B> {
+    #[inline(always)]
+    fn mouth<'a>(
+        &'a self,
+        here: &'a Place<M, B>,
+        cx: &'a Context,
+        out: &'a mut dyn Ends<M, B>,
+    ) -> Mouth<'a, M, B> {
+        Mouth { web: self, here, cx, out }
+    }
+
+    /// A word of a lower for the upper at `place`.
+    #[inline(always)]
+    fn rise(
+        &self,
+        place: usize,
+        port: usize,
+        word: Indication<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        let upper = &self.places[place];
+        let joint = self.joint_of(upper);
+        let before = joint.state.get();
+        if before == State::Falling {
+            return self.wait(&joint.rising, (place, port, word));
+        }
+        joint.state.set(State::Rising);
+        self.indicate(upper, port, word, cx, out);
+        joint.state.set(before);
+    }
+
+    /// A word of `upper` for the lower at `place`.
+    #[inline(always)]
+    fn sink(
+        &self,
+        upper: &Place<M, B>,
+        place: usize,
+        port: usize,
+        word: Request<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        let joint = self.joint_of(upper);
+        let before = joint.state.get();
+        if before == State::Rising {
+            return self.wait(&joint.sinking, (place, port, word));
+        }
+        joint.state.set(State::Falling);
+        self.request(place, port, word, cx, out);
+        joint.state.set(before);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn wait<W>(&self, queue: &RefCell<VecDeque<W>>, word: W) {
+        queue.borrow_mut().push_back(word);
+        self.waiting.set(self.waiting.get() + 1);
+    }
+
+    #[inline(always)]
+    fn joint_of(&self, upper: &Place<M, B>) -> &Joint<M, B> {
+        &self.joints[upper.joint.expect("who has a lower has a joint with it")]
+    }
+
+    /// The node at `place` handles what it is asked, and hears what it was answered.
+    #[inline(always)]
+    pub(super) fn request(
+        &self,
+        place: usize,
+        port: usize,
+        word: Request<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        let here = &self.places[place];
+        here.node.borrow_mut().handle_request(cx, port, word, &mut self.mouth(here, cx, out));
+        if self.waiting.get() > 0
+            && let Some(joint) = here.joint
+        {
+            self.settle(joint, cx, out);
+        }
+    }
+
+    /// A node handles what it is told; what it asks then waits in its joint.
+    #[inline(always)]
+    fn indicate(
+        &self,
+        here: &Place<M, B>,
+        port: usize,
+        word: Indication<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        here.node.borrow_mut().handle_indication(cx, port, word, &mut self.mouth(here, cx, out));
+    }
+
+    /// A word from outside for the node at `place`. It may have lowers as well; for them it rises.
+    pub(super) fn arrive(
+        &self,
+        place: usize,
+        port: usize,
+        word: Indication<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        let here = &self.places[place];
+        if here.joint.is_some() {
+            self.rise(place, port, word, cx, out);
+        } else {
+            self.indicate(here, port, word, cx, out);
+        }
+        self.settle_all(cx, out);
+    }
+
+    /// Time has passed for everybody.
+    pub(super) fn timeout(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
+        for step in &self.steps {
+            match *step {
+                Step::Timeout(place) => {
+                    let here = &self.places[place];
+                    here.node.borrow_mut().handle_timeout(cx, &mut self.mouth(here, cx, out));
+                }
+                Step::Settle(joint) => self.settle(joint, cx, out),
+            }
+        }
+        self.settle_all(cx, out);
+    }
+
+    /// Settles all joints, from below, until nothing waits anywhere.
+    pub(super) fn settle_all(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
+        for _turn in 0..TURNS_MOST {
+            if self.waiting.get() == 0 {
+                return;
+            }
+            for joint in &self.order {
+                self.settle(*joint, cx, out);
+            }
+        }
+        panic!("the protocols of a graph answer each other without end");
+    }
+
+    /// Delivers the answers that waited, and the answers to those, until both sides are silent.
+    #[cold]
+    #[inline(never)]
+    fn settle(&self, joint: usize, cx: &Context, out: &mut dyn Ends<M, B>) {
+        let joint = &self.joints[joint];
+        // Who is still speaking through it settles it later.
+        if self.waiting.get() == 0 || joint.state.get() != State::Idle {
+            return;
+        }
+        for _turn in 0..TURNS_MOST {
+            // The borrow ends before the word is handled.
+            let rising = joint.rising.borrow_mut().pop_front();
+            if let Some((place, port, word)) = rising {
+                self.waiting.set(self.waiting.get() - 1);
+                joint.state.set(State::Rising);
+                self.indicate(&self.places[place], port, word, cx, out);
+                joint.state.set(State::Idle);
+                continue;
+            }
+            let sinking = joint.sinking.borrow_mut().pop_front();
+            let Some((place, port, word)) = sinking else { return };
+            self.waiting.set(self.waiting.get() - 1);
+            joint.state.set(State::Falling);
+            self.request(place, port, word, cx, out);
+            joint.state.set(State::Idle);
+        }
+        let name = |places: &[usize]| self.places[places[0]].facts.name;
+        panic!("`{}` and `{}` answer each other without end", name(&joint.uppers), name(&joint.lowers));
+    }
+
+    /// The place with that name.
+    pub(super) fn place(&self, name: &str) -> Option<usize> {
+        self.places.iter().position(|place| place.name == name)
+    }
+}
+
+/// A place before anything is known of its neighbours.
+pub(super) fn place<M: 'static, B: Service + 'static>(
+    name: String,
+    kind: Kind,
+    uses: Vec<Port>,
+    node: Box<dyn Node<M, B>>,
+) -> Place<M, B> {
+    let facts = node.facts();
+    Place {
+        name,
+        facts,
+        whole: facts,
+        uses,
+        above: Vec::new(),
+        below: Vec::new(),
+        joint: None,
+        kind,
+        node: RefCell::new(node),
+    }
+}

@@ -1,0 +1,155 @@
+//! Several uppers of one service on one lower.
+//!
+//! Each upper gives names from a table of its own, so two of them may give the same one. Between them and the lower
+//! stands the [`Split`], which has a table of its own towards the lower, and leads what the lower says by its name.
+
+use alloc::vec::Vec;
+use core::marker::PhantomData;
+
+use stackwright_contract::{
+    Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Mirror, Names, Outlet, Protocol,
+    RequestTo, Service,
+};
+
+use super::{Beside, Over};
+use crate::named::{Life, Named};
+
+/// `U1` and `U2` on one `L`.
+pub type Fork<U1, U2, L> = Over<Beside<U1, U2>, Over<Split<<L as Protocol>::Provides>, L>>;
+
+/// Puts two uppers of one service on one lower. Does not compile where the rule book refuses one of them.
+pub const fn fork<U1, U2, L>(one: U1, other: U2, lower: L) -> Fork<U1, U2, L>
+where
+    L: Protocol<Provides: Service<Request: Named, Indication: Named>>,
+    U1: Protocol<Uses = L::Provides>,
+    U2: Protocol<Uses = L::Provides>,
+{
+    const {
+        Over::<U1, L>::fits();
+        Over::<U2, L>::fits();
+    };
+    Over::new(Beside::new(one, other), Over::new(Split::new(), lower))
+}
+
+/// Renames what several uppers call alike.
+#[derive(Debug)]
+pub(crate) struct Branches {
+    /// Towards the lower: whose name it is, and how that upper calls it.
+    names: Names<(usize, Handle)>,
+    /// Towards each upper: how the lower calls it.
+    uppers: Vec<Mirror<Handle>>,
+}
+
+/// What no lower ever knew, so that it answers as for a name that has ended.
+const NOBODY: Handle = Handle { index: u32::MAX, generation: u32::MAX };
+
+impl Branches {
+    pub(crate) const fn new() -> Self {
+        // The tables come with the first word of an upper: a stack is made in constants, too.
+        Branches { names: Names::new(), uppers: Vec::new() }
+    }
+
+    /// How many names live.
+    pub(crate) fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Renames what `upper` asks; `false` where its name has ended.
+    pub(crate) fn sink(&mut self, upper: usize, request: &mut impl Named) -> bool {
+        while self.uppers.len() <= upper {
+            self.uppers.push(Mirror::default());
+        }
+        let mirror = &mut self.uppers[upper];
+        if let Some(listener) = request.listener() {
+            // The lower answers for a listener that has ended.
+            *listener = mirror.get(*listener).copied().unwrap_or(NOBODY);
+        }
+        let life = request.life();
+        let Some(name) = request.name() else { return true };
+        if life == Life::Begins {
+            let below = self.names.name((upper, *name));
+            mirror.insert(*name, below);
+            *name = below;
+            return true;
+        }
+        let Some(below) = mirror.get(*name) else { return false };
+        *name = *below;
+        true
+    }
+
+    /// Renames what the lower tells, and says to which upper; `None` where the name has ended.
+    pub(crate) fn rise(&mut self, indication: &mut impl Named) -> Option<usize> {
+        let life = indication.life();
+        let name = indication.name()?;
+        let below = *name;
+        let (upper, above) = *self.names.get(below)?;
+        *name = above;
+        if life == Life::Ends {
+            self.names.forget(below);
+            self.uppers[upper].remove(above);
+        }
+        Some(upper)
+    }
+}
+
+/// Stands between two uppers and the lower that they share.
+#[derive(Debug)]
+pub struct Split<S> {
+    branches: Branches,
+    service: PhantomData<S>,
+}
+
+impl<S> Split<S> {
+    /// Without any names.
+    pub const fn new() -> Self {
+        Split { branches: Branches::new(), service: PhantomData }
+    }
+
+    /// How many names live, of both uppers together.
+    pub fn names(&self) -> usize {
+        self.branches.len()
+    }
+}
+
+impl<S> Default for Split<S> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+pub(crate) const NAME: &str = "fork";
+pub(crate) const ENDED: &str = "a word for a name that has ended";
+/// What renames, or leads, lets everything through.
+pub(crate) const PASSES: Guarantees = Guarantees::RELIABLE
+    .and(Guarantees::ORDERED)
+    .and(Guarantees::ONCE)
+    .and(Guarantees::CHECKED)
+    .and(Guarantees::EXPEDITED)
+    .and(Guarantees::REGIONS)
+    .and(Guarantees::WHOLE_FILES);
+
+impl<S: Service<Request: Named, Indication: Named>> Protocol for Split<S> {
+    const FACTS: Facts = Facts { passes: PASSES, ..Facts::named(NAME) };
+    type Provides = Both<S, S>;
+    type Uses = S;
+
+    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        let (upper, mut request) = match request {
+            Either::Left(request) => (0, request),
+            Either::Right(request) => (1, request),
+        };
+        if self.branches.sink(upper, &mut request) {
+            out.request(request);
+        } else {
+            cx.dropped(NAME, ENDED);
+        }
+    }
+
+    fn handle_indication(&mut self, cx: &Context, mut word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+        match self.branches.rise(&mut word) {
+            Some(0) => out.indicate(Either::Left(word)),
+            Some(_) => out.indicate(Either::Right(word)),
+            None => cx.dropped(NAME, ENDED),
+        }
+    }
+}

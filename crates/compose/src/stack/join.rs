@@ -1,0 +1,223 @@
+//! One upper on several lowers of one service.
+//!
+//! The participant of an `Open` or a `Listen` carries the number of the lower that is to be asked, counted from the left;
+//! without a number it is the first. What the lowers tell gets their number.
+
+use core::marker::PhantomData;
+
+use stackwright_contract::services::{
+    DatagramsIndication, DatagramsRequest, Ended, StreamsIndication, StreamsRequest,
+};
+use stackwright_contract::words::{Indication, Request};
+use stackwright_contract::{
+    Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Instant, Mirror, Outlet, Protocol,
+    RequestOf, RequestTo, Service, earliest, rules,
+};
+
+use super::Over;
+use crate::named::{Life, Named};
+
+/// `U` on `L1` and `L2`, which provide the same service.
+pub type Join<U, L1, L2> = Over<U, Joined<L1, L2>>;
+
+/// Puts an upper on two lowers of one service. Does not compile where the rule book refuses.
+pub const fn join<U, L1, L2>(upper: U, one: L1, other: L2) -> Join<U, L1, L2>
+where
+    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named>>,
+    L2: Protocol<Provides = L1::Provides>,
+    U: Protocol<Uses = L1::Provides>,
+{
+    Over::new(upper, Joined::new(one, other))
+}
+
+/// A request that can be refused for want of a lower with its number.
+pub trait Asks<S: Service>: Named {
+    /// The last word on a name that nobody could be asked for.
+    fn unreachable(name: Handle) -> S::Indication;
+}
+
+impl<M> Asks<stackwright_contract::services::Datagrams<M>> for DatagramsRequest<M> {
+    fn unreachable(name: Handle) -> DatagramsIndication<M> {
+        DatagramsIndication::Ended { name, why: Ended::Unreachable }
+    }
+}
+
+impl<M> Asks<stackwright_contract::services::Streams<M>> for StreamsRequest<M> {
+    fn unreachable(name: Handle) -> StreamsIndication<M> {
+        StreamsIndication::Ended { name, why: Ended::Unreachable }
+    }
+}
+
+/// The same for the words of a graph.
+pub(crate) fn unreachable<M, B: Service>(request: &mut Request<M, B>) -> Option<Indication<M, B>> {
+    let why = Ended::Unreachable;
+    match request {
+        Request::Datagrams(word) => {
+            Some(Indication::Datagrams(DatagramsIndication::Ended { name: *word.name()?, why }))
+        }
+        Request::Streams(word) => {
+            Some(Indication::Streams(StreamsIndication::Ended { name: *word.name()?, why }))
+        }
+        _ => None,
+    }
+}
+
+/// Which lower is asked.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    /// This one.
+    Lower(usize),
+    /// There is none with that number.
+    Nowhere,
+    /// The name has ended.
+    Ended,
+}
+
+/// Knows through which lower each name goes. The names themselves pass unchanged: they all come from one table.
+#[derive(Debug)]
+pub(crate) struct Ways {
+    names: Mirror<usize>,
+}
+
+impl Ways {
+    pub(crate) const fn new() -> Self {
+        Ways { names: Mirror::new() }
+    }
+
+    /// Where `request` goes, of so many lowers.
+    pub(crate) fn sink(&mut self, lowers: usize, request: &mut impl Named) -> Way {
+        let life = request.life();
+        let listener = request.listener().map(|listener| *listener);
+        let Some(name) = request.name().map(|name| *name) else { return Way::Lower(0) };
+        if life != Life::Begins {
+            return self.names.get(name).map_or(Way::Ended, |lower| Way::Lower(*lower));
+        }
+        let mut lower = 0;
+        if let Some(listener) = listener {
+            // For a listener that has ended, any lower answers.
+            lower = self.names.get(listener).copied().unwrap_or(0);
+        }
+        for participant in request.participants().into_iter().flatten() {
+            lower = participant.interface().map_or(lower, usize::from);
+            *participant = participant.direct();
+        }
+        if lower >= lowers {
+            return Way::Nowhere;
+        }
+        self.names.insert(name, lower);
+        Way::Lower(lower)
+    }
+
+    /// Writes the number of the lower into what it tells.
+    pub(crate) fn rise(&mut self, lower: usize, indication: &mut impl Named) {
+        for participant in indication.participants().into_iter().flatten() {
+            *participant = participant.through(lower as u16);
+        }
+        if indication.life() == Life::Ends
+            && let Some(name) = indication.name()
+        {
+            self.names.remove(*name);
+        }
+    }
+}
+
+/// Two lowers of one service, as one.
+#[derive(Debug)]
+pub struct Joined<L1, L2> {
+    /// The one with the number 0.
+    pub left: L1,
+    /// The one with the number 1.
+    pub right: L2,
+    ways: Ways,
+}
+
+impl<L1, L2> Joined<L1, L2> {
+    /// Puts two lowers of one service together.
+    pub const fn new(left: L1, right: L2) -> Self {
+        Joined { left, right, ways: Ways::new() }
+    }
+}
+
+pub(crate) const NAME: &str = "join";
+
+/// What a lower says passes by the table of ways.
+struct FromLeft<'a, O, R>(&'a mut O, &'a mut Ways, PhantomData<R>);
+struct FromRight<'a, O, L>(&'a mut O, &'a mut Ways, PhantomData<L>);
+
+impl<L1, L2> Protocol for Joined<L1, L2>
+where
+    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named>>,
+    L2: Protocol<Provides = L1::Provides>,
+{
+    const FACTS: Facts = rules::joined(&L1::FACTS, &L2::FACTS);
+    type Provides = L1::Provides;
+    type Uses = Both<L1::Uses, L2::Uses>;
+
+    fn handle_request(&mut self, cx: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        let Joined { left, right, ways } = self;
+        match ways.sink(2, &mut request) {
+            Way::Lower(0) => left.handle_request(cx, request, &mut FromLeft(out, ways, PhantomData::<L2>)),
+            Way::Lower(_) => right.handle_request(cx, request, &mut FromRight(out, ways, PhantomData::<L1>)),
+            Way::Nowhere => {
+                if let Some(name) = request.name() {
+                    out.indicate(<RequestTo<Self> as Asks<L1::Provides>>::unreachable(*name));
+                }
+            }
+            Way::Ended => cx.dropped(NAME, super::fork::ENDED),
+        }
+    }
+
+    fn handle_indication(&mut self, cx: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+        let Joined { left, right, ways } = self;
+        match word {
+            Either::Left(word) => {
+                left.handle_indication(cx, word, &mut FromLeft(out, ways, PhantomData::<L2>));
+            }
+            Either::Right(word) => {
+                right.handle_indication(cx, word, &mut FromRight(out, ways, PhantomData::<L1>));
+            }
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let Joined { left, right, ways } = self;
+        left.handle_timeout(cx, &mut FromLeft(out, ways, PhantomData::<L2>));
+        right.handle_timeout(cx, &mut FromRight(out, ways, PhantomData::<L1>));
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        earliest(self.left.next_deadline(), self.right.next_deadline())
+    }
+}
+
+impl<L1, L2, O> Outlet<L1> for FromLeft<'_, O, L2>
+where
+    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named>>,
+    L2: Protocol<Provides = L1::Provides>,
+    O: Outlet<Joined<L1, L2>>,
+{
+    fn indicate(&mut self, mut indication: IndicationOf<L1>) {
+        self.1.rise(0, &mut indication);
+        self.0.indicate(indication);
+    }
+
+    fn request(&mut self, request: RequestOf<L1>) {
+        self.0.request(Either::Left(request));
+    }
+}
+
+impl<L1, L2, O> Outlet<L2> for FromRight<'_, O, L1>
+where
+    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named>>,
+    L2: Protocol<Provides = L1::Provides>,
+    O: Outlet<Joined<L1, L2>>,
+{
+    fn indicate(&mut self, mut indication: IndicationOf<L2>) {
+        self.1.rise(1, &mut indication);
+        self.0.indicate(indication);
+    }
+
+    fn request(&mut self, request: RequestOf<L2>) {
+        self.0.request(Either::Right(request));
+    }
+}

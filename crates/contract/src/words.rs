@@ -1,0 +1,304 @@
+//! The words of any service as one closed enum: how protocols speak in a graph that is built while a program runs.
+//!
+//! A protocol itself never sees these. [`Speaks`] turns the typed words of a service into them and back; a service that
+//! is none of the closed set travels as [`Request::Own`]. Nothing here names a driver: whatever is outside of a graph is
+//! the parameter `B`.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::{Any, TypeId};
+use core::marker::PhantomData;
+
+use crate::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, Files, FilesIndication, FilesRequest, Octets,
+    OctetsIndication, OctetsRequest, Streams, StreamsIndication, StreamsRequest,
+};
+use crate::{Both, Either, Nothing, Service};
+
+/// A request of any service.
+pub enum Request<M, B: Service> {
+    /// To a line.
+    Octets(OctetsRequest<M>),
+    /// To a datagram service.
+    Datagrams(DatagramsRequest<M>),
+    /// To a stream service.
+    Streams(StreamsRequest<M>),
+    /// To the side that has files.
+    Files(FilesRequest<M>),
+    /// To what is outside.
+    Outside(B::Request),
+    /// In an application's own words.
+    Own(Box<dyn Any>),
+}
+
+/// An indication of any service.
+pub enum Indication<M, B: Service> {
+    /// Of a line.
+    Octets(OctetsIndication<M>),
+    /// Of a datagram service.
+    Datagrams(DatagramsIndication<M>),
+    /// Of a stream service.
+    Streams(StreamsIndication<M>),
+    /// Of the side that has files.
+    Files(FilesIndication<M>),
+    /// Of what is outside.
+    Outside(B::Indication),
+    /// In an application's own words.
+    Own(Box<dyn Any>),
+}
+
+/// One vocabulary that a protocol offers or expects. Two that are equal are the same type, message and all.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Port {
+    /// The service's name, as it stands in a refusal.
+    pub service: &'static str,
+    kind: TypeId,
+}
+
+impl Port {
+    /// The port where `S` is spoken.
+    pub fn of<S: Service + 'static>() -> Self {
+        Port { service: S::NAME, kind: TypeId::of::<S>() }
+    }
+}
+
+/// A service whose words can travel through a graph.
+///
+/// As it stands, they travel as an application's own, and that is all that such a service has to say:
+///
+/// ```
+/// use stackwright_contract::{Service, words::Speaks};
+/// struct Counting;
+/// impl Service for Counting {
+///     const NAME: &'static str = "Counting";
+///     type Request = u32;
+///     type Indication = u32;
+/// }
+/// impl<M: 'static, B: Service> Speaks<M, B> for Counting {}
+/// ```
+pub trait Speaks<M, B: Service>: Service<Request: 'static, Indication: 'static> + Sized + 'static {
+    /// How many vocabularies it consists of.
+    const PORTS: usize = 1;
+
+    /// Adds its vocabularies to `ports`, from the left.
+    fn ports(ports: &mut Vec<Port>) {
+        ports.push(Port::of::<Self>());
+    }
+
+    /// On which port a request is said.
+    #[inline(always)]
+    fn request_port(request: &Self::Request) -> usize {
+        let _only = request;
+        0
+    }
+
+    /// On which port an indication is said.
+    #[inline(always)]
+    fn indication_port(indication: &Self::Indication) -> usize {
+        let _only = indication;
+        0
+    }
+
+    // The word is not given together with its port: out of a pair it would be moved once more.
+
+    /// A request as a word.
+    fn erase_request(request: Self::Request) -> Request<M, B> {
+        Request::Own(Box::new(request))
+    }
+
+    /// An indication as a word.
+    fn erase_indication(indication: Self::Indication) -> Indication<M, B> {
+        Indication::Own(Box::new(indication))
+    }
+
+    /// The request in a word that was said on `port`.
+    ///
+    /// # Panics
+    /// Where the word is of another vocabulary: whoever joins two ports compares them first.
+    fn recall_request(port: usize, word: Request<M, B>) -> Self::Request {
+        let _only = port;
+        match word {
+            Request::Own(word) => *word.downcast().unwrap_or_else(|_| __foreign::<Self, _>()),
+            _ => __foreign::<Self, _>(),
+        }
+    }
+
+    /// The indication in a word that was said on `port`.
+    ///
+    /// # Panics
+    /// Where the word is of another vocabulary: whoever joins two ports compares them first.
+    fn recall_indication(port: usize, word: Indication<M, B>) -> Self::Indication {
+        let _only = port;
+        match word {
+            Indication::Own(word) => *word.downcast().unwrap_or_else(|_| __foreign::<Self, _>()),
+            _ => __foreign::<Self, _>(),
+        }
+    }
+}
+
+/// Writes the four translations of a service that has a variant of its own.
+#[macro_export]
+#[doc(hidden)]
+macro_rules! __speaks {
+    ($variant:ident, $message:ty, $outside:ty) => {
+        #[inline(always)]
+        fn erase_request(request: Self::Request) -> $crate::words::Request<$message, $outside> {
+            $crate::words::Request::$variant(request)
+        }
+
+        #[inline(always)]
+        fn erase_indication(indication: Self::Indication) -> $crate::words::Indication<$message, $outside> {
+            $crate::words::Indication::$variant(indication)
+        }
+
+        #[inline(always)]
+        fn recall_request(_port: usize, word: $crate::words::Request<$message, $outside>) -> Self::Request {
+            match word {
+                $crate::words::Request::$variant(request) => request,
+                _ => $crate::words::__foreign::<Self, _>(),
+            }
+        }
+
+        #[inline(always)]
+        fn recall_indication(
+            _port: usize,
+            word: $crate::words::Indication<$message, $outside>,
+        ) -> Self::Indication {
+            match word {
+                $crate::words::Indication::$variant(indication) => indication,
+                _ => $crate::words::__foreign::<Self, _>(),
+            }
+        }
+    };
+}
+
+/// Lets a service be what is outside of graphs of messages `$message`: its words get the variant `Outside`.
+///
+/// ```
+/// use stackwright_contract::{Service, outermost};
+/// struct Line;
+/// impl Service for Line {
+///     const NAME: &'static str = "Line";
+///     type Request = u8;
+///     type Indication = u8;
+/// }
+/// outermost!(M => Line);
+/// ```
+#[macro_export]
+macro_rules! outermost {
+    ($message:ident => $service:ty) => {
+        impl<$message: 'static> $crate::words::Speaks<$message, $service> for $service {
+            $crate::__speaks!(Outside, $message, $service);
+        }
+    };
+}
+
+#[doc(hidden)]
+#[cold]
+#[inline(never)]
+pub fn __foreign<S: Service, W>() -> W {
+    panic!(
+        "a word that {} does not know: the vocabularies of two ports are compared before they are joined",
+        S::NAME
+    )
+}
+
+impl<M: 'static, B: Service> Speaks<M, B> for Octets<M> {
+    __speaks!(Octets, M, B);
+}
+
+impl<M: 'static, B: Service> Speaks<M, B> for Datagrams<M> {
+    __speaks!(Datagrams, M, B);
+}
+
+impl<M: 'static, B: Service> Speaks<M, B> for Streams<M> {
+    __speaks!(Streams, M, B);
+}
+
+impl<M: 'static, B: Service> Speaks<M, B> for Files<M> {
+    __speaks!(Files, M, B);
+}
+
+impl<M, B: Service> Speaks<M, B> for Nothing {
+    const PORTS: usize = 0;
+
+    fn ports(_ports: &mut Vec<Port>) {}
+}
+
+impl<M, B: Service, L: Speaks<M, B>, R: Speaks<M, B>> Speaks<M, B> for Both<L, R> {
+    const PORTS: usize = L::PORTS + R::PORTS;
+
+    fn ports(ports: &mut Vec<Port>) {
+        L::ports(ports);
+        R::ports(ports);
+    }
+
+    #[inline]
+    fn request_port(request: &Self::Request) -> usize {
+        match request {
+            Either::Left(request) => L::request_port(request),
+            Either::Right(request) => L::PORTS + R::request_port(request),
+        }
+    }
+
+    #[inline]
+    fn indication_port(indication: &Self::Indication) -> usize {
+        match indication {
+            Either::Left(indication) => L::indication_port(indication),
+            Either::Right(indication) => L::PORTS + R::indication_port(indication),
+        }
+    }
+
+    #[inline]
+    fn erase_request(request: Self::Request) -> Request<M, B> {
+        match request {
+            Either::Left(request) => L::erase_request(request),
+            Either::Right(request) => R::erase_request(request),
+        }
+    }
+
+    #[inline]
+    fn erase_indication(indication: Self::Indication) -> Indication<M, B> {
+        match indication {
+            Either::Left(indication) => L::erase_indication(indication),
+            Either::Right(indication) => R::erase_indication(indication),
+        }
+    }
+
+    #[inline]
+    fn recall_request(port: usize, word: Request<M, B>) -> Self::Request {
+        if port < L::PORTS {
+            Either::Left(L::recall_request(port, word))
+        } else {
+            Either::Right(R::recall_request(port - L::PORTS, word))
+        }
+    }
+
+    #[inline]
+    fn recall_indication(port: usize, word: Indication<M, B>) -> Self::Indication {
+        if port < L::PORTS {
+            Either::Left(L::recall_indication(port, word))
+        } else {
+            Either::Right(R::recall_indication(port - L::PORTS, word))
+        }
+    }
+}
+
+/// What is outside of a graph: the service `B`, once for each lane. How many there are is known when the graph is built;
+/// they are counted from the left, as a static stack counts them.
+pub struct Outside<B>(PhantomData<B>);
+
+/// A word, and in which lane it is said.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InLane<W> {
+    /// Counted from 0.
+    pub lane: usize,
+    /// What is said.
+    pub word: W,
+}
+
+impl<B: Service> Service for Outside<B> {
+    const NAME: &'static str = B::NAME;
+    type Request = InLane<B::Request>;
+    type Indication = InLane<B::Indication>;
+}
