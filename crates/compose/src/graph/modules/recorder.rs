@@ -57,8 +57,10 @@ pub struct Recorder<M, F: FnMut(Vec<u8>)> {
 struct Association {
     /// The peer came to us.
     passive: bool,
-    /// It was reset, or was never there.
+    /// It was reset, or is not there yet.
     over: bool,
+    /// Its last word was heard: what crosses that is dropped by whoever hears it.
+    gone: bool,
     route: Route,
     /// The numbers of the next octet, from here and from there.
     numbers: [u32; 2],
@@ -85,7 +87,7 @@ impl Association {
         let port = PORTS_OF_NOBODY | name.index as u16;
         let nobody = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
         let route = Route::Internet(Ends::between(nobody(port), nobody(0)));
-        Association { passive: false, over: false, route, numbers: [1, 1] }
+        Association { passive: false, over: false, gone: false, route, numbers: [1, 1] }
     }
 
     fn ends(&self, direction: Direction) -> Option<Ends> {
@@ -224,6 +226,7 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
         let mut association = known.unwrap_or_else(|| Association::unknown(name));
         let about = &mut association;
         match act {
+            _ if about.gone => return,
             Act::Nothing | Act::Line => return,
             // Until it is opened there is nothing to reset.
             Act::Begins { passive } => (about.passive, about.over) = (passive, true),
@@ -253,8 +256,7 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
                 if stream && known.is_some() {
                     self.ended(time, about, why);
                 }
-                self.associations.remove(name);
-                return;
+                about.gone = true;
             }
         }
         // Another's last word may have passed before the recorder came.
