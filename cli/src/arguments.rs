@@ -34,6 +34,8 @@ pub(crate) enum Command {
     Put(Put),
     /// List a folder.
     Ls(Ls),
+    /// Show the packets of a capture, pcapng or pcap, header by header.
+    Dissect(Dissect),
 }
 
 #[derive(Args)]
@@ -111,4 +113,16 @@ pub(crate) struct Ls {
     pub(crate) url: String,
     #[command(flatten)]
     pub(crate) connection: Connection,
+}
+
+#[derive(Args)]
+pub(crate) struct Dissect {
+    /// The capture, as Wireshark, tcpdump and our own recorder write it.
+    pub(crate) file: PathBuf,
+    /// The protocol whose headers the payloads begin with. By default the one that the interface's description names.
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) above: Option<String>,
+    /// Say it as JSON lines, one for each packet.
+    #[arg(long)]
+    pub(crate) json: bool,
 }

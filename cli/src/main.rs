@@ -2,6 +2,7 @@
 
 mod arguments;
 mod demo;
+mod dissect;
 mod ls;
 mod power;
 mod problem;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
         Command::Get(get) => (get.connection.json, transfer::get(get)),
         Command::Put(put) => (put.connection.json, transfer::put(put)),
         Command::Ls(ls) => (ls.connection.json, ls::run(ls)),
+        Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
