@@ -63,7 +63,7 @@ fn payload(out: &mut impl Write, payload: &[u8]) -> io::Result<()> {
         }
         return match text.lines().count().saturating_sub(LINES_MOST) {
             0 => Ok(()),
-            more => writeln!(out, "    … and {more} more lines"),
+            more => writeln!(out, "    … and {more} lines more"),
         };
     }
     for (index, row) in payload.chunks(ROW).take(ROWS_MOST).enumerate() {
@@ -156,7 +156,14 @@ struct Harmless<'a>(&'a str);
 impl std::fmt::Display for Harmless<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for one in self.0.chars() {
-            if one.is_control() { write!(f, "{}", one.escape_default())? } else { write!(f, "{one}")? }
+            // Also the signs that turn a line round (Unicode Bidirectional Algorithm §2).
+            let turns =
+                matches!(one, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            if one.is_control() || turns {
+                write!(f, "{}", one.escape_default())?
+            } else {
+                write!(f, "{one}")?
+            }
         }
         Ok(())
     }
