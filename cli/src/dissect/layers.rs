@@ -14,8 +14,7 @@ const WORD: usize = 4;
 pub(crate) struct Layers<'a> {
     pub(crate) headers: Vec<Dissection<'a>>,
     /// Whence and whither, where the packet says so.
-    pub(crate) source: Option<SocketAddr>,
-    pub(crate) destination: Option<SocketAddr>,
+    pub(crate) ends: Option<[String; 2]>,
     /// What no header explains.
     pub(crate) payload: &'a [u8],
     /// What is odd about it, in sentences.
@@ -160,8 +159,7 @@ impl<'a> Layers<'a> {
     }
 
     fn transport(&mut self, protocol: u8, [source, destination]: [IpAddr; 2]) -> Option<()> {
-        (self.source, self.destination) =
-            (Some(SocketAddr::new(source, 0)), Some(SocketAddr::new(destination, 0)));
+        self.ends = Some([source.to_string(), destination.to_string()]);
         let header = match protocol {
             6 => self.header::<Tcp>()?,
             17 => self.header::<Udp>()?,
@@ -170,8 +168,9 @@ impl<'a> Layers<'a> {
                 return None;
             }
         };
-        self.source = Some(SocketAddr::new(source, u16::from_be_bytes([header[0], header[1]])));
-        self.destination = Some(SocketAddr::new(destination, u16::from_be_bytes([header[2], header[3]])));
+        let ports = [[header[0], header[1]], [header[2], header[3]]].map(u16::from_be_bytes);
+        let end = |address, port| SocketAddr::new(address, port).to_string();
+        self.ends = Some([end(source, ports[0]), end(destination, ports[1])]);
         if protocol == 6 {
             return self.options("Tcp", header[12] >> 4, Tcp::LENGTH);
         }

@@ -22,13 +22,15 @@ pub(crate) fn text(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
         write!(out, "  {}", utc(time))?;
     }
     let interface = packet.interface.as_ref();
-    if let Some(name) = interface.and_then(|interface| interface.name.as_deref()) {
+    if let Some(name) =
+        interface.and_then(|interface| interface.name.as_deref()).filter(|name| !name.is_empty())
+    {
         write!(out, "  {}", Harmless(name))?;
     }
     if let Some(direction) = packet.direction {
         write!(out, "  {}", word(direction))?;
     }
-    if let (Some(source), Some(destination)) = (layers.source, layers.destination) {
+    if let Some([source, destination]) = &layers.ends {
         write!(out, "  {source} → {destination}")?;
     }
     writeln!(out, "  {}", octets(packet.original))?;
@@ -88,6 +90,10 @@ pub(crate) fn json(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
     let missing = missing(packet);
     let remarks: Vec<&String> = layers.remarks.iter().chain(&missing).collect();
     let shown = &layers.payload[..layers.payload.len().min(ROWS_MOST * ROW)];
+    let [source, destination] = match &layers.ends {
+        Some([source, destination]) => [Some(source), Some(destination)],
+        None => [None, None],
+    };
     let line = json!({
         "number": packet.number,
         "time": packet.time.map(utc),
@@ -95,8 +101,8 @@ pub(crate) fn json(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
         "description": interface.and_then(|interface| interface.description.as_deref()),
         "direction": packet.direction.map(word),
         "comments": packet.comments,
-        "source": layers.source.map(|source| source.to_string()),
-        "destination": layers.destination.map(|destination| destination.to_string()),
+        "source": source,
+        "destination": destination,
         "length": packet.original,
         "captured": packet.octets.len(),
         "headers": layers.headers.iter().map(header).collect::<Vec<_>>(),

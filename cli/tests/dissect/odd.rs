@@ -110,6 +110,9 @@ fn what_is_odd_is_said() {
         let shown = shown(&captured(link, &octets), &[]);
         assert!(shown.contains(&format!("  ! {says}\n")), "{says} is not in {shown}");
     }
+    assert!(
+        shown(&captured(LinkType::RAW, &with(9, 89)), &[]).contains("  192.0.2.1 → 192.0.2.2  33 octets\n")
+    );
     let shown = shown(&older(101, &packet[..25], 33, true), &[]);
     assert!(shown.contains("  ! of 33 octets only 25 were captured\n"), "{shown}");
 }
