@@ -5,4 +5,5 @@ mod echoes;
 mod equivalence;
 mod flaws;
 mod forks_and_joins;
+mod recorded_words;
 mod recordings;
