@@ -27,7 +27,7 @@ fn recorded(fetched: &[u8], stored: &[u8]) -> Vec<u8> {
     let file = Rc::new(RefCell::new(Vec::new()));
     let sink = file.clone();
     let mut graph = client_graph(Habits::default(), &near);
-    let recorder = Recorder::new("ftp client over tcp", "ftp", BEGAN, move |octets: Vec<u8>| {
+    let recorder = Recorder::new("ftp client over tcp", "ftp client", BEGAN, move |octets: Vec<u8>| {
         assert!(octets.len() < 3 * 64 * 1024, "it does not wait for long");
         sink.borrow_mut().extend(octets);
     });
@@ -119,7 +119,7 @@ fn are_followed_by_wireshark() {
     }
     for wanted in [
         "Interface name: ftp client over tcp",
-        "Interface description: ftp",
+        "Interface description: ftp client",
         "Request command: RETR",
         "Streams Delivered",
     ] {

@@ -8,7 +8,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use stackwright_contract::services::Ended;
 use stackwright_contract::words::{Indication, Request};
-use stackwright_contract::{Context, Handle, Instant, Mirror, Participant, Service};
+use stackwright_contract::{Context, Handle, Instant, Mirror, Service};
 use stackwright_wire::Message;
 use stackwright_wire::capture::{
     Capture, Control, Direction, Ends, Frame, InterfaceId, LinkType, Payload, Segment,
@@ -61,17 +61,10 @@ struct Association {
     over: bool,
     /// Its last word was heard: what crosses that is dropped by whoever hears it.
     gone: bool,
-    route: Route,
+    /// From here to there; `None` between participants without Internet addresses.
+    ends: Option<Ends>,
     /// The numbers of the next octet, from here and from there.
     numbers: [u32; 2],
-}
-
-#[derive(Clone, Copy)]
-enum Route {
-    /// Between participants without Internet addresses.
-    Line,
-    /// From here to there.
-    Internet(Ends),
 }
 
 /// One packet's place in the capture.
@@ -86,23 +79,15 @@ impl Association {
     fn unknown(name: Handle) -> Self {
         let port = PORTS_OF_NOBODY | name.index as u16;
         let nobody = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
-        let route = Route::Internet(Ends::between(nobody(port), nobody(0)));
-        Association { passive: false, over: false, gone: false, route, numbers: [1, 1] }
+        let ends = Some(Ends::between(nobody(port), nobody(0)));
+        Association { passive: false, over: false, gone: false, ends, numbers: [1, 1] }
     }
 
     fn ends(&self, direction: Direction) -> Option<Ends> {
-        match (self.route, direction) {
-            (Route::Line, _) => None,
-            (Route::Internet(ends), Direction::Outbound) => Some(ends),
-            (Route::Internet(ends), Direction::Inbound) => Some(ends.reversed()),
+        match direction {
+            Direction::Outbound => self.ends,
+            Direction::Inbound => self.ends.map(Ends::reversed),
         }
-    }
-}
-
-fn route(local: Participant, remote: Participant) -> Route {
-    match (local.internet(), remote.internet()) {
-        (Some(local), Some(remote)) => Route::Internet(Ends::between(local, remote)),
-        _ => Route::Line,
     }
 }
 
@@ -231,7 +216,9 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
             // Until it is opened there is nothing to reset.
             Act::Begins { passive } => (about.passive, about.over) = (passive, true),
             Act::Opened { local, remote, stream } => {
-                (about.route, about.over) = (route(local, remote), false);
+                let addresses = local.internet().zip(remote.internet());
+                about.ends = addresses.map(|(local, remote)| Ends::between(local, remote));
+                about.over = false;
                 if stream {
                     self.opened(time, about);
                 }
