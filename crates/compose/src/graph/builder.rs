@@ -13,7 +13,7 @@ use stackwright_contract::words::{Port, Speaks};
 use stackwright_contract::{Facts, Service};
 
 use super::flaw::{About, Flaw, suggestion};
-use super::graph::Graph;
+use super::graph::{Graph, Unasked};
 use super::web::{self, Web};
 use super::wiring::Wiring;
 use super::{Erased, Node};
@@ -101,14 +101,32 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         B: Speaks<M, B>,
         T: Speaks<M, B>,
     {
+        let mut expected = Vec::new();
+        T::ports(&mut expected);
+        self.finish(Some(&expected))
+    }
+
+    /// The same for a graph that is only drawn and explained: whatever its top provides.
+    ///
+    /// # Errors
+    /// The first flaw.
+    pub fn look(self) -> Result<Graph<M, B, Unasked>, Flaw>
+    where
+        B: Speaks<M, B>,
+    {
+        self.finish(None)
+    }
+
+    fn finish<T>(self, expected: Option<&[Port]>) -> Result<Graph<M, B, T>, Flaw>
+    where
+        B: Speaks<M, B>,
+    {
         let known = Known::of(&self)?;
         let mut outside = Vec::new();
         B::ports(&mut outside);
         let ports = self.lowers_of_ports(&known, &outside)?;
         let wholes = self.ask_rule_book(&known, &ports)?;
-        let mut expected = Vec::new();
-        T::ports(&mut expected);
-        let tops = self.meet_tops(&known, &expected)?;
+        let tops = self.meet_tops(&known, expected)?;
         let Wiring { places, roots, tops, lanes } = Wiring::of(self, &known, &ports, &wholes, &tops);
         let mut web =
             Web { places, joints: Vec::new(), steps: Vec::new(), order: Vec::new(), waiting: Cell::new(0) };
@@ -210,15 +228,16 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         Ok(wholes)
     }
 
-    /// Who is at each port of the service that the application expects.
-    fn meet_tops(&self, known: &Known, expected: &[Port]) -> Result<Vec<(usize, usize)>, Flaw> {
+    /// Who is at each port of the service that the application expects; `None` expects nothing in particular.
+    fn meet_tops(&self, known: &Known, expected: Option<&[Port]>) -> Result<Vec<(usize, usize)>, Flaw> {
         let tops = known.tops.iter().flat_map(|top| {
             self.nodes[*top].provides.iter().enumerate().map(|(port, provided)| (*top, port, *provided))
         });
         let tops: Vec<_> = tops.collect();
-        if tops.iter().map(|(_, _, port)| *port).eq(expected.iter().copied()) {
-            return Ok(tops.into_iter().map(|(top, port, _)| (top, port)).collect());
-        }
+        let expected = match expected {
+            Some(expected) if !tops.iter().map(|(_, _, port)| port).eq(expected) => expected,
+            _ => return Ok(tops.into_iter().map(|(top, port, _)| (top, port)).collect()),
+        };
         let names = |ports: &mut dyn Iterator<Item = String>| ports.collect::<Vec<_>>().join(" and ");
         let provided = names(&mut tops.iter().map(|(_, _, port)| port.service.to_string()));
         let expected = names(&mut expected.iter().map(|port| port.service.to_string()));

@@ -37,7 +37,7 @@ pub use builder::{Builder, NODES_MOST};
 pub use description::{DESCRIPTION_MOST, Description};
 pub use erased::Erased;
 pub use flaw::{At, Flaw};
-pub use graph::Graph;
+pub use graph::{Graph, Unasked};
 pub use live::{Popped, Refused};
 pub use node::{Module, Node};
 #[cfg(feature = "std")]
