@@ -98,7 +98,7 @@ where
 #[test]
 fn have_identical_traces() {
     fn hashes<M: Message>(seed: u64) -> [u64; 2] {
-        let (mut world, server, _) = scene::<M, _>(seed, |echo, streams| Over::new(echo, streams));
+        let (mut world, server, _) = scene::<M, _>(seed, Over::new);
         finish(&mut world, server);
         let expected = world.trace().hash();
         let (mut world, server, _) = scene::<M, _>(seed, woven);
