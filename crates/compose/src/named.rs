@@ -151,34 +151,34 @@ macro_rules! any_word {
         impl<M, B: Service> Named for $word<M, B> {
             fn name(&mut self) -> Option<&mut Handle> {
                 match self {
-                    $word::Datagrams(word) => word.name(),
-                    $word::Streams(word) => word.name(),
-                    $word::Files(word) => word.name(),
-                    $word::Octets(_) | $word::Outside(_) | $word::Own(_) => None,
+                    $word::Datagram(word) => word.name(),
+                    $word::Stream(word) => word.name(),
+                    $word::File(word) => word.name(),
+                    $word::Line(_) | $word::Outside(_) | $word::Own(_) => None,
                 }
             }
 
             fn life(&self) -> Life {
                 match self {
-                    $word::Datagrams(word) => word.life(),
-                    $word::Streams(word) => word.life(),
-                    $word::Files(word) => word.life(),
-                    $word::Octets(_) | $word::Outside(_) | $word::Own(_) => Life::Goes,
+                    $word::Datagram(word) => word.life(),
+                    $word::Stream(word) => word.life(),
+                    $word::File(word) => word.life(),
+                    $word::Line(_) | $word::Outside(_) | $word::Own(_) => Life::Goes,
                 }
             }
 
             fn listener(&mut self) -> Option<&mut Handle> {
                 match self {
-                    $word::Datagrams(word) => word.listener(),
-                    $word::Streams(word) => word.listener(),
+                    $word::Datagram(word) => word.listener(),
+                    $word::Stream(word) => word.listener(),
                     _ => None,
                 }
             }
 
             fn participants(&mut self) -> [Option<&mut Participant>; 2] {
                 match self {
-                    $word::Datagrams(word) => word.participants(),
-                    $word::Streams(word) => word.participants(),
+                    $word::Datagram(word) => word.participants(),
+                    $word::Stream(word) => word.participants(),
                     _ => [None, None],
                 }
             }

@@ -15,16 +15,18 @@ use crate::services::{
 };
 use crate::{Both, Either, Nothing, Service};
 
+// The variants are singular, so that the compiler can go on calling a service by its short name in a refusal.
+
 /// A request of any service.
 pub enum Request<M, B: Service> {
     /// To a line.
-    Octets(OctetsRequest<M>),
+    Line(OctetsRequest<M>),
     /// To a datagram service.
-    Datagrams(DatagramsRequest<M>),
+    Datagram(DatagramsRequest<M>),
     /// To a stream service.
-    Streams(StreamsRequest<M>),
+    Stream(StreamsRequest<M>),
     /// To the side that has files.
-    Files(FilesRequest<M>),
+    File(FilesRequest<M>),
     /// To what is outside.
     Outside(B::Request),
     /// In an application's own words.
@@ -34,13 +36,13 @@ pub enum Request<M, B: Service> {
 /// An indication of any service.
 pub enum Indication<M, B: Service> {
     /// Of a line.
-    Octets(OctetsIndication<M>),
+    Line(OctetsIndication<M>),
     /// Of a datagram service.
-    Datagrams(DatagramsIndication<M>),
+    Datagram(DatagramsIndication<M>),
     /// Of a stream service.
-    Streams(StreamsIndication<M>),
+    Stream(StreamsIndication<M>),
     /// Of the side that has files.
-    Files(FilesIndication<M>),
+    File(FilesIndication<M>),
     /// Of what is outside.
     Outside(B::Indication),
     /// In an application's own words.
@@ -204,19 +206,19 @@ pub fn __foreign<S: Service, W>() -> W {
 }
 
 impl<M: 'static, B: Service> Speaks<M, B> for Octets<M> {
-    __speaks!(Octets, M, B);
+    __speaks!(Line, M, B);
 }
 
 impl<M: 'static, B: Service> Speaks<M, B> for Datagrams<M> {
-    __speaks!(Datagrams, M, B);
+    __speaks!(Datagram, M, B);
 }
 
 impl<M: 'static, B: Service> Speaks<M, B> for Streams<M> {
-    __speaks!(Streams, M, B);
+    __speaks!(Stream, M, B);
 }
 
 impl<M: 'static, B: Service> Speaks<M, B> for Files<M> {
-    __speaks!(Files, M, B);
+    __speaks!(File, M, B);
 }
 
 impl<M, B: Service> Speaks<M, B> for Nothing {

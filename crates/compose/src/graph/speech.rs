@@ -27,9 +27,9 @@ const fn speech<'a, M>(
 /// What a request says.
 pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
     match word {
-        Request::Octets(OctetsRequest::Send { message }) => speech("Octets", "Send", None, Some(message)),
-        Request::Octets(OctetsRequest::Receive { .. }) => speech("Octets", "Receive", None, None),
-        Request::Datagrams(word) => {
+        Request::Line(OctetsRequest::Send { message }) => speech("Octets", "Send", None, Some(message)),
+        Request::Line(OctetsRequest::Receive { .. }) => speech("Octets", "Receive", None, None),
+        Request::Datagram(word) => {
             use DatagramsRequest::{Await, Close, Listen, Open, Receive, Send, Unlisten};
             let (primitive, name, message) = match word {
                 Listen { listener, .. } => ("Listen", listener, None),
@@ -42,7 +42,7 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
             };
             speech("Datagrams", primitive, Some(*name), message)
         }
-        Request::Streams(word) => {
+        Request::Stream(word) => {
             use StreamsRequest::{Abort, Await, Finish, Listen, Open, Receive, Send, Unlisten};
             let (primitive, name, message) = match word {
                 Listen { listener, .. } => ("Listen", listener, None),
@@ -56,7 +56,7 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
             };
             speech("Streams", primitive, Some(*name), message)
         }
-        Request::Files(word) => {
+        Request::File(word) => {
             use FilesRequest::{Close, Next, Open, Read, Remove, Rename, Stat, Write};
             let (primitive, name, message) = match word {
                 Open { file, .. } => ("Open", file, None),
@@ -78,11 +78,11 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
 /// What an indication says.
 pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Speech<'_, M> {
     match word {
-        Indication::Octets(OctetsIndication::Delivered { message }) => {
+        Indication::Line(OctetsIndication::Delivered { message }) => {
             speech("Octets", "Delivered", None, Some(message))
         }
-        Indication::Octets(OctetsIndication::Room { .. }) => speech("Octets", "Room", None, None),
-        Indication::Datagrams(word) => {
+        Indication::Line(OctetsIndication::Room { .. }) => speech("Octets", "Room", None, None),
+        Indication::Datagram(word) => {
             use DatagramsIndication::{Delivered, Ended, Listening, Opened, Room};
             let (primitive, name, message) = match word {
                 Listening { listener, .. } => ("Listening", listener, None),
@@ -93,7 +93,7 @@ pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Speech<'_
             };
             speech("Datagrams", primitive, Some(*name), message)
         }
-        Indication::Streams(word) => {
+        Indication::Stream(word) => {
             use StreamsIndication::{Delivered, Ended, Finished, Listening, Opened, Room};
             let (primitive, name, message) = match word {
                 Listening { listener, .. } => ("Listening", listener, None),
@@ -105,7 +105,7 @@ pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Speech<'_
             };
             speech("Streams", primitive, Some(*name), message)
         }
-        Indication::Files(word) => {
+        Indication::File(word) => {
             use FilesIndication::{Closed, Done, Entries, Opened, Read, Stated, Written};
             let name = Some(word.name());
             let (primitive, message) = match word {

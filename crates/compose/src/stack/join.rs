@@ -52,11 +52,11 @@ impl<M> Asks<stackwright_contract::services::Streams<M>> for StreamsRequest<M> {
 pub(crate) fn unreachable<M, B: Service>(request: &mut Request<M, B>) -> Option<Indication<M, B>> {
     let why = Ended::Unreachable;
     match request {
-        Request::Datagrams(word) => {
-            Some(Indication::Datagrams(DatagramsIndication::Ended { name: *word.name()?, why }))
+        Request::Datagram(word) => {
+            Some(Indication::Datagram(DatagramsIndication::Ended { name: *word.name()?, why }))
         }
-        Request::Streams(word) => {
-            Some(Indication::Streams(StreamsIndication::Ended { name: *word.name()?, why }))
+        Request::Stream(word) => {
+            Some(Indication::Stream(StreamsIndication::Ended { name: *word.name()?, why }))
         }
         _ => None,
     }
