@@ -106,6 +106,12 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         let known = Known::of(&self)?;
         let mut outside = Vec::new();
         B::ports(&mut outside);
+        if outside.len() != 1 {
+            return Err(Flaw::new(
+                About::Graph,
+                format!("what is outside of a graph is one service, not {}", outside.len()),
+            ));
+        }
         let ports = self.lowers_of_ports(&known, &outside)?;
         let wholes = self.ask_rule_book(&known, &ports)?;
         let mut expected = Vec::new();
@@ -131,7 +137,7 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
                     ports.push(Lowers::Outside);
                     continue;
                 }
-                let Some((nth, lowers)) = over.next() else {
+                let Some((nth, lowers)) = over.next().filter(|(_, lowers)| !lowers.is_empty()) else {
                     return Err(Flaw::new(
                         about,
                         format!("`{}` uses {}, and nothing stands below it there", part.name, port.service),

@@ -68,6 +68,7 @@ impl Known {
         // From below, so far, and from any node: now from above.
         known.order.reverse();
         known.everybody_is_needed(nodes)?;
+        known.tops_are_on_top(nodes)?;
         Ok(known)
     }
 
@@ -106,6 +107,22 @@ impl Known {
                     About::Node(part.name.clone()),
                     format!("nobody stands on `{}`, and it is not the top", part.name),
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What a top tells is for the application, and for nobody else.
+    fn tops_are_on_top<M, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
+        for (nth, top) in self.tops.iter().enumerate() {
+            let name = &nodes[*top].name;
+            if self.tops[..nth].contains(top) {
+                return Err(Flaw::new(About::Graph, format!("`{name}` is named as the top twice")));
+            }
+            let upper = self.lowers.iter().position(|ports| ports.iter().flatten().any(|lower| lower == top));
+            if let Some(upper) = upper {
+                let says = format!("`{name}` is the top, and `{}` stands on it", nodes[upper].name);
+                return Err(Flaw::new(About::Graph, says));
             }
         }
         Ok(())
