@@ -130,7 +130,7 @@ impl Description {
     {
         let built = self.builder(registry)?.build();
         built.map_err(|flaw| {
-            let at = self.place(&flaw.about);
+            let at = self.place(flaw.about());
             flaw.located(at)
         })
     }
@@ -151,13 +151,13 @@ impl Description {
         // Before anything is made: a protocol may ask the operating system for something.
         for node in &self.nodes {
             registry.check(node).map_err(|flaw| {
-                let at = self.place(&flaw.about);
+                let at = self.place(flaw.about());
                 flaw.located(at)
             })?;
         }
         for node in &self.nodes {
             let made = registry.make(node).map_err(|flaw| {
-                let at = self.place(&flaw.about);
+                let at = self.place(flaw.about());
                 flaw.located(at.or(Some(node.at)))
             })?;
             builder = builder.node(&node.name, made);
