@@ -76,12 +76,15 @@ pub(crate) fn server(
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
 }
 
+/// A driver, its stack, and what of the command is in it.
+type Built<T> = (Driver, Graph<Message, Readiness, T>, Taken);
+
 fn build<T: Speaks<Message, Readiness>>(
     described: &Described,
     folder: &Path,
     client: Option<client::Config>,
     wishes: Wishes,
-) -> Result<(Driver, Graph<Message, Readiness, T>, Taken), Problem> {
+) -> Result<Built<T>, Problem> {
     let of_folder = |why: io::Error| Problem::Path { path: folder.into(), why };
     let setting = Rc::new(Setting {
         driver: Driver::new(fastrand::u64(..)).map_err(of_folder)?,

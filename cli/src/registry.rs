@@ -52,8 +52,11 @@ pub(crate) struct Wishes {
     pub(crate) writable: bool,
     pub(crate) sessions: Option<usize>,
     /// Who may come in; everybody otherwise.
-    pub(crate) accounts: Option<Box<dyn Fn(Rights) -> Box<dyn Accounts>>>,
+    pub(crate) accounts: Option<Admission>,
 }
+
+/// Says who may come in, once it is known what they may do.
+pub(crate) type Admission = Box<dyn Fn(Rights) -> Box<dyn Accounts>>;
 
 /// What became of it, by the names of nodes.
 #[derive(Default)]

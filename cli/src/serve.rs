@@ -9,13 +9,13 @@ use indicatif::HumanBytes;
 use serde_json::json;
 use stackwright::contract::services::Ended;
 use stackwright::contract::{Instant, Listener, Outlet, Participant, Protocol, RequestOf};
-use stackwright::ftp::server::{self, Accounts, Anonymous, Direction, Indication, Request, Rights, Serving};
+use stackwright::ftp::server::{self, Anonymous, Direction, Indication, Request, Rights, Serving};
 use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::Serve;
 use crate::described::Described;
 use crate::problem::Problem;
-use crate::registry::Wishes;
+use crate::registry::{Admission, Wishes};
 use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
 use crate::{graphs, stacks, transfer};
@@ -90,9 +90,6 @@ where
     driver.request(&mut stack, Request::Stop, &mut told);
     Ok(())
 }
-
-/// Who may come in, as soon as it is known what they may do.
-type Admission = Box<dyn Fn(Rights) -> Box<dyn Accounts>>;
 
 fn accounts(serve: &Serve) -> Result<Admission, Problem> {
     let Some(user) = serve.user.clone() else { return Ok(Box::new(|rights| Box::new(Anonymous(rights)))) };

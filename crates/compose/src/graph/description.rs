@@ -207,7 +207,7 @@ impl Description {
     }
 
     fn located(&self, flaw: Flaw) -> Flaw {
-        let at = self.place(&flaw.about);
+        let at = self.place(flaw.about());
         flaw.located(at)
     }
 

@@ -11,7 +11,8 @@ use stackwright_contract::{
 };
 
 use super::live::Leaving;
-use super::web::{Below, Ends, Kind, Web};
+use super::place::{Below, Kind};
+use super::web::{Ends, Web};
 
 /// Protocols of messages `M` over what is outside, `B`, that together provide `T`.
 ///

@@ -4,8 +4,8 @@
 //! | file | what |
 //! | --- | --- |
 //! | `node.rs`, `erased.rs` | what stands in a graph; any protocol as such a thing |
-//! | `builder.rs`, `wiring.rs` | nodes by name, checked, then linked |
-//! | `web.rs`, `order.rs` | how a word passes, and what a timeout does |
+//! | `builder.rs`, `known.rs`, `wiring.rs` | nodes by name, checked, then linked |
+//! | `web.rs`, `place.rs`, `order.rs` | how a word passes, and what a timeout does |
 //! | `graph.rs`, `live.rs` | the whole as a protocol; modules that come and go |
 //! | `between.rs` | forks and joins |
 //! | `modules/` | a counter, a delay, a tap |
@@ -22,10 +22,12 @@ mod explain;
 mod flaw;
 #[expect(clippy::module_inception, reason = "the graph itself, beside its parts")]
 mod graph;
+mod known;
 mod live;
 pub mod modules;
 mod node;
 mod order;
+mod place;
 #[cfg(feature = "std")]
 mod registry;
 mod speech;
