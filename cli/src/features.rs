@@ -39,30 +39,27 @@ fn draw() {
     say!("│   └── map    {}", names(&mut maps.iter().map(|map| map.name())));
     say!("├── events     {}", names(&mut EventManager::ALL.iter().map(|events| events.name())));
     say!("└── opening    {}", names(&mut Opening::ALL.iter().map(|opening| opening.name())));
-    say!("\nWhat is not selected: {}.\n", Selection::DEFAULT);
+    say!("\nWhere a specification says nothing: {}.\n", Selection::DEFAULT);
 }
 
 /// 48 rows and 7 columns; each reason is spelled once, below.
 fn table() {
     let mut reasons: Vec<(&str, &str)> = Vec::new();
     let mut row = 0;
+    let width = |part: &Part| part.name.len().max("opening".len());
     for message in Message::ALL {
-        let heads: Vec<_> = PARTS.iter().map(|part| format!("{:<11}", part.name)).collect();
+        let heads: Vec<_> = PARTS.iter().map(|part| format!("{:<1$}", part.name, width(part))).collect();
         say!("message: {}", message.name());
         say!("    {:<8} {:<12} {:<14} {} strict", "session", "events", "opening", heads.join(" "));
         for selection in Selection::all().filter(|selection| selection.message == *message) {
             let Selection { session, events, opening, .. } = selection;
             row += 1;
-            let cells = PARTS.iter().map(|part| match missing(&selection, part) {
-                None => "yes",
-                Some(reason) => {
-                    if !reasons.contains(&reason) {
-                        reasons.push(reason);
-                    }
-                    reason.0
-                }
+            let cells = PARTS.iter().map(|part| {
+                let reason = missing(&selection, part);
+                reasons.extend(reason);
+                format!("{:<1$}", reason.map_or("yes", |(feature, _)| feature), width(part))
             });
-            let cells: Vec<_> = cells.map(|cell| format!("{cell:<11}")).collect();
+            let cells: Vec<_> = cells.collect();
             let strict = if selection.strict().is_ok() { "yes" } else { "no" };
             let (session, events, opening) = (session.name(), events.name(), opening.name());
             say!("{row:>2}  {session:<8} {events:<12} {opening:<14} {} {strict}", cells.join(" "));
@@ -74,6 +71,7 @@ fn table() {
     }
     say!("\nA part is tried with every selection that has what it needs. What is missing otherwise:");
     reasons.sort_unstable();
+    reasons.dedup();
     for (feature, sentence) in reasons {
         say!("{feature:<12} it needs {sentence}");
     }
