@@ -92,9 +92,10 @@ fn a_relay_is_a_server_on_a_client() {
     let (far, files) = (Scratch::new(), Scratch::new());
     fs::write(far.join("file"), octets(8, LENGTH)).expect("a folder of ours");
     let server = serve(far.path(), &[]);
+    // Both ends of the relay share one adapter.
     let relay = format!(
         "top = \"ftp server\"\n[\"ftp server\"]\nover = [\"tcp\", \"ftp client\"]\n[tcp]\n\
-         [\"ftp client\"]\nover = \"far\"\nserver = \"{}\"\n[far]\nprotocol = \"tcp\"\n",
+         [\"ftp client\"]\nover = \"tcp\"\nserver = \"{}\"\n",
         server.address
     );
     fs::write(files.join("relay.toml"), relay).expect("a folder of ours");

@@ -9,7 +9,7 @@
 //! | `graph.rs`, `live.rs` | the whole as a protocol; modules that come and go |
 //! | `between.rs` | forks and joins |
 //! | `modules/` | a counter, a delay, a tap |
-//! | `description.rs`, `registry.rs` | graphs from a file |
+//! | `description.rs`, `registry.rs`, `making.rs` | graphs from a file |
 //! | `draw.rs`, `explain.rs` | graphs as a picture, and in sentences |
 
 mod between;
@@ -24,6 +24,8 @@ mod flaw;
 mod graph;
 mod known;
 mod live;
+#[cfg(feature = "std")]
+mod making;
 pub mod modules;
 mod node;
 mod order;

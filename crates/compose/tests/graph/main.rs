@@ -5,3 +5,4 @@ mod echoes;
 mod equivalence;
 mod flaws;
 mod forks_and_joins;
+mod looked_at;
