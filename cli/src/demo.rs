@@ -58,6 +58,9 @@ pub(crate) fn run() -> Result<(), Problem> {
         early: false,
     };
     let there = There::new(&served, None)?;
+    // What comes first finds fresh memory and a cold cache: nothing that is shown shall.
+    let nobody = &mut Watch::Nobody;
+    transfer::run(&there.remote, &there.connection, &fetched, &fetch("first"), nobody)?;
     row(&there, "fetch: copy/(ftp/tcp | disk)", fetch("demo"), &fetched.join("demo"))?;
     row(&there, "store: copy/(ftp/tcp | disk)", store("/back"), &served.join("back"))?;
     let there = There::new(&served, Some(("get", "serve")))?;
