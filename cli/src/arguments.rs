@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    the transfer, or the server, failed; the message says why
+  1    the transfer, or the server, failed, or a stack is refused; the message says why
   2    the command line is wrong, or asks for something unsafe
   130  interrupted; an unfinished file leaves no trace";
 

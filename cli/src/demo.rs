@@ -16,7 +16,6 @@ use stackwright::ftp::server::{self, Anonymous, Indication, Rights, Serving};
 use stackwright_drivers::{Driver, Lanes, Stop};
 
 use crate::arguments::Connection;
-use crate::described::Described;
 use crate::problem::Problem;
 use crate::registry::Wishes;
 use crate::remote::Remote;
@@ -142,7 +141,7 @@ fn start_server(folder: &Path, described: Option<&'static str>) -> Result<Socket
         let disk = stacks::server_options(true, false);
         let told = Told(say);
         // What fails here is seen by the client, which cannot connect or is cut off.
-        match described.map(|name| Described::load(Path::new(name))) {
+        match described.map(|name| graphs::load::<Serving>(Path::new(name))) {
             None => {
                 let config = server::Config::new(Box::new(Anonymous(Rights { write: true })));
                 if let Ok((driver, stack)) = stacks::server(&folder, config, disk) {

@@ -19,6 +19,15 @@ use crate::problem::Problem;
 use crate::registry::{self, Setting, Taken, Wishes};
 use crate::stacks::{self, Message};
 
+/// The description that a command names, once it is known to fit and to provide `T`: before anybody is asked for a
+/// password, and anything is opened.
+pub(crate) fn load<T: Speaks<Message, Readiness>>(name: &Path) -> Result<Described, Problem> {
+    let described = Described::load(name)?;
+    let looked_at = described.description.build::<_, _, T>(&registry::registry(None));
+    looked_at.map_err(|flaw| described.flawed(&flaw))?;
+    Ok(described)
+}
+
 /// A copy, as a file describes it.
 pub(crate) struct CopyGraph {
     pub(crate) graph: Graph<Message, Readiness, Copying>,

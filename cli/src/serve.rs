@@ -13,7 +13,6 @@ use stackwright::ftp::server::{self, Anonymous, Direction, Indication, Request, 
 use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::Serve;
-use crate::described::Described;
 use crate::problem::Problem;
 use crate::registry::{Admission, Wishes};
 use crate::report::{note, rate, say, short};
@@ -21,7 +20,7 @@ use crate::secret::{self, OnlyUser};
 use crate::{graphs, stacks, transfer};
 
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
-    let described = serve.stack.as_deref().map(Described::load).transpose()?;
+    let described = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;
     guard(serve, serve.writable)?;
     let accounts = accounts(serve)?;
     let options = stacks::server_options(serve.writable, !serve.no_sync);

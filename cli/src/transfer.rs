@@ -99,7 +99,7 @@ pub(crate) fn run(
     request: &Request,
     watch: &mut Watch<'_>,
 ) -> Result<(u64, Duration), Problem> {
-    let described = connection.stack.as_deref().map(Described::load).transpose()?;
+    let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
     let password = match &remote.user {
         Some(user) => Some(secret::password(user, connection.password_file.as_deref())?),
         None => None,

@@ -136,6 +136,12 @@ fn a_stack_that_does_not_fit_the_command_is_refused() {
         assert!(complaints(&outcome).contains(says), "{}", complaints(&outcome));
     }
     assert_eq!((far.names(), fs::read(files.join("mine")).ok()), (vec![], Some(b"mine".to_vec())));
+    let outcome = say(&["serve", path(far.path()), "--stack", "get"]).exited(1);
+    let says = "get:3:7: the top, `copy`, provides Copying, and the application expects Serving";
+    assert!(complaints(&outcome).contains(says), "{}", complaints(&outcome));
+    // A password is asked for only when the stack fits.
+    let outcome = say(&["ls", "ftp://ann@127.0.0.1:1/", "--stack", "serve"]).exited(1);
+    assert!(complaints(&outcome).contains("the application expects Copying"), "{}", complaints(&outcome));
     // A file does not open a door that the command line keeps shut.
     fs::write(&stack, "top = \"s\"\n[s]\nprotocol = \"ftp server\"\nwritable = true\nover = [\"tcp\", \"disk\"]\n[tcp]\n[disk]\n")
         .expect("a folder of ours");
