@@ -2,11 +2,13 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+use stackwright_base::{Base, Features, Subject, opening, session};
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::services::{Files, Streams};
+use stackwright_contract::services::{Datagrams, Files, Streams};
 use stackwright_contract::{Context, Outlet, Protocol, RequestTo};
 use stackwright_copy::Copy;
 use stackwright_ftp::{Client, Server, client, server};
+use stackwright_stop_and_wait::{Rules, StopAndWait};
 use stackwright_wire::{BufferTree, Header, Message, SingleBuffer};
 
 /// A server on whatever streams and files the machine has.
@@ -46,6 +48,46 @@ pub fn copy<M, T, D>(
     let far = Over::new(Client::new(config), streams);
     let mut stack = Over::new(Copy::default(), Beside::new(far, files));
     stack.handle_request(&Context::new(0), request, out);
+}
+
+/// A protocol on a generated base, over whatever datagrams the machine has.
+pub fn wait<M, T>(
+    datagrams: T,
+    seed: u64,
+    request: RequestTo<StopAndWait<M>>,
+    out: &mut impl Outlet<Over<StopAndWait<M>, T>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Datagrams<M>>,
+{
+    let mut stack = Over::new(StopAndWait::new(Rules::default(), seed), datagrams);
+    stack.handle_request(&Context::new(seed), request, out);
+}
+
+/// What the base below is filled with.
+pub struct Numbers;
+
+impl Subject for Numbers {
+    type Key = u32;
+    type PassiveKey = u32;
+    type Association = u32;
+    type Enabled = ();
+    type Timer = ();
+}
+
+/// The largest base there is, alone.
+pub type Everything = Base<
+    Features<BufferTree, session::Present, stackwright_base::events::TimingWheel, opening::ActivePassive>,
+    Numbers,
+>;
+
+/// Makes it.
+pub fn everything(seed: u64) -> Everything {
+    let mut base = Everything::new(seed);
+    if let Ok(name) = base.open(1, 2) {
+        base.schedule(name, (), stackwright_contract::Instant::START);
+    }
+    base
 }
 
 /// A layout, as a protocol would write it.

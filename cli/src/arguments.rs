@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    done
-  1    the transfer, or the server, failed; the message says why
+  1    the transfer, or the server, failed, or a stack is refused; the message says why
   2    the command line is wrong, or asks for something unsafe
   130  interrupted; an unfinished file leaves no trace";
 
@@ -34,6 +34,12 @@ pub(crate) enum Command {
     Put(Put),
     /// List a folder.
     Ls(Ls),
+    /// Say in words what a described stack guarantees, and why it is accepted or refused.
+    Explain(Explain),
+    /// Draw a described stack.
+    Draw(Draw),
+    /// Draw the feature model of generated bases, and say what each selection can do.
+    Features(Features),
     /// Show the packets of a capture, pcapng or pcap, header by header.
     Dissect(Dissect),
 }
@@ -54,9 +60,12 @@ pub(crate) struct Serve {
     /// A file whose first line is the user's password.
     #[arg(long, value_name = "FILE", requires = "user")]
     pub(crate) password_file: Option<PathBuf>,
-    /// How many clients at once.
-    #[arg(long, value_name = "N", default_value_t = 1000)]
-    pub(crate) sessions: usize,
+    /// How many clients at once; 1000 where nobody says it.
+    #[arg(long, value_name = "N")]
+    pub(crate) sessions: Option<usize>,
+    /// The stack, as a file describes it, in place of the one that was put together with the program; `explain` tells more.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stack: Option<PathBuf>,
     /// Answer an upload before it is safe on the disk: faster, but a power failure may lose it.
     #[arg(long)]
     pub(crate) no_sync: bool,
@@ -76,9 +85,12 @@ pub(crate) struct Connection {
     /// Let the server open the data connections (PORT) in place of the client (PASV).
     #[arg(long)]
     pub(crate) active: bool,
-    /// How long a silent server is waited for, in seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..=86_400))]
-    pub(crate) timeout: u64,
+    /// The stack, as a file describes it, in place of the one that was put together with the program; `explain` tells more.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) stack: Option<PathBuf>,
+    /// How long a silent server is waited for, in seconds; 60 where nobody says it.
+    #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub(crate) timeout: Option<u64>,
     /// Say what happens as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
@@ -113,6 +125,35 @@ pub(crate) struct Ls {
     pub(crate) url: String,
     #[command(flatten)]
     pub(crate) connection: Connection,
+}
+
+#[derive(Args)]
+pub(crate) struct Explain {
+    /// A file that describes a stack, or `get`, `put`, `ls` or `serve`. Without it, what may stand in such a file.
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) stack: Option<PathBuf>,
+    /// Say it as JSON on standard output.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Draw {
+    /// A file that describes a stack, or `get`, `put`, `ls` or `serve`.
+    #[arg(value_name = "FILE|NAME")]
+    pub(crate) stack: PathBuf,
+    /// For Graphviz: `stackwright draw get --dot | dot -Tsvg`.
+    #[arg(long)]
+    pub(crate) dot: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Features {
+    /// What to complete and to validate, as "events: Simple, opening: ActivePassive".
+    pub(crate) specification: Option<String>,
+    /// Say it as JSON lines on standard output, one for each selection.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Args)]

@@ -1,6 +1,5 @@
 //! `demo`: everything works, on this machine, in seconds.
 
-use std::convert::Infallible;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
@@ -11,19 +10,18 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use stackwright::contract::services::Ended;
-use stackwright::contract::{Either, Outlet, Participant};
+use stackwright::contract::{Outlet, Participant, Protocol, RequestOf};
 use stackwright::copy::Request;
-use stackwright::ftp::server::{self, Anonymous, Indication, Rights};
-use stackwright_drivers::Stop;
-use stackwright_drivers::files::Options;
+use stackwright::ftp::server::{self, Anonymous, Indication, Rights, Serving};
+use stackwright_drivers::{Driver, Lanes, Stop};
 
 use crate::arguments::Connection;
 use crate::problem::Problem;
+use crate::registry::Wishes;
 use crate::remote::Remote;
-use crate::report::rate;
-use crate::report::say;
-use crate::stacks;
+use crate::report::{rate, say};
 use crate::transfer::{self, DISK, SERVER, Watch};
+use crate::{graphs, stacks};
 
 const OCTETS: usize = 64 << 20;
 
@@ -35,13 +33,9 @@ pub(crate) fn run() -> Result<(), Problem> {
     say!("A file of 64 MB goes through a server and a client of ours, over TCP on this machine.\n");
     let sent = make_file(&served.join("demo"))?;
 
-    let address = start_server(&served)?;
-    let remote =
-        Remote { host: address.ip().to_string(), port: address.port(), user: None, path: "/demo".into() };
-    let connection =
-        Connection { password_file: None, active: false, timeout: 60, json: false, verbose: false };
-    let row = |stack: &str, request: Request, folder: &Path, arrived: &Path| -> Result<(), Problem> {
-        let (octets, took) = transfer::run(&remote, &connection, folder, &request, &mut Watch::Nobody)?;
+    let row = |there: &There, stack: &str, request: Request, arrived: &Path| -> Result<(), Problem> {
+        let There { remote, connection } = there;
+        let (octets, took) = transfer::run(remote, connection, &fetched, &request, &mut Watch::Nobody)?;
         let same = octets == OCTETS as u64 && hash(arrived)? == sent;
         if !same {
             return Err(Problem::Altered);
@@ -51,17 +45,38 @@ pub(crate) fn run() -> Result<(), Problem> {
         Ok(())
     };
     say!("  {:<34} {:>10} {:>13}   SHA-256, equal at both ends", "stack", "time", "rate");
-    let fetch = Request::Copy { from: SERVER, source: "/demo".into(), target: "demo".into(), early: true };
-    row("fetch: copy/(ftp/tcp | disk)", fetch, &fetched, &fetched.join("demo"))?;
-    let store = Request::Copy { from: DISK, source: "demo".into(), target: "/back".into(), early: false };
-    row("store: copy/(ftp/tcp | disk)", store, &fetched, &served.join("back"))?;
+    let fetch = |target: &str| Request::Copy {
+        from: SERVER,
+        source: "/demo".into(),
+        target: target.into(),
+        early: true,
+    };
+    let store = |target: &str| Request::Copy {
+        from: DISK,
+        source: "demo".into(),
+        target: target.into(),
+        early: false,
+    };
+    let there = There::new(&served, None)?;
+    // What comes first finds fresh memory and a cold cache: nothing that is shown shall.
+    let nobody = &mut Watch::Nobody;
+    transfer::run(&there.remote, &there.connection, &fetched, &fetch("first"), nobody)?;
+    row(&there, "fetch: copy/(ftp/tcp | disk)", fetch("demo"), &fetched.join("demo"))?;
+    row(&there, "store: copy/(ftp/tcp | disk)", store("/back"), &served.join("back"))?;
+    let there = There::new(&served, Some(("get", "serve")))?;
+    row(&there, "fetch: the same, as graphs", fetch("again"), &fetched.join("again"))?;
+    row(&there, "store: the same, as graphs", store("/back again"), &served.join("back again"))?;
 
     say!(
-        "\nBoth programs are stacks put together at compile time: `a/b` is a over b, `a | b` is a beside b."
+        "\nThe first two rows are stacks put together at compile time: `a/b` is a over b, `a | b` is a beside b."
     );
+    say!("The others are put together while the program runs, as files describe them, of the same parts.");
     say!("What to try next:");
     say!("  stackwright serve .                          serve this folder to this machine");
     say!("  stackwright ls ftp://127.0.0.1:2121/         see what is there");
+    say!(
+        "  stackwright draw get                         see what `get` stands on; `explain get` says it in words"
+    );
     say!("  curl ftp://127.0.0.1:2121/                   strangers can, too");
     Ok(())
 }
@@ -92,29 +107,70 @@ fn hex(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
+/// A server that has been started, and how to reach it.
+struct There {
+    remote: Remote,
+    connection: Connection,
+}
+
+impl There {
+    /// `graphs` names the descriptions of both ends, where they shall be graphs.
+    fn new(served: &Path, graphs: Option<(&str, &'static str)>) -> Result<Self, Problem> {
+        let address = start_server(served, graphs.map(|(_, far)| far))?;
+        let (host, port) = (address.ip().to_string(), address.port());
+        let stack = graphs.map(|(near, _)| near.into());
+        Ok(There {
+            remote: Remote { host, port, user: None, path: "/demo".into() },
+            connection: Connection {
+                password_file: None,
+                active: false,
+                stack,
+                timeout: None,
+                json: false,
+                verbose: false,
+            },
+        })
+    }
+}
+
 /// Starts a server on a thread of its own, at any free port of this machine; it ends with the program.
-fn start_server(folder: &Path) -> Result<SocketAddr, Problem> {
+fn start_server(folder: &Path, described: Option<&'static str>) -> Result<SocketAddr, Problem> {
     let (say, hear) = mpsc::channel();
     let folder = folder.to_path_buf();
     thread::spawn(move || {
-        let config = server::Config::new(Box::new(Anonymous(Rights { write: true })));
-        let options = Options { writable: true, sync: false, ..Options::default() };
-        let mut told = Told(say);
+        let disk = stacks::server_options(true, false);
+        let told = Told(say);
         // What fails here is seen by the client, which cannot connect or is cut off.
-        if let Ok((mut driver, mut stack)) = stacks::server(&folder, config, options) {
-            let local = SocketAddr::from(([127, 0, 0, 1], 0)).into();
-            driver.request(&mut stack, server::Request::Serve { local }, &mut told);
-            let _ = driver.run(&mut stack, &mut told);
+        match described.map(|name| graphs::load::<Serving>(Path::new(name))) {
+            None => {
+                let config = server::Config::new(Box::new(Anonymous(Rights { write: true })));
+                if let Ok((driver, stack)) = stacks::server(&folder, config, disk) {
+                    serve(driver, stack, told);
+                }
+            }
+            Some(described) => {
+                let wishes = Wishes { disk, writable: true, ..Wishes::default() };
+                let stack = described.and_then(|described| graphs::server(&described, &folder, wishes));
+                if let Ok((driver, stack)) = stack {
+                    serve(driver, stack.graph, told);
+                }
+            }
         }
     });
     let started = hear.recv_timeout(Duration::from_secs(10)).unwrap_or(Err(Ended::Expired));
     started.map_err(|why| Problem::Listen { address: SocketAddr::from(([127, 0, 0, 1], 0)), why })
 }
 
+fn serve<S: Protocol<Provides = Serving, Uses: Lanes>>(mut driver: Driver, mut stack: S, mut told: Told) {
+    let local = SocketAddr::from(([127, 0, 0, 1], 0)).into();
+    driver.request(&mut stack, server::Request::Serve { local }, &mut told);
+    let _ = driver.run(&mut stack, &mut told);
+}
+
 /// Says where the server listens.
 struct Told(mpsc::Sender<Result<SocketAddr, Ended>>);
 
-impl Outlet<stacks::ServerStack> for Told {
+impl<S: Protocol<Provides = Serving>> Outlet<S> for Told {
     fn indicate(&mut self, indication: Indication) {
         let _ = match indication {
             Indication::Serving { local: Participant::Internet(local) } => self.0.send(Ok(local)),
@@ -123,11 +179,8 @@ impl Outlet<stacks::ServerStack> for Told {
         };
     }
 
-    fn request(&mut self, request: Either<Infallible, Infallible>) {
-        match request {
-            Either::Left(never) | Either::Right(never) => match never {},
-        }
-    }
+    /// Adapters call the operating system: there is nothing that they could ask.
+    fn request(&mut self, _: RequestOf<S>) {}
 }
 
 impl Stop for Told {

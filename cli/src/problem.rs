@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use stackwright::contract::services::{Ended, Failure};
 
+use crate::described::{Flawed, Place};
 use crate::dissect::Unreadable;
 use crate::report::say;
 
@@ -23,6 +24,12 @@ pub(crate) enum Problem {
     Path { path: PathBuf, why: io::Error },
     #[error("{}: that is not a file", .path.display())]
     NotAFile { path: PathBuf },
+    #[error("there is no stack `{}`: {why}", .name.display())]
+    NoStack { name: PathBuf, why: io::Error },
+    #[error("{0}")]
+    Stack(Box<Flawed>),
+    #[error("that selection is refused: {says}")]
+    Selection { says: String },
     #[error("everybody who reaches {address} could store files")]
     WritableByEverybody { address: std::net::SocketAddr },
     #[error("cannot listen at {address}: {why}")]
@@ -65,12 +72,21 @@ impl Problem {
         }
     }
 
+    fn flawed(&self) -> Option<&Flawed> {
+        if let Problem::Stack(flawed) = self { Some(flawed) } else { None }
+    }
+
     /// What to do next, where there is something.
     fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Url { .. } => "write it as ftp://host/path or ftp://user@host:port/path",
             Problem::NoPassword { .. } => "write it into a file and name that with --password-file",
             Problem::WritableByEverybody { .. } => "name a user with --user, or listen only at 127.0.0.1",
+            Problem::NoStack { .. } => "name a file, or one that is built in: get, put, ls, serve",
+            Problem::Stack(_) => {
+                "`stackwright explain` lists what may stand there, and `stackwright draw get` shows a stack that fits"
+            }
+            Problem::Selection { .. } => "`stackwright features` shows what there is to select",
             Problem::Listen { why: Ended::Unavailable, .. } => {
                 "somebody else may listen there already, or ports below 1024 may need more rights; try --listen 127.0.0.1:0"
             }
@@ -99,10 +115,18 @@ impl Problem {
     /// As a person reads it, or as a program does.
     pub(crate) fn tell(&self, json: bool) {
         if json {
-            say!("{}", json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() }));
+            let mut told = json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });
+            if let Some(Place { line, column, .. }) = self.flawed().and_then(|flawed| flawed.place.as_ref()) {
+                told["line"] = (*line).into();
+                told["column"] = (*column).into();
+            }
+            say!("{told}");
             return;
         }
         eprintln!("stackwright: {self}");
+        if let Some(excerpt) = self.flawed().and_then(Flawed::excerpt) {
+            eprintln!("{excerpt}");
+        }
         if let Some(advice) = self.advice() {
             eprintln!("  {advice}");
         }

@@ -1,45 +1,82 @@
 //! `serve`: a folder over FTP.
 
-use std::convert::Infallible;
 use std::fmt::Arguments;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use indicatif::HumanBytes;
 use serde_json::json;
 use stackwright::contract::services::Ended;
-use stackwright::contract::{Either, Instant, Listener, Outlet, Participant};
-use stackwright::ftp::server::{self, Accounts, Anonymous, Direction, Indication, Request, Rights};
-use stackwright_drivers::files::Options;
+use stackwright::contract::{Instant, Listener, Outlet, Participant, Protocol, RequestOf};
+use stackwright::ftp::server::{self, Anonymous, Direction, Indication, Request, Rights, Serving};
+use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::Serve;
 use crate::problem::Problem;
+use crate::registry::{Admission, Wishes};
 use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
-use crate::{stacks, transfer};
+use crate::{graphs, stacks, transfer};
 
 pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
-    for &address in &serve.listen {
-        if serve.writable && serve.user.is_none() && !address.ip().is_loopback() {
-            return Err(Problem::WritableByEverybody { address });
-        }
-    }
-    let mut config = server::Config::new(accounts(serve)?);
-    config.sessions_most = serve.sessions;
-    let options = Options { writable: serve.writable, sync: !serve.no_sync, ..Options::default() };
+    let described = serve.stack.as_deref().map(graphs::load::<Serving>).transpose()?;
+    guard(serve, serve.writable)?;
+    let accounts = accounts(serve)?;
+    let options = stacks::server_options(serve.writable, !serve.no_sync);
     let folder =
         serve.folder.canonicalize().map_err(|why| Problem::Path { path: serve.folder.clone(), why })?;
-    let stack = stacks::server(&folder, config, options);
-    let (mut driver, mut stack) = stack.map_err(|why| Problem::Path { path: folder.clone(), why })?;
-    if serve.verbose {
+    let shown = folder.display().to_string();
+    match described {
+        None => {
+            let rights = Rights { write: serve.writable };
+            let config = server::Config {
+                sessions_most: serve.sessions.unwrap_or(SESSIONS),
+                ..server::Config::new(accounts(rights))
+            };
+            let stack = stacks::server(&folder, config, options);
+            let (driver, stack) = stack.map_err(|why| Problem::Path { path: folder, why })?;
+            carry_out(driver, stack, Told::new(serve, shown, serve.writable))
+        }
+        Some(described) => {
+            let wishes = Wishes {
+                disk: options,
+                writable: serve.writable,
+                sessions: serve.sessions,
+                accounts: Some(accounts),
+                ..Wishes::default()
+            };
+            let (driver, stack) = graphs::server(&described, &folder, wishes)?;
+            let graphs::ServerGraph { graph, writable, has_folder } = stack;
+            guard(serve, writable)?;
+            let shown = if has_folder { shown } else { format!("the files of {}", described.name) };
+            carry_out(driver, graph, Told::new(serve, shown, writable))
+        }
+    }
+}
+
+/// How many clients at once, where nobody says it.
+const SESSIONS: usize = 1000;
+
+/// Nobody lets everybody store by mistake.
+fn guard(serve: &Serve, writable: bool) -> Result<(), Problem> {
+    let exposed = serve.listen.iter().find(|address| !address.ip().is_loopback());
+    match exposed {
+        Some(&address) if writable && serve.user.is_none() => Err(Problem::WritableByEverybody { address }),
+        _ => Ok(()),
+    }
+}
+
+/// Drives any stack that serves, until a person or the system wants it to end.
+fn carry_out<S>(mut driver: Driver, mut stack: S, mut told: Told<'_>) -> Result<(), Problem>
+where
+    S: Protocol<Provides = Serving, Uses: Lanes>,
+{
+    if told.serve.verbose {
         driver.context().listen(Box::new(Dialogue));
     }
-
     let interrupted = transfer::interrupts()?;
-    let mut told = Told { serve, folder: &folder, listening: 0, refused: None };
-    for &address in &serve.listen {
+    for &address in &told.serve.listen {
         driver.request(&mut stack, Request::Serve { local: address.into() }, &mut told);
         if let Some(why) = told.refused {
             return Err(Problem::Listen { address, why });
@@ -53,32 +90,32 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     Ok(())
 }
 
-fn accounts(serve: &Serve) -> Result<Box<dyn Accounts>, Problem> {
-    let rights = Rights { write: serve.writable };
-    Ok(match &serve.user {
-        Some(user) => {
-            let password = secret::password(user, serve.password_file.as_deref())?;
-            Box::new(OnlyUser::new(user, &password, rights))
-        }
-        None => Box::new(Anonymous(rights)),
-    })
+fn accounts(serve: &Serve) -> Result<Admission, Problem> {
+    let Some(user) = serve.user.clone() else { return Ok(Box::new(|rights| Box::new(Anonymous(rights)))) };
+    let password = secret::password(&user, serve.password_file.as_deref())?;
+    Ok(Box::new(move |rights| Box::new(OnlyUser::new(&user, &password, rights))))
 }
 
 /// Tells a person, or a program, what the server does.
 struct Told<'a> {
     serve: &'a Serve,
-    folder: &'a Path,
+    /// What is served.
+    folder: String,
+    writable: bool,
     listening: usize,
     refused: Option<Ended>,
 }
 
-impl Told<'_> {
+impl<'a> Told<'a> {
+    fn new(serve: &'a Serve, folder: String, writable: bool) -> Self {
+        Told { serve, folder, writable, listening: 0, refused: None }
+    }
+
     fn serving(&mut self, local: SocketAddr) {
         self.listening += 1;
-        let Serve { writable, user, json, .. } = self.serve;
+        let (Serve { user, json, .. }, Told { folder, writable, .. }) = (self.serve, &*self);
         let url = format!("ftp://{local}/");
         if *json {
-            let folder = self.folder.display().to_string();
             say!(
                 "{}",
                 json!({ "event": "serving", "url": url, "folder": folder, "writable": writable, "user": user })
@@ -87,7 +124,7 @@ impl Told<'_> {
         }
         let who = user.as_deref().map_or_else(|| "everybody".into(), |user| format!("the user `{user}`"));
         let may = if *writable { "read and store" } else { "read" };
-        say!("Serving {} at {url}: {who} may {may}.", self.folder.display());
+        say!("Serving {folder} at {url}: {who} may {may}.");
         if !local.ip().is_loopback() {
             say!(
                 "  This is open to other machines: whoever reaches {local} may try to come in, and FTP hides"
@@ -137,7 +174,7 @@ impl Told<'_> {
     }
 }
 
-impl Outlet<stacks::ServerStack> for Told<'_> {
+impl<S: Protocol<Provides = Serving>> Outlet<S> for Told<'_> {
     fn indicate(&mut self, indication: Indication) {
         match &indication {
             Indication::Serving { local: Participant::Internet(local) } => self.serving(*local),
@@ -156,11 +193,8 @@ impl Outlet<stacks::ServerStack> for Told<'_> {
         }
     }
 
-    fn request(&mut self, request: Either<Infallible, Infallible>) {
-        match request {
-            Either::Left(never) | Either::Right(never) => match never {},
-        }
-    }
+    /// Adapters call the operating system: there is nothing that they could ask.
+    fn request(&mut self, _: RequestOf<S>) {}
 }
 
 /// Says every command and reply.

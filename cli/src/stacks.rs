@@ -42,22 +42,46 @@ struct Ground {
     disk: Disk<Message>,
 }
 
+/// The blocks that all adapters of a stack share.
+pub(crate) fn pool() -> Rc<Pool> {
+    Rc::new(Pool::new(BLOCK, BLOCKS_KEPT))
+}
+
 fn ground(root: &Path, options: Options) -> io::Result<Ground> {
-    let pool = Rc::new(Pool::new(BLOCK, BLOCKS_KEPT));
+    let pool = pool();
     let driver = Driver::new(fastrand::u64(..))?;
     let tcp = Tcp::new(driver.registry()?, 0, pool.clone());
     let disk = Disk::new(Root::open(root)?, options, driver.registry()?, 1, pool);
     Ok(Ground { driver, tcp, disk })
 }
 
+/// Seconds since 1970, for the dates in listings.
+pub(crate) fn epoch() -> Option<u64> {
+    SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
+}
+
+/// The disk below a server. Nothing but TCP can be beside it, which sends regions.
+pub(crate) fn server_options(writable: bool, sync: bool) -> Options {
+    Options { regions: REGIONS, writable, sync, ..Options::default() }
+}
+
 pub(crate) fn server(
     root: &Path,
-    mut config: server::Config,
+    config: server::Config,
     options: Options,
 ) -> io::Result<(Driver, ServerStack)> {
-    let Ground { driver, tcp, disk } = ground(root, Options { regions: REGIONS, ..options })?;
-    config.epoch = SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs());
+    let Ground { driver, tcp, disk } = ground(root, options)?;
+    let config = server::Config { epoch: epoch(), ..config };
     Ok((driver, Over::new(Server::new(config), Beside::new(tcp, disk))))
+}
+
+/// The disk below a copy.
+///
+/// A file that was fetched is not synced, like in every other program of its kind, for speed. And octets, not regions:
+/// the two threads of one transfer read and send side by side, which is faster than the kernel alone (0.85 of the time
+/// over loopback); a server has other associations for its second processor, and saves the copy.
+pub(crate) fn copy_options() -> Options {
+    Options { regions: false, writable: true, sync: false, at_once: 1 << 20, ..Options::default() }
 }
 
 pub(crate) fn copy(
@@ -65,12 +89,7 @@ pub(crate) fn copy(
     config: client::Config,
     listener: Box<dyn Listener>,
 ) -> io::Result<(Driver, CopyStack)> {
-    // A file that was fetched is not synced, like in every other program of its kind, for speed. And octets, not regions:
-    // the two threads of one transfer read and send side by side, which is faster than the kernel alone (0.85 of the time
-    // over loopback); a server has other associations for its second processor, and saves the copy.
-    let options =
-        Options { regions: false, writable: true, sync: false, at_once: 1 << 20, ..Options::default() };
-    let Ground { driver, tcp, disk } = ground(root, options)?;
+    let Ground { driver, tcp, disk } = ground(root, copy_options())?;
     driver.context().listen(listener);
     Ok((driver, Over::new(Copy::default(), Beside::new(Over::new(Client::new(config), tcp), disk))))
 }

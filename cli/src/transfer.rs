@@ -1,6 +1,5 @@
 //! `get` and `put`: a copy between a server and a disk.
 
-use std::convert::Infallible;
 use std::env;
 use std::io;
 use std::net::SocketAddr;
@@ -11,15 +10,17 @@ use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 use stackwright::contract::services::{Entry, Failure};
-use stackwright::contract::{Either, Outlet};
-use stackwright::copy::{Indication, Place, Request};
+use stackwright::contract::{Outlet, Protocol, RequestOf};
+use stackwright::copy::{Copying, Indication, Place, Request};
 use stackwright::ftp::client;
+use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::{Connection, Get, Put};
+use crate::described::Described;
 use crate::problem::Problem;
 use crate::remote::Remote;
 use crate::report::{Dialogue, Progress};
-use crate::{secret, stacks};
+use crate::{graphs, secret, stacks};
 
 /// The server is the copy's left side, the disk its right.
 pub(crate) const SERVER: Place = Place::Left;
@@ -87,6 +88,9 @@ pub(crate) enum Watch<'a> {
     Nobody,
 }
 
+/// How long a silent server is waited for, in seconds, where nobody says it.
+const TIMEOUT: u64 = 60;
+
 /// Runs one request to its end, trying each address of the server.
 pub(crate) fn run(
     remote: &Remote,
@@ -95,6 +99,7 @@ pub(crate) fn run(
     request: &Request,
     watch: &mut Watch<'_>,
 ) -> Result<(u64, Duration), Problem> {
+    let described = connection.stack.as_deref().map(graphs::load::<Copying>).transpose()?;
     let password = match &remote.user {
         Some(user) => Some(secret::password(user, connection.password_file.as_deref())?),
         None => None,
@@ -106,9 +111,9 @@ pub(crate) fn run(
             (config.user, config.password) = (user.clone(), password.clone());
         }
         config.data = if connection.active { client::DataMode::Active } else { client::DataMode::Passive };
-        config.patience = Duration::from_secs(connection.timeout);
+        config.patience = Duration::from_secs(connection.timeout.unwrap_or(TIMEOUT));
         config.idle = Duration::ZERO;
-        outcome = run_at(address, config, connection.verbose, folder, request, watch);
+        outcome = run_at(address, config, connection, described.as_ref(), folder, request, watch);
         if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
             break;
         }
@@ -119,10 +124,10 @@ pub(crate) fn run(
 /// The application above the stack.
 struct Application<'a, 'w> {
     watch: &'a mut Watch<'w>,
-    outcome: Option<Result<(u64, Duration), (Place, Failure)>>,
+    outcome: Option<Ended>,
 }
 
-impl Outlet<stacks::CopyStack> for Application<'_, '_> {
+impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
     fn indicate(&mut self, indication: Indication) {
         match (indication, &mut *self.watch) {
             (Indication::Began { size }, Watch::Bar(progress)) => progress.began(size),
@@ -135,24 +140,55 @@ impl Outlet<stacks::CopyStack> for Application<'_, '_> {
         }
     }
 
-    fn request(&mut self, request: Either<Infallible, Infallible>) {
-        match request {
-            Either::Left(never) | Either::Right(never) => match never {},
-        }
-    }
+    /// Adapters call the operating system: there is nothing that they could ask.
+    fn request(&mut self, _: RequestOf<S>) {}
 }
 
 fn run_at(
     address: SocketAddr,
     config: client::Config,
-    verbose: bool,
+    connection: &Connection,
+    described: Option<&Described>,
     folder: &Path,
     request: &Request,
     watch: &mut Watch<'_>,
 ) -> Result<(u64, Duration), Problem> {
-    let (listener, last_said) = Dialogue::new(verbose);
-    let stack = stacks::copy(folder, config, Box::new(listener));
-    let (mut driver, mut stack) = stack.map_err(|why| Problem::Path { path: folder.into(), why })?;
+    let (listener, last_said) = Dialogue::new(connection.verbose);
+    let listener = Box::new(listener);
+    let ended = match described {
+        None => {
+            let stack = stacks::copy(folder, config, listener);
+            let (driver, stack) = stack.map_err(|why| Problem::Path { path: folder.into(), why })?;
+            carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
+        }
+        Some(described) => {
+            let patient = connection.timeout.is_some();
+            let (driver, stack) = graphs::copy(described, folder, config, patient, listener)?;
+            let graphs::CopyGraph { graph, clients } = stack;
+            carry_out(driver, graph, |graph| graphs::are_quiet(graph, &clients), request, watch)?
+        }
+    };
+    ended.map_err(|(place, failure)| Problem::Transfer {
+        place: if place == SERVER { address.to_string() } else { folder.display().to_string() },
+        failure,
+        said: last_said.take().filter(|_| place == SERVER),
+    })
+}
+
+/// How a request ended: so many octets in that time, or which side failed and why.
+type Ended = Result<(u64, Duration), (Place, Failure)>;
+
+/// Drives any stack that copies until the request has its last word, and its clients have said farewell.
+fn carry_out<S>(
+    mut driver: Driver,
+    mut stack: S,
+    quiet: impl Fn(&S) -> bool,
+    request: &Request,
+    watch: &mut Watch<'_>,
+) -> Result<Ended, Problem>
+where
+    S: Protocol<Provides = Copying, Uses: Lanes>,
+{
     let interrupted = interrupts()?;
     let mut application = Application { watch, outcome: None };
     driver.request(&mut stack, request.clone(), &mut application);
@@ -164,20 +200,12 @@ fn run_at(
         driver.turn(&mut stack, &mut application, Some(Duration::from_millis(250)))?;
     }
     let since = std::time::Instant::now();
-    while !stack.lower.left.upper.is_quiet() && since.elapsed() < FAREWELL {
+    while !quiet(&stack) && since.elapsed() < FAREWELL {
         driver.turn(&mut stack, &mut application, Some(FAREWELL))?;
     }
-    if interrupted.load(Ordering::Relaxed) {
-        return Err(Problem::Interrupted);
-    }
     match application.outcome {
-        Some(Ok(done)) => Ok(done),
-        Some(Err((place, failure))) => Err(Problem::Transfer {
-            place: if place == SERVER { address.to_string() } else { folder.display().to_string() },
-            failure,
-            said: last_said.take().filter(|_| place == SERVER),
-        }),
-        None => Err(Problem::Interrupted),
+        Some(ended) if !interrupted.load(Ordering::Relaxed) => Ok(ended),
+        _ => Err(Problem::Interrupted),
     }
 }
 

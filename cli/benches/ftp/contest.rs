@@ -40,8 +40,10 @@ pub(crate) fn compete(mut contestants: Vec<Contestant<'_>>, rounds: usize) -> Ve
     columns
 }
 
-/// Whether a target was reached: no slower than somebody else at something.
+/// Whether a target was reached: no slower than somebody else at something, or by so much at most.
 pub(crate) struct Verdict {
+    /// The ratio that is the target.
+    pub(crate) most: f64,
     pub(crate) task: String,
     pub(crate) against: &'static str,
     pub(crate) ratio: Ratio,
@@ -51,6 +53,7 @@ pub(crate) struct Verdict {
 pub(crate) fn verdicts(task: &str, columns: &[Column]) -> Vec<Verdict> {
     let Some((ours, others)) = columns.split_first() else { return Vec::new() };
     let against = |other: &Column| Verdict {
+        most: 1.0,
         task: task.into(),
         against: other.name,
         ratio: ratio(&ours.seconds, &other.seconds),

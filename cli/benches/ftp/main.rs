@@ -1,8 +1,8 @@
 //! File transfer side by side: our client and ncftp against one server; our server, vsftpd and pure-ftpd with the same
-//! clients; uploads; system calls and instructions.
+//! clients; uploads; static stacks and graphs; system calls and instructions.
 //!
 //! ```text
-//! cargo bench -p stackwright-cli --bench ftp [-- [clients] [servers] [uploads] [calls] [--runs N]]
+//! cargo bench -p stackwright-cli --bench ftp [-- [clients] [servers] [uploads] [graphs] [calls] [--runs N]]
 //! ```
 //!
 //! A time is that of a whole process from its start to its end. The contestants take turns (A B C A B C ...), so that what
@@ -11,6 +11,7 @@
 mod calls;
 mod clients;
 mod contest;
+mod graphs;
 mod instructions;
 mod raw;
 mod servers_compared;
@@ -94,8 +95,10 @@ fn main() {
                 Some(number) if number > 0 => runs = number,
                 _ => return eprintln!("--runs needs a number"),
             },
-            "clients" | "servers" | "uploads" | "calls" => parts.push(word),
-            _ => return eprintln!("what is {word}? There are: clients servers uploads calls --runs N"),
+            "clients" | "servers" | "uploads" | "graphs" | "calls" => parts.push(word),
+            _ => {
+                return eprintln!("what is {word}? There are: clients servers uploads graphs calls --runs N");
+            }
         }
     }
     let wanted = |part: &str| parts.is_empty() || parts.iter().any(|word| word == part);
@@ -123,6 +126,9 @@ fn main() {
     }
     if wanted("servers") {
         verdicts.extend(servers_compared::compare(&ground));
+    }
+    if wanted("graphs") {
+        verdicts.extend(graphs::compare(&ground));
     }
     if wanted("calls") {
         calls::count(&ground);

@@ -38,12 +38,13 @@ pub(crate) fn verdicts(verdicts: &[Verdict]) {
     if verdicts.is_empty() {
         return;
     }
-    title("target: ratio of medians <= 1.00 (in doubt: the interval holds 1)");
-    for Verdict { task, against, ratio } in verdicts {
-        let word = if ratio.value <= 1.0 { "met" } else { "missed" };
-        let doubt = if ratio.low <= 1.0 && ratio.high > 1.0 { ", in doubt" } else { "" };
-        println!("  {task:<26} against {against:<13} {:<24} {word}{doubt}", interval(*ratio));
+    title("targets: a ratio of medians at most (in doubt: the interval holds the target)");
+    for Verdict { most, task, against, ratio } in verdicts {
+        let word = if ratio.value <= *most { "met" } else { "missed" };
+        let doubt = if ratio.low <= *most && ratio.high > *most { ", in doubt" } else { "" };
+        let against = format!("{against} <= {most:.2}");
+        println!("  {task:<26} against {against:<21} {:<24} {word}{doubt}", interval(*ratio));
     }
-    let met = verdicts.iter().filter(|verdict| verdict.ratio.value <= 1.0).count();
+    let met = verdicts.iter().filter(|verdict| verdict.ratio.value <= verdict.most).count();
     println!("  {met} of {} met", verdicts.len());
 }

@@ -141,7 +141,7 @@ impl<C: Configuration, S: Subject> Base<C, S> {
 
     /// Whether none lives.
     pub fn is_empty(&self) -> bool {
-        self.table.len() == 0
+        self.table.is_empty()
     }
 
     /// The enable objects.

@@ -35,7 +35,7 @@ pub trait Configuration {
 /// assert_eq!(Written::SELECTION.opening, Opening::Active);
 /// ```
 pub struct Features<M, S = session::Present, E = events::TimingWheel, O = opening::ActivePassive>(
-    PhantomData<fn() -> (M, S, E, O)>,
+    PhantomData<fn(M, S, E, O)>,
 );
 
 impl<M, S, E, O> Configuration for Features<M, S, E, O>

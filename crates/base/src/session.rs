@@ -42,6 +42,11 @@ pub trait Table<K, A> {
     /// How many names live.
     fn len(&self) -> usize;
 
+    /// Whether none lives.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// All names, in the order of their index.
     fn iter<'a>(&'a self) -> impl Iterator<Item = (Handle, &'a A)>
     where

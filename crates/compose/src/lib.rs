@@ -1,5 +1,5 @@
-//! Putting protocols together. At compile time: [`Over`], [`Beside`], and [`stack!`] which writes them and asks the rule
-//! book while the program is checked.
+//! Putting protocols together. At compile time: [`Over`], [`Beside`], [`Fork`], [`Join`], and [`stack!`] which writes them
+//! and asks the rule book while the program is checked. At run time: [`graph`].
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 

@@ -15,10 +15,12 @@ use crate::services::{
 };
 use crate::{Both, Either, Nothing, Service};
 
+// The variants are singular, so that the compiler can go on calling a service by its short name in a refusal.
+
 /// A request of any service.
 pub enum Request<M, B: Service> {
     /// To a line.
-    Octet(OctetsRequest<M>),
+    Line(OctetsRequest<M>),
     /// To a datagram service.
     Datagram(DatagramsRequest<M>),
     /// To a stream service.
@@ -34,7 +36,7 @@ pub enum Request<M, B: Service> {
 /// An indication of any service.
 pub enum Indication<M, B: Service> {
     /// Of a line.
-    Octet(OctetsIndication<M>),
+    Line(OctetsIndication<M>),
     /// Of a datagram service.
     Datagram(DatagramsIndication<M>),
     /// Of a stream service.
@@ -204,7 +206,7 @@ pub fn __foreign<S: Service, W>() -> W {
 }
 
 impl<M: 'static, B: Service> Speaks<M, B> for Octets<M> {
-    __speaks!(Octet, M, B);
+    __speaks!(Line, M, B);
 }
 
 impl<M: 'static, B: Service> Speaks<M, B> for Datagrams<M> {

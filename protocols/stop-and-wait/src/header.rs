@@ -1,36 +1,16 @@
 //! What stands before a message.
 
-use stackwright_wire::{FieldValue, Header};
+use stackwright_wire::Header;
 
 /// The header of every message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Label {
-    /// 0: a message; 1: an acknowledgement.
-    #[bits(8)]
-    pub kind: Kind,
-    /// Of the message that is sent, or acknowledged. Counts on from 0, and wraps.
+    /// Nothing yet.
+    #[bits(7)]
+    #[fixed(0)]
+    pub reserved: (),
+    /// Nothing is behind it: it only says that the message of this number arrived.
+    pub acknowledgement: bool,
+    /// Of the message. Counts on from 0, and wraps.
     pub number: u16,
-}
-
-/// What a label stands before.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// A message.
-    Message,
-    /// An acknowledgement, and nothing behind it.
-    Acknowledgement,
-}
-
-impl FieldValue for Kind {
-    fn from_bits(bits: u64) -> Option<Self> {
-        match bits {
-            0 => Some(Kind::Message),
-            1 => Some(Kind::Acknowledgement),
-            _ => None,
-        }
-    }
-
-    fn to_bits(&self) -> u64 {
-        *self as u64
-    }
 }

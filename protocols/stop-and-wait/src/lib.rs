@@ -10,7 +10,7 @@ extern crate alloc;
 
 mod header;
 
-pub use header::{Kind, Label};
+pub use header::Label;
 
 use alloc::collections::VecDeque;
 use core::marker::PhantomData;
@@ -18,7 +18,7 @@ use core::marker::PhantomData;
 use stackwright_base::features::Needs;
 use stackwright_base::{Hooks, Layer, Place, generate};
 use stackwright_contract::services::{Ended, Room};
-use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
+use stackwright_contract::{Context, Duration, Facts, Guarantees};
 use stackwright_wire::{Header, Message};
 
 generate! {
@@ -38,43 +38,50 @@ pub struct Rules<M> {
     message: PhantomData<fn() -> M>,
 }
 
+/// What it knows of an association.
+pub struct State<M> {
+    /// Messages, the first of which is on its way.
+    waiting: VecDeque<M>,
+    /// The number of the first one, and how often it was sent.
+    number: u16,
+    tries: u8,
+    /// The number of the message that comes next.
+    expected: u16,
+    closing: bool,
+}
+
 impl<M> Default for Rules<M> {
     fn default() -> Self {
         Rules { patience: Duration::from_millis(200), tries_most: 30, message: PhantomData }
     }
 }
 
-/// What it knows of an association.
-pub struct State<M> {
-    /// Messages, the first of which is on its way.
-    waiting: VecDeque<M>,
-    /// The number of the first one.
-    number: u16,
-    tries: u8,
-    expected: u16,
-    closing: bool,
-}
-
 impl<M: Message> Rules<M> {
     fn send_first(&self, at: &mut impl Place<Self>) {
         let state = at.association();
-        let Some(first) = state.waiting.front() else {
-            return if state.closing {
-                at.end(Ended::Finished)
-            };
-        };
-        let (label, message) = (Label { kind: Kind::Message, number: state.number }, first.share());
+        let Some(first) = state.waiting.front() else { return };
+        let (label, message) = (Label { number: state.number, ..MESSAGE }, first.share());
         state.tries += 1;
         at.send(&label, message);
         let until = at.cx().now() + self.patience;
         at.wake((), until);
+    }
+
+    fn acknowledged(&self, at: &mut impl Place<Self>) {
+        let state = at.association();
+        let Some(first) = state.waiting.pop_front() else { return };
+        (state.number, state.tries) = (state.number.wrapping_add(1), 0);
+        let done = state.closing && state.waiting.is_empty();
+        at.cancel(());
+        at.give_room(Room { octets: first.len(), messages: 1 });
+        if done { at.end(Ended::Finished) } else { self.send_first(at) }
     }
 }
 
 impl<M: Message> Hooks for Rules<M> {
     type Features = StopAndWaitBase<M>;
     type Header = Label;
-    type Key = (); // one association for each peer
+    type Key = ();
     type PassiveKey = ();
     type Association = State<M>;
     type Timer = ();
@@ -87,19 +94,7 @@ impl<M: Message> Hooks for Rules<M> {
     };
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
-    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, ()), Ended> {
-        Ok((remote, ()))
-    }
-
-    fn listen(&mut self, _cx: &Context, local: Participant) -> Result<(Participant, ()), Ended> {
-        Ok((local, ()))
-    }
-
-    fn key(_label: &Label) {}
-
-    fn passive_key(_label: &Label) {}
-
-    fn create(&mut self, _cx: &Context, _key: &()) -> State<M> {
+    fn create(&mut self, _cx: &Context, (): &()) -> State<M> {
         State { waiting: VecDeque::new(), number: 0, tries: 0, expected: 0, closing: false }
     }
 
@@ -111,44 +106,34 @@ impl<M: Message> Hooks for Rules<M> {
     }
 
     fn pop(&mut self, at: &mut impl Place<Self>, label: Label, message: M) {
-        match label.kind {
-            Kind::Message => {
-                let (room, state) = (at.room(), at.association());
-                let fresh = label.number == state.expected;
-                if fresh && (room.messages == 0 || room.octets < message.len()) {
-                    return; // not acknowledged, it comes again
-                }
-                state.expected = state.expected.wrapping_add(u16::from(fresh));
-                // Also for a copy: the acknowledgement was lost, or is late.
-                at.send(
-                    &Label { kind: Kind::Acknowledgement, ..label },
-                    M::with_headroom(Label::LENGTH, &[]),
-                );
-                if fresh {
-                    at.deliver(message);
-                }
+        let (room, state) = (at.room(), at.association());
+        if label.acknowledgement {
+            if label.number == state.number {
+                self.acknowledged(at); // any other is of a copy
             }
-            Kind::Acknowledgement if label.number == at.association().number => {
-                let Some(first) = at.association().waiting.pop_front() else { return };
-                let state = at.association();
-                (state.number, state.tries) = (state.number.wrapping_add(1), 0);
-                at.cancel(());
-                at.give_room(Room { octets: first.len(), messages: 1 });
-                self.send_first(at);
-            }
-            Kind::Acknowledgement => {} // of a copy
+            return;
+        }
+        let fresh = label.number == state.expected;
+        if fresh && (room.messages == 0 || room.octets < message.len()) {
+            return; // not acknowledged, it comes again
+        }
+        state.expected = state.expected.wrapping_add(u16::from(fresh));
+        // A copy is acknowledged, too: the first acknowledgement was lost, or is late.
+        at.send(&Label { acknowledgement: true, ..label }, M::with_headroom(Label::LENGTH, &[]));
+        if fresh {
+            at.deliver(message);
         }
     }
 
     fn expired(&mut self, at: &mut impl Place<Self>, (): ()) {
-        if at.association().tries >= self.tries_most {
-            return at.end(Ended::Expired);
-        }
-        self.send_first(at);
+        let given_up = at.association().tries >= self.tries_most;
+        if given_up { at.end(Ended::Expired) } else { self.send_first(at) }
     }
 
     fn close(&mut self, at: &mut impl Place<Self>) -> bool {
         at.association().closing = true;
-        at.association().waiting.is_empty()
+        at.association().waiting.is_empty() // else with the last acknowledgement
     }
 }
+
+const MESSAGE: Label = Label { reserved: (), acknowledgement: false, number: 0 };

@@ -27,10 +27,10 @@ pub trait Hooks: Sized + 'static {
     type Features: Configuration;
     /// What it puts before a message.
     type Header: Header;
-    /// Tells an association from the others with the same peer.
-    type Key: Key;
-    /// Tells a listener from the others.
-    type PassiveKey: Key;
+    /// Tells an association from the others with the same peer; `()` where a peer has only one.
+    type Key: Key + Default;
+    /// Tells a listener from the others; `()` where there is only one in a place.
+    type PassiveKey: Key + Default;
     /// What it knows of an association.
     type Association;
     /// Its kinds of timers; `()` for one, and for none.
@@ -43,23 +43,36 @@ pub trait Hooks: Sized + 'static {
     /// How much may be on its way down on one association: the first room.
     const ROOM: Room = Room { octets: 64 << 10, messages: 16 };
 
-    /// An association is to be opened: with whom below, and what is its key?
+    /// An association is to be opened: with whom below, and what is its key? By default with the same, and the only one.
     ///
     /// # Errors
     /// Why it cannot be.
-    fn open(&mut self, cx: &Context, remote: Participant) -> Result<(Participant, Self::Key), Ended>;
+    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, Self::Key), Ended> {
+        Ok((remote, Self::Key::default()))
+    }
 
-    /// Somebody listens: where below, and what is its key?
+    /// Somebody listens: where below, and what is its key? By default in the same place, and the only one.
     ///
     /// # Errors
     /// Why that cannot be.
-    fn listen(&mut self, cx: &Context, local: Participant) -> Result<(Participant, Self::PassiveKey), Ended>;
+    fn listen(
+        &mut self,
+        _cx: &Context,
+        local: Participant,
+    ) -> Result<(Participant, Self::PassiveKey), Ended> {
+        Ok((local, Self::PassiveKey::default()))
+    }
 
     /// Whose message this is.
-    fn key(header: &Self::Header) -> Self::Key;
+    #[inline(always)]
+    fn key(_header: &Self::Header) -> Self::Key {
+        Self::Key::default()
+    }
 
     /// For which listener it is, where it is nobody's yet.
-    fn passive_key(header: &Self::Header) -> Self::PassiveKey;
+    fn passive_key(_header: &Self::Header) -> Self::PassiveKey {
+        Self::PassiveKey::default()
+    }
 
     /// A new association.
     fn create(&mut self, cx: &Context, key: &Self::Key) -> Self::Association;

@@ -190,25 +190,34 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// Sends now (then it is `true`), or when there is room; `back` gets its room back then. What nobody gets room back
-    /// for is bounded by nobody: where much waits already, it is dropped.
-    #[inline]
+    /// Sends a message; gives it back where there is no room for it yet, or others wait already.
+    #[inline(always)]
     pub(super) fn send(
         &mut self,
-        cx: &Context,
         name: Handle,
         message: MessageOf<H>,
-        back: Option<Handle>,
         out: &mut impl Outlet<Layer<H>>,
-    ) -> bool {
-        let Some(association) = self.association(name) else { return false };
-        if association.backlog.is_empty() && association.fits(message.len()) {
-            association.take(message.len());
-            out.request(DatagramsRequest::Send { association: name, message });
-            return true;
+    ) -> Result<(), MessageOf<H>> {
+        match self.association(name) {
+            Some(association) if association.backlog.is_empty() && association.fits(message.len()) => {
+                association.take(message.len());
+                out.request(DatagramsRequest::Send { association: name, message });
+                Ok(())
+            }
+            _ => Err(message),
         }
-        association.queue(cx, H::FACTS.name, message, back);
-        false
+    }
+
+    /// Keeps a message until there is room; `back` gets its room back then. What nobody gets room back for is bounded by
+    /// nobody: where much waits already, it is dropped.
+    #[cold]
+    pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: MessageOf<H>, back: Option<Handle>) {
+        match self.association(name) {
+            Some(association) if back.is_some() || association.backlog.len() < BACKLOG_MOST => {
+                association.backlog.push_back(Waiting { message, back });
+            }
+            _ => cx.dropped(H::FACTS.name, "a message of our own for which there is no room below"),
+        }
     }
 
     /// There is more room below: what waits for it leaves, and `back` hears who gets his room back.
@@ -269,14 +278,6 @@ impl<M> Association<M> {
         self.local = Some(local);
         self.room = room;
         core::mem::take(&mut self.waiting)
-    }
-
-    #[cold]
-    fn queue(&mut self, cx: &Context, who: &'static str, message: M, back: Option<Handle>) {
-        if back.is_none() && self.backlog.len() >= BACKLOG_MOST {
-            return cx.dropped(who, "a message of our own for which there is no room below");
-        }
-        self.backlog.push_back(Waiting { message, back });
     }
 
     /// Whether there is room for one message. There is none before the association is open.

@@ -72,15 +72,18 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     fn send(&mut self, header: &H::Header, mut message: MessageOf<H>) {
         message.push(header);
-        self.lowers.send(self.cx, self.link.lower, message, None, self.out);
+        if let Err(message) = self.lowers.send(self.link.lower, message, self.out) {
+            self.lowers.queue(self.cx, self.link.lower, message, None);
+        }
     }
 
     #[inline(always)]
     fn forward(&mut self, header: &H::Header, mut message: MessageOf<H>) {
         let room = Room { octets: message.len(), messages: 1 };
         message.push(header);
-        if self.lowers.send(self.cx, self.link.lower, message, Some(self.name), self.out) {
-            self.give_room(room);
+        match self.lowers.send(self.link.lower, message, self.out) {
+            Ok(()) => self.give_room(room),
+            Err(message) => self.lowers.queue(self.cx, self.link.lower, message, Some(self.name)),
         }
     }
 

@@ -1,8 +1,7 @@
 //! A protocol that waits, on a base without event manager.
 use stackwright_base::features::Needs;
 use stackwright_base::{Hooks, Layer, MessageOf, Place, generate};
-use stackwright_contract::services::Ended;
-use stackwright_contract::{Context, Facts, Participant};
+use stackwright_contract::{Context, Facts};
 use stackwright_wire::Header;
 
 generate! { pub Timeless { events: Absent } }
@@ -26,14 +25,6 @@ impl Hooks for Patience {
     const FACTS: Facts = Facts::named("patience");
     const NEEDS: Needs = Needs { timers: true, ..Needs::NOTHING };
 
-    fn open(&mut self, _: &Context, remote: Participant) -> Result<(Participant, ()), Ended> {
-        Ok((remote, ()))
-    }
-    fn listen(&mut self, _: &Context, local: Participant) -> Result<(Participant, ()), Ended> {
-        Ok((local, ()))
-    }
-    fn key(_: &Label) {}
-    fn passive_key(_: &Label) {}
     fn create(&mut self, _: &Context, (): &()) {}
     fn push(&mut self, _: &mut impl Place<Self>, _: MessageOf<Self>) {}
 }

@@ -12,9 +12,11 @@ use stackwright_contract::rules::{self, Misfit};
 use stackwright_contract::words::{Port, Speaks};
 use stackwright_contract::{Facts, Service};
 
-use super::flaw::{About, Flaw, suggestion};
-use super::graph::Graph;
-use super::web::{self, Web};
+use super::flaw::{About, Flaw};
+use super::graph::{Graph, Unasked};
+use super::known::Known;
+use super::place::{Above, Kind, Place, place};
+use super::web::Web;
 use super::wiring::Wiring;
 use super::{Erased, Node};
 
@@ -101,14 +103,38 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         B: Speaks<M, B>,
         T: Speaks<M, B>,
     {
+        let mut expected = Vec::new();
+        T::ports(&mut expected);
+        self.finish(Some(&expected))
+    }
+
+    /// The same for a graph that is only drawn and explained: whatever its top provides.
+    ///
+    /// # Errors
+    /// The first flaw.
+    pub fn look(self) -> Result<Graph<M, B, Unasked>, Flaw>
+    where
+        B: Speaks<M, B>,
+    {
+        self.finish(None)
+    }
+
+    fn finish<T>(self, expected: Option<&[Port]>) -> Result<Graph<M, B, T>, Flaw>
+    where
+        B: Speaks<M, B>,
+    {
         let known = Known::of(&self)?;
         let mut outside = Vec::new();
         B::ports(&mut outside);
+        if outside.len() != 1 {
+            return Err(Flaw::new(
+                About::Graph,
+                format!("what is outside of a graph is one service, not {}", outside.len()),
+            ));
+        }
         let ports = self.lowers_of_ports(&known, &outside)?;
         let wholes = self.ask_rule_book(&known, &ports)?;
-        let mut expected = Vec::new();
-        T::ports(&mut expected);
-        let tops = self.meet_tops(&known, &expected)?;
+        let tops = self.meet_tops(&known, expected)?;
         let Wiring { places, roots, tops, lanes } = Wiring::of(self, &known, &ports, &wholes, &tops);
         let mut web =
             Web { places, joints: Vec::new(), steps: Vec::new(), order: Vec::new(), waiting: Cell::new(0) };
@@ -129,7 +155,7 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
                     ports.push(Lowers::Outside);
                     continue;
                 }
-                let Some((nth, lowers)) = over.next() else {
+                let Some((nth, lowers)) = over.next().filter(|(_, lowers)| !lowers.is_empty()) else {
                     return Err(Flaw::new(
                         about,
                         format!("`{}` uses {}, and nothing stands below it there", part.name, port.service),
@@ -210,15 +236,16 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         Ok(wholes)
     }
 
-    /// Who is at each port of the service that the application expects.
-    fn meet_tops(&self, known: &Known, expected: &[Port]) -> Result<Vec<(usize, usize)>, Flaw> {
+    /// Who is at each port of the service that the application expects; `None` expects nothing in particular.
+    fn meet_tops(&self, known: &Known, expected: Option<&[Port]>) -> Result<Vec<(usize, usize)>, Flaw> {
         let tops = known.tops.iter().flat_map(|top| {
             self.nodes[*top].provides.iter().enumerate().map(|(port, provided)| (*top, port, *provided))
         });
         let tops: Vec<_> = tops.collect();
-        if tops.iter().map(|(_, _, port)| *port).eq(expected.iter().copied()) {
-            return Ok(tops.into_iter().map(|(top, port, _)| (top, port)).collect());
-        }
+        let expected = match expected {
+            Some(expected) if !tops.iter().map(|(_, _, port)| port).eq(expected) => expected,
+            _ => return Ok(tops.into_iter().map(|(top, port, _)| (top, port)).collect()),
+        };
         let names = |ports: &mut dyn Iterator<Item = String>| ports.collect::<Vec<_>>().join(" and ");
         let provided = names(&mut tops.iter().map(|(_, _, port)| port.service.to_string()));
         let expected = names(&mut expected.iter().map(|port| port.service.to_string()));
@@ -239,113 +266,10 @@ pub(super) enum Lowers {
     Places(Vec<usize>),
 }
 
-/// The names of a graph are found, and it has no loop.
-pub(super) struct Known {
-    pub(super) tops: Vec<usize>,
-    /// Each node's lowers, as `Part::over`.
-    pub(super) lowers: Vec<Vec<Vec<usize>>>,
-    /// All nodes from the tops: each after all that stand on it.
-    pub(super) order: Vec<usize>,
-}
-
-impl Known {
-    fn of<M: 'static, B: Service + 'static>(builder: &Builder<M, B>) -> Result<Known, Flaw> {
-        let Builder { nodes, tops } = builder;
-        if nodes.len() > NODES_MOST {
-            return Err(Flaw::new(
-                About::Graph,
-                format!("the graph has {} nodes; {NODES_MOST} are the most", nodes.len()),
-            ));
-        }
-        for (index, part) in nodes.iter().enumerate() {
-            if nodes[..index].iter().any(|other| other.name == part.name) {
-                return Err(Flaw::new(
-                    About::Node(part.name.clone()),
-                    format!("two nodes are called `{}`", part.name),
-                ));
-            }
-        }
-        let find = |name: &str, about: About, who: &str| {
-            nodes.iter().position(|part| part.name == name).ok_or_else(|| {
-                let names = nodes.iter().map(|part| part.name.as_str());
-                Flaw::new(
-                    about,
-                    format!("{who} `{name}`, which is not in this graph{}", suggestion(name, names)),
-                )
-            })
-        };
-        let tops =
-            tops.iter().map(|top| find(top, About::Graph, "the top is")).collect::<Result<Vec<_>, _>>()?;
-        if tops.is_empty() {
-            return Err(Flaw::new(About::Graph, "the graph does not say which node is its top".to_owned()));
-        }
-        let mut lowers = Vec::new();
-        for part in nodes {
-            let mut ports = Vec::new();
-            for (nth, port) in part.over.iter().enumerate() {
-                let about = |lower| About::Lower { node: part.name.clone(), nth, lower };
-                let who = format!("`{}` stands on", part.name);
-                let found = port.iter().enumerate().map(|(nth, lower)| find(lower, about(nth), &who));
-                ports.push(found.collect::<Result<Vec<_>, _>>()?);
-            }
-            lowers.push(ports);
-        }
-        let mut known = Known { tops, lowers, order: Vec::new() };
-        let mut way = Vec::new();
-        for node in 0..nodes.len() {
-            known.walk(nodes, node, &mut way)?;
-        }
-        // From below, so far, and from any node: now from above.
-        known.order.reverse();
-        known.everybody_is_needed(nodes)?;
-        Ok(known)
-    }
-
-    fn walk<M, B: Service>(
-        &mut self,
-        nodes: &[Part<M, B>],
-        node: usize,
-        way: &mut Vec<usize>,
-    ) -> Result<(), Flaw> {
-        if let Some(first) = way.iter().position(|passed| *passed == node) {
-            let passed = way[first..].iter().chain([&node]).map(|node| nodes[*node].name.as_str());
-            let circle = passed.collect::<Vec<_>>().join("` over `");
-            return Err(Flaw::new(
-                About::Node(nodes[node].name.clone()),
-                format!("`{}` would stand on itself: `{circle}`", nodes[node].name),
-            ));
-        }
-        if self.order.contains(&node) {
-            return Ok(());
-        }
-        way.push(node);
-        let lowers: Vec<usize> = self.lowers[node].iter().flatten().copied().collect();
-        for lower in lowers {
-            self.walk(nodes, lower, way)?;
-        }
-        way.pop();
-        self.order.push(node);
-        Ok(())
-    }
-
-    fn everybody_is_needed<M, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
-        for (index, part) in nodes.iter().enumerate() {
-            let stood_on = self.lowers.iter().flatten().flatten().any(|lower| *lower == index);
-            if !stood_on && !self.tops.contains(&index) {
-                return Err(Flaw::new(
-                    About::Node(part.name.clone()),
-                    format!("nobody stands on `{}`, and it is not the top", part.name),
-                ));
-            }
-        }
-        Ok(())
-    }
-}
-
 /// A place for a node that was added.
-pub(super) fn place_of<M: 'static, B: Service + 'static>(part: Part<M, B>, whole: Facts) -> web::Place<M, B> {
-    let mut place = web::place(part.name, web::Kind::Named, part.uses, part.node);
+pub(super) fn place_of<M: 'static, B: Service + 'static>(part: Part<M, B>, whole: Facts) -> Place<M, B> {
+    let mut place = place(part.name, Kind::Named, part.uses, part.node);
     place.whole = whole;
-    place.above = alloc::vec![web::Above::Nobody; part.provides.len()];
+    place.above = alloc::vec![Above::Nobody; part.provides.len()];
     place
 }

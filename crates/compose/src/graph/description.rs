@@ -25,13 +25,11 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use stackwright_contract::Service;
-use stackwright_contract::words::Speaks;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::flaw::About;
-use super::{At, Builder, Flaw, Graph, Registry};
+use super::{At, Flaw};
 
 /// How long a description may be, in octets.
 pub const DESCRIPTION_MOST: usize = 64 * 1024;
@@ -39,8 +37,8 @@ pub const DESCRIPTION_MOST: usize = 64 * 1024;
 /// What was read, with the place of everything.
 #[derive(Clone, Debug)]
 pub struct Description {
-    tops: Vec<(String, At)>,
-    nodes: Vec<Described>,
+    pub(super) tops: Vec<(String, At)>,
+    pub(super) nodes: Vec<Described>,
 }
 
 /// One table.
@@ -49,9 +47,9 @@ pub(super) struct Described {
     pub(super) name: String,
     pub(super) at: At,
     pub(super) protocol: String,
-    protocol_at: At,
+    pub(super) protocol_at: At,
     /// The lowers of each port.
-    over: Vec<Vec<(String, At)>>,
+    pub(super) over: Vec<Vec<(String, At)>>,
     pub(super) parameters: Vec<Given>,
 }
 
@@ -121,76 +119,6 @@ impl Description {
             }
         }
         Ok(description)
-    }
-
-    /// Makes all nodes, checks them, and links them.
-    ///
-    /// # Errors
-    /// The first flaw, with its place.
-    pub fn build<M, B, T>(&self, registry: &Registry<M, B>) -> Result<Graph<M, B, T>, Flaw>
-    where
-        M: 'static,
-        B: Speaks<M, B>,
-        T: Speaks<M, B>,
-    {
-        let built = self.builder(registry)?.build();
-        built.map_err(|flaw| {
-            let at = self.place(&flaw.about);
-            flaw.located(at)
-        })
-    }
-
-    /// Makes all nodes.
-    ///
-    /// # Errors
-    /// The first flaw, with its place.
-    pub fn builder<M, B>(&self, registry: &Registry<M, B>) -> Result<Builder<M, B>, Flaw>
-    where
-        M: 'static,
-        B: Service + 'static,
-    {
-        let mut builder = Builder::new();
-        for (top, _) in &self.tops {
-            builder = builder.top(top);
-        }
-        // Before anything is made: a protocol may ask the operating system for something.
-        for node in &self.nodes {
-            registry.check(node).map_err(|flaw| {
-                let at = self.place(&flaw.about);
-                flaw.located(at)
-            })?;
-        }
-        for node in &self.nodes {
-            let made = registry.make(node).map_err(|flaw| {
-                let at = self.place(&flaw.about);
-                flaw.located(at.or(Some(node.at)))
-            })?;
-            builder = builder.node(&node.name, made);
-            for port in &node.over {
-                let lowers: Vec<&str> = port.iter().map(|(lower, _)| lower.as_str()).collect();
-                builder = builder.over_joined(&lowers);
-            }
-        }
-        Ok(builder)
-    }
-
-    fn place(&self, about: &About) -> Option<At> {
-        let node = |name: &str| self.nodes.iter().find(|node| node.name == name);
-        match about {
-            About::Graph => self.tops.first().map(|(_, at)| *at),
-            About::Node(name) => node(name).map(|node| node.at),
-            About::Protocol { node: name } => node(name).map(|node| node.protocol_at),
-            About::Lower { node: name, nth, lower } => {
-                let lowers = node(name)?.over.get(*nth)?;
-                lowers.get(*lower).map(|(_, at)| *at)
-            }
-            About::Key { node: name, key } => {
-                node(name)?.parameters.iter().find(|given| given.key == *key).map(|given| given.key_at)
-            }
-            About::Value { node: name, key } => {
-                node(name)?.parameters.iter().find(|given| given.key == *key).map(|given| given.value_at)
-            }
-        }
     }
 }
 

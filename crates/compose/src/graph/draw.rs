@@ -8,7 +8,7 @@ use core::fmt::Write;
 use stackwright_contract::Service;
 
 use super::graph::Graph;
-use super::web::{Below, Kind};
+use super::place::{Below, Kind};
 
 impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     /// As text: a box for each node, each below one that stands on it, with the service between them.

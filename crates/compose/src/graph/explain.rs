@@ -8,7 +8,7 @@ use core::fmt::Write;
 use stackwright_contract::{Guarantees, Service, rules};
 
 use super::graph::Graph;
-use super::web::{Below, Kind};
+use super::place::{Below, Kind};
 
 impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
     /// Why each joint fits, what the whole guarantees, and how much header it pushes: one sentence a line.

@@ -1,5 +1,6 @@
 //! Why a graph is refused.
 
+use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::String;
 use core::fmt;
@@ -44,51 +45,62 @@ pub(super) enum About {
 
 /// One reason why a graph, or a description of one, is refused: a sentence, and where it is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Flaw {
+pub struct Flaw(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Inner {
     says: String,
     at: Option<At>,
-    pub(super) about: About,
+    about: About,
     misfit: Option<Misfit>,
 }
 
 impl Flaw {
     pub(super) fn new(about: About, says: String) -> Self {
-        Flaw { says, at: None, about, misfit: None }
+        Flaw(Box::new(Inner { says, at: None, about, misfit: None }))
     }
 
     pub(super) fn misfit_of(about: About, misfit: Misfit) -> Self {
-        Flaw { says: format!("{}", misfit.explain()), at: None, about, misfit: Some(misfit) }
+        let says = format!("{}", misfit.explain());
+        Flaw(Box::new(Inner { says, at: None, about, misfit: Some(misfit) }))
     }
 
     /// The sentence, without the place.
     pub fn says(&self) -> &str {
-        &self.says
+        &self.0.says
     }
 
     /// Where it is, in a description that was read from a text.
     pub fn at(&self) -> Option<At> {
-        self.at
+        self.0.at
     }
 
     /// What the rule book said, where it was the rule book.
     pub fn misfit(&self) -> Option<Misfit> {
-        self.misfit
+        self.0.misfit
+    }
+
+    /// What it is about.
+    #[cfg(feature = "std")]
+    pub(super) fn about(&self) -> &About {
+        &self.0.about
     }
 
     /// The same flaw, at a place that is known now.
     #[cfg(feature = "std")]
     #[must_use]
-    pub(super) fn located(self, at: Option<At>) -> Self {
-        Flaw { at: self.at.or(at), ..self }
+    pub(super) fn located(mut self, at: Option<At>) -> Self {
+        self.0.at = self.0.at.or(at);
+        self
     }
 }
 
 impl fmt::Display for Flaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(At { line, column }) = self.at {
+        if let Some(At { line, column }) = self.0.at {
             write!(f, "line {line}, column {column}: ")?;
         }
-        f.write_str(&self.says)
+        f.write_str(&self.0.says)
     }
 }
 

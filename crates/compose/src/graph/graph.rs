@@ -11,6 +11,7 @@ use stackwright_contract::{
 };
 
 use super::live::Leaving;
+use super::place::{Below, Kind};
 use super::web::{Ends, Web};
 
 /// Protocols of messages `M` over what is outside, `B`, that together provide `T`.
@@ -29,12 +30,53 @@ pub struct Graph<M, B: Service, T> {
     pub(super) service: PhantomData<fn() -> T>,
 }
 
+/// What a graph provides that is only looked at ([`Builder::look`](super::Builder::look)). It is no service, so that nobody
+/// can ask such a graph for anything.
+#[derive(Debug)]
+pub enum Unasked {}
+
 impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
+    /// The services that it provides to the application, from the left.
+    pub fn provides(&self) -> Vec<&'static str> {
+        let service = |(place, port): &(usize, usize)| {
+            let mut ports = Vec::new();
+            self.web.places[*place].node.borrow().provides(&mut ports);
+            ports[*port].service
+        };
+        self.tops.iter().map(service).collect()
+    }
+
+    /// The names of the nodes on which the application stands, from the left.
+    pub fn tops(&self) -> impl Iterator<Item = &str> {
+        self.roots.iter().map(|place| self.web.places[*place].name.as_str())
+    }
+
+    /// The name of the node on which the one called `name` stands with one of its ports, counted from the left; what is only
+    /// put between passes for its lower. `None` where that is the outside, or several.
+    pub fn lower(&self, name: &str, port: usize) -> Option<&str> {
+        let mut below = self.web.places[self.web.place(name)?].below.get(port)?;
+        loop {
+            let Below::Place(lower, _) = below else { return None };
+            let lower = &self.web.places[*lower];
+            match (lower.kind, &lower.below[..]) {
+                (Kind::Named, _) => return Some(&lower.name),
+                (_, [only]) => below = only,
+                _ => return None,
+            }
+        }
+    }
+
     /// The facts of the whole, as the rule book sees it from outside.
     pub fn facts(&self) -> Facts {
         let mut facts = self.roots.iter().map(|place| self.web.places[*place].whole);
         let first = facts.next().unwrap_or(Facts::named("graph"));
         facts.fold(first, |left, right| stackwright_contract::rules::beside(&left, &right))
+    }
+
+    /// Who speaks with the outside in that lane.
+    #[cfg(feature = "std")]
+    pub(super) fn in_lane(&self, lane: usize) -> Option<&str> {
+        self.lanes.get(lane).map(|(place, _)| self.web.places[*place].name.as_str())
     }
 
     /// How many lanes it has to the outside.

@@ -11,7 +11,7 @@ use stackwright_contract::{Facts, Service};
 
 use super::graph::Graph;
 use super::node::{Inserted, Module};
-use super::web::{Above, Below, Kind, place};
+use super::place::{Above, Below, Kind, place};
 
 /// What became of a module that was popped.
 pub enum Popped<M, B: Service> {

@@ -4,12 +4,12 @@
 //! | file | what |
 //! | --- | --- |
 //! | `node.rs`, `erased.rs` | what stands in a graph; any protocol as such a thing |
-//! | `builder.rs`, `wiring.rs` | nodes by name, checked, then linked |
-//! | `web.rs`, `order.rs` | how a word passes, and what a timeout does |
+//! | `builder.rs`, `known.rs`, `wiring.rs` | nodes by name, checked, then linked |
+//! | `web.rs`, `place.rs`, `order.rs` | how a word passes, and what a timeout does |
 //! | `graph.rs`, `live.rs` | the whole as a protocol; modules that come and go |
 //! | `between.rs` | forks and joins |
 //! | `modules/` | a counter, a delay, a tap, a recorder for captures |
-//! | `description.rs`, `registry.rs` | graphs from a file |
+//! | `description.rs`, `registry.rs`, `making.rs` | graphs from a file |
 //! | `draw.rs`, `explain.rs` | graphs as a picture, and in sentences |
 
 mod between;
@@ -22,10 +22,14 @@ mod explain;
 mod flaw;
 #[expect(clippy::module_inception, reason = "the graph itself, beside its parts")]
 mod graph;
+mod known;
 mod live;
+#[cfg(feature = "std")]
+mod making;
 pub mod modules;
 mod node;
 mod order;
+mod place;
 #[cfg(feature = "std")]
 mod registry;
 mod speech;
@@ -37,7 +41,7 @@ pub use builder::{Builder, NODES_MOST};
 pub use description::{DESCRIPTION_MOST, Description};
 pub use erased::Erased;
 pub use flaw::{At, Flaw};
-pub use graph::Graph;
+pub use graph::{Graph, Unasked};
 pub use live::{Popped, Refused};
 pub use node::{Module, Node};
 #[cfg(feature = "std")]

@@ -4,7 +4,8 @@ use alloc::vec::Vec;
 
 use stackwright_contract::Service;
 
-use super::web::{Below, Joint, Step, Web};
+use super::place::{Below, Joint};
+use super::web::{Step, Web};
 
 impl<M: 'static, B: Service + 'static> Web<M, B> {
     /// Finds the joints anew; nothing may wait in the old ones.

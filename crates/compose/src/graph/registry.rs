@@ -5,6 +5,8 @@ use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
+use core::cell::RefCell;
 use core::str::FromStr;
 
 use stackwright_contract::Service;
@@ -144,22 +146,40 @@ impl<M, B: Service> Registry<M, B> {
         Err(Flaw::new(About::Node(node.name.clone()), says))
     }
 
-    pub(super) fn make(&self, node: &Described) -> Result<Box<dyn Node<M, B>>, Flaw> {
-        (self.entries[node.protocol.as_str()].make)(&Parameters(node))
+    /// `lanes` are the names of those who took one so far.
+    pub(super) fn make(
+        &self,
+        node: &Described,
+        lanes: &RefCell<Vec<String>>,
+    ) -> Result<Box<dyn Node<M, B>>, Flaw> {
+        (self.entries[node.protocol.as_str()].make)(&Parameters { node, lanes })
     }
 }
 
 /// What stands in one table. Its keys and their kinds were checked before.
-pub struct Parameters<'a>(&'a Described);
+pub struct Parameters<'a> {
+    node: &'a Described,
+    lanes: &'a RefCell<Vec<String>>,
+}
 
 impl Parameters<'_> {
     /// The name of the node.
     pub fn node(&self) -> &str {
-        &self.0.name
+        &self.node.name
+    }
+
+    /// The lane in which this node will speak with the outside: for an adapter that has to know it when it is made, and
+    /// that stands on nothing else. Nodes are made in the order in which lanes are numbered.
+    pub fn lane(&self) -> usize {
+        let mut lanes = self.lanes.borrow_mut();
+        if lanes.last().is_none_or(|last| *last != self.node.name) {
+            lanes.push(self.node.name.clone());
+        }
+        lanes.len() - 1
     }
 
     fn value(&self, key: &str) -> Option<&Value> {
-        self.0.parameters.iter().find(|given| given.key == key).map(|given| &given.value)
+        self.node.parameters.iter().find(|given| given.key == key).map(|given| &given.value)
     }
 
     /// A text.
@@ -184,12 +204,12 @@ impl Parameters<'_> {
     pub fn parsed<X: FromStr>(&self, key: &str, what: &str) -> Result<Option<X>, Flaw> {
         let Some(text) = self.text(key) else { return Ok(None) };
         let wrong =
-            |_| self.flaw(key, format!("`{key}` of `{}` is {what}, and `{text}` is not", self.0.name));
+            |_| self.flaw(key, format!("`{key}` of `{}` is {what}, and `{text}` is not", self.node.name));
         text.parse().map(Some).map_err(wrong)
     }
 
     /// A flaw at the value of `key`, in a sentence of the protocol's own.
     pub fn flaw(&self, key: &str, says: String) -> Flaw {
-        Flaw::new(About::Value { node: self.0.name.clone(), key: key.to_owned() }, says)
+        Flaw::new(About::Value { node: self.node.name.clone(), key: key.to_owned() }, says)
     }
 }

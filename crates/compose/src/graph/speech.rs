@@ -27,8 +27,8 @@ const fn speech<'a, M>(
 /// What a request says.
 pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
     match word {
-        Request::Octet(OctetsRequest::Send { message }) => speech("Octets", "Send", None, Some(message)),
-        Request::Octet(OctetsRequest::Receive { .. }) => speech("Octets", "Receive", None, None),
+        Request::Line(OctetsRequest::Send { message }) => speech("Octets", "Send", None, Some(message)),
+        Request::Line(OctetsRequest::Receive { .. }) => speech("Octets", "Receive", None, None),
         Request::Datagram(word) => {
             use DatagramsRequest::{Await, Close, Listen, Open, Receive, Send, Unlisten};
             let (primitive, name, message) = match word {
@@ -78,10 +78,10 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
 /// What an indication says.
 pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Speech<'_, M> {
     match word {
-        Indication::Octet(OctetsIndication::Delivered { message }) => {
+        Indication::Line(OctetsIndication::Delivered { message }) => {
             speech("Octets", "Delivered", None, Some(message))
         }
-        Indication::Octet(OctetsIndication::Room { .. }) => speech("Octets", "Room", None, None),
+        Indication::Line(OctetsIndication::Room { .. }) => speech("Octets", "Room", None, None),
         Indication::Datagram(word) => {
             use DatagramsIndication::{Delivered, Ended, Listening, Opened, Room};
             let (primitive, name, message) = match word {

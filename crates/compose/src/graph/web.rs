@@ -4,16 +4,14 @@
 //! through it, it is *falling*, and what a lower answers waits in `rising`; while a lower speaks upward, it is *rising*, and
 //! what the upper answers waits in `sinking`. Whoever let the upper speak settles the joint when the upper is silent.
 
-use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
-use stackwright_contract::words::{Indication, Port, Request};
-use stackwright_contract::{Context, Facts, Service};
+use stackwright_contract::words::{Indication, Request};
+use stackwright_contract::{Context, Service};
 
-use super::Node;
+use super::place::{Above, Below, Joint, Place, State};
 
 /// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
 const TURNS_MOST: usize = 10_000;
@@ -22,80 +20,6 @@ const TURNS_MOST: usize = 10_000;
 pub(super) trait Ends<M, B: Service> {
     fn indicate(&mut self, port: usize, word: Indication<M, B>);
     fn request(&mut self, lane: usize, word: Request<M, B>);
-}
-
-/// Who is above a port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Above {
-    /// What is above the whole graph, at this port of its service.
-    Top(usize),
-    /// The upper at this place, at this port.
-    Place(usize, usize),
-    /// Nobody asks there, so nothing is ever told.
-    Nobody,
-}
-
-/// Who is below a port.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Below {
-    /// What is below the whole graph, in this lane.
-    Lane(usize),
-    /// The lower at this place, at this port.
-    Place(usize, usize),
-}
-
-/// Who put a node where it is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
-    /// The program.
-    Named,
-    /// The builder: a fork or a join.
-    Between,
-    /// Whoever pushed it.
-    Module,
-}
-
-/// One node, and whom it knows.
-pub(super) struct Place<M, B: Service> {
-    pub(super) name: String,
-    /// Its own facts, and those of everything down from here.
-    pub(super) facts: Facts,
-    pub(super) whole: Facts,
-    pub(super) uses: Vec<Port>,
-    pub(super) above: Vec<Above>,
-    pub(super) below: Vec<Below>,
-    /// Its joint with its lowers.
-    pub(super) joint: Option<usize>,
-    pub(super) kind: Kind,
-    pub(super) node: RefCell<Box<dyn Node<M, B>>>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    Idle,
-    Falling,
-    Rising,
-}
-
-/// What one side said while the other was still speaking. Nearly always empty.
-pub(super) struct Joint<M, B: Service> {
-    pub(super) uppers: Vec<usize>,
-    pub(super) lowers: Vec<usize>,
-    state: Cell<State>,
-    rising: RefCell<VecDeque<(usize, usize, Indication<M, B>)>>,
-    sinking: RefCell<VecDeque<(usize, usize, Request<M, B>)>>,
-}
-
-impl<M, B: Service> Joint<M, B> {
-    pub(super) fn new(uppers: Vec<usize>, lowers: Vec<usize>) -> Self {
-        Joint {
-            uppers,
-            lowers,
-            state: Cell::new(State::Idle),
-            rising: RefCell::default(),
-            sinking: RefCell::default(),
-        }
-    }
 }
 
 /// One step of a timeout.
@@ -320,26 +244,5 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
     /// The place with that name.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.places.iter().position(|place| place.name == name)
-    }
-}
-
-/// A place before anything is known of its neighbours.
-pub(super) fn place<M: 'static, B: Service + 'static>(
-    name: String,
-    kind: Kind,
-    uses: Vec<Port>,
-    node: Box<dyn Node<M, B>>,
-) -> Place<M, B> {
-    let facts = node.facts();
-    Place {
-        name,
-        facts,
-        whole: facts,
-        uses,
-        above: Vec::new(),
-        below: Vec::new(),
-        joint: None,
-        kind,
-        node: RefCell::new(node),
     }
 }

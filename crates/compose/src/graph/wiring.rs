@@ -10,8 +10,9 @@ use stackwright_contract::{Facts, Service};
 
 use super::Node;
 use super::between::{ForkNode, JoinNode};
-use super::builder::{Builder, Known, Lowers, place_of};
-use super::web::{self, Above, Below, Place};
+use super::builder::{Builder, Lowers, place_of};
+use super::known::Known;
+use super::place::{Above, Below, Kind, Place, place};
 use crate::stack::fork::Branches;
 use crate::stack::join::Ways;
 
@@ -133,7 +134,7 @@ impl<M: 'static, B: Service + 'static> Wiring<M, B> {
         let (mut uses, mut provides) = (Vec::new(), Vec::new());
         node.uses(&mut uses);
         node.provides(&mut provides);
-        let mut place = web::place(name, web::Kind::Between, uses, node);
+        let mut place = place(name, Kind::Between, uses, node);
         place.above = alloc::vec![Above::Nobody; provides.len()];
         place.below = alloc::vec![Below::Lane(usize::MAX); place.uses.len()];
         self.places.push(place);

@@ -98,7 +98,7 @@ where
 #[test]
 fn have_identical_traces() {
     fn hashes<M: Message>(seed: u64) -> [u64; 2] {
-        let (mut world, server, _) = scene::<M, _>(seed, |echo, streams| Over::new(echo, streams));
+        let (mut world, server, _) = scene::<M, _>(seed, Over::new);
         finish(&mut world, server);
         let expected = world.trace().hash();
         let (mut world, server, _) = scene::<M, _>(seed, woven);
@@ -235,4 +235,70 @@ fn tell_a_tap_whom_a_word_is_about() {
     assert!(deliveries.iter().all(|(direction, _, remote, length)| {
         *direction == Direction::Up && *remote == Some(CALLER) && length.is_some_and(|length| length > 0)
     }));
+}
+
+#[test]
+fn hold_a_delayed_message_for_its_time_and_its_end_behind_it() {
+    type Noted = Rc<std::cell::RefCell<Vec<(Direction, &'static str, usize, u64)>>>;
+    const TIME: Duration = Duration::from_millis(20);
+    let tap = |noted: &Noted| {
+        let noted = noted.clone();
+        Tap::new(move |passage: &Passage<'_, SingleBuffer>| {
+            let length = passage.message.map_or(0, Message::len);
+            noted.borrow_mut().push((
+                passage.direction,
+                passage.primitive,
+                length,
+                passage.time.nanoseconds(),
+            ));
+        })
+    };
+    for seed in 0..50 {
+        let (above, below) = (Noted::default(), Noted::default());
+        let (mut world, server, _) = scene::<SingleBuffer, _>(seed, |echo, streams| {
+            let mut graph = woven(echo, streams);
+            graph.push("echo", "streams", "above", tap(&above)).expect("it fits there");
+            graph.push("above", "streams", "delay", Delay::new(TIME)).expect("it fits there");
+            graph.push("delay", "streams", "below", tap(&below)).expect("it fits there");
+            graph
+        });
+        finish(&mut world, server);
+        // Of each direction, what is about the one association: messages and its end.
+        let passed = |noted: &Noted, way: Direction| -> Vec<_> {
+            let ordered = ["Send", "Finish", "Delivered", "Finished", "Ended"];
+            let noted = noted.borrow();
+            noted.iter().filter(|word| word.0 == way && ordered.contains(&word.1)).copied().collect()
+        };
+        for (before, after, way) in [(&above, &below, Direction::Down), (&below, &above, Direction::Up)] {
+            let (before, after) = (passed(before, way), passed(after, way));
+            assert_eq!(before.len(), after.len(), "seed {seed}");
+            for (before, after) in before.iter().zip(&after) {
+                assert_eq!((before.1, before.2), (after.1, after.2), "seed {seed}: the order is kept");
+                let held = Duration::from_nanos(after.3 - before.3);
+                assert!(if before.2 > 0 { held == TIME } else { held <= TIME }, "seed {seed}: {held:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn refuse_what_cannot_be_pushed_or_popped() {
+    let mut graph = woven(Echo::<SingleBuffer>::new(1), SimulatedStreams::new(ECHO));
+    let mut push = |above: &str, below: &str, name: &str| {
+        let refused = graph.push(above, below, name, Counter::default());
+        refused.map_or_else(|refused| refused.to_string(), |()| String::new())
+    };
+    assert_eq!(push("echo", "streams", "counter"), "");
+    assert_eq!(push("echo", "streams", "counter"), "`counter` is the name of another node already");
+    assert_eq!(
+        push("streams", "echo", "x"),
+        "`streams` does not stand on `echo`, so nothing fits between them"
+    );
+    assert_eq!(push("ecko", "streams", "x"), "nothing in this graph is called `ecko`; is `echo` meant?");
+    let refused = graph.pop("echo").expect_err("it is a protocol");
+    assert_eq!(refused.to_string(), "`echo` is not a module: only what was pushed can be popped");
+    let refused = graph.pop("nobody").expect_err("nobody is");
+    assert_eq!(refused.to_string(), "nothing in this graph is called `nobody`");
+    graph.pop("counter").expect("it is a module");
+    assert!(!graph.has("counter"));
 }

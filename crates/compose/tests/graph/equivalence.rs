@@ -1,9 +1,11 @@
 //! Whatever protocols say, and whenever: a graph leads it in the same order as the static stack of the same parts.
 
+use std::any::TypeId;
+
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::words::{InLane, Outside};
-use stackwright_contract::{Both, Context, IndicationOf, Instant, Outlet, Protocol, RequestOf};
+use stackwright_contract::{Both, Context, Facts, IndicationOf, Instant, Outlet, Protocol, RequestOf};
 
 use crate::chat::{Chat, Crossing, Lanes, Log, Said, Talk, Wire};
 
@@ -186,4 +188,45 @@ fn a_tree_of_three_levels() {
                 .protocol("6", wire(6))
         },
     );
+}
+
+/// Asks again whenever it is told something, or tells again whenever it is asked.
+struct Endless<D>(std::marker::PhantomData<D>);
+
+impl<D: Lanes + 'static> Protocol for Endless<D> {
+    const FACTS: Facts = Facts::named("endless");
+    type Provides = Talk;
+    type Uses = D;
+
+    fn handle_request(&mut self, _: &Context, said: Said, out: &mut impl Outlet<Self>) {
+        if TypeId::of::<D>() == TypeId::of::<Wire>() {
+            out.indicate(said);
+        } else {
+            out.request(D::request(0, said));
+        }
+    }
+
+    fn handle_indication(&mut self, _: &Context, word: D::Indication, out: &mut impl Outlet<Self>) {
+        out.request(D::request(0, D::indicated(word).1));
+    }
+}
+
+fn endless<D>() -> Endless<D> {
+    Endless(std::marker::PhantomData)
+}
+
+fn sentence<P: Driven>(mut stack: P) -> String {
+    let mut ends = Ends(Log::default());
+    let run = std::panic::AssertUnwindSafe(|| stack.handle_request(&Context::new(1), (1, 1), &mut ends));
+    let panic = std::panic::catch_unwind(run).expect_err("they answer each other without end");
+    *panic.downcast::<String>().expect("a sentence")
+}
+
+#[test]
+fn answers_without_end_are_stopped_in_the_same_words() {
+    let stack = sentence(Over::new(endless::<Talk>(), endless::<Wire>()));
+    let builder = Builder::new().protocol("1", endless::<Talk>()).over("2").protocol("2", endless::<Wire>());
+    let graph: Woven = builder.top("1").build().expect("it fits");
+    assert_eq!(sentence(graph), stack);
+    assert_eq!(stack, "`endless` and `endless` answer each other without end");
 }

@@ -168,6 +168,11 @@ fn of_the_shape() {
             "top = \"mail\"\n[mail]\nover = \"tcp\"\n[tcp]\n[udp]\n",
             "line 5, column 2: nobody stands on `udp`, and it is not the top",
         ),
+        ("top = [\"tcp\", \"tcp\"]\n[tcp]\n", "line 1, column 8: `tcp` is named as the top twice"),
+        (
+            "top = [\"tcp\", \"sort\"]\n[tcp]\n[sort]\nover = \"tcp\"\n",
+            "line 1, column 8: `tcp` is the top, and `sort` stands on it",
+        ),
         (
             "top = \"tcp\"\n[tcp]\n",
             "line 1, column 7: the top, `tcp`, provides Streams, and the application expects ",
@@ -289,4 +294,67 @@ It reads payload: no region of a file passes it unread.
 "
     );
     assert_eq!(graph.facts(), <Over<FileServer, Beside<Over<Cipher, Tcp>, Disk>>>::FACTS);
+}
+
+/// Whatever stands there: a graph or a sentence, never a panic.
+#[test]
+fn any_text_is_a_graph_or_a_flaw() {
+    const PIECES: [&str; 24] = [
+        "top = \"mail\"\n",
+        "top = [\"mail\", \"tcp\"]\n",
+        "[mail]\n",
+        "[tcp]\n",
+        "[sort]\n",
+        "[x]\n",
+        "protocol = \"tcp\"\n",
+        "protocol = \"mail\"\n",
+        "protocol = \"file server\"\n",
+        "over = \"tcp\"\n",
+        "over = [\"tcp\", \"disk\"]\n",
+        "over = [[\"tcp\", \"x\"]]\n",
+        "over = \"sort\"\n",
+        "over = []\n",
+        "[disk]\n",
+        "root = \".\"\n",
+        "window = 1\n",
+        "\"",
+        "[",
+        "]",
+        "=",
+        "\u{e9}\n",
+        "# remark\n",
+        "over = [[], 3]\n",
+    ];
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut built = 0;
+    for _ in 0..30_000 {
+        let mut pieces = vec![
+            "top = \"mail\"\n",
+            "[mail]\n",
+            "over = \"sort\"\n",
+            "[sort]\n",
+            "over = \"tcp\"\n",
+            "[tcp]\n",
+        ];
+        for _ in 0..random.usize(..6) {
+            let piece = PIECES[random.usize(..PIECES.len())];
+            let place = random.usize(..pieces.len());
+            match random.u8(..3) {
+                0 => pieces[place] = piece,
+                1 => pieces.insert(place, piece),
+                _ => drop(pieces.remove(place)),
+            }
+        }
+        let text = pieces.concat();
+        match build(&text) {
+            Ok(graph) => {
+                built += 1;
+                assert!(!graph.draw().is_empty() && !graph.dot().is_empty() && !graph.explain().is_empty());
+            }
+            Err(flaw) => assert!(!flaw.to_string().is_empty()),
+        }
+    }
+    assert!((1000..29_000).contains(&built), "{built} were built");
+    let deep = format!("x = {}", "[".repeat(60_000));
+    assert!(refused(&deep).starts_with("line 1, column "));
 }

@@ -5,5 +5,6 @@ mod echoes;
 mod equivalence;
 mod flaws;
 mod forks_and_joins;
+mod looked_at;
 mod recorded_words;
 mod recordings;

@@ -1,8 +1,11 @@
 //! From the socket upward, within the room that the upper layer gave.
 
-use std::io::{ErrorKind, Read};
+use std::io::{self, ErrorKind, Read};
+use std::mem::MaybeUninit;
 
 use mio::net::TcpStream;
+use rustix::io::Errno;
+use rustix::net::RecvFlags;
 use stackwright_contract::services::{Ended, StreamsIndication};
 use stackwright_contract::{Handle, Outlet};
 use stackwright_wire::{Message, Pool};
@@ -87,15 +90,18 @@ impl Receiving {
     /// One read; `None` is the end while the socket is `readable`, and nothing to read otherwise.
     fn read<M: Message>(&mut self, stream: &mut TcpStream, pool: &Pool) -> Result<Option<M>, Ended> {
         if !self.plenty {
-            let mut octets = [0; FIRST_READ];
-            let limit = self.room.min(FIRST_READ);
-            let got = self.read_into(stream, &mut octets[..limit])?;
-            self.plenty = got == FIRST_READ;
-            return Ok((got > 0).then(|| M::with_headroom(0, &octets[..got])));
+            return self.read_little(stream);
         }
         let mut block = pool.take();
         let limit = self.room.min(block.len());
-        let got = self.read_into(stream, &mut block[..limit])?;
+        let got = loop {
+            match stream.read(&mut block[..limit]) {
+                Ok(octets) => break octets,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => break self.unread(&error)?,
+            }
+        };
+        self.drained(got, limit);
         if got > block.len() / 4 {
             return Ok(Some(M::from_block(block, 0, got)));
         }
@@ -105,26 +111,41 @@ impl Receiving {
         Ok(message)
     }
 
-    /// How many octets were read; notes what that tells of the socket.
-    fn read_into(&mut self, stream: &mut TcpStream, space: &mut [u8]) -> Result<usize, Ended> {
-        let octets = loop {
-            match stream.read(space) {
-                Ok(octets) => break octets,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => {
-                    self.readable = false;
-                    self.urgent = false;
-                    break 0;
+    /// The same where little is expected, into memory that nobody has to clear before.
+    fn read_little<M: Message>(&mut self, stream: &TcpStream) -> Result<Option<M>, Ended> {
+        let mut space = [MaybeUninit::uninit(); FIRST_READ];
+        let limit = self.room.min(FIRST_READ);
+        let octets: &[u8] = loop {
+            match rustix::net::recv(stream, &mut space[..limit], RecvFlags::empty()) {
+                Ok(((octets, _), _)) => break octets,
+                Err(Errno::INTR) => {}
+                Err(error) => {
+                    self.unread(&error.into())?;
+                    break &[];
                 }
-                Err(_) => return Err(Ended::Reset),
             }
         };
-        // A short read has drained the socket, and the next octet will be reported: no read is needed to learn that
-        // there is nothing. Unless the end was reported already, or urgent octets before which reads stop: then only
-        // reading on finds them.
-        if octets > 0 && octets < space.len() && !self.ending && !self.urgent {
+        self.drained(octets.len(), limit);
+        self.plenty = octets.len() == FIRST_READ;
+        Ok((!octets.is_empty()).then(|| M::with_headroom(0, octets)))
+    }
+
+    /// Nothing was read: for now, or never again.
+    fn unread(&mut self, error: &io::Error) -> Result<usize, Ended> {
+        if error.kind() != ErrorKind::WouldBlock {
+            return Err(Ended::Reset);
+        }
+        self.readable = false;
+        self.urgent = false;
+        Ok(0)
+    }
+
+    /// A short read has drained the socket, and the next octet will be reported: no read is needed to learn that there is
+    /// nothing. Unless the end was reported already, or urgent octets before which reads stop: then only reading on finds
+    /// them.
+    fn drained(&mut self, octets: usize, limit: usize) {
+        if octets > 0 && octets < limit && !self.ending && !self.urgent {
             self.readable = false;
         }
-        Ok(octets)
     }
 }

@@ -50,14 +50,11 @@ struct Scene<P> {
     near: Disk,
 }
 
+type AddClient<P> = fn(&mut World<M>, Habits, &Disk) -> StationId<P, Heard<Told>>;
 type AddServer = fn(&mut World<M>, Habits, &Disk);
 
 /// The same world for each kind of stack: links, faults and files by chance.
-fn scene<P>(
-    seed: u64,
-    server: AddServer,
-    client: fn(&mut World<M>, Habits, &Disk) -> StationId<P, Heard<Told>>,
-) -> Scene<P>
+fn scene<P>(seed: u64, server: AddServer, client: AddClient<P>) -> Scene<P>
 where
     P: Protocol<Provides = Copying, Uses: Lanes<M>> + 'static,
 {

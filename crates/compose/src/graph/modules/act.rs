@@ -33,7 +33,7 @@ pub(super) enum Act {
 /// What a request does.
 pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Act {
     match word {
-        Request::Octet(OctetsRequest::Send { .. }) => Act::Line,
+        Request::Line(OctetsRequest::Send { .. }) => Act::Line,
         Request::Datagram(word) => match word {
             DatagramsRequest::Open { .. } => Act::Begins { passive: false },
             DatagramsRequest::Await { .. } => Act::Begins { passive: true },
@@ -55,7 +55,7 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Act {
 /// What an indication does.
 pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Act {
     match word {
-        Indication::Octet(OctetsIndication::Delivered { .. }) => Act::Line,
+        Indication::Line(OctetsIndication::Delivered { .. }) => Act::Line,
         Indication::Datagram(word) => match word {
             DatagramsIndication::Opened { local, remote, .. } => {
                 Act::Opened { local: *local, remote: *remote, stream: false }

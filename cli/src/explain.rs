@@ -1,0 +1,98 @@
+//! `explain` and `draw`: described stacks in words and as pictures. Nothing is opened.
+
+use serde_json::json;
+use stackwright::compose::graph::{Graph, Kind, Parameter, Unasked};
+use stackwright_drivers::Readiness;
+
+use crate::arguments::{Draw, Explain};
+use crate::described::{Described, shown};
+use crate::problem::Problem;
+use crate::registry::{self, services};
+use crate::report::say;
+use crate::stacks::Message;
+
+pub(crate) fn explain(explain: &Explain) -> Result<(), Problem> {
+    let Some(stack) = &explain.stack else {
+        list(explain.json);
+        return Ok(());
+    };
+    let described = Described::load(stack)?;
+    let graph = look(&described)?;
+    let sentences = sentences(&described.name, &graph);
+    if explain.json {
+        let facts = graph.facts();
+        say!(
+            "{}",
+            json!({
+                "stack": described.name, "accepted": true, "provides": graph.provides(), "sentences": sentences,
+                "guarantees": facts.gives.words().collect::<Vec<_>>(), "header_room": facts.header_room,
+                "reads_payload": facts.reads_payload,
+            })
+        );
+    } else {
+        sentences.iter().for_each(|sentence| say!("{sentence}"));
+    }
+    Ok(())
+}
+
+pub(crate) fn draw(draw: &Draw) -> Result<(), Problem> {
+    let graph = look(&Described::load(&draw.stack)?)?;
+    let picture = shown(&if draw.dot { graph.dot() } else { graph.draw() });
+    say!("{}", picture.trim_end());
+    Ok(())
+}
+
+fn look(described: &Described) -> Result<Graph<Message, Readiness, Unasked>, Problem> {
+    described.description.look(&registry::registry(None)).map_err(|flaw| described.flawed(&flaw))
+}
+
+fn sentences(name: &str, graph: &Graph<Message, Readiness, Unasked>) -> Vec<String> {
+    let provides = graph.provides().join(" and ");
+    let first = format!("`{name}` is accepted: it provides {provides}.");
+    std::iter::once(first).chain(shown(&graph.explain()).lines().map(str::to_owned)).collect()
+}
+
+/// What may stand in a description.
+fn list(json: bool) {
+    let registry = registry::registry(None);
+    if !json {
+        say!(
+            "A stack is described by a file with a table for each node; `over` names those on which it stands:\n"
+        );
+        say!("{}\n", include_str!("../stacks/get.toml").trim_end());
+        say!("These protocols may stand in it, with these parameters:\n");
+    }
+    for (name, purpose, parameters) in registry.iter() {
+        let (provides, uses) = services(name);
+        if json {
+            let parameters = parameters.iter().map(|Parameter { name, kind, about, .. }| {
+                json!({ "name": name, "kind": noun(*kind), "about": about })
+            });
+            let parameters: Vec<_> = parameters.collect();
+            say!(
+                "{}",
+                json!({
+                    "protocol": name, "purpose": purpose, "provides": provides, "uses": uses,
+                    "parameters": parameters,
+                })
+            );
+            continue;
+        }
+        let below = match uses.join(" and ") {
+            uses if uses == "Readiness" => "stands on the operating system".into(),
+            uses => format!("uses {uses}"),
+        };
+        say!("{name:<15} {purpose}; provides {}, {below}", provides.join(" and "));
+        for Parameter { name, kind, about, .. } in parameters {
+            say!("    {name:<11} {:<14} {about}", noun(*kind));
+        }
+    }
+}
+
+fn noun(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Text => "a text",
+        Kind::Number => "a number",
+        Kind::Truth => "true or false",
+    }
+}

@@ -1,0 +1,111 @@
+//! The stacks of this program that a file describes.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+use stackwright::compose::graph::Graph;
+use stackwright::contract::Listener;
+use stackwright::contract::words::Speaks;
+use stackwright::copy::Copying;
+use stackwright::ftp::server::Serving;
+use stackwright::ftp::{Client, client};
+use stackwright_drivers::files::Root;
+use stackwright_drivers::{Driver, Readiness};
+
+use crate::described::Described;
+use crate::problem::Problem;
+use crate::registry::{self, Setting, Taken, Wishes};
+use crate::stacks::{self, Message};
+
+/// The description that a command names, once it is known to fit and to provide `T`: before anybody is asked for a
+/// password, and anything is opened.
+pub(crate) fn load<T: Speaks<Message, Readiness>>(name: &Path) -> Result<Described, Problem> {
+    let described = Described::load(name)?;
+    let looked_at = described.description.build::<_, _, T>(&registry::registry(None));
+    looked_at.map_err(|flaw| described.flawed(&flaw))?;
+    Ok(described)
+}
+
+/// A copy, as a file describes it.
+pub(crate) struct CopyGraph {
+    pub(crate) graph: Graph<Message, Readiness, Copying>,
+    /// The names of its FTP clients.
+    pub(crate) clients: Vec<String>,
+}
+
+/// Whether every one of the FTP clients with these names has said its farewell.
+pub(crate) fn are_quiet<T>(graph: &Graph<Message, Readiness, T>, clients: &[String]) -> bool {
+    let client = |name: &String| graph.protocol::<Client<Message>>(name);
+    clients.iter().filter_map(client).all(|client| client.is_quiet())
+}
+
+pub(crate) fn copy(
+    described: &Described,
+    folder: &Path,
+    config: client::Config,
+    patient: bool,
+    listener: Box<dyn Listener>,
+) -> Result<(Driver, CopyGraph), Problem> {
+    let wishes =
+        Wishes { patient, idle: Some(config.idle), disk: stacks::copy_options(), ..Wishes::default() };
+    let (driver, graph, taken) = build::<Copying>(described, folder, Some(config), wishes)?;
+    // A copy does what it is told, and would as well store what shall be fetched.
+    let top = graph.tops().next().unwrap_or_default();
+    if taken.disk.is_none() || graph.lower(top, 1) != taken.disk.as_deref() {
+        return Err(described.unfit(
+            "the command's folder has to be on the right of the copy: a `disk` without a `root` of its own",
+        ));
+    }
+    if taken.client.is_none() || graph.lower(top, 0) != taken.client.as_deref() {
+        return Err(described.unfit(
+            "the command's server has to be on the left of the copy: an `ftp client` without a `server` of its own",
+        ));
+    }
+    driver.context().listen(listener);
+    Ok((driver, CopyGraph { graph, clients: taken.clients }))
+}
+
+/// A server, as a file describes it.
+pub(crate) struct ServerGraph {
+    pub(crate) graph: Graph<Message, Readiness, Serving>,
+    /// Whether clients may store.
+    pub(crate) writable: bool,
+    /// Whether the command's folder is what it serves.
+    pub(crate) has_folder: bool,
+}
+
+pub(crate) fn server(
+    described: &Described,
+    folder: &Path,
+    wishes: Wishes,
+) -> Result<(Driver, ServerGraph), Problem> {
+    let (driver, graph, taken) = build(described, folder, None, wishes)?;
+    Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
+}
+
+/// A driver, its stack, and what of the command is in it.
+type Built<T> = (Driver, Graph<Message, Readiness, T>, Taken);
+
+fn build<T: Speaks<Message, Readiness>>(
+    described: &Described,
+    folder: &Path,
+    client: Option<client::Config>,
+    wishes: Wishes,
+) -> Result<Built<T>, Problem> {
+    let of_folder = |why: io::Error| Problem::Path { path: folder.into(), why };
+    let setting = Rc::new(Setting {
+        driver: Driver::new(fastrand::u64(..)).map_err(of_folder)?,
+        pool: stacks::pool(),
+        client: Cell::new(client),
+        root: Cell::new(Some(Root::open(folder).map_err(of_folder)?)),
+        wishes,
+        taken: RefCell::default(),
+    });
+    let registry = registry::registry(Some(&setting));
+    let built = described.description.build(&registry).map_err(|flaw| described.flawed(&flaw));
+    drop(registry);
+    let Setting { driver, taken, .. } = Rc::into_inner(setting).expect("the registry alone shared it");
+    Ok((driver, built?, taken.into_inner()))
+}

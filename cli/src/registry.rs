@@ -1,0 +1,289 @@
+//! The protocols that may stand in a described stack, and how each is made of its table and of what the command says.
+//!
+//! What the command says completes the file, and wins where both speak. Its address, with the user and the password, and
+//! its folder go to one node each: the first that has none of its own.
+
+use std::cell::{Cell, RefCell};
+use std::io;
+use std::net::SocketAddr;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+use std::time::Duration;
+
+use stackwright::catalogue::PROTOCOLS;
+use stackwright::compose::graph::{Erased, Flaw, Kind, Node, Parameter, Parameters, Registry};
+use stackwright::contract::Protocol;
+use stackwright::contract::words::{Outside, Port, Speaks};
+use stackwright::copy::Copy;
+use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
+use stackwright::ftp::{Client, Server, client};
+use stackwright::stop_and_wait::{Rules, StopAndWait};
+use stackwright::wire::Pool;
+use stackwright_drivers::files::{Disk, Options, Root};
+use stackwright_drivers::tcp::Tcp;
+use stackwright_drivers::udp::Udp;
+use stackwright_drivers::{Driver, Lanes, Readiness};
+
+use crate::shown::Shown;
+use crate::stacks::{self, Message};
+
+type Made = Result<Box<dyn Node<Message, Readiness>>, Flaw>;
+
+/// What a described stack is made with.
+pub(crate) struct Setting {
+    pub(crate) driver: Driver,
+    pub(crate) pool: Rc<Pool>,
+    /// The command's, until a node has it.
+    pub(crate) client: Cell<Option<client::Config>>,
+    pub(crate) root: Cell<Option<Root>>,
+    pub(crate) wishes: Wishes,
+    pub(crate) taken: RefCell<Taken>,
+}
+
+/// What the command says to every node that it is about.
+#[derive(Default)]
+pub(crate) struct Wishes {
+    /// Whether it says how long a server is waited for.
+    pub(crate) patient: bool,
+    /// How long a session of a client without work stays, where that is not the client's default.
+    pub(crate) idle: Option<Duration>,
+    pub(crate) disk: Options,
+    /// Whether clients may store.
+    pub(crate) writable: bool,
+    pub(crate) sessions: Option<usize>,
+    /// Who may come in; everybody otherwise.
+    pub(crate) accounts: Option<Admission>,
+}
+
+/// Says who may come in, once it is known what they may do.
+pub(crate) type Admission = Box<dyn Fn(Rights) -> Box<dyn Accounts>>;
+
+/// What became of it, by the names of nodes.
+#[derive(Default)]
+pub(crate) struct Taken {
+    /// Who has the command's address.
+    pub(crate) client: Option<String>,
+    /// Who has the command's folder.
+    pub(crate) disk: Option<String>,
+    /// All FTP clients.
+    pub(crate) clients: Vec<String>,
+    /// Some server lets clients store.
+    pub(crate) writable: bool,
+}
+
+const CLIENT: &[Parameter] = &[
+    Parameter::new("server", Kind::Text, "its address and port, where the command does not say it"),
+    Parameter::new("active", Kind::Truth, "the server opens the data connections"),
+    Parameter::new("timeout", Kind::Number, "how long a silent server is waited for, in seconds"),
+    Parameter::new("sessions", Kind::Number, "how many files are moved at once"),
+];
+const SERVER: &[Parameter] = &[
+    Parameter::new("writable", Kind::Truth, "clients may store; the disk has to be writable, too"),
+    Parameter::new("sessions", Kind::Number, "how many clients at once"),
+    Parameter::new("idle", Kind::Number, "how long a client may be silent, in seconds"),
+    Parameter::new("greeting", Kind::Text, "said to everybody who comes"),
+];
+const STOP_AND_WAIT: &[Parameter] = &[
+    Parameter::new("patience", Kind::Number, "how long an acknowledgement is waited for, in milliseconds"),
+    Parameter::new("tries", Kind::Number, "how often a message is sent at most"),
+];
+const DISK: &[Parameter] = &[
+    Parameter::new("root", Kind::Text, "the folder, where the command does not say it"),
+    Parameter::new("writable", Kind::Truth, "files may be created, renamed and removed"),
+];
+
+/// All of them. Without a setting they can be looked at, and nothing is opened.
+pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry<Message, Readiness> {
+    type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
+    let entries: [(_, _, &'static [Parameter], Make); 7] = [
+        ("copy", purpose("copy"), &[], |_, _| boxed(Copy::<Message>::default())),
+        ("ftp client", purpose("ftp client"), CLIENT, make_client),
+        ("ftp server", purpose("ftp server"), SERVER, make_server),
+        ("stop-and-wait", purpose("stop-and-wait"), STOP_AND_WAIT, make_stop_and_wait),
+        ("tcp", "streams of the operating system", &[], make_tcp),
+        ("udp", "datagrams of the operating system", &[], make_udp),
+        ("disk", "files below a folder of this machine", DISK, make_disk),
+    ];
+    entries.into_iter().fold(Registry::new(), |registry, (name, purpose, parameters, make)| {
+        let setting = setting.cloned();
+        registry.with(name, purpose, parameters, move |table| make(table, setting.as_deref()))
+    })
+}
+
+/// What a protocol provides, and what it uses.
+pub(crate) fn services(name: &str) -> (Vec<&'static str>, Vec<&'static str>) {
+    fn of<P: Protocol<Provides: Speaks<Message, Readiness>, Uses: Speaks<Message, Readiness>>>()
+    -> (Vec<&'static str>, Vec<&'static str>) {
+        let (mut provides, mut uses) = (Vec::new(), Vec::new());
+        P::Provides::ports(&mut provides);
+        P::Uses::ports(&mut uses);
+        let names = |ports: Vec<Port>| ports.into_iter().map(|port| port.service).collect();
+        (names(provides), names(uses))
+    }
+    match name {
+        "copy" => of::<Copy<Message>>(),
+        "ftp client" => of::<Client<Message>>(),
+        "ftp server" => of::<Server<Message>>(),
+        "stop-and-wait" => of::<StopAndWait<Message>>(),
+        "tcp" => of::<Tcp<Message>>(),
+        "udp" => of::<Udp<Message>>(),
+        "disk" => of::<Disk<Message>>(),
+        _ => Default::default(),
+    }
+}
+
+fn purpose(name: &str) -> &'static str {
+    PROTOCOLS.iter().find(|entry| entry.facts.name == name).map_or("", |entry| entry.purpose)
+}
+
+fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let server = table.parsed::<SocketAddr>("server", "an address and a port")?;
+    let timeout = within(table, "timeout", 1..=86_400)?;
+    let sessions = within(table, "sessions", 1..=1000)?;
+    let Some(setting) = setting else { return boxed_shown::<Client<Message>>() };
+    let (mut config, own) = match (server, setting.client.take()) {
+        (Some(server), commands) => {
+            // The password is for the command's server, and for no other.
+            setting.client.set(commands);
+            (client::Config::anonymous(server), true)
+        }
+        (None, Some(config)) => (config, false),
+        (None, None) => {
+            let says = format!("`{}` needs the parameter `server`: its address and port", table.node());
+            return Err(table.flaw("server", says));
+        }
+    };
+    if let Some(seconds) = timeout.filter(|_| own || !setting.wishes.patient) {
+        config.patience = Duration::from_secs(seconds);
+    }
+    if table.truth("active") == Some(true) {
+        config.data = client::DataMode::Active;
+    }
+    if let Some(sessions) = sessions {
+        config.sessions_most = sessions as usize;
+    }
+    if let Some(idle) = setting.wishes.idle {
+        config.idle = idle;
+    }
+    let mut taken = setting.taken.borrow_mut();
+    taken.clients.push(table.node().into());
+    if !own {
+        taken.client = Some(table.node().into());
+    }
+    boxed(Client::<Message>::new(config))
+}
+
+fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let sessions = within(table, "sessions", 1..=1_000_000)?;
+    let idle = within(table, "idle", 1..=86_400)?;
+    let greeting = table.text("greeting");
+    if greeting.is_some_and(|greeting| greeting.chars().any(char::is_control)) {
+        let says =
+            format!("`greeting` of `{}` is one line, and a control character stands there", table.node());
+        return Err(table.flaw("greeting", says));
+    }
+    let Some(setting) = setting else { return boxed_shown::<Server<Message>>() };
+    let Wishes { writable, sessions: wished, accounts, .. } = &setting.wishes;
+    let rights = Rights { write: *writable || table.truth("writable") == Some(true) };
+    setting.taken.borrow_mut().writable |= rights.write;
+    let accounts: Box<dyn Accounts> = match accounts {
+        Some(accounts) => accounts(rights),
+        None => Box::new(Anonymous(rights)),
+    };
+    let mut config = server::Config { epoch: stacks::epoch(), ..server::Config::new(accounts) };
+    if let Some(sessions) = wished.or(sessions.map(|sessions| sessions as usize)) {
+        config.sessions_most = sessions;
+    }
+    if let Some(seconds) = idle {
+        config.idle = Duration::from_secs(seconds);
+    }
+    if let Some(greeting) = greeting {
+        config.greeting = greeting.into();
+    }
+    boxed(Server::<Message>::new(config))
+}
+
+fn make_stop_and_wait(table: &Parameters<'_>, _setting: Option<&Setting>) -> Made {
+    let mut rules = Rules::<Message>::default();
+    if let Some(milliseconds) = within(table, "patience", 1..=60_000)? {
+        rules.patience = Duration::from_millis(milliseconds);
+    }
+    if let Some(tries) = within(table, "tries", 1..=255)? {
+        rules.tries_most = tries as u8;
+    }
+    boxed(StopAndWait::new(rules, fastrand::u64(..)))
+}
+
+fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let lane = lane(table)?;
+    let Some(setting) = setting else { return boxed_shown::<Tcp<Message>>() };
+    let registry = setting.driver.registry().map_err(|why| system(table, &why))?;
+    boxed(Tcp::<Message>::new(registry, lane, setting.pool.clone()))
+}
+
+fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let lane = lane(table)?;
+    let Some(setting) = setting else { return boxed_shown::<Udp<Message>>() };
+    let registry = setting.driver.registry().map_err(|why| system(table, &why))?;
+    boxed(Udp::<Message>::new(registry, lane, setting.pool.clone()))
+}
+
+fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let lane = lane(table)?;
+    let Some(setting) = setting else { return boxed_shown::<Disk<Message>>() };
+    let root = match (table.text("root"), setting.root.take()) {
+        (Some(root), commands) => {
+            setting.root.set(commands);
+            Root::open(root).map_err(|why| table.flaw("root", format!("`{root}`: {why}")))?
+        }
+        (None, Some(root)) => {
+            setting.taken.borrow_mut().disk = Some(table.node().into());
+            root
+        }
+        (None, None) => {
+            let says = format!("`{}` needs the parameter `root`: its folder", table.node());
+            return Err(table.flaw("root", says));
+        }
+    };
+    let options = &setting.wishes.disk;
+    let writable = options.writable || table.truth("writable") == Some(true);
+    let registry = setting.driver.registry().map_err(|why| system(table, &why))?;
+    let options = Options { writable, ..options.clone() };
+    boxed(Disk::<Message>::new(root, options, registry, lane, setting.pool.clone()))
+}
+
+/// A number that makes sense.
+fn within(table: &Parameters<'_>, key: &str, sense: RangeInclusive<u64>) -> Result<Option<u64>, Flaw> {
+    let Some(number) = table.number(key) else { return Ok(None) };
+    let fits = u64::try_from(number).ok().filter(|number| sense.contains(number));
+    let (least, most) = (sense.start(), sense.end());
+    let says =
+        || format!("`{key}` of `{}` is from {least} to {most}, and {number} stands there", table.node());
+    fits.map(Some).ok_or_else(|| table.flaw(key, says()))
+}
+
+/// An adapter's lane, of which there are not many.
+fn lane(table: &Parameters<'_>) -> Result<usize, Flaw> {
+    let most = <Outside<Readiness> as Lanes>::LANES;
+    let lane = table.lane();
+    let says = || format!("`{}` would be one adapter too many: {most} are the most", table.node());
+    if lane < most { Ok(lane) } else { Err(table.flaw("", says())) }
+}
+
+fn system(table: &Parameters<'_>, why: &io::Error) -> Flaw {
+    table.flaw("", format!("the operating system has nothing for `{}`: {why}", table.node()))
+}
+
+fn boxed<P>(protocol: P) -> Made
+where
+    Erased<P>: Node<Message, Readiness>,
+{
+    Ok(Box::new(Erased(protocol)))
+}
+
+fn boxed_shown<P>() -> Made
+where
+    Shown<P>: Node<Message, Readiness>,
+{
+    Ok(Box::new(Shown::<P>::new()))
+}

@@ -1,0 +1,150 @@
+//! Tables that are full, names that are over: refused with a last word, and nobody else is touched.
+
+use std::net::{IpAddr, SocketAddr};
+
+use stackwright_base::{Hooks, Layer, MessageOf, Place, generate};
+use stackwright_compose::Over;
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::{Context, Duration, Facts, Handle, Participant};
+use stackwright_simulator::{Heard, SimulatedDatagrams, StationId, World};
+use stackwright_wire::{Header, Message, SingleBuffer};
+
+generate! { Small { message: SingleBuffer, events: Absent, map: OpenAddressing } }
+
+/// Channels, of which there are 256 with each peer.
+#[derive(Default)]
+struct Channels(u8);
+
+/// The number of a channel.
+#[derive(Header)]
+struct Label {
+    /// The same on both sides.
+    channel: u8,
+}
+
+impl Hooks for Channels {
+    type Features = Small;
+    type Header = Label;
+    type Key = u8;
+    type PassiveKey = ();
+    type Association = u8;
+    type Timer = ();
+    const FACTS: Facts = Facts { header_room: 1, ..Facts::named("channels") };
+
+    fn open(&mut self, _cx: &Context, remote: Participant) -> Result<(Participant, u8), Ended> {
+        self.0 = self.0.wrapping_add(1);
+        Ok((remote, self.0))
+    }
+
+    fn key(label: &Label) -> u8 {
+        label.channel
+    }
+
+    fn create(&mut self, _cx: &Context, key: &u8) -> u8 {
+        *key
+    }
+
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>) {
+        let channel = *at.association();
+        at.forward(&Label { channel }, message);
+    }
+}
+
+type Stack = Over<Layer<Channels>, SimulatedDatagrams<SingleBuffer>>;
+type Station = StationId<Stack, Heard<DatagramsIndication<SingleBuffer>>>;
+
+const ROOM: Room = Room { octets: 1000, messages: 4 };
+
+fn station(world: &mut World<SingleBuffer>, address: [u8; 4]) -> Station {
+    let address = IpAddr::from(address);
+    let adapter = SimulatedDatagrams::new(address, Room { octets: 1 << 20, messages: 4096 });
+    world.add(address, Over::new(Layer::new(Channels::default(), 1), adapter), Heard::default())
+}
+
+fn name(index: u32) -> Handle {
+    Handle { index, generation: 0 }
+}
+
+fn peer() -> Participant {
+    SocketAddr::from(([10, 0, 0, 2], 7)).into()
+}
+
+fn ended(world: &World<SingleBuffer>, station: Station) -> Vec<(u32, Ended)> {
+    let words = world.application(station).0.iter();
+    let ends = words.filter_map(|word| match word {
+        DatagramsIndication::Ended { name, why } => Some((name.index, *why)),
+        _ => None,
+    });
+    ends.collect()
+}
+
+#[test]
+fn one_association_too_many_is_refused_and_a_freed_key_is_given_again() {
+    let mut world = World::new(1);
+    let here = station(&mut world, [10, 0, 0, 1]);
+    let open = |index| DatagramsRequest::Open { association: name(index), remote: peer(), room: ROOM };
+    for index in 0..257 {
+        world.ask(here, open(index));
+    }
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(
+        ended(&world, here),
+        [(256, Ended::Unavailable)],
+        "256 have a key, the next one finds it taken"
+    );
+    assert_eq!(world.stack(here).upper.associations(), 256);
+    // The second one leaves, and its key comes round again.
+    world.ask(here, DatagramsRequest::Close { association: name(1) });
+    world.ask(
+        here,
+        DatagramsRequest::Open {
+            association: Handle { index: 256, generation: 1 },
+            remote: peer(),
+            room: ROOM,
+        },
+    );
+    assert_eq!(ended(&world, here), [(256, Ended::Unavailable), (1, Ended::Finished)]);
+    assert_eq!(world.stack(here).upper.associations(), 256);
+    assert_eq!(world.stack(here).upper.names(), 1, "all of them share one association below");
+}
+
+#[test]
+fn strangers_without_a_name_take_nothing() {
+    let mut world = World::new(1);
+    let here = station(&mut world, [10, 0, 0, 2]);
+    world.ask(here, DatagramsRequest::Listen { listener: name(0), local: peer() });
+    world.ask(here, DatagramsRequest::Await { listener: name(0), association: name(1), room: ROOM });
+    let strangers: Vec<Station> = (10..60).map(|last| station(&mut world, [10, 0, 0, last])).collect();
+    for stranger in &strangers {
+        world.ask(*stranger, DatagramsRequest::Open { association: name(0), remote: peer(), room: ROOM });
+        for _ in 0..3 {
+            let message = SingleBuffer::with_headroom(8, b"let me in");
+            world.ask(*stranger, DatagramsRequest::Send { association: name(0), message });
+        }
+    }
+    world.run_for(Duration::from_secs(10));
+    assert_eq!(world.stack(here).upper.associations(), 1, "one was awaited, one came in");
+    assert_eq!(world.stack(here).upper.names(), 2, "the listener and him: nobody else left anything behind");
+    let delivered = world.application(here).0.iter();
+    let delivered = delivered.filter(|word| matches!(word, DatagramsIndication::Delivered { .. })).count();
+    assert_eq!(delivered, 3);
+}
+
+#[test]
+fn a_name_that_is_over_is_told_from_the_next_one_of_its_index() {
+    let mut world = World::new(1);
+    let here = station(&mut world, [10, 0, 0, 1]);
+    let second = Handle { index: 0, generation: 1 };
+    world.ask(here, DatagramsRequest::Open { association: name(0), remote: peer(), room: ROOM });
+    world.ask(here, DatagramsRequest::Close { association: name(0) });
+    world.ask(here, DatagramsRequest::Open { association: second, remote: peer(), room: ROOM });
+    let before = world.context(here).dropped_count();
+    for late in [
+        DatagramsRequest::Send { association: name(0), message: SingleBuffer::with_headroom(8, b"late") },
+        DatagramsRequest::Close { association: name(0) },
+    ] {
+        world.ask(here, late);
+    }
+    assert_eq!(world.context(here).dropped_count(), before + 2);
+    assert_eq!(world.stack(here).upper.associations(), 1, "the new one lives");
+}
