@@ -13,6 +13,8 @@ use stackwright_contract::{
 };
 use stackwright_wire::{Message, SingleBuffer};
 
+use crate::Input;
+
 type M = SingleBuffer;
 
 /// What is outside.
@@ -136,18 +138,44 @@ impl<P: Protocol> Outlet<P> for Ends {
     }
 }
 
-/// Any text as a description: a graph, or a flaw at a place in the text. A graph can be drawn, explained and used.
+/// Any text as a description: a graph, or a flaw at a place in the text. A graph can be drawn, explained and used. Then a
+/// text of which the octets only say who stands on whom, so that more than its syntax is tried.
 pub fn descriptions(octets: &[u8]) {
-    let text = String::from_utf8_lossy(octets);
+    check(&String::from_utf8_lossy(octets));
+    check(&written(Input(octets)));
+}
+
+/// A description of a few nodes, each of which mostly stands on later ones.
+fn written(mut input: Input<'_>) -> String {
+    let count = 1 + input.octet() % 8;
+    let mut text = String::from("top = \"0\"\n");
+    for node in 0..count {
+        let choice = input.octet();
+        let below = |octet: u8| if octet < 8 { octet } else { node + 1 + octet % 2 };
+        let (left, right) = (below(input.octet()), below(input.octet()));
+        let body = match choice % 8 {
+            0..3 => format!("protocol = \"relay\"\nover = \"{left}\""),
+            3 | 4 => format!("protocol = \"pair\"\nover = [\"{left}\", \"{right}\"]"),
+            5 => String::from("protocol = \"mute\"\nquite = true"),
+            6 => String::from("protocol = \"packets\""),
+            _ => String::from("protocol = \"echo\""),
+        };
+        text += &format!("[{node}]\n{body}\n");
+    }
+    // Whoever stands on the next one but the last finds it.
+    text + &format!("[{count}]\nprotocol = \"echo\"\n[{}]\nprotocol = \"echo\"\n", count + 1)
+}
+
+fn check(text: &str) {
     let registry = registry();
-    let built = Description::read(&text).and_then(|description| {
+    let built = Description::read(text).and_then(|description| {
         // What does not fit below one service may fit below none.
         let _any: Result<Graph<M, Line, Nothing>, Flaw> = description.build(&registry);
         description.build::<_, _, Octets<M>>(&registry)
     });
     match built {
         Ok(graph) => used(graph),
-        Err(flaw) => placed(&flaw, &text),
+        Err(flaw) => placed(&flaw, text),
     }
 }
 

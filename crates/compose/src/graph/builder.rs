@@ -144,7 +144,7 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
 
     /// What is below each port of each node: some lowers, or the outside.
     fn lowers_of_ports(&self, known: &Known, outside: &[Port]) -> Result<Vec<Vec<Lowers>>, Flaw> {
-        let mut all = Vec::new();
+        let (mut all, mut stood_on) = (Vec::new(), Vec::new());
         for (index, part) in self.nodes.iter().enumerate() {
             let mut over = known.lowers[index].iter().enumerate();
             let about = About::Node(part.name.clone());
@@ -163,6 +163,17 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
                 };
                 for (which, lower) in lowers.iter().enumerate() {
                     self.meets(part, *port, *lower, (nth, which))?;
+                    // A fork knows by the names in its words to whom an answer goes; a line's have none.
+                    if port.service == "Octets" && stood_on.contains(lower) {
+                        return Err(Flaw::new(
+                            About::Lower { node: part.name.clone(), nth, lower: which },
+                            format!(
+                                "`{}` cannot share a lower of {}: its words do not say whom they are for",
+                                part.name, port.service
+                            ),
+                        ));
+                    }
+                    stood_on.push(*lower);
                 }
                 if lowers.len() > 1 && !["Datagrams", "Streams"].contains(&port.service) {
                     return Err(Flaw::new(
