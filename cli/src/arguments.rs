@@ -40,6 +40,8 @@ pub(crate) enum Command {
     Draw(Draw),
     /// Draw the feature model of generated bases, and say what each selection can do.
     Features(Features),
+    /// Show the packets of a capture, pcapng or pcap, header by header.
+    Dissect(Dissect),
 }
 
 #[derive(Args)]
@@ -150,6 +152,18 @@ pub(crate) struct Features {
     /// What to complete and to validate, as "events: Simple, opening: ActivePassive".
     pub(crate) specification: Option<String>,
     /// Say it as JSON lines on standard output, one for each selection.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Dissect {
+    /// The capture, as Wireshark, tcpdump and our own recorder write it.
+    pub(crate) file: PathBuf,
+    /// The protocol whose headers the payloads begin with. By default the one that the interface's description names.
+    #[arg(long = "as", value_name = "NAME")]
+    pub(crate) above: Option<String>,
+    /// Say it as JSON lines, one for each packet.
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -3,6 +3,7 @@
 mod arguments;
 mod demo;
 mod described;
+mod dissect;
 mod explain;
 mod features;
 mod graphs;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
+        Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -7,6 +7,7 @@ use serde_json::json;
 use stackwright::contract::services::{Ended, Failure};
 
 use crate::described::{Flawed, Place};
+use crate::dissect::Unreadable;
 use crate::report::say;
 
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,10 @@ pub(crate) enum Problem {
     Listen { address: std::net::SocketAddr, why: Ended },
     #[error("{place}: {failure}{}", what_was_said(.said))]
     Transfer { place: String, failure: Failure, said: Option<String> },
+    #[error("{}: {why}{}", .path.display(), after_packets(*.packets))]
+    Capture { path: PathBuf, why: Unreadable, packets: u64 },
+    #[error("there is no protocol called `{name}`; there are {known}")]
+    Protocol { name: String, known: String },
     #[error("interrupted")]
     Interrupted,
     #[error("the file that arrived is not the file that was sent")]
@@ -47,10 +52,21 @@ fn what_was_said(said: &Option<String>) -> String {
     said.as_ref().map(|said| format!(" (the server said: {said})")).unwrap_or_default()
 }
 
+fn after_packets(packets: u64) -> String {
+    match packets {
+        0 => String::new(),
+        1 => " (after 1 packet)".into(),
+        packets => format!(" (after {packets} packets)"),
+    }
+}
+
 impl Problem {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
-            Problem::Url { .. } | Problem::NoPassword { .. } | Problem::WritableByEverybody { .. } => 2,
+            Problem::Url { .. }
+            | Problem::NoPassword { .. }
+            | Problem::WritableByEverybody { .. }
+            | Problem::Protocol { .. } => 2,
             Problem::Interrupted => 130,
             _ => 1,
         }
@@ -85,6 +101,13 @@ impl Problem {
                 "try again; if it happens each time, try --active, and --verbose shows the dialogue"
             }
             Problem::Transfer { failure: Failure::Full, .. } => "make room there, then try again",
+            Problem::Capture { why: Unreadable::NotACapture, .. } => {
+                "name a file of pcapng or pcap, as Wireshark saves it and `tcpdump -w FILE` writes it"
+            }
+            Problem::Capture { why: Unreadable::Cut, .. } => {
+                "whoever wrote it was interrupted; what is there was shown"
+            }
+            Problem::Capture { .. } => "what could be read was shown; write the capture again",
             _ => return None,
         })
     }

@@ -66,6 +66,11 @@ pub fn dissect_fields<'a>(
 }
 
 impl<'a> Dissection<'a> {
+    /// The header's name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// The header's octets, without what follows them.
     pub fn octets(&self) -> &'a [u8] {
         self.octets

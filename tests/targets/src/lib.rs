@@ -9,8 +9,10 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod captures;
 mod client;
 mod commands;
+mod descriptions;
 mod headers;
 mod listings;
 mod lower;
@@ -22,8 +24,10 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 pub use addresses::addresses;
+pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
+pub use descriptions::descriptions;
 pub use headers::headers;
 pub use listings::listings;
 pub use mutation::{Mutations, shortened};
@@ -48,6 +52,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "listings", run: listings },
     Target { name: "server", run: server },
     Target { name: "client", run: client },
+    Target { name: "descriptions", run: descriptions },
+    Target { name: "captures", run: captures },
 ];
 
 /// The committed inputs of a target.

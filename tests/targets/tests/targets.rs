@@ -51,8 +51,18 @@ fn a_client_gives_each_job_its_last_word() {
 }
 
 #[test]
+fn a_description_is_a_graph_or_has_a_flaw_at_a_place() {
+    check("descriptions", 5000);
+}
+
+#[test]
+fn a_capture_is_shown_as_far_as_it_goes() {
+    check("captures", 5000);
+}
+
+#[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 7);
+    assert_eq!(TARGETS.len(), 9);
 }
 
 #[test]

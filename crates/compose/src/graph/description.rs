@@ -101,7 +101,12 @@ impl Description {
         for (key, value) in entries {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("top", _) => {
-                    let ports = places.names(value, "`top`", "a node's name, or a list of them")?;
+                    const WANTED: &str = "a node's name, or a list of them";
+                    let ports = places.names(value, "`top`", WANTED)?;
+                    if ports.is_empty() {
+                        let says = format!("`top` is {WANTED}, and an empty list stands there");
+                        return Err(flaw(says).located(Some(places.at(&value.span()))));
+                    }
                     description.tops = ports.into_iter().flatten().collect();
                 }
                 (name, DeValue::Table(table)) => {

@@ -8,7 +8,7 @@
 //! | `web.rs`, `place.rs`, `order.rs` | how a word passes, and what a timeout does |
 //! | `graph.rs`, `live.rs` | the whole as a protocol; modules that come and go |
 //! | `between.rs` | forks and joins |
-//! | `modules/` | a counter, a delay, a tap |
+//! | `modules/` | a counter, a delay, a tap, a recorder for captures |
 //! | `description.rs`, `registry.rs`, `making.rs` | graphs from a file |
 //! | `draw.rs`, `explain.rs` | graphs as a picture, and in sentences |
 

@@ -29,7 +29,7 @@ impl<M: 'static, B: Service> Speaks<M, B> for Echoing {}
 const ECHO: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const CALLER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1));
 
-type Woven<M> = Graph<M, Segments<M>, Echoing>;
+pub(crate) type Woven<M> = Graph<M, Segments<M>, Echoing>;
 type Server<P> = StationId<P, Heard<EchoIndication>>;
 type Caller<M> = StationId<SimulatedStreams<M>, Client>;
 
@@ -113,8 +113,24 @@ fn have_identical_traces() {
 }
 
 /// Runs to the end, and calls `change` at every tenth event.
-fn run_with(seed: u64, mut change: impl FnMut(&mut Woven<SingleBuffer>, u64)) -> (Vec<Ended>, usize, u64) {
-    let (mut world, server, caller) = scene::<SingleBuffer, _>(seed, woven);
+pub(crate) fn run_with(
+    seed: u64,
+    change: impl FnMut(&mut Woven<SingleBuffer>, u64),
+) -> (Vec<Ended>, usize, u64) {
+    run_from(seed, |_| (), change)
+}
+
+/// The same, with a change before the first event, too.
+pub(crate) fn run_from(
+    seed: u64,
+    first: impl FnOnce(&mut Woven<SingleBuffer>),
+    mut change: impl FnMut(&mut Woven<SingleBuffer>, u64),
+) -> (Vec<Ended>, usize, u64) {
+    let (mut world, server, caller) = scene::<SingleBuffer, _>(seed, |echo, streams| {
+        let mut graph = woven(echo, streams);
+        first(&mut graph);
+        graph
+    });
     for event in 1_u64.. {
         if event % 10 == 0 {
             change(world.stack_mut(server), event / 10);

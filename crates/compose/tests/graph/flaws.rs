@@ -81,6 +81,10 @@ fn of_the_text() {
             "top = 3\n",
             "line 1, column 7: `top` is a node's name, or a list of them, and a number stands there",
         ),
+        (
+            "top = []\n",
+            "line 1, column 7: `top` is a node's name, or a list of them, and an empty list stands there",
+        ),
         ("speed = 3\n", "line 1, column 1: `speed` is no table; a graph has nothing of its own but `top`"),
         (
             "[mail]\nover = [true]\n",

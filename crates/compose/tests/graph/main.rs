@@ -6,3 +6,5 @@ mod equivalence;
 mod flaws;
 mod forks_and_joins;
 mod looked_at;
+mod recorded_words;
+mod recordings;

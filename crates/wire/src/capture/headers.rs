@@ -122,3 +122,48 @@ pub struct Tcp {
     /// From the sequence number to the end of the urgent octets, where `urg` is set.
     pub urgent_pointer: u16,
 }
+
+/// An Ethernet header without tags (IEEE 802.3 §3.1.1).
+#[derive(Header, Clone, PartialEq, Eq, Debug)]
+pub struct Ethernet {
+    /// Whither.
+    pub destination: [u8; 6],
+    /// Whence.
+    pub source: [u8; 6],
+    /// The next protocol: 0x800 is IPv4, 0x86dd is IPv6; up to 1500 it is a length.
+    pub ether_type: u16,
+}
+
+/// What stands there in place of a link's own header in a capture of Linux (LINKTYPE_LINUX_SLL).
+#[derive(Header, Clone, PartialEq, Eq, Debug)]
+pub struct Cooked {
+    /// To us 0, to all 1, to many 2, to others 3, from us 4.
+    pub packet_type: u16,
+    /// The kind of the link: 1 is Ethernet, 772 is loopback.
+    pub arphrd_type: u16,
+    /// Octets of the sender's address.
+    pub address_length: u16,
+    /// Whence.
+    pub address: [u8; 8],
+    /// The next protocol, as on Ethernet.
+    pub protocol_type: u16,
+}
+
+/// What stands there in newer captures of Linux (LINKTYPE_LINUX_SLL2).
+#[derive(Header, Clone, PartialEq, Eq, Debug)]
+pub struct Cooked2 {
+    /// The next protocol, as on Ethernet.
+    pub protocol_type: u16,
+    /// Must be zero.
+    pub reserved: u16,
+    /// The number of the interface.
+    pub interface_index: u32,
+    /// The kind of the link: 1 is Ethernet, 772 is loopback.
+    pub arphrd_type: u16,
+    /// To us 0, to all 1, to many 2, to others 3, from us 4.
+    pub packet_type: u8,
+    /// Octets of the sender's address.
+    pub address_length: u8,
+    /// Whence.
+    pub address: [u8; 8],
+}

@@ -27,6 +27,6 @@ mod payload;
 mod pcapng;
 
 pub use frame::{Control, Ends, Frame, Segment};
-pub use headers::{Ipv4, Ipv6, Tcp, Udp};
+pub use headers::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, Tcp, Udp};
 pub use payload::Payload;
 pub use pcapng::{Capture, Direction, InterfaceId, LinkType};

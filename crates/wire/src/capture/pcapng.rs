@@ -105,8 +105,14 @@ struct OptionHead {
 pub struct LinkType(pub u16);
 
 impl LinkType {
+    /// A header of [`Ethernet`](super::Ethernet).
+    pub const ETHERNET: LinkType = LinkType(1);
     /// A header of IPv4 or IPv6.
     pub const RAW: LinkType = LinkType(101);
+    /// A header of [`Cooked`](super::Cooked).
+    pub const LINUX_SLL: LinkType = LinkType(113);
+    /// A header of [`Cooked2`](super::Cooked2).
+    pub const LINUX_SLL2: LinkType = LinkType(276);
     /// What we like: Wireshark is told in its preferences (DLT_USER).
     pub const USER0: LinkType = LinkType(147);
 

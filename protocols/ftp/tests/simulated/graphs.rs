@@ -22,7 +22,7 @@ use crate::setting::{
 };
 
 type ServerGraph = Graph<M, Segments<M>, Serving>;
-type ClientGraph = Graph<M, Segments<M>, Copying>;
+pub(crate) type ClientGraph = Graph<M, Segments<M>, Copying>;
 
 fn server_graph(habits: Habits, disk: &Disk) -> ServerGraph {
     let builder = Builder::new().protocol("server", Server::new(server_config())).over("tcp").over("disk");
@@ -30,7 +30,7 @@ fn server_graph(habits: Habits, disk: &Disk) -> ServerGraph {
     builder.protocol("disk", SimulatedDisk::new(disk.clone())).top("server").build().expect("it fits")
 }
 
-fn client_graph(habits: Habits, disk: &Disk) -> ClientGraph {
+pub(crate) fn client_graph(habits: Habits, disk: &Disk) -> ClientGraph {
     let builder = Builder::new().protocol("copy", Copy::default()).over("ftp").over("disk");
     let builder = builder.protocol("ftp", Client::new(client_config())).over("tcp");
     let builder = builder.protocol("tcp", SimulatedStreams::with_habits(CLIENT, habits));
@@ -99,7 +99,7 @@ fn static_server(world: &mut World<M>, habits: Habits, disk: &Disk) {
     add_server(world, server_config(), habits, disk);
 }
 
-fn woven_server(world: &mut World<M>, habits: Habits, disk: &Disk) {
+pub(crate) fn woven_server(world: &mut World<M>, habits: Habits, disk: &Disk) {
     let station = world.add(SERVER, server_graph(habits, disk), Heard::<ServerTold>::default());
     world.ask(station, ServerAsk::Serve { local: Participant::from(door()) });
 }

@@ -8,6 +8,7 @@ mod graphs;
 mod lines;
 mod memory;
 mod raw;
+mod recordings;
 mod relay;
 mod replies;
 mod setting;

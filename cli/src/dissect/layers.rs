@@ -1,0 +1,207 @@
+//! The headers of a packet, from the outside inward, as far as it goes.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use stackwright::catalogue::Entry;
+use stackwright::wire::capture::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, LinkType, Tcp, Udp};
+use stackwright::wire::{Dissection, Header, dissect, dissect_fields};
+
+/// Octets in a word of 32 bits, in which IPv4 and TCP count their headers.
+const WORD: usize = 4;
+
+/// A packet, taken apart.
+#[derive(Debug, Default)]
+pub(crate) struct Layers<'a> {
+    pub(crate) headers: Vec<Dissection<'a>>,
+    /// Whence and whither, where the packet says so.
+    pub(crate) ends: Option<[String; 2]>,
+    /// What no header explains.
+    pub(crate) payload: &'a [u8],
+    /// What is odd about it, in sentences.
+    pub(crate) remarks: Vec<String>,
+}
+
+/// Takes a packet apart: the headers that its link begins with, then those of the protocol `above`.
+pub(crate) fn layers<'a>(
+    link: Option<LinkType>,
+    octets: &'a [u8],
+    above: Option<&'static Entry>,
+) -> Layers<'a> {
+    let mut layers = Layers { payload: octets, ..Layers::default() };
+    let Some(link) = link else {
+        layers.remarks.push("the file does not say on which interface it was".into());
+        return layers;
+    };
+    let carries = match link {
+        LinkType::ETHERNET => layers
+            .header::<Ethernet>()
+            .and_then(|header| layers.by_ether_type(u16::from_be_bytes([header[12], header[13]]))),
+        LinkType::LINUX_SLL => layers
+            .header::<Cooked>()
+            .and_then(|header| layers.by_ether_type(u16::from_be_bytes([header[14], header[15]]))),
+        LinkType::LINUX_SLL2 => layers
+            .header::<Cooked2>()
+            .and_then(|header| layers.by_ether_type(u16::from_be_bytes([header[0], header[1]]))),
+        // Some systems number raw packets otherwise; two more numbers say which version it is.
+        LinkType::RAW | LinkType(12 | 14 | 228 | 229) => layers.internet(),
+        LinkType(147..=162) => Some(()), // users' own
+        LinkType(other) => {
+            layers.remarks.push(format!("packets of link type {other} are not known here"));
+            None
+        }
+    };
+    if let (Some(()), Some(above)) = (carries, above) {
+        layers.above(above);
+    }
+    layers
+}
+
+impl<'a> Layers<'a> {
+    /// Reads a header, and goes behind it.
+    fn header<H: Header>(&mut self) -> Option<&'a [u8]> {
+        let shown = dissect::<H>(self.payload).ok();
+        let Some(shown) = shown else {
+            let (there, wanted) = (self.payload.len(), H::LENGTH);
+            self.remarks.push(format!("{} has {wanted} octets, of which only {there} are here", H::NAME));
+            return None;
+        };
+        self.payload = &self.payload[H::LENGTH..];
+        if let Err(malformed) = H::decode(shown.octets()) {
+            self.remarks.push(format!("{} is malformed: {malformed}", H::NAME));
+        }
+        self.headers.push(shown);
+        Some(shown.octets())
+    }
+
+    /// Goes behind the options of a header of so many words; `fixed` octets of it were read.
+    fn options(&mut self, name: &str, words: u8, fixed: usize) -> Option<()> {
+        let length = usize::from(words) * WORD;
+        let Some(options) = length.checked_sub(fixed) else {
+            self.remarks.push(format!("{name} says that it has {length} octets, which is too few"));
+            return None;
+        };
+        if options > self.payload.len() {
+            self.remarks.push(format!("{name} has {options} octets of options, which are not all here"));
+            return None;
+        }
+        if options > 0 {
+            self.remarks.push(format!("{name} has {options} octets of options"));
+        }
+        self.payload = &self.payload[options..];
+        Some(())
+    }
+
+    fn by_ether_type(&mut self, kind: u16) -> Option<()> {
+        match kind {
+            0x0800 | 0x86dd => self.internet(),
+            other => {
+                self.remarks.push(format!("the protocol {other:#06x} is not known here"));
+                None
+            }
+        }
+    }
+
+    fn internet(&mut self) -> Option<()> {
+        match self.payload.first().map(|first| first >> 4) {
+            Some(4) => self.ipv4(),
+            Some(6) => self.ipv6(),
+            Some(version) => {
+                self.remarks.push(format!("version {version} of IP is not known here"));
+                None
+            }
+            None => {
+                self.remarks.push("nothing is here".into());
+                None
+            }
+        }
+    }
+
+    fn ipv4(&mut self) -> Option<()> {
+        let header = self.header::<Ipv4>()?;
+        let total = usize::from(u16::from_be_bytes([header[2], header[3]]));
+        let words = header[0] & 0x0f;
+        let address =
+            |at: usize| Ipv4Addr::from([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+        let ends = [IpAddr::V4(address(12)), IpAddr::V4(address(16))];
+        self.options("Ipv4", words, Ipv4::LENGTH)?;
+        // A length of zero is written where the network card was to fill it in.
+        if total > 0 {
+            self.cut("Ipv4", total.saturating_sub(usize::from(words) * WORD));
+        }
+        let offset = u16::from_be_bytes([header[6], header[7]]) & 0x1fff;
+        if offset > 0 {
+            self.remarks.push("this is a later fragment: what it belongs to is elsewhere".into());
+            return None;
+        }
+        self.transport(header[9], ends)
+    }
+
+    fn ipv6(&mut self) -> Option<()> {
+        let header = self.header::<Ipv6>()?;
+        let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
+        let address = |at: usize| <[u8; 16]>::try_from(&header[at..at + 16]).map(Ipv6Addr::from);
+        let ends = [IpAddr::V6(address(8).ok()?), IpAddr::V6(address(24).ok()?)];
+        if length > 0 {
+            self.cut("Ipv6", length);
+        }
+        self.transport(header[6], ends)
+    }
+
+    /// What is behind the packet is padding; what is missing is said.
+    fn cut(&mut self, name: &str, length: usize) {
+        match self.payload.get(..length) {
+            Some(payload) => self.payload = payload,
+            None => {
+                let there = self.payload.len();
+                self.remarks.push(format!("{name} carries {length} octets, of which {there} are here"));
+            }
+        }
+    }
+
+    fn transport(&mut self, protocol: u8, [source, destination]: [IpAddr; 2]) -> Option<()> {
+        self.ends = Some([source.to_string(), destination.to_string()]);
+        let header = match protocol {
+            6 => self.header::<Tcp>()?,
+            17 => self.header::<Udp>()?,
+            other => {
+                self.remarks.push(format!("the protocol {other} above IP is not known here"));
+                return None;
+            }
+        };
+        let ports = [[header[0], header[1]], [header[2], header[3]]].map(u16::from_be_bytes);
+        let end = |address, port| SocketAddr::new(address, port).to_string();
+        self.ends = Some([end(source, ports[0]), end(destination, ports[1])]);
+        if protocol == 6 {
+            return self.options("Tcp", header[12] >> 4, Tcp::LENGTH);
+        }
+        let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
+        match length.checked_sub(Udp::LENGTH) {
+            Some(length) => self.cut("Udp", length),
+            None if length > 0 => {
+                self.remarks.push("Udp has a length that is shorter than its header".into())
+            }
+            None => {} // a jumbogram (RFC 2675 §4)
+        }
+        Some(())
+    }
+
+    /// The headers of a protocol of ours.
+    fn above(&mut self, entry: &'static Entry) {
+        if self.payload.is_empty() {
+            return;
+        }
+        for layout in entry.headers {
+            match dissect_fields(layout.name, layout.fields, self.payload) {
+                Ok(shown) => {
+                    self.payload = &self.payload[shown.octets().len()..];
+                    self.headers.push(shown);
+                }
+                Err(malformed) => {
+                    let (name, protocol) = (layout.name, entry.facts.name);
+                    self.remarks.push(format!("{name} of {protocol}: {malformed}"));
+                    return;
+                }
+            }
+        }
+    }
+}

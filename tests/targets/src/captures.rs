@@ -1,0 +1,47 @@
+//! Capture files, as `stackwright dissect` reads them.
+
+#[path = "../../../cli/src/dissect/layers.rs"]
+mod layers;
+#[path = "../../../cli/src/dissect/packets.rs"]
+mod packets;
+#[path = "../../../cli/src/dissect/show.rs"]
+mod show;
+
+use stackwright::catalogue::{self, PROTOCOLS};
+
+use packets::Packets;
+
+/// Any octets as a file: reading ends, and whatever is a packet can be shown, as any protocol's.
+pub fn captures(octets: &[u8]) {
+    let Ok(mut packets) = Packets::of(octets) else { return };
+    let mut shown = Vec::new();
+    loop {
+        let packet = match packets.another() {
+            Ok(Some(packet)) => packet,
+            Ok(None) => break,
+            Err(why) => {
+                assert!(!why.to_string().is_empty());
+                break;
+            }
+        };
+        assert!(
+            packet.number == packets.count() && packet.number <= octets.len() as u64,
+            "reading makes progress"
+        );
+        let interface = packet.interface.as_ref();
+        let described = interface.and_then(|interface| interface.description.as_deref());
+        let above = described.and_then(catalogue::find);
+        for above in PROTOCOLS.iter().map(Some).chain([above]) {
+            let layers = layers::layers(interface.map(|interface| interface.link), &packet.octets, above);
+            let explained: usize = layers.headers.iter().map(|header| header.octets().len()).sum();
+            assert!(explained + layers.payload.len() <= packet.octets.len(), "no octet is shown twice");
+            shown.clear();
+            show::text(&mut shown, &packet, &layers).expect("memory takes it");
+            let text = std::str::from_utf8(&shown).expect("what is shown is text");
+            assert!(text.chars().all(|one| one == '\n' || !one.is_control()), "no terminal takes harm");
+            shown.clear();
+            show::json(&mut shown, &packet, &layers).expect("memory takes it");
+            serde_json::from_slice::<serde_json::Value>(&shown).expect("a line of JSON");
+        }
+    }
+}
