@@ -22,6 +22,7 @@
 //! instructions, whatever these do. No map whose cache compares a key keeps to three of a hundred there, if a lookup without
 //! a cache is some thirty instructions long. Those rows are printed with a verdict of their own, which does not count.
 
+mod aligned;
 mod chains;
 mod measure;
 mod report;

@@ -21,25 +21,21 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
     }
 
     #[inline]
-    fn find(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
-        let place = self.recent.place();
-        if let Some(node) = self.map.at(place) {
-            if node.key == *key {
-                self.recent.hit();
-                return Some((place, node));
-            }
-            return self.find_awake(key);
+    fn find(&self, key: &K) -> Option<&Node<K, V>> {
+        if let Some(node) = self.map.at(self.recent.place())
+            && node.key == *key
+        {
+            return Some(node);
         }
-        let found = self.map.find(key)?;
-        self.recent.dreamt(found.0);
-        Some(found)
+        self.find_other(key)
     }
 
+    /// The cache has missed. Not inlined: so all registers are free for the way from the key to its binding.
     #[inline(never)]
-    fn find_awake(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
-        let found = self.map.find(key)?;
-        self.recent.missed(found.0);
-        Some(found)
+    fn find_other(&self, key: &K) -> Option<&Node<K, V>> {
+        let (place, node) = self.map.find(key)?;
+        self.recent.set2(place);
+        Some(node)
     }
 }
 
@@ -65,13 +61,13 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Cached<K, V, H> {
 
     #[inline]
     fn lookup(&self, key: &K) -> Option<&V> {
-        self.find(key).map(|(_, node)| &node.value)
+        self.find(key).map(|node| &node.value)
     }
 
     #[inline]
     fn lookup_mut(&mut self, key: &K) -> Option<&mut V> {
-        let (place, _) = self.find(key)?;
-        self.map.at_mut(place).map(|node| &mut node.value)
+        self.find(key)?;
+        self.map.at_mut(self.recent.place()).map(|node| &mut node.value)
     }
 
     fn iter<'a>(&'a self) -> impl Iterator<Item = (&'a K, &'a V)>

@@ -51,6 +51,11 @@ impl Recent {
         }
     }
 
+    #[inline]
+    pub(super) fn set2(&self, place: usize) {
+        self.place.set(place);
+    }
+
     /// A binding was installed at `place`, or found there twice.
     #[cold]
     pub(super) fn set(&self, place: usize) {
