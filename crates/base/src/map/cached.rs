@@ -22,19 +22,26 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
 
     #[inline]
     fn find(&self, key: &K) -> Option<&Node<K, V>> {
-        if let Some(node) = self.map.at(self.recent.place())
-            && node.key == *key
-        {
-            return Some(node);
+        if self.recent.awake() {
+            if let Some(node) = self.map.at(self.recent.place())
+                && node.key == *key
+            {
+                self.recent.hit();
+                return Some(node);
+            }
+            return self.find_awake(key);
         }
-        self.find_other(key)
+        let (place, node) = self.map.find(key)?;
+        self.recent.dreamt(place);
+        Some(node)
     }
 
-    /// The cache has missed. Not inlined: so all registers are free for the way from the key to its binding.
+    /// The long way, of the few misses before the cache sleeps.
+    #[cold]
     #[inline(never)]
-    fn find_other(&self, key: &K) -> Option<&Node<K, V>> {
+    fn find_awake(&self, key: &K) -> Option<&Node<K, V>> {
         let (place, node) = self.map.find(key)?;
-        self.recent.set2(place);
+        self.recent.missed(place);
         Some(node)
     }
 }
@@ -52,10 +59,8 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Cached<K, V, H> {
 
     fn erase(&mut self, key: &K) -> Option<V> {
         let (place, value) = self.map.take(key)?;
-        // The last binding is now where the erased one was. If that was the last itself, any will do: a place where there is
-        // none would pass for sleep.
-        let last = self.map.len();
-        self.recent.moved(last, if place == last { 0 } else { place });
+        // The last binding is now where the erased one was.
+        self.recent.moved(self.map.len(), place);
         Some(value)
     }
 
