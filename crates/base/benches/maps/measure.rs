@@ -46,11 +46,7 @@ impl Race {
         let mut draw = || rounds.iter().map(|_| rounds[random.usize(..rounds.len())]).collect::<Vec<_>>();
         let mut ratios: Vec<f64> = (0..DRAWS).map(|_| median(&mut draw())).collect();
         ratios.sort_by(f64::total_cmp);
-        Ratio {
-            value: median(&mut rounds),
-            low: ratios[DRAWS / 40],
-            high: ratios[DRAWS - 1 - DRAWS / 40],
-        }
+        Ratio { value: median(&mut rounds), low: ratios[DRAWS / 40], high: ratios[DRAWS - 1 - DRAWS / 40] }
     }
 }
 
