@@ -1,6 +1,6 @@
 //! Chained hash with a cache of one entry: PIX's map (thesis §4.2).
 
-use super::chained::{Chained, Node};
+use super::chained::Chained;
 use super::hashing::{Hashing, Trusted};
 use super::recent::Recent;
 use super::{Key, Map};
@@ -21,28 +21,28 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
     }
 
     #[inline]
-    fn find(&self, key: &K) -> Option<&Node<K, V>> {
+    fn find(&self, key: &K) -> Option<&V> {
         if self.recent.awake() {
             if let Some(node) = self.map.at(self.recent.place())
                 && node.key == *key
             {
                 self.recent.hit();
-                return Some(node);
+                return Some(&node.value);
             }
             return self.find_awake(key);
         }
         let (place, node) = self.map.find(key)?;
         self.recent.dreamt(place);
-        Some(node)
+        Some(&node.value)
     }
 
-    /// The long way, of the few misses before the cache sleeps.
+    /// The long way, of the few misses before the cache sleeps. It gives what its caller gives, who need not come back to.
     #[cold]
     #[inline(never)]
-    fn find_awake(&self, key: &K) -> Option<&Node<K, V>> {
+    fn find_awake(&self, key: &K) -> Option<&V> {
         let (place, node) = self.map.find(key)?;
         self.recent.missed(place);
-        Some(node)
+        Some(&node.value)
     }
 }
 
@@ -66,7 +66,7 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Cached<K, V, H> {
 
     #[inline]
     fn lookup(&self, key: &K) -> Option<&V> {
-        self.find(key).map(|node| &node.value)
+        self.find(key)
     }
 
     #[inline]
