@@ -1,8 +1,9 @@
 //! Programs that never outlive the test that started them.
 
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::io::Read;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::thread::{self, JoinHandle};
@@ -78,6 +79,15 @@ impl Running {
         let status = fs::read_to_string(format!("/proc/{}/status", self.number())).unwrap_or_default();
         let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
         line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+    }
+
+    /// Is it `program` by now? A process that has just been made is for a moment still a part of this one, with all that
+    /// this one holds.
+    fn is(&self, program: &OsStr) -> bool {
+        let name = Path::new(program).file_name().unwrap_or_default().as_encoded_bytes();
+        let comm = fs::read(format!("/proc/{}/comm", self.number())).unwrap_or_default();
+        // The kernel keeps the first 15 octets (proc(5)).
+        comm.strip_suffix(b"\n") == Some(&name[..name.len().min(15)])
     }
 
     /// Lets a reader have what the program writes to its standard output.
@@ -172,7 +182,9 @@ pub fn run(command: &mut Command) -> Outcome {
     let mut memory = 0;
     let mut pause = Duration::from_micros(200);
     let status = loop {
-        memory = memory.max(running.status("VmHWM"));
+        if running.is(command.get_program()) {
+            memory = memory.max(running.status("VmHWM"));
+        }
         if let Some(status) = running.child.try_wait().expect("a child of ours") {
             break status;
         }

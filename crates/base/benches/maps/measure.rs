@@ -36,30 +36,21 @@ impl Race {
         median(&mut self.times[subject.0].clone())
     }
 
-    /// The ratio of two medians, with the interval that holds it with 95 %: the bootstrap draws rounds again, in pairs, so
-    /// that a round which was slow for both moves neither.
+    /// The median of the ratios of all rounds, with the interval that holds it with 95 %, by bootstrap. What slows a whole
+    /// round, as a neighbour on the same processor does, slows both and moves neither.
     pub(crate) fn ratio(&self, ours: Subject, theirs: Subject) -> Ratio {
         const DRAWS: usize = 1000;
-        let (ours, theirs) = (&self.times[ours.0], &self.times[theirs.0]);
+        let pairs = self.times[ours.0].iter().zip(&self.times[theirs.0]);
+        let mut rounds: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
         let mut random = fastrand::Rng::with_seed(1);
-        let mut ratios: Vec<f64> = (0..DRAWS)
-            .map(|_| {
-                let rounds: Vec<usize> = ours.iter().map(|_| random.usize(..ours.len())).collect();
-                let draw =
-                    |times: &[f64]| median(&mut rounds.iter().map(|round| times[*round]).collect::<Vec<_>>());
-                draw(ours) / draw(theirs)
-            })
-            .collect();
+        let mut draw = || rounds.iter().map(|_| rounds[random.usize(..rounds.len())]).collect::<Vec<_>>();
+        let mut ratios: Vec<f64> = (0..DRAWS).map(|_| median(&mut draw())).collect();
         ratios.sort_by(f64::total_cmp);
-        Ratio {
-            value: median(&mut ours.clone()) / median(&mut theirs.clone()),
-            low: ratios[DRAWS / 40],
-            high: ratios[DRAWS - 1 - DRAWS / 40],
-        }
+        Ratio { value: median(&mut rounds), low: ratios[DRAWS / 40], high: ratios[DRAWS - 1 - DRAWS / 40] }
     }
 }
 
-/// A ratio of medians, and where it lies with 95 % confidence.
+/// A median of ratios, and where it lies with 95 % confidence.
 #[derive(Clone, Copy)]
 pub(crate) struct Ratio {
     pub(crate) value: f64,

@@ -1,4 +1,6 @@
 //! What is timed: maps of every kind with the same bindings, asked for the same keys in the same order.
+//!
+//! The lookups of these subjects overlap in the processor; those of [`chains`] do not.
 
 use std::hint::black_box;
 use std::rc::Rc;
@@ -7,16 +9,17 @@ use std::time::Instant;
 use foldhash::fast::FixedState;
 use stackwright_base::map::{Cached, Chained, Key, Keyed, Map, Open};
 
+use crate::chains::{self, Chains};
 use crate::measure::{Race, Subject, Turn};
 
 /// Lookups of one turn.
-const LOOKUPS: usize = 8192;
+pub(crate) const LOOKUPS: usize = 8192;
 /// The buckets of the thesis' map.
-const BUCKETS: usize = 101;
-const SEED: u64 = 1;
+pub(crate) const BUCKETS: usize = 101;
+pub(crate) const SEED: u64 = 1;
 
 /// A map of ours.
-struct Ours<M>(M);
+pub(crate) struct Ours<M>(pub(crate) M);
 
 /// A map of theirs.
 type Swiss<K> = hashbrown::HashMap<K, u32, FixedState>;
@@ -46,6 +49,8 @@ pub(crate) struct Cell {
     pub(crate) cached_pairs: Subject,
     pub(crate) open_pairs: Subject,
     pub(crate) swiss_pairs: Subject,
+    /// Lookups that depend on each other.
+    pub(crate) chains: Chains,
     /// A fixed number of buckets.
     pub(crate) fixed: Option<Fixed>,
 }
@@ -55,11 +60,15 @@ pub(crate) struct Fixed {
     pub(crate) hit: Subject,
     pub(crate) miss: Subject,
     pub(crate) old: Subject,
+    /// The same with lookups that depend on each other.
+    pub(crate) dependent_hit: Subject,
+    pub(crate) dependent_miss: Subject,
+    pub(crate) dependent_old: Subject,
 }
 
 /// Bound keys and others, and orders to ask for them.
-struct Keys<const N: usize> {
-    bound: Vec<[u8; N]>,
+pub(crate) struct Keys<const N: usize> {
+    pub(crate) bound: Vec<[u8; N]>,
     /// Every bound key once before any comes again, for many turns or until all have been asked for.
     shuffled: Rc<Vec<[u8; N]>>,
     paired: Rc<Vec<[u8; N]>>,
@@ -109,7 +118,7 @@ impl<const N: usize> Keys<N> {
 }
 
 /// All maps alike, those that are not ours too.
-trait Resolve<K> {
+pub(crate) trait Resolve<K> {
     fn resolve(&self, key: &K) -> Option<u32>;
 }
 
@@ -128,7 +137,7 @@ impl<K: Key> Resolve<K> for Swiss<K> {
 }
 
 /// A map whose lookup is a call.
-struct Called<M>(Rc<M>);
+pub(crate) struct Called<M>(pub(crate) Rc<M>);
 
 impl<K, M: Resolve<K>> Resolve<K> for Called<M> {
     #[inline(never)]
@@ -214,6 +223,7 @@ pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
         cached_pairs: race.enter(asking(&keys.paired, &cached)),
         open_pairs: race.enter(asking(&keys.paired, &open)),
         swiss_pairs: race.enter(asking(&keys.paired, &swiss)),
+        chains: chains::enter(race, &keys, &cached, &open),
         fixed: (bindings <= 1000).then(|| enter_fixed(race, &keys)),
     }
 }
@@ -221,9 +231,13 @@ pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
 fn enter_fixed<const N: usize>(race: &mut Race, keys: &Keys<N>) -> Fixed {
     let old = keys.fill(Chained::<_, u32>::with_buckets(SEED, BUCKETS));
     let cached = keys.fill(Cached::<_, u32>::with_buckets(SEED, BUCKETS));
+    let (dependent_old, dependent_miss) = chains::enter_fixed(race, keys);
     Fixed {
         hit: race.enter(repeating(keys, &cached)),
         miss: race.enter(asking(&keys.shuffled, &cached)),
         old: race.enter(asking(&keys.shuffled, &old)),
+        dependent_hit: race.enter(chains::staying(keys, &cached)),
+        dependent_miss,
+        dependent_old,
     }
 }

@@ -1,6 +1,6 @@
 //! Chained hash with a cache of one entry: PIX's map (thesis §4.2).
 
-use super::chained::{Chained, Node};
+use super::chained::Chained;
 use super::hashing::{Hashing, Trusted};
 use super::recent::Recent;
 use super::{Key, Map};
@@ -21,25 +21,28 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
     }
 
     #[inline]
-    fn find(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
-        let place = self.recent.place();
-        if let Some(node) = self.map.at(place) {
-            if node.key == *key {
+    fn find(&self, key: &K) -> Option<&V> {
+        if self.recent.awake() {
+            if let Some(node) = self.map.at(self.recent.place())
+                && node.key == *key
+            {
                 self.recent.hit();
-                return Some((place, node));
+                return Some(&node.value);
             }
             return self.find_awake(key);
         }
-        let found = self.map.find(key)?;
-        self.recent.dreamt(found.0);
-        Some(found)
+        let (place, node) = self.map.find(key)?;
+        self.recent.dreamt(place);
+        Some(&node.value)
     }
 
+    /// The long way, of the few misses before the cache sleeps. It gives what its caller gives, who need not come back to.
+    #[cold]
     #[inline(never)]
-    fn find_awake(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
-        let found = self.map.find(key)?;
-        self.recent.missed(found.0);
-        Some(found)
+    fn find_awake(&self, key: &K) -> Option<&V> {
+        let (place, node) = self.map.find(key)?;
+        self.recent.missed(place);
+        Some(&node.value)
     }
 }
 
@@ -56,22 +59,20 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Cached<K, V, H> {
 
     fn erase(&mut self, key: &K) -> Option<V> {
         let (place, value) = self.map.take(key)?;
-        // The last binding is now where the erased one was. If that was the last itself, any will do: a place where there is
-        // none would pass for sleep.
-        let last = self.map.len();
-        self.recent.moved(last, if place == last { 0 } else { place });
+        // The last binding is now where the erased one was.
+        self.recent.moved(self.map.len(), place);
         Some(value)
     }
 
     #[inline]
     fn lookup(&self, key: &K) -> Option<&V> {
-        self.find(key).map(|(_, node)| &node.value)
+        self.find(key)
     }
 
     #[inline]
     fn lookup_mut(&mut self, key: &K) -> Option<&mut V> {
-        let (place, _) = self.find(key)?;
-        self.map.at_mut(place).map(|node| &mut node.value)
+        self.find(key)?;
+        self.map.at_mut(self.recent.place()).map(|node| &mut node.value)
     }
 
     fn iter<'a>(&'a self) -> impl Iterator<Item = (&'a K, &'a V)>

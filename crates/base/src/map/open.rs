@@ -69,9 +69,9 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
     /// The same, looked for first where the last was found.
     #[inline]
     fn find_recent(&self, key: &K) -> Option<(usize, &(K, V))> {
-        let place = self.recent.place();
-        if let Some(slot) = self.slots.get(place) {
-            if let Some(binding) = slot
+        if self.recent.awake() {
+            let place = self.recent.place();
+            if let Some(Some(binding)) = self.slots.get(place)
                 && binding.0 == *key
             {
                 self.recent.hit();

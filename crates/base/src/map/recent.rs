@@ -5,12 +5,14 @@ use core::cell::Cell;
 /// The place of the binding that was installed or found last. Whoever asks compares the key there: a hit hashes nothing, and
 /// a place that means nothing any more is no harm.
 ///
-/// To ask costs a little, which is lost where keys come in no order. So after [`PATIENCE`] misses in a row the cache
-/// sleeps: it remembers the place still, but complemented, which is a place in no table and compared with nothing. It wakes
-/// as soon as the table finds the remembered binding again. That one lookup is all that sleep can lose.
+/// To compare costs a little, which is lost where keys come in no order. So after [`PATIENCE`] misses in a row the cache
+/// sleeps: no key is compared before it is hashed. What is found is remembered still, and the cache wakes as soon as that is
+/// found again. That one lookup is all that sleep can lose; and it costs no more than one word read, one compared and one
+/// written, none of which the way from a key to its binding has to wait for.
 #[derive(Debug)]
 pub(super) struct Recent {
     place: Cell<usize>,
+    /// In a row, and no more than [`PATIENCE`].
     misses: Cell<u8>,
 }
 
@@ -22,7 +24,12 @@ impl Recent {
         Recent { place: Cell::new(0), misses: Cell::new(0) }
     }
 
-    /// Where to compare the key before it is hashed; beyond every table's end while the cache sleeps.
+    /// Whether to compare the key at [`place`](Self::place) before it is hashed.
+    #[inline]
+    pub(super) fn awake(&self) -> bool {
+        self.misses.get() != PATIENCE
+    }
+
     #[inline]
     pub(super) fn place(&self) -> usize {
         self.place.get()
@@ -35,24 +42,26 @@ impl Recent {
     }
 
     /// Awake: the key was not there, but at `place`.
+    #[inline]
     pub(super) fn missed(&self, place: usize) {
-        let misses = self.misses.get() + 1;
-        self.misses.set(misses);
-        self.place.set(if misses < PATIENCE { place } else { !place });
+        self.misses.set(self.misses.get() + 1);
+        self.place.set(place);
     }
 
     /// Asleep: the key was at `place`.
     #[inline]
     pub(super) fn dreamt(&self, place: usize) {
-        if self.place.get() == !place {
-            self.set(place);
-        } else {
-            self.place.set(!place);
+        if self.place.replace(place) == place {
+            self.wake();
         }
     }
 
-    /// A binding was installed at `place`, or found there twice.
     #[cold]
+    fn wake(&self) {
+        self.misses.set(0);
+    }
+
+    /// A binding was installed at `place`.
     pub(super) fn set(&self, place: usize) {
         self.place.set(place);
         self.misses.set(0);
@@ -62,8 +71,6 @@ impl Recent {
     pub(super) fn moved(&self, from: usize, to: usize) {
         if self.place.get() == from {
             self.place.set(to);
-        } else if self.place.get() == !from {
-            self.place.set(!to);
         }
     }
 }
