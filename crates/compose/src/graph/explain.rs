@@ -41,7 +41,7 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
         }
         let facts = self.facts();
         let _ = match words(facts.gives) {
-            gives if gives.is_empty() => writeln!(text, "The whole guarantees nothing."),
+            gives if gives.is_empty() => writeln!(text, "The whole promises nothing beyond its service."),
             gives => writeln!(text, "The whole guarantees {gives}."),
         };
         let _ = match facts.header_room {

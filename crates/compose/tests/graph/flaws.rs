@@ -288,7 +288,7 @@ fn a_graph_is_drawn_and_explained() {
 `server` fits on `cipher`: it needs reliable delivery, and gets that there.
 `server` fits on `disk`: it needs nothing more than Files.
 `cipher` fits on `tcp`: it needs reliable delivery and delivery in order, and gets that there.
-The whole guarantees nothing.
+The whole promises nothing beyond its service.
 It pushes at most 16 octets of header, of 256.
 It reads payload: no region of a file passes it unread.
 "
