@@ -121,17 +121,10 @@ impl<H: Hooks> Lowers<H> {
         listener
     }
 
-    /// The enable object of `key`, for which so many names waited, is gone; with the last one, the listener.
-    pub(super) fn unlisten(
-        &mut self,
-        name: Handle,
-        key: &H::PassiveKey,
-        waited: usize,
-        out: &mut impl Outlet<Layer<H>>,
-    ) {
+    /// The enable object of `key`, for which no name waits any more, is gone; with the last one, the listener.
+    pub(super) fn unlisten(&mut self, name: Handle, key: &H::PassiveKey, out: &mut impl Outlet<Layer<H>>) {
         let Some(door) = self.door(name) else { return };
         door.enabled.retain(|enabled| enabled != key);
-        door.wanted -= waited;
         if door.enabled.is_empty() {
             if let Some(lower) = self.names.get_mut(name) {
                 *lower = Lower::Closing;
@@ -159,12 +152,8 @@ impl<H: Hooks> Lowers<H> {
         out: &mut impl Outlet<Layer<H>>,
     ) -> Handle {
         if let Some(name) = self.by_remote.resolve(&remote)
-            && let Some(association) = self.association(name)
+            && self.join(name, user)
         {
-            association.users += 1;
-            if association.local.is_none() {
-                association.waiting.push(user);
-            }
             return name;
         }
         let mut association = Association::new(remote);
@@ -177,10 +166,27 @@ impl<H: Hooks> Lowers<H> {
         name
     }
 
-    /// Counts one user less, and closes what nobody uses any more.
-    pub(super) fn release(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
+    /// One user more of the association, where there is such a one.
+    pub(super) fn join(&mut self, name: Handle, user: Handle) -> bool {
+        let Some(association) = self.association(name) else { return false };
+        association.users += 1;
+        if association.local.is_none() {
+            association.waiting.push(user);
+        }
+        true
+    }
+
+    /// Counts one user less, who need not hear that it is open any more, and closes what nobody uses.
+    pub(super) fn release(&mut self, name: Handle, user: Handle, out: &mut impl Outlet<Layer<H>>) {
         let Some(association) = self.association(name) else { return };
         association.users = association.users.saturating_sub(1);
+        association.waiting.retain(|waits| *waits != user);
+        self.close_unused(name, out);
+    }
+
+    /// Closes the association where nobody uses it, and nothing waits to be sent.
+    pub(super) fn close_unused(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
+        let Some(association) = self.association(name) else { return };
         if association.users == 0 && association.backlog.is_empty() {
             self.forget(name);
             if let Some(lower) = self.names.get_mut(name) {
@@ -256,9 +262,7 @@ impl<H: Hooks> Lowers<H> {
                 back(above, Room { octets: octets - H::Header::LENGTH, messages: 1 }, out);
             }
         }
-        if association.users == 0 && association.backlog.is_empty() {
-            self.release(name, out);
-        }
+        self.close_unused(name, out);
     }
 }
 

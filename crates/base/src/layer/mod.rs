@@ -75,7 +75,14 @@ impl<H: Hooks> Link<H> {
 struct Enabled {
     door: Handle,
     names: Vec<Handle>,
-    awaiting: VecDeque<(Handle, Room)>,
+    awaiting: VecDeque<Awaiting>,
+}
+
+/// A name for somebody who arrives, the listener that gave it, and the room above for what he sends.
+struct Awaiting {
+    listener: Handle,
+    association: Handle,
+    room: Room,
 }
 
 impl<H: Hooks> Layer<H> {

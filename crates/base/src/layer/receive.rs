@@ -7,7 +7,7 @@ use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::lower::Lower;
-use super::{Hooks, Layer, MessageOf};
+use super::{Awaiting, Hooks, Layer, MessageOf};
 use crate::opening::Enabled as _;
 
 impl<H: Hooks> Layer<H> {
@@ -77,7 +77,7 @@ impl<H: Hooks> Layer<H> {
             Err(_) => cx.dropped(H::FACTS.name, "a header that cannot be read"),
         }
         match self.lowers.association(lower) {
-            Some(association) if association.users == 0 => self.lowers.release(lower, out),
+            Some(association) if association.users == 0 => self.lowers.close_unused(lower, out),
             Some(_) => out.request(DatagramsRequest::Receive { association: lower, room }),
             None => {}
         }
@@ -117,7 +117,7 @@ impl<H: Hooks> Layer<H> {
         let below = self.lowers.association(lower)?;
         let (local, remote) = (below.local?, below.remote);
         let enabled = self.base.enabled().get_mut(&asked)?;
-        let (name, room) = enabled.awaiting.pop_front()?;
+        let Awaiting { association: name, room, .. } = enabled.awaiting.pop_front()?;
         if let Some(door) = self.lowers.door(enabled.door) {
             door.wanted -= 1;
         }
@@ -159,9 +159,9 @@ impl<H: Hooks> Layer<H> {
             Some(Lower::Door(door)) => {
                 for key in door.enabled {
                     let Some(enabled) = self.base.enabled().disable_all(&key) else { continue };
-                    for (name, _) in enabled.awaiting {
-                        self.awaited.remove(name);
-                        out.indicate(DatagramsIndication::Ended { name, why });
+                    for Awaiting { association, .. } in enabled.awaiting {
+                        self.awaited.remove(association);
+                        out.indicate(DatagramsIndication::Ended { name: association, why });
                     }
                     for name in enabled.names {
                         self.listeners.remove(name);

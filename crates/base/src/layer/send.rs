@@ -9,8 +9,8 @@ use stackwright_contract::services::{DatagramsIndication, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
-use super::{Enabled, Hooks, Layer, Link, MessageOf};
-use crate::features::Opening;
+use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf};
+use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
 
@@ -31,9 +31,17 @@ impl<H: Hooks> Layer<H> {
             Ok(opening) => opening,
             Err(why) => return Self::refuse(cx, name, why, "open: the protocol refuses it", out),
         };
-        let lower = self.lowers.share(remote, name, out);
+        // Names that are not told apart share the one endpoint, and with it the association below.
+        let shared = match Self::SELECTION.session {
+            Session::Absent => self.base.iter().next().map(|(_, link)| link.lower),
+            Session::Present(_) => None,
+        };
+        let lower = match shared {
+            Some(lower) if self.lowers.join(lower, name) => lower,
+            _ => self.lowers.share(remote, name, out),
+        };
         if let Err(why) = self.install(cx, name, lower, key, room) {
-            self.lowers.release(lower, out);
+            self.lowers.release(lower, name, out);
             return Self::refuse(cx, name, why, "open: an association of that key is there already", out);
         }
         // Where the association below is open already, so is this one.
@@ -108,7 +116,7 @@ impl<H: Hooks> Layer<H> {
             return Self::refuse(cx, association, Ended::Unlistened, "await: no such listener", out);
         };
         let Some(enabled) = self.base.enabled().get_mut(&key) else { return };
-        enabled.awaiting.push_back((association, room));
+        enabled.awaiting.push_back(Awaiting { listener, association, room });
         let name = enabled.door;
         self.awaited.insert(association, key);
         if let Some(door) = self.lowers.door(name) {
@@ -124,13 +132,19 @@ impl<H: Hooks> Layer<H> {
         };
         if let Some(enabled) = self.base.enabled().get_mut(&key) {
             enabled.names.retain(|name| *name != listener);
-        }
-        if let Some(enabled) = self.base.enabled().disable(&key) {
-            self.lowers.unlisten(enabled.door, &key, enabled.awaiting.len(), out);
-            for (association, _) in enabled.awaiting {
+            let waiting = core::mem::take(&mut enabled.awaiting).into_iter();
+            let (gone, stay): (VecDeque<_>, _) = waiting.partition(|waits| waits.listener == listener);
+            enabled.awaiting = stay;
+            if let Some(door) = self.lowers.door(enabled.door) {
+                door.wanted -= gone.len();
+            }
+            for Awaiting { association, .. } in gone {
                 self.awaited.remove(association);
                 out.indicate(DatagramsIndication::Ended { name: association, why: Ended::Unlistened });
             }
+        }
+        if let Some(enabled) = self.base.enabled().disable(&key) {
+            self.lowers.unlisten(enabled.door, &key, out);
         }
         out.indicate(DatagramsIndication::Ended { name: listener, why: Ended::Unlistened });
     }
@@ -170,7 +184,7 @@ impl<H: Hooks> Layer<H> {
     pub(super) fn close(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
         if let Some(key) = self.awaited.remove(name) {
             if let Some(enabled) = self.base.enabled().get_mut(&key) {
-                enabled.awaiting.retain(|(awaited, _)| *awaited != name);
+                enabled.awaiting.retain(|waits| waits.association != name);
                 if let Some(door) = self.lowers.door(enabled.door) {
                     door.wanted -= 1;
                 }
@@ -190,7 +204,7 @@ impl<H: Hooks> Layer<H> {
         let lower = self.base.get(name).map(|link| link.lower);
         if !matches!(self.base.close(name), Removed::Unknown) {
             if let Some(lower) = lower {
-                self.lowers.release(lower, out);
+                self.lowers.release(lower, name, out);
             }
             out.indicate(DatagramsIndication::Ended { name, why });
         }
