@@ -1,0 +1,31 @@
+//! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
+
+mod problem;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use problem::Problem;
+
+/// One wire for everybody: links with delay, loss and a rate, the same workloads for every transport, tables and reports.
+#[derive(Parser, Debug)]
+#[command(name = "lab", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {}
+
+fn main() -> ExitCode {
+    let done: Result<(), Problem> = match Arguments::parse().command {};
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            problem.tell();
+            ExitCode::from(problem.exit_code())
+        }
+    }
+}
