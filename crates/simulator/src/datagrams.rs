@@ -1,10 +1,12 @@
-//! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP without its check is to a stack.
+//! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP is to a stack, with its check or without.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
-use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
+use stackwright_contract::{
+    Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Participant, Protocol,
+};
 use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
@@ -24,7 +26,7 @@ const FRESH_FIRST: u16 = 49_152;
 /// Who comes to a listener gets the next name that waits; without one, and without room, a datagram is dropped and
 /// counted, as the kernel does it. A closed association ends as `Finished`.
 #[derive(Debug)]
-pub struct SimulatedDatagrams<M> {
+pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     address: IpAddr,
     room: Room,
     ledger: Ledger,
@@ -35,6 +37,9 @@ pub struct SimulatedDatagrams<M> {
     left: BTreeMap<Handle, Room>,
     message: std::marker::PhantomData<M>,
 }
+
+/// [`SimulatedDatagrams`] with a check: what UDP with its check is to a stack, and a better one, since nothing escapes it.
+pub type CheckedDatagrams<M> = SimulatedDatagrams<M, true>;
 
 #[derive(Debug)]
 enum Named {
@@ -52,11 +57,28 @@ struct Open {
 }
 
 impl<M: Message> SimulatedDatagrams<M> {
-    /// The adapter of the station at `address`; each association may send so much in one batch.
+    /// The adapter of the station at `address`, without a check: altered datagrams are delivered. Each association may
+    /// send so much in one batch.
     ///
     /// # Panics
     /// Where `room` lets nothing through.
     pub fn new(address: IpAddr, room: Room) -> Self {
+        Self::at(address, room)
+    }
+}
+
+impl<M: Message> CheckedDatagrams<M> {
+    /// The same with a check that nothing escapes: altered datagrams are dropped, and counted.
+    ///
+    /// # Panics
+    /// Where `room` lets nothing through.
+    pub fn checked(address: IpAddr, room: Room) -> Self {
+        Self::at(address, room)
+    }
+}
+
+impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
+    fn at(address: IpAddr, room: Room) -> Self {
         assert!(room.octets > 0 && room.messages > 0, "an adapter without room moves nothing");
         SimulatedDatagrams {
             address,
@@ -173,7 +195,8 @@ impl<M: Message> SimulatedDatagrams<M> {
         );
         open.down = Room { octets: room.octets - octets, messages: room.messages - 1 };
         let from = SocketAddr::new(address, open.port);
-        let segment = Segment { from, to: open.remote, number: 0, word: Word::Datagram(message) };
+        let segment =
+            Segment { from, to: open.remote, number: 0, word: Word::Datagram(message), altered: false };
         let left = self.left.entry(name).or_default();
         *left = sum(*left, Room { octets, messages: 1 });
         out.request(segment);
@@ -234,8 +257,9 @@ fn sum(one: Room, other: Room) -> Room {
     Room { octets: one.octets + other.octets, messages: one.messages + other.messages }
 }
 
-impl<M: Message> Protocol for SimulatedDatagrams<M> {
-    const FACTS: Facts = Facts::named(NAME);
+impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED> {
+    const FACTS: Facts =
+        Facts { gives: if CHECKED { Guarantees::CHECKED } else { Guarantees::ABSENT }, ..Facts::named(NAME) };
     type Provides = Datagrams<M>;
     type Uses = Segments<M>;
 
@@ -264,6 +288,9 @@ impl<M: Message> Protocol for SimulatedDatagrams<M> {
         let Word::Datagram(message) = segment.word else {
             return cx.dropped(NAME, "a segment that is not a datagram");
         };
+        if CHECKED && segment.altered {
+            return cx.dropped(NAME, "a datagram whose check does not agree");
+        }
         let association = match self.recipient(segment.to.port(), segment.from, out) {
             Ok(association) => association,
             Err(reason) => return cx.dropped(NAME, reason),

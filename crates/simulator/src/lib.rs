@@ -46,8 +46,10 @@ mod lanes;
 mod ledger;
 mod link;
 mod network;
+mod packets;
 mod pipe;
 mod segments;
+mod shrink;
 mod station;
 mod streams;
 mod trace;
@@ -56,7 +58,7 @@ mod world;
 pub use application::{Application, Asks, Heard};
 pub use channel::{ChannelConditions, Hearing};
 pub use chunks::Chunks;
-pub use datagrams::SimulatedDatagrams;
+pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use lanes::Lanes;
 pub use link::{
@@ -66,6 +68,7 @@ pub use link::{
 pub use network::{Association, Fault, Network, Which};
 pub use pipe::{PipeEnd, pipe};
 pub use segments::{Segment, Segments, Word};
+pub use shrink::shrink;
 pub use station::StationId;
 pub use streams::{Habits, Held, Pace, SimulatedStreams};
 pub use trace::{Line, Trace};

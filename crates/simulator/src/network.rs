@@ -154,7 +154,7 @@ impl Network {
         association.passes = !ends;
         let resets = if ends && matches!(association.fault, Some(Fault::Cut { .. })) {
             let (from, to, number) = (segment.from, segment.to, segment.number);
-            let onward = Segment { from, to, number, word: Word::Reset };
+            let onward = Segment { from, to, number, word: Word::Reset, altered: false };
             let back = onward.reply(Word::Reset);
             Some([onward, back])
         } else {

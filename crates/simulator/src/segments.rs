@@ -30,6 +30,8 @@ pub struct Segment<M> {
     pub number: u64,
     /// What is said.
     pub word: Word<M>,
+    /// It is not as it was sent any more: what a checksum would tell.
+    pub altered: bool,
 }
 
 /// What a segment says.
@@ -59,11 +61,13 @@ pub enum Word<M> {
 
 /// The headers of IPv4 and TCP: what an empty segment occupies on a link, in octets.
 const HEADERS: usize = 40;
+/// Those of IPv4 and UDP.
+const DATAGRAM_HEADERS: usize = 28;
 
 impl<M> Segment<M> {
     /// The same association, the other way.
     pub(crate) fn reply(&self, word: Word<M>) -> Self {
-        Segment { from: self.to, to: self.from, number: self.number, word }
+        Segment { from: self.to, to: self.from, number: self.number, word, altered: false }
     }
 }
 
@@ -94,7 +98,10 @@ impl<M: Message> Word<M> {
 
 impl<M: Message> Packet for Segment<M> {
     fn octets(&self) -> usize {
-        HEADERS + self.payload()
+        match self.word {
+            Word::Datagram(_) => DATAGRAM_HEADERS + self.payload(),
+            _ => HEADERS + self.payload(),
+        }
     }
 
     /// What it says. Headers are not written out, so that nobody could find an error there.
@@ -123,6 +130,7 @@ impl<M: Message> Packet for Segment<M> {
             let bit = (bit % (8 * octets.len() as u64)) as usize;
             octets[bit / 8] ^= 1 << (bit % 8);
             *message = M::with_headroom(0, &octets);
+            self.altered = true;
         }
     }
 }

@@ -11,6 +11,7 @@ use fastrand::Rng;
 use stackwright_contract::{Context, Duration, Instant, Protocol, RequestTo};
 use stackwright_wire::Message;
 
+use crate::packets::Packets;
 use crate::station::{Departures, Hosted, Station, StationId};
 use crate::trace::Notes;
 use crate::{Application, Lanes, Network, Segment, Trace};
@@ -27,6 +28,7 @@ pub struct World<M> {
     /// How many events there were: it makes their order total.
     events: u64,
     trace: Option<Rc<RefCell<Trace>>>,
+    packets: Option<Packets>,
     // Lists that are empty between two events: kept for their memory.
     departures: Departures<M>,
     landing: Vec<(usize, Segment<M>)>,
@@ -65,6 +67,7 @@ impl<M: Message> World<M> {
             queue: BinaryHeap::new(),
             events: 0,
             trace: None,
+            packets: None,
             departures: Vec::new(),
             landing: Vec::new(),
             launched: Vec::new(),
@@ -143,6 +146,16 @@ impl<M: Message> World<M> {
     /// Where none is kept.
     pub fn trace(&self) -> Ref<'_, Trace> {
         self.trace.as_ref().expect("`keep_trace` comes first").borrow()
+    }
+
+    /// From now on, a capture of all packets is kept, of those that leave and of those that arrive.
+    pub fn keep_packets(&mut self) {
+        self.packets.get_or_insert_with(Packets::new);
+    }
+
+    /// What was written of the capture since it was last taken: pcapng. Nothing where none is kept.
+    pub fn take_packets(&mut self) -> Vec<u8> {
+        self.packets.as_mut().map(Packets::take).unwrap_or_default()
     }
 
     /// Asks the stack of a station for something, and runs it until nothing more is due now.
@@ -232,6 +245,9 @@ impl<M: Message> World<M> {
                 if let Some(trace) = &self.trace {
                     trace.borrow_mut().arrival(self.now, &segment);
                 }
+                if let Some(packets) = &mut self.packets {
+                    packets.arrived(self.now, &segment);
+                }
                 self.landing.push((lane, segment));
             }
             What::Wake => {
@@ -255,6 +271,9 @@ impl<M: Message> World<M> {
                 self.addresses.get(&from) == Some(&(index, lane)),
                 "a segment leaves from {from}, which is not the address of its adapter"
             );
+            if let Some(packets) = &mut self.packets {
+                packets.left(self.now, &segment);
+            }
             let reachable = self.addresses.contains_key(&segment.to.ip());
             self.network.carry(self.now, segment, reachable, &mut self.launched);
         }

@@ -1,0 +1,262 @@
+//! What the commands on scenarios say and do.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde_json::json;
+use stackwright_simulator::Profile;
+
+use super::search::{Found, search};
+use super::simulated::{self, Keep};
+use super::sweep::{Mishap, sweep};
+use super::{real, written};
+use crate::problem::Problem;
+use crate::scenario::{self, Scenario};
+
+/// A scenario file, and what is set to other values.
+#[derive(Args, Debug)]
+pub(crate) struct Source {
+    /// The scenario file (TOML)
+    scenario: PathBuf,
+    /// Set a key of it to another value, as links.0.loss=0.05; may be said again
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+}
+
+impl Source {
+    fn load(&self) -> Result<Scenario, Problem> {
+        Scenario::load(&self.scenario, &self.set)
+    }
+}
+
+/// Run a scenario: in the simulator, or on real sockets over a wire with its figures
+#[derive(Args, Debug)]
+pub(crate) struct Run {
+    #[command(flatten)]
+    source: Source,
+    /// All chances follow from it [default: the file's, else 1]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// On real sockets, over a wire that `lab link` makes (needs root)
+    #[arg(long)]
+    real: bool,
+    /// Write what happened, as JSON lines
+    #[arg(long, value_name = "FILE", conflicts_with = "real")]
+    trace: Option<PathBuf>,
+    /// Write the packets, as pcapng
+    #[arg(long, value_name = "FILE", conflicts_with = "real")]
+    packets: Option<PathBuf>,
+    /// Run it so many times, and tell how many different traces there were
+    #[arg(long, value_name = "TIMES", conflicts_with_all = ["real", "trace", "packets"])]
+    repeat: Option<u64>,
+    /// Write the result to a file, as JSON; a broken promise is then a result and no failure
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Say the result as one line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Run {
+    pub(crate) fn run(&self) -> Result<(), Problem> {
+        let scenario = self.source.load()?;
+        let seed = self.seed.unwrap_or(scenario.seed);
+        if let Some(times) = self.repeat {
+            return repeat(&scenario, seed, times);
+        }
+        let (outcome, place) = if self.real {
+            (real::run(&scenario, &self.source.scenario, &self.source.set, seed)?, "real")
+        } else {
+            let (trace, packets) = (self.trace.is_some(), self.packets.is_some());
+            let keep = Keep { trace: true, packets, faults: false };
+            let run = simulated::run(&scenario, seed, scenario.faults.as_deref(), keep);
+            if let Some(path) = &self.trace
+                && trace
+            {
+                written::trace(path, &run.world.trace())?;
+            }
+            if let Some(path) = &self.packets {
+                written::octets(path, &run.packets)?;
+            }
+            (run.outcome, "simulated")
+        };
+        let object = outcome.json(&scenario, place);
+        if let Some(path) = &self.out {
+            written::whole(path, |file| writeln!(file, "{object}"))?;
+        }
+        if self.json {
+            println!("{object}");
+        } else if self.out.is_none() {
+            print!("{}", outcome.text(&scenario));
+        }
+        match outcome.broken() {
+            Some(broken) if self.out.is_none() => {
+                let advice = format!("`lab search {}` finds the least that breaks it", self.source.scenario.display());
+                Err(Problem::new(broken).advise(advice))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// One seed again and again: there is one trace, or something is left to chance that should not be.
+fn repeat(scenario: &Scenario, seed: u64, times: u64) -> Result<(), Problem> {
+    let bar = progress(times);
+    let mut hashes = std::collections::BTreeSet::new();
+    for _ in 0..times {
+        let keep = Keep { trace: true, ..Keep::default() };
+        let outcome = simulated::run(scenario, seed, scenario.faults.as_deref(), keep).outcome;
+        hashes.extend(outcome.trace);
+        bar.inc(1);
+    }
+    bar.finish_and_clear();
+    let shown: Vec<String> = hashes.iter().take(4).map(|hash| format!("{hash:016x}")).collect();
+    println!("{times} runs with seed {seed}, traces: {} ({})", hashes.len(), shown.join(", "));
+    match hashes.len() {
+        0 | 1 => Ok(()),
+        _ => Err(Problem::new("one seed gave several traces")),
+    }
+}
+
+/// Run a scenario with many seeds; where one breaks a promise, find the least that breaks it and write that as a scenario
+#[derive(Args, Debug)]
+pub(crate) struct Search {
+    #[command(flatten)]
+    source: Source,
+    /// How many seeds
+    #[arg(long, default_value_t = 1000)]
+    seeds: u64,
+    /// The first of them
+    #[arg(long, default_value_t = 1)]
+    first: u64,
+    /// On so many threads [default: one for each core]
+    #[arg(long)]
+    jobs: Option<usize>,
+    /// Write the scenario that was found there, not to the terminal
+    #[arg(long, value_name = "FILE")]
+    into: Option<PathBuf>,
+    /// Say the result as one line of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Search {
+    pub(crate) fn run(&self) -> Result<(), Problem> {
+        let scenario = self.source.load()?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let stop = interrupted()?;
+        let bar = progress(self.seeds);
+        let begin = Instant::now();
+        let jobs = self.jobs.unwrap_or(cores);
+        let (run, found) = search(&scenario, self.first, self.seeds, jobs, || bar.inc(1), &stop);
+        bar.finish_and_clear();
+        let hourly = run as f64 / begin.elapsed().as_secs_f64().max(1e-9) * 3600.0;
+        if self.json {
+            let found = found.as_ref().map(|found| {
+                json!({ "seed": found.seed, "broken": found.broken.to_string(), "faults": found.faults.len(), "of": found.of })
+            });
+            println!("{}", json!({ "scenarios": run, "per_hour": hourly, "found": found }));
+        } else {
+            println!("{run} scenarios, {hourly:.0} an hour");
+        }
+        if let Some(found) = found {
+            return Err(self.tell(&scenario, &found)?);
+        }
+        if stop.load(Ordering::Relaxed) { Err(Problem::interrupted()) } else { Ok(()) }
+    }
+
+    fn tell(&self, scenario: &Scenario, found: &Found) -> Result<Problem, Problem> {
+        let text = scenario::written(&scenario.text, found.seed, &found.faults, &scenario.stations);
+        let problem = Problem::new(format!(
+            "seed {}: {}; {} of {} things that went wrong are enough",
+            found.seed,
+            found.broken,
+            found.faults.len(),
+            found.of
+        ));
+        match &self.into {
+            Some(path) => {
+                written::octets(path, text.as_bytes())?;
+                Ok(problem.advise(format!("lab run {}", path.display())))
+            }
+            None => {
+                if !self.json {
+                    println!("\n{text}");
+                }
+                Ok(problem.advise("write these lines into a file, and run it with `lab run`"))
+            }
+        }
+    }
+}
+
+/// Lose, double, delay and alter exactly the n-th packet, for each n, each way
+#[derive(Args, Debug)]
+pub(crate) struct Sweep {
+    #[command(flatten)]
+    source: Source,
+    /// Up to which n
+    #[arg(long, default_value_t = 100)]
+    to: u64,
+    /// What happens to it
+    #[arg(long, value_delimiter = ',', default_value = "lose,duplicate,delay,alter")]
+    mishaps: Vec<Mishap>,
+    /// How late a late packet or a copy is, in milliseconds
+    #[arg(long, default_value_t = 300)]
+    late: u64,
+}
+
+impl Sweep {
+    pub(crate) fn run(&self) -> Result<(), Problem> {
+        let scenario = self.source.load()?;
+        let ways = super::sweep::ways(&scenario).len() as u64;
+        let bar = progress(ways * self.mishaps.len() as u64 * self.to);
+        let stop = interrupted()?;
+        let late = Duration::from_millis(self.late);
+        let (run, failures) = sweep(&scenario, &self.mishaps, self.to, late, || {
+            bar.inc(1);
+            !stop.load(Ordering::Relaxed)
+        });
+        bar.finish_and_clear();
+        println!("{run} runs, {} broke a promise", failures.len());
+        for failure in failures.iter().take(10) {
+            println!("  {}", failure.broken);
+        }
+        match failures.first() {
+            None if stop.load(Ordering::Relaxed) => Err(Problem::interrupted()),
+            None => Ok(()),
+            Some(first) => {
+                println!("\n{}", scenario::written(&scenario.text, scenario.seed, &[first.fault], &scenario.stations));
+                Err(Problem::new(&first.broken).advise("the scenario above shows it: run it with `lab run`"))
+            }
+        }
+    }
+}
+
+/// The links that have a name.
+pub(crate) fn profiles() {
+    for profile in Profile::ALL {
+        println!("{:<20}{}", profile.name, profile.about);
+    }
+}
+
+fn progress(length: u64) -> ProgressBar {
+    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}, {per_sec}, {eta} left");
+    let bar = ProgressBar::new(length);
+    style.map(|style| bar.set_style(style)).ok();
+    bar
+}
+
+/// Becomes true with the first Ctrl-C; the second ends the program as usual.
+fn interrupted() -> Result<Arc<AtomicBool>, Problem> {
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop))
+            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
+            .map_err(Problem::new)?;
+    }
+    Ok(stop)
+}

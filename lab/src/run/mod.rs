@@ -1,0 +1,26 @@
+//! `lab run`, `lab search`, `lab sweep`: scenarios, in the simulator and on real sockets.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `simulated.rs` | one run in the simulator |
+//! | `real.rs`, `station.rs` | one run on real sockets: the wire and two processes, and what each of these does |
+//! | `search.rs` | many seeds, until one breaks a promise; then the least that breaks it |
+//! | `sweep.rs` | the n-th packet lost, doubled, late, altered |
+//! | `outcome.rs` | what came of a run |
+//! | `written.rs` | traces and captures as files |
+//! | `commands.rs` | what the commands say and do |
+
+mod commands;
+mod outcome;
+mod real;
+mod search;
+mod simulated;
+mod station;
+mod sweep;
+mod written;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use commands::{Run, Search, Sweep, profiles};
+pub(crate) use station::Station;

@@ -1,0 +1,213 @@
+//! A scenario: who is there, what lies between them, who has what to do with whom. One file for the simulator and for real
+//! sockets.
+//!
+//! ```toml
+//! time = "60 s"                       # when all has to be over; else ten minutes
+//! seed = 7                            # else 1, or what the command says
+//!
+//! [[links]]
+//! between = ["earth", "moon"]
+//! profile = "geo"                     # see `lab profiles`; any of its figures may be set to others
+//! loss = 0.01
+//!
+//! [[flows]]
+//! from = "earth"
+//! to = "moon"
+//! transport = { window = { octets = "1 MB" } }
+//! workload = { bulk = { octets = "10 MB", message = "1200 B" } }
+//!
+//! [[faults]]                          # where any stand, nothing else goes wrong by chance
+//! from = "earth"
+//! to = "moon"
+//! nth = 17                            # the packet, counted from 1
+//! lose = true
+//! ```
+
+mod edit;
+mod fault;
+mod flaw;
+mod units;
+
+pub(crate) use edit::set;
+pub(crate) use fault::{Fault, written};
+pub(crate) use units::{Octets, Time};
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::Deserialize;
+use stackwright_contract::Duration;
+use stackwright_simulator::{LinkDescription, Profile};
+use toml::{Spanned, Table};
+
+use crate::problem::Problem;
+use crate::transport::Transport;
+use crate::workload::{Plan, Workload};
+use flaw::Flaws;
+
+/// What a file says, once it makes sense.
+#[derive(Clone, Debug)]
+pub(crate) struct Scenario {
+    /// For reports: the file's name without its ending.
+    pub(crate) name: String,
+    /// What stands in it, to be written again with other faults.
+    pub(crate) text: String,
+    pub(crate) seed: u64,
+    pub(crate) time: Duration,
+    pub(crate) stations: Vec<String>,
+    pub(crate) links: Vec<Link>,
+    pub(crate) flows: Vec<Flow>,
+    pub(crate) faults: Option<Vec<Fault>>,
+}
+
+/// What joins two stations, or a channel that several share.
+#[derive(Clone, Debug)]
+pub(crate) struct Link {
+    /// Indices of stations. The first sends forward.
+    pub(crate) between: Vec<usize>,
+    pub(crate) profile: Profile,
+}
+
+/// Work of one station with another.
+#[derive(Clone, Debug)]
+pub(crate) struct Flow {
+    pub(crate) from: usize,
+    pub(crate) to: usize,
+    pub(crate) transport: Transport,
+    pub(crate) plan: Plan,
+}
+
+/// As it stands in a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    seed: Option<u64>,
+    time: Option<Time>,
+    links: Vec<Spanned<LinkEntry>>,
+    flows: Vec<Spanned<FlowEntry>>,
+    faults: Option<Vec<Spanned<fault::Entry>>>,
+}
+
+#[derive(Deserialize)]
+struct LinkEntry {
+    between: Vec<String>,
+    #[serde(flatten)]
+    conditions: Table,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FlowEntry {
+    from: Spanned<String>,
+    to: Spanned<String>,
+    transport: Transport,
+    workload: Workload,
+}
+
+/// How long a scenario file may be, in octets.
+const LONGEST: u64 = 4 << 20;
+/// How many stations and flows there may be: each flow's ends have addresses of their own, made of both.
+const STATIONS_MOST: usize = 250;
+const FLOWS_MOST: usize = 10_000;
+/// When all has to be over, where the file does not say it.
+const TIME: Duration = Duration::from_secs(600);
+
+impl Scenario {
+    /// Reads a file, with some keys set to others: `links.0.loss=0.05`.
+    ///
+    /// # Errors
+    /// What is wrong, with line and column.
+    pub(crate) fn load(path: &Path, sets: &[String]) -> Result<Scenario, Problem> {
+        let unreadable = |why: std::io::Error| {
+            Problem::new(format!("{}: {why}", path.display())).advise("name a scenario file; lab/scenarios has some")
+        };
+        let length = std::fs::metadata(path).map_err(unreadable)?.len();
+        if length > LONGEST {
+            return Err(Problem::new(format!("{}: it has {length} octets; {LONGEST} are the most", path.display())));
+        }
+        let mut text = std::fs::read_to_string(path).map_err(unreadable)?;
+        if !sets.is_empty() {
+            text = set(&text, sets)?;
+        }
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        Scenario::read(name, text).map_err(|flaw| flaw.problem(path))
+    }
+
+    /// Reads a text.
+    fn read(name: String, text: String) -> Result<Scenario, flaw::Flaw> {
+        let flaws = Flaws(&text);
+        let file: File = toml::from_str(&text).map_err(|error| flaws.of(&error))?;
+        let mut stations: Vec<String> = Vec::new();
+        let mut links = Vec::new();
+        let mut joined = BTreeSet::new();
+        for entry in &file.links {
+            let at = entry.span();
+            let LinkEntry { between, conditions } = entry.get_ref();
+            let description: Result<LinkDescription, _> = conditions.clone().try_into();
+            let profile = description
+                .map_err(|error| flaws.at(&at, error.message()))?
+                .resolve()
+                .map_err(|error| flaws.at(&at, error))?;
+            let distinct: BTreeSet<_> = between.iter().collect();
+            if distinct.len() != between.len() || between.len() < 2 || between.len() > 2 && profile.is_link() {
+                return Err(flaws.at(&at, "`between` names two different stations; a shared channel may have more"));
+            }
+            let members: Vec<usize> = between
+                .iter()
+                .map(|name| {
+                    stations.iter().position(|known| known == name).unwrap_or_else(|| {
+                        stations.push(name.clone());
+                        stations.len() - 1
+                    })
+                })
+                .collect();
+            for one in &members {
+                for other in members.iter().filter(|other| one < *other) {
+                    if !joined.insert((*one, *other)) {
+                        let says = format!("`{}` and `{}` are joined twice", stations[*one], stations[*other]);
+                        return Err(flaws.at(&at, says));
+                    }
+                }
+            }
+            links.push(Link { between: members, profile });
+        }
+        if stations.len() > STATIONS_MOST {
+            let says = format!("there are {} stations; {STATIONS_MOST} are the most", stations.len());
+            return Err(flaws.whole(says));
+        }
+        let station = |name: &Spanned<String>| {
+            let known = stations.iter().position(|known| known == name.get_ref());
+            known.ok_or_else(|| flaws.unknown(&name.span(), "station", name.get_ref(), &stations))
+        };
+        let mut flows = Vec::new();
+        for entry in &file.flows {
+            let FlowEntry { from, to, transport, workload } = entry.get_ref();
+            let (from, to) = (station(from)?, station(to)?);
+            if !joined.contains(&(from.min(to), from.max(to))) {
+                let says = format!("no link joins `{}` and `{}`", stations[from], stations[to]);
+                return Err(flaws.at(&entry.span(), says));
+            }
+            let plan = Plan::of(workload).map_err(|says| flaws.at(&entry.span(), says))?;
+            flows.push(Flow { from, to, transport: transport.clone(), plan });
+        }
+        if flows.is_empty() || flows.len() > FLOWS_MOST {
+            return Err(flaws.whole(format!("there are {} flows; 1 to {FLOWS_MOST} may be", flows.len())));
+        }
+        let faults = file.faults.as_ref().map(|faults| {
+            let read = |entry: &Spanned<fault::Entry>| {
+                entry.get_ref().resolve(&stations).map_err(|says| flaws.at(&entry.span(), says))
+            };
+            faults.iter().map(read).collect::<Result<Vec<_>, _>>()
+        });
+        Ok(Scenario {
+            name,
+            seed: file.seed.unwrap_or(1),
+            time: file.time.map_or(TIME, Time::duration),
+            stations: stations.clone(),
+            links,
+            flows,
+            faults: faults.transpose()?,
+            text: text.clone(),
+        })
+    }
+}

@@ -1,0 +1,157 @@
+//! From a workload to conversations.
+
+use serde::Deserialize;
+use stackwright_contract::Duration;
+
+use super::content::SHORTEST;
+use crate::scenario::{Octets, Time};
+
+/// A kind of work, as a scenario file names it. All sizes are those of payload.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Workload {
+    /// So many octets on one association, in messages of one size; the last one is filled up.
+    #[serde(deny_unknown_fields)]
+    Bulk { octets: Octets, message: Octets },
+    /// Messages on one association, one after each `every`.
+    #[serde(deny_unknown_fields)]
+    Messages {
+        count: u32,
+        message: Octets,
+        #[serde(default)]
+        every: Time,
+    },
+    /// A request, its reply, the next request.
+    #[serde(deny_unknown_fields)]
+    Requests { count: u32, request: Octets, reply: Octets },
+    /// Files, one after the other, each on an association of its own, in messages of one size.
+    #[serde(deny_unknown_fields)]
+    Files { sizes: Vec<Octets>, message: Octets },
+    /// Many associations at once, each with so many messages.
+    #[serde(deny_unknown_fields)]
+    Associations { count: u32, messages: u32, message: Octets },
+    /// Several of them at the same time.
+    Mixed(Vec<Workload>),
+}
+
+/// What is to be done, by groups that know nothing of each other.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(crate) struct Plan {
+    pub(super) conversations: Vec<Conversation>,
+    pub(super) groups: Vec<Group>,
+}
+
+/// Conversations of which so many are open at once.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Group {
+    pub(super) members: std::ops::Range<usize>,
+    pub(super) at_once: usize,
+}
+
+/// What is said on one association.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) struct Conversation {
+    pub(super) messages: u32,
+    /// Of a message, in octets.
+    pub(super) octets: u16,
+    /// Of the reply that each message is to have; 0 for none.
+    pub(super) reply: u16,
+    /// The time from one message to the next; zero for as soon as there is room.
+    pub(super) every: Duration,
+}
+
+/// How many messages a plan may have: their numbers have 32 bits, and whoever hears them keeps a bit for each.
+const MESSAGES_MOST: u64 = 1 << 30;
+/// How many associations, as many as an address has ports to open them from.
+const ASSOCIATIONS_MOST: usize = 16_000;
+/// The longest message, in octets: a UDP datagram over IPv4, less room for headers of transports.
+const LONGEST: u16 = 65_000;
+
+impl Plan {
+    /// The plan of a workload.
+    ///
+    /// # Errors
+    /// What cannot be done, in a sentence.
+    pub(crate) fn of(workload: &Workload) -> Result<Plan, String> {
+        let mut plan = Plan::default();
+        plan.add(workload)?;
+        let messages = plan.messages();
+        if messages > MESSAGES_MOST {
+            return Err(format!("the workload has {messages} messages; {MESSAGES_MOST} are the most"));
+        }
+        if messages == 0 {
+            return Err("the workload has no message".into());
+        }
+        Ok(plan)
+    }
+
+    fn add(&mut self, workload: &Workload) -> Result<(), String> {
+        match workload {
+            Workload::Bulk { octets, message } => self.group(1, [bulk(*octets, *message)?]),
+            Workload::Messages { count, message, every } => {
+                self.group(1, [Conversation { every: every.duration(), ..talk(*count, *message)? }])
+            }
+            Workload::Requests { count, request, reply } => {
+                self.group(1, [Conversation { reply: size(*reply)?, ..talk(*count, *request)? }])
+            }
+            Workload::Files { sizes, message } => {
+                let files: Result<Vec<_>, _> = sizes.iter().map(|octets| bulk(*octets, *message)).collect();
+                self.group(1, files?)
+            }
+            Workload::Associations { count, messages, message } => {
+                let count = *count as usize;
+                let each = talk(*messages, *message)?;
+                self.group(count, std::iter::repeat_n(each, count.min(ASSOCIATIONS_MOST + 1)))
+            }
+            Workload::Mixed(parts) => {
+                // A file of bounded length cannot nest them deeper than the stack bears.
+                parts.iter().try_for_each(|part| self.add(part))
+            }
+        }
+    }
+
+    fn group(
+        &mut self,
+        at_once: usize,
+        conversations: impl IntoIterator<Item = Conversation>,
+    ) -> Result<(), String> {
+        let start = self.conversations.len();
+        self.conversations.extend(conversations);
+        let members = start..self.conversations.len();
+        if members.end > ASSOCIATIONS_MOST {
+            return Err(format!("the workload has more than {ASSOCIATIONS_MOST} associations"));
+        }
+        if !members.is_empty() {
+            self.groups.push(Group { members, at_once });
+        }
+        Ok(())
+    }
+
+    /// How many associations it needs.
+    pub(crate) fn associations(&self) -> usize {
+        self.conversations.len()
+    }
+
+    /// How many messages the client sends.
+    pub(crate) fn messages(&self) -> u64 {
+        self.conversations.iter().map(|talk| u64::from(talk.messages)).sum()
+    }
+}
+
+fn talk(messages: u32, message: Octets) -> Result<Conversation, String> {
+    Ok(Conversation { messages, octets: size(message)?, reply: 0, every: Duration::ZERO })
+}
+
+fn bulk(octets: Octets, message: Octets) -> Result<Conversation, String> {
+    let each = size(message)?;
+    let messages = octets.0.div_ceil(u64::from(each)).max(1);
+    let messages = u32::try_from(messages).map_err(|_| format!("{octets} are too many messages"))?;
+    Ok(Conversation { messages, octets: each, reply: 0, every: Duration::ZERO })
+}
+
+fn size(message: Octets) -> Result<u16, String> {
+    match u16::try_from(message.0) {
+        Ok(size) if (SHORTEST..=usize::from(LONGEST)).contains(&usize::from(size)) => Ok(size),
+        _ => Err(format!("a message has {SHORTEST} to {LONGEST} octets, and {message} stands there")),
+    }
+}
