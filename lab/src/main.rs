@@ -1,6 +1,10 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
 
 mod problem;
+mod run;
+mod scenario;
+mod transport;
+mod workload;
 
 use std::process::ExitCode;
 
@@ -17,10 +21,27 @@ struct Arguments {
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {}
+enum Command {
+    Run(run::Run),
+    Search(run::Search),
+    Sweep(run::Sweep),
+    /// List the links that have a name
+    Profiles,
+    #[command(hide = true)]
+    Station(run::Station),
+}
 
 fn main() -> ExitCode {
-    let done: Result<(), Problem> = match Arguments::parse().command {};
+    let done: Result<(), Problem> = match Arguments::parse().command {
+        Command::Run(run) => run.run(),
+        Command::Search(search) => search.run(),
+        Command::Sweep(sweep) => sweep.run(),
+        Command::Station(station) => station.run(),
+        Command::Profiles => {
+            run::profiles();
+            Ok(())
+        }
+    };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {

@@ -92,7 +92,7 @@ fn some_are_altered_by_one_bit() {
 
 #[test]
 fn a_narrow_link_drops_what_cannot_wait() {
-    let narrow = Conditions { rate: Some(44_000), queue: Queue::octets(4400), ..Conditions::IDEAL };
+    let narrow = Conditions { rate: Some(32_000), queue: Queue::octets(3200), ..Conditions::IDEAL };
     assert_eq!(sent(narrow).len(), 101, "one is on the way, and a hundred wait");
 }
 

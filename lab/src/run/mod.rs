@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `simulated.rs` | one run in the simulator |
 //! | `real.rs`, `station.rs` | one run on real sockets: the wire and two processes, and what each of these does |
+//! | `network.rs` | what lies between the simulated stations |
 //! | `search.rs` | many seeds, until one breaks a promise; then the least that breaks it |
 //! | `sweep.rs` | the n-th packet lost, doubled, late, altered |
 //! | `outcome.rs` | what came of a run |
@@ -11,6 +12,7 @@
 //! | `commands.rs` | what the commands say and do |
 
 mod commands;
+mod network;
 mod outcome;
 mod real;
 mod search;

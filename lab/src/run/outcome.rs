@@ -1,7 +1,7 @@
 //! What came of a run, for people and for programs.
 
 use serde_json::{Value, json};
-use stackwright_contract::{Duration, Instant};
+use stackwright_contract::Duration;
 
 use crate::scenario::{Flow, Scenario};
 use crate::workload::{Account, Broken, Counts};
@@ -27,8 +27,8 @@ pub(crate) struct FlowOutcome {
     pub(crate) account: Account,
     /// What arrived at the server.
     pub(crate) counts: Counts,
-    /// When the first message and the last one arrived there.
-    pub(crate) span: Option<[Instant; 2]>,
+    /// From the first of them to the last.
+    pub(crate) arriving: Option<Duration>,
     /// The sum of how long messages were under way, where both ends have one clock.
     pub(crate) under_way: Option<Duration>,
     /// The first promise that the transport broke.
@@ -39,8 +39,7 @@ impl FlowOutcome {
     /// Octets of payload per second that arrived, in bits, from the first arrival to the last. The first message only starts
     /// the clock.
     pub(crate) fn goodput(&self) -> Option<f64> {
-        let [first, last] = self.span?;
-        let seconds = last.since(first).as_secs_f64();
+        let seconds = self.arriving?.as_secs_f64();
         let Counts { messages, octets, .. } = self.counts;
         let counted = octets as f64 * messages.saturating_sub(1) as f64 / messages.max(1) as f64;
         (seconds > 0.0).then(|| 8.0 * counted / seconds)

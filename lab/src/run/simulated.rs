@@ -1,21 +1,17 @@
 //! A scenario in the simulator.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use stackwright::compose::Over;
 use stackwright::contract::services::{Datagrams, Room};
-use stackwright::stop_and_wait::{self, StopAndWait};
-use stackwright::wire::SingleBuffer;
-use stackwright_contract::{Duration, Guarantees, Instant, Protocol};
-use stackwright_simulator::{Heard, Lanes, SimulatedDatagrams, StationId, World};
+use stackwright_contract::{Duration, Instant, Protocol};
+use stackwright_simulator::{CheckedDatagrams, Heard, Lanes, Segments, StationId, World};
 
-use super::outcome::{FlowOutcome, LinkOutcome, Outcome};
-use crate::scenario::{Fault, Flow, Scenario};
-use crate::transport::Transport;
-use crate::transport::window::{self, Window};
+use super::network::{self, address};
+use super::outcome::{FlowOutcome, Outcome};
+use crate::scenario::{Fault, Scenario};
+use crate::transport::{M, Stacked};
 use crate::workload::{Client, Plan, Request, Server, Told};
-
-type M = SingleBuffer;
 
 /// What one run shall keep.
 #[derive(Clone, Copy, Default)]
@@ -32,54 +28,10 @@ pub(crate) struct Keep {
 pub(crate) struct Run {
     pub(crate) outcome: Outcome,
     pub(crate) world: World<M>,
-}
-
-/// One flow in the world.
-trait Flowing {
-    fn done(&self, world: &World<M>) -> bool;
-    fn broken(&self, world: &World<M>) -> bool;
-    /// What came of it; `late` where its time is over.
-    fn outcome(&self, world: &mut World<M>) -> FlowOutcome;
-}
-
-struct Ends<P: Protocol<Provides = Datagrams<M>>> {
-    client: StationId<Over<Client<M>, P>, Heard<Told>>,
-    server: StationId<Over<Server<M>, P>, Heard<Told>>,
-}
-
-impl<P> Flowing for Ends<P>
-where
-    P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
-{
-    fn done(&self, world: &World<M>) -> bool {
-        world.stack(self.client).upper.done()
-    }
-
-    fn broken(&self, world: &World<M>) -> bool {
-        let back = world.stack(self.client).upper.replies.broken.is_some();
-        back || world.stack(self.server).upper.promises.broken.is_some()
-    }
-
-    fn outcome(&self, world: &mut World<M>) -> FlowOutcome {
-        let client = &world.stack(self.client).upper;
-        let (account, ends) = (client.account.clone(), client.ends().collect::<Vec<_>>());
-        let back = client.replies.broken.clone();
-        let server = &mut world.stack_mut(self.server).upper;
-        server.concluded(ends.into_iter());
-        FlowOutcome {
-            account,
-            counts: server.promises.counts,
-            span: server.span,
-            under_way: Some(server.under_way),
-            broken: server.promises.broken.clone().or(back),
-        }
-    }
-}
-
-/// Where everybody is: each end of a flow has an address of its own.
-fn address(station: usize, flow: usize) -> IpAddr {
-    let flow = u16::try_from(flow).unwrap_or(u16::MAX).to_be_bytes();
-    Ipv4Addr::new(10, u8::try_from(station + 1).unwrap_or(u8::MAX), flow[0], flow[1]).into()
+    /// The faults that happened, where they were kept.
+    pub(crate) faults: Vec<Fault>,
+    /// The capture, where it was kept.
+    pub(crate) packets: Vec<u8>,
 }
 
 /// The port of every server.
@@ -90,77 +42,163 @@ const ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
 const LINGER: Duration = Duration::from_secs(5);
 
 /// Runs a scenario. `faults`, where there are any, are all that goes wrong.
+///
+/// After every event the promises of all transports are looked at; one that is broken ends the run where it was broken.
 pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep: Keep) -> Run {
     let mut world = World::new(seed);
     if keep.trace {
         world.keep_trace();
     }
-    lay(&mut world, scenario, faults, keep);
-    let flows: Vec<_> = (0..).zip(&scenario.flows).map(|(at, flow)| start(&mut world, at, flow)).collect();
-    let end = Instant::START + scenario.time;
-    // After every event: a promise that is broken ends the run where it was broken.
-    let mut ended = false;
-    while world.next_event().is_some_and(|time| time <= end) {
-        if flows.iter().any(|flow| flow.broken(&world)) {
-            break;
-        }
-        if flows.iter().all(|flow| flow.done(&world)) {
-            ended = true;
-            break;
-        }
-        world.step();
+    if keep.packets {
+        world.keep_packets();
     }
-    ended |= flows.iter().all(|flow| flow.done(&world));
-    if ended {
-        let limit = LINGER.min(end.since(world.now()));
-        let _ = world.run_until(|world| flows.iter().any(|flow| flow.broken(world)), limit);
+    network::lay(&mut world, scenario, faults, keep.faults);
+    let flows: Vec<_> = (0..scenario.flows.len()).map(|at| start(&mut world, scenario, at, seed)).collect();
+    let end = Instant::START + scenario.time;
+    let broken = |world: &World<M>| flows.iter().any(|flow| flow.broken(world));
+    let done = |world: &World<M>| flows.iter().all(|flow| flow.client.done(world));
+    let _ = world.run_until(|world| broken(world) || done(world), end.since(world.now()));
+    let ended = done(&world);
+    if ended && !broken(&world) {
+        let linger = LINGER.min(end.since(world.now()));
+        let _ = world.run_until(broken, linger);
     }
     let flows = flows.iter().map(|flow| flow.outcome(&mut world)).collect();
-    let links = links(&world, scenario);
+    let links = network::told(&world, scenario);
     let trace = keep.trace.then(|| world.trace().hash());
-    Run { outcome: Outcome { seed, ended, flows, links, trace }, world }
+    let (faults, packets) = (network::faults(&world, scenario), world.take_packets());
+    Run { outcome: Outcome { seed, ended, flows, links, trace }, world, faults, packets }
 }
 
-/// Starts the two ends of a flow.
-fn start(world: &mut World<M>, at: usize, flow: &Flow) -> Box<dyn Flowing> {
-    let seed = world.now().nanoseconds() ^ at as u64;
-    let udp = |address| SimulatedDatagrams::<M>::checked(address, ROOM);
-    match &flow.transport {
-        Transport::Udp => place(world, at, flow, udp),
-        Transport::Window { octets, patience } => place(world, at, flow, |address| {
-            let rules = window::Rules::new(octets.0, patience.duration());
-            Over::new(Window::<M>::new(rules, seed), udp(address))
-        }),
-        Transport::StopAndWait { patience, tries } => place(world, at, flow, |address| {
-            let rules = stop_and_wait::Rules {
-                patience: patience.duration(),
-                tries_most: *tries,
-                ..stop_and_wait::Rules::default()
-            };
-            Over::new(StopAndWait::<M>::new(rules, seed), udp(address))
-        }),
+/// Both ends of a flow.
+struct Flowing {
+    client: Box<dyn ClientEnd>,
+    server: Box<dyn ServerEnd>,
+}
+
+impl Flowing {
+    fn broken(&self, world: &World<M>) -> bool {
+        self.server.broken(world) || self.client.broken(world)
+    }
+
+    fn outcome(&self, world: &mut World<M>) -> FlowOutcome {
+        self.server.outcome(world, &*self.client)
     }
 }
 
-/// Puts both ends of a flow into the world, on stacks that `make` makes.
-pub(super) fn place<P>(
-    world: &mut World<M>,
-    at: usize,
-    flow: &Flow,
-    make: impl Fn(IpAddr) -> P,
-) -> Box<dyn Flowing>
+/// The client of a flow, on whichever stack.
+trait ClientEnd {
+    fn client<'a>(&self, world: &'a World<M>) -> &'a Client<M>;
+
+    fn done(&self, world: &World<M>) -> bool {
+        self.client(world).done()
+    }
+
+    fn broken(&self, world: &World<M>) -> bool {
+        self.client(world).replies.broken.is_some()
+    }
+}
+
+/// The server of a flow, on whichever stack.
+trait ServerEnd {
+    fn server<'a>(&self, world: &'a World<M>) -> &'a Server<M>;
+    fn server_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut Server<M>;
+
+    fn broken(&self, world: &World<M>) -> bool {
+        self.server(world).promises.broken.is_some()
+    }
+
+    fn outcome(&self, world: &mut World<M>, client: &dyn ClientEnd) -> FlowOutcome {
+        let theirs = client.client(world);
+        let account = theirs.account.clone();
+        let (ends, back) = (theirs.ends().collect::<Vec<_>>(), theirs.replies.broken.clone());
+        let server = self.server_mut(world);
+        server.concluded(&ends);
+        FlowOutcome {
+            account,
+            counts: server.promises.counts,
+            arriving: server.arriving(),
+            under_way: Some(server.under_way),
+            broken: server.promises.broken.clone().or(back),
+        }
+    }
+}
+
+type At<U, P> = StationId<Over<U, P>, Heard<Told>>;
+
+impl<P> ClientEnd for At<Client<M>, P>
 where
     P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
 {
-    let given: Guarantees = P::FACTS.gives;
+    fn client<'a>(&self, world: &'a World<M>) -> &'a Client<M> {
+        &world.stack(*self).upper
+    }
+}
+
+impl<P> ServerEnd for At<Server<M>, P>
+where
+    P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
+{
+    fn server<'a>(&self, world: &'a World<M>) -> &'a Server<M> {
+        &world.stack(*self).upper
+    }
+
+    fn server_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut Server<M> {
+        &mut world.stack_mut(*self).upper
+    }
+}
+
+/// Puts both ends of a flow into the world, and starts them.
+fn start(world: &mut World<M>, scenario: &Scenario, at: usize, seed: u64) -> Flowing {
+    let flow = &scenario.flows[at];
     let (here, there) = (address(flow.from, at), address(flow.to, at));
-    let plan: &Plan = &flow.plan;
-    let server = Over::new(Server::new(plan.clone(), given), make(there));
-    let server = world.add(there, server, Heard::default());
-    let client = Over::new(Client::new(plan.clone(), given), make(here));
-    let client = world.add(here, client, Heard::default());
-    let local = SocketAddr::new(there, PORT).into();
-    world.ask(server, Request::Start(local));
-    world.ask(client, Request::Start(local));
-    Box::new(Ends { client, server })
+    let udp = |address| CheckedDatagrams::<M>::checked(address, ROOM);
+    let remote = SocketAddr::new(there, PORT);
+    let server = ServerHere { world, plan: &flow.plan, address: there, local: remote };
+    let server = flow.transport.over(udp(there), seed, server);
+    let client = ClientHere { world, plan: &flow.plan, address: here, remote };
+    let client = flow.transport.over(udp(here), !seed, client);
+    Flowing { client, server }
+}
+
+struct ServerHere<'a> {
+    world: &'a mut World<M>,
+    plan: &'a Plan,
+    address: IpAddr,
+    local: SocketAddr,
+}
+
+impl Stacked<CheckedDatagrams<M>> for ServerHere<'_> {
+    type Done = Box<dyn ServerEnd>;
+
+    fn stacked<P>(self, stack: P) -> Self::Done
+    where
+        P: Protocol<Provides = Datagrams<M>, Uses = Segments<M>> + 'static,
+    {
+        let server = Over::new(Server::new(self.plan.clone(), P::FACTS.gives), stack);
+        let station = self.world.add(self.address, server, Heard::default());
+        self.world.ask(station, Request::Start(self.local.into()));
+        Box::new(station)
+    }
+}
+
+struct ClientHere<'a> {
+    world: &'a mut World<M>,
+    plan: &'a Plan,
+    address: IpAddr,
+    remote: SocketAddr,
+}
+
+impl Stacked<CheckedDatagrams<M>> for ClientHere<'_> {
+    type Done = Box<dyn ClientEnd>;
+
+    fn stacked<P>(self, stack: P) -> Self::Done
+    where
+        P: Protocol<Provides = Datagrams<M>, Uses = Segments<M>> + 'static,
+    {
+        let client = Over::new(Client::new(self.plan.clone(), P::FACTS.gives), stack);
+        let station = self.world.add(self.address, client, Heard::default());
+        self.world.ask(station, Request::Start(self.remote.into()));
+        Box::new(station)
+    }
 }

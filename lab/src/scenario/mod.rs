@@ -26,6 +26,7 @@
 mod edit;
 mod fault;
 mod flaw;
+mod tmpdesc;
 mod units;
 
 pub(crate) use edit::set;
@@ -37,7 +38,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 use stackwright_contract::Duration;
-use stackwright_simulator::{LinkDescription, Profile};
+use stackwright_simulator::Profile;
+use tmpdesc::LinkDescription;
 use toml::{Spanned, Table};
 
 use crate::problem::Problem;
@@ -145,11 +147,11 @@ impl Scenario {
             let LinkEntry { between, conditions } = entry.get_ref();
             let description: Result<LinkDescription, _> = conditions.clone().try_into();
             let profile = description
-                .map_err(|error| flaws.at(&at, error.message()))?
+                .map_err(|error| flaws.at(&at, toml::de::Error::message(&error)))?
                 .resolve()
                 .map_err(|error| flaws.at(&at, error))?;
             let distinct: BTreeSet<_> = between.iter().collect();
-            if distinct.len() != between.len() || between.len() < 2 || between.len() > 2 && profile.is_link() {
+            if distinct.len() != between.len() || between.len() < 2 || between.len() > 2 && matches!(profile, Profile::Link { .. }) {
                 return Err(flaws.at(&at, "`between` names two different stations; a shared channel may have more"));
             }
             let members: Vec<usize> = between

@@ -3,9 +3,17 @@
 pub(crate) mod window;
 
 use serde::Deserialize;
-use stackwright_contract::Duration;
+use stackwright::compose::Over;
+use stackwright::stop_and_wait::{Rules, StopAndWait};
+use stackwright::wire::SingleBuffer;
+use stackwright_contract::services::Datagrams;
+use stackwright_contract::{Duration, Protocol};
 
 use crate::scenario::{Octets, Time};
+use window::Window;
+
+/// What the messages of all workloads are.
+pub(crate) type M = SingleBuffer;
 
 /// A transport, as a scenario file names it.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -42,7 +50,35 @@ fn tries() -> u8 {
     30
 }
 
+/// What is done with the stack of a transport, whichever it is.
+pub(crate) trait Stacked<L: Protocol> {
+    type Done;
+    fn stacked<P>(self, stack: P) -> Self::Done
+    where
+        P: Protocol<Provides = Datagrams<M>, Uses = L::Uses> + 'static;
+}
+
 impl Transport {
+    /// Puts the transport on `lower`, and does with the stack what is to be done with it.
+    pub(crate) fn over<L, D>(&self, lower: L, seed: u64, then: D) -> D::Done
+    where
+        L: Protocol<Provides = Datagrams<M>> + 'static,
+        D: Stacked<L>,
+    {
+        match self {
+            Transport::Udp => then.stacked(lower),
+            Transport::Window { octets, patience } => {
+                let rules = window::Rules::new(octets.0, patience.duration());
+                then.stacked(Over::new(Window::<M>::new(rules, seed), lower))
+            }
+            Transport::StopAndWait { patience, tries } => {
+                let patience = patience.duration();
+                let rules = Rules { patience, tries_most: *tries, ..Rules::default() };
+                then.stacked(Over::new(StopAndWait::<M>::new(rules, seed), lower))
+            }
+        }
+    }
+
     /// As a scenario file names it.
     pub(crate) fn name(&self) -> &'static str {
         match self {

@@ -1,9 +1,10 @@
 //! What came of a workload, in figures.
 
-use stackwright_contract::{Duration, Instant};
+use serde::{Deserialize, Serialize};
+use stackwright_contract::Duration;
 
 /// What a client has to tell when its work is over, or interrupted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Account {
     /// Messages that it sent.
     pub(crate) sent: u64,
@@ -15,10 +16,8 @@ pub(crate) struct Account {
     pub(crate) round_trips: Vec<Duration>,
     /// Conversations that ended well, and otherwise.
     pub(crate) ended: [u64; 2],
-    /// When the first message left.
-    pub(crate) began: Option<Instant>,
-    /// When the last conversation was over.
-    pub(crate) done: Option<Instant>,
+    /// From the first message to the end of the last conversation.
+    pub(crate) took: Option<Duration>,
 }
 
 /// How many round trips are kept.

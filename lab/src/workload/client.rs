@@ -29,6 +29,8 @@ pub(crate) struct Client<M> {
     /// When a conversation wants to be woken.
     wakes: BTreeSet<(Instant, usize)>,
     over: usize,
+    /// When the first message left.
+    began: Option<Instant>,
     /// What it did.
     pub(crate) account: Account,
     /// What came back.
@@ -70,6 +72,7 @@ impl<M: Message> Client<M> {
             names: Names::new(),
             wakes: BTreeSet::new(),
             over: 0,
+            began: None,
             account: Account::default(),
             replies: Promises::new(given, conversations),
             plan,
@@ -107,7 +110,7 @@ impl<M: Message> Client<M> {
 
     /// Sends what may be sent now.
     fn go_on(&mut self, cx: &Context, conversation: usize, out: Out<'_, M>) {
-        let Client { plan, states, wakes, account, .. } = self;
+        let Client { plan, states, wakes, account, began, .. } = self;
         let Conversation { messages, octets, reply, every } = plan.conversations[conversation];
         let State::Open(open) = &mut states[conversation] else { return };
         let Some(association) = open.name else { return };
@@ -131,7 +134,7 @@ impl<M: Message> Client<M> {
                 reserved: (),
                 sent: now.nanoseconds(),
             };
-            account.began.get_or_insert(now);
+            began.get_or_insert(now);
             account.sent += 1;
             open.sent += 1;
             open.room.messages -= 1;
@@ -188,7 +191,7 @@ impl<M: Message> Client<M> {
             self.groups[group].1 -= 1;
         }
         if self.done() {
-            self.account.done = Some(cx.now());
+            self.account.took = self.began.map(|began| cx.now().since(began));
             out.indicate(Told::Done);
         } else {
             self.open_next(out);

@@ -5,13 +5,14 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use stackwright_contract::Guarantees;
 
 use super::content::Label;
 use super::plan::Conversation;
 
 /// A broken promise.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(crate) enum Broken {
     /// What arrived is not what was sent.
     Altered,
@@ -63,7 +64,7 @@ pub(crate) struct Promises {
 }
 
 /// How much arrived.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
     /// Messages, the first copy of each.
     pub(crate) messages: u64,
@@ -146,8 +147,8 @@ impl Promises {
     }
 
     /// What its sender knows of each conversation when all is over: whether it ended well, and `None` where it did not end.
-    pub(super) fn concluded(&mut self, ends: impl Iterator<Item = Option<bool>>, plan: &[Conversation]) {
-        for (at, (ended, talk)) in ends.zip(plan).enumerate() {
+    pub(super) fn concluded(&mut self, ends: &[Option<bool>], plan: &[Conversation]) {
+        for (at, (ended, talk)) in ends.iter().zip(plan).enumerate() {
             let conversation = u16::try_from(at).unwrap_or(u16::MAX);
             let (arrived, sent) = (self.heard[at].arrived, talk.messages);
             match ended {

@@ -21,7 +21,7 @@ pub(crate) struct Server<M> {
     plan: Plan,
     names: Names<Role<M>>,
     /// When the first message and the last one arrived.
-    pub(crate) span: Option<[Instant; 2]>,
+    span: Option<[Instant; 2]>,
     /// The sum of how long messages were under way, where both ends have one clock.
     pub(crate) under_way: Duration,
     /// What arrived.
@@ -49,8 +49,13 @@ impl<M: Message> Server<M> {
         }
     }
 
+    /// From the first message to the last, as they arrived.
+    pub(crate) fn arriving(&self) -> Option<Duration> {
+        self.span.map(|[first, last]| last.since(first))
+    }
+
     /// What the client knows of its conversations when all is over.
-    pub(crate) fn concluded(&mut self, ends: impl Iterator<Item = Option<bool>>) {
+    pub(crate) fn concluded(&mut self, ends: &[Option<bool>]) {
         self.promises.concluded(ends, &self.plan.conversations);
     }
 

@@ -1,0 +1,97 @@
+//! A scenario on real sockets: a wire with its figures, and a process at each end.
+
+use std::io::{BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::json;
+use stackwright_simulator::Profile;
+
+use super::outcome::{FlowOutcome, Outcome};
+use super::station::{ClientSays, ServerSays, hear};
+use crate::link::{Side, Wire};
+use crate::problem::Problem;
+use crate::scenario::Scenario;
+
+/// How long the rest of what is under way may take to arrive when the client is done, beside the delay of the wire.
+const LINGER: Duration = Duration::from_millis(500);
+
+/// Runs a scenario between two stations over a wire. `path` and `sets` are where it was read from.
+///
+/// # Errors
+/// Where the scenario needs more than one link, or a right or a program is missing.
+pub(crate) fn run(scenario: &Scenario, path: &Path, sets: &[String], seed: u64) -> Result<Outcome, Problem> {
+    let [link] = &scenario.links[..] else {
+        return Err(Problem::usage("real sockets have one link, between two stations"));
+    };
+    let Profile::Link { forward, back } = link.profile.clone() else {
+        return Err(Problem::usage("a shared channel is simulated only: leave --real out"));
+    };
+    if scenario.faults.is_some() {
+        return Err(Problem::usage("listed faults are simulated only: leave --real out"));
+    }
+    if scenario.flows.iter().any(|flow| flow.from != link.between[0]) {
+        return Err(Problem::usage("on real sockets all flows go forward, from the first station of the link"));
+    }
+    let delay = forward.delay + back.delay;
+    let mut wire = Wire::up(forward, back, seed)?;
+    let mut server = station(&wire, Side::B, "server", path, sets, seed)?;
+    let listens: Option<String> = hear(&mut server.said);
+    if listens.as_deref() != Some("listening") {
+        return Err(Problem::new("the server did not start"));
+    }
+    let mut client = station(&wire, Side::A, "client", path, sets, seed)?;
+    let told: Vec<ClientSays> = hear(&mut client.said).ok_or_else(|| Problem::new("the client failed"))?;
+    thread::sleep(LINGER + delay);
+    let ends: Vec<_> = told.iter().map(|told| &told.ends).collect();
+    if let Some(input) = &mut server.process.stdin {
+        writeln!(input, "{}", json!(ends)).map_err(Problem::new)?;
+    }
+    let heard: Vec<ServerSays> = hear(&mut server.said).ok_or_else(|| Problem::new("the server failed"))?;
+    let ended = told.iter().flat_map(|told| &told.ends).all(Option::is_some);
+    let flows = told.into_iter().zip(heard);
+    let flows = flows.map(|(client, server)| FlowOutcome {
+        account: client.account,
+        counts: server.counts,
+        arriving: server.arriving,
+        under_way: None,
+        broken: server.broken.or(client.broken),
+    });
+    let flows = flows.collect();
+    let links = wire.report()?.iter().map(|report| json!(report)).collect();
+    Ok(Outcome { seed, ended, flows, links, trace: None })
+}
+
+/// A process at one end of the wire, ended when dropped.
+struct Running {
+    process: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn station(
+    wire: &Wire,
+    side: Side,
+    role: &str,
+    path: &Path,
+    sets: &[String],
+    seed: u64,
+) -> Result<Running, Problem> {
+    let program = std::env::current_exe().map_err(Problem::new)?;
+    let mut command: Command = wire.command(side, program);
+    command.arg("station").arg(path).args(["--role", role, "--seed", &seed.to_string()]);
+    command.args(["--address", &wire.address(Side::B).to_string()]);
+    command.args(sets.iter().flat_map(|set| ["--set", set]));
+    command.stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut process = command.spawn().map_err(Problem::new)?;
+    let said = process.stdout.take().ok_or_else(|| Problem::new("a process without an output"))?;
+    Ok(Running { process, said: BufReader::new(said) })
+}
