@@ -42,6 +42,8 @@ mod channel;
 mod chunks;
 mod datagrams;
 mod disk;
+mod events;
+mod hash;
 mod lanes;
 mod ledger;
 mod link;
@@ -56,7 +58,7 @@ mod trace;
 mod world;
 
 pub use application::{Application, Asks, Heard};
-pub use channel::{ChannelConditions, Hearing};
+pub use channel::{Channel, ChannelConditions, ChannelCounts, Hearing, Reception};
 pub use chunks::Chunks;
 pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};

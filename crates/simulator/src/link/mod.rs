@@ -32,6 +32,10 @@ pub use outages::{Outages, Passes};
 pub use profile::{NamedProfile, Profile};
 pub use queue::{Discipline, Queue};
 
+pub(crate) use bit_errors::BitErrors;
+pub(crate) use chance::happens;
+pub(crate) use queue::serialisation;
+
 use chance::{Chance, RESEND_FIRST};
 use fate::Fate;
 use queue::{Dropped, Sender};

@@ -94,7 +94,7 @@ impl Sender {
         }
         if let Discipline::CoDel { target, interval } = discipline {
             let longest = conditions.mtu.unwrap_or(octets).saturating_add(conditions.overhead);
-            let target = target.max(duration(longest, rate));
+            let target = target.max(serialisation(longest, rate));
             if self.codel.drops(target, interval, start, start.since(now)) {
                 return Err(Dropped::ByCoDel);
             }
@@ -140,9 +140,9 @@ impl Sender {
 
 const NANOSECONDS: u128 = 1_000_000_000;
 
-/// How long so many octets take.
-fn duration(octets: usize, rate: u64) -> Duration {
-    nanoseconds(octets as u128 * NANOSECONDS / u128::from(rate.max(1)))
+/// How long so many octets take at a rate in octets per second, to the next nanosecond.
+pub(crate) fn serialisation(octets: usize, rate: u64) -> Duration {
+    nanoseconds((octets as u128 * NANOSECONDS).div_ceil(u128::from(rate.max(1))))
 }
 
 fn nanoseconds(nanoseconds: u128) -> Duration {
