@@ -218,7 +218,7 @@ impl Network {
 
     fn link(&mut self, from: IpAddr, to: IpAddr) -> &mut Link {
         let Network { links, random, conditions, .. } = self;
-        links.entry((from, to)).or_insert_with(|| Link::new(*conditions, random.u64(..)))
+        links.entry((from, to)).or_insert_with(|| Link::new(conditions.clone(), random.u64(..)))
     }
 
     /// The direction of `segment`; the first segment between two makes it an association.

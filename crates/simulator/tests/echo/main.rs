@@ -52,7 +52,7 @@ fn conditions(dice: &Context) -> Conditions {
         delay: Duration::from_micros(dice.random(50_000)),
         jitter: Duration::from_micros(dice.random(20_000)),
         rate: (dice.random(3) == 0).then(|| 10_000 + dice.random(1_000_000)),
-        loss: [0.0, 0.0, 0.01, 0.3][dice.random(4) as usize],
+        loss: [0.0, 0.0, 0.01, 0.3][dice.random(4) as usize].into(),
         duplicate: 0.1,
         corrupt: 0.01,
         ..Conditions::IDEAL

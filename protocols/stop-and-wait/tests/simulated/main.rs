@@ -35,7 +35,7 @@ fn everything_arrives_once_and_in_order() {
 
 #[test]
 fn nobody_there_is_said() {
-    let mut scene = stacked::<SingleBuffer>(1, Conditions { loss: 1.0, ..Conditions::IDEAL }, 1);
+    let mut scene = stacked::<SingleBuffer>(1, Conditions { loss: 1.0.into(), ..Conditions::IDEAL }, 1);
     assert!(scene.ends());
     assert_eq!(scene.outcome(), (&[][..], Some(Ended::Expired)));
     let stack = scene.world.stack(scene.client);

@@ -75,7 +75,7 @@ pub(crate) fn any_conditions(seed: u64) -> Conditions {
     Conditions {
         delay: Duration::from_millis(random.u64(1..50)),
         jitter: Duration::from_millis(random.u64(0..100)),
-        loss: random.f64() * 0.4,
+        loss: (random.f64() * 0.4).into(),
         duplicate: random.f64() * 0.3,
         ..Conditions::IDEAL
     }
