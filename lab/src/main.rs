@@ -1,5 +1,6 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
 
+mod link;
 mod problem;
 
 use std::process::ExitCode;
@@ -17,12 +18,16 @@ struct Arguments {
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {}
+enum Command {
+    Link(link::Arguments),
+}
 
 fn main() -> ExitCode {
-    let done: Result<(), Problem> = match Arguments::parse().command {};
+    let done: Result<ExitCode, Problem> = match Arguments::parse().command {
+        Command::Link(arguments) => link::run(&arguments),
+    };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(problem) => {
             problem.tell();
             ExitCode::from(problem.exit_code())

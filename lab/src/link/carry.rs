@@ -66,12 +66,9 @@ impl Carrier {
                 self.gathering = now + GATHER;
             }
         }
-        if more {
-            return Ok(false);
-        }
-
         let arrival = earliest(forward.next(), back.next()).map(|arrival| arrival.max(self.gathering));
-        let wait = earliest(arrival, Some(until)).unwrap_or(until).since(clock.now());
+        let next = if more { now } else { earliest(arrival, Some(until)).unwrap_or(until) };
+        let wait = next.since(clock.now());
         let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
         let mut watched = [
             PollFd::new(&a.device, PollFlags::IN),

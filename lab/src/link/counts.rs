@@ -13,10 +13,14 @@ pub(crate) struct Counts {
     pub(crate) offered: u64,
     /// Written to the other device, duplicates among them.
     pub(crate) delivered: u64,
-    /// Lost, by chance or since the link was down.
+    /// Lost by chance.
     pub(crate) lost: u64,
-    /// Dropped since the link's queue was full.
+    /// Dropped since the link's queue was full, or too long to wait in.
     pub(crate) queue_drops: u64,
+    /// Sent while the link was down.
+    pub(crate) in_outage: u64,
+    /// Longer than the link's MTU.
+    pub(crate) too_long: u64,
     /// Carried twice.
     pub(crate) duplicated: u64,
     /// Delivered behind one of the same protocol that was sent later.
@@ -128,6 +132,19 @@ pub(super) struct Number {
     of_protocol: u64,
 }
 
+/// Why a packet does not arrive.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Why {
+    /// By chance.
+    Lost,
+    /// The queue was full.
+    Queue,
+    /// The link was down.
+    Outage,
+    /// It was longer than the MTU.
+    TooLong,
+}
+
 impl Tallies {
     pub(super) fn new() -> Tallies {
         let each = Protocol::ALL.map(|_| Tally::new());
@@ -140,14 +157,17 @@ impl Tallies {
         Number { of_all: self.all.offered(octets), of_protocol }
     }
 
-    /// One is lost.
-    pub(super) fn lost(&mut self, protocol: Protocol) {
-        self.both(protocol).for_each(|tally| tally.counts.lost += 1);
-    }
-
-    /// One found the queue full.
-    pub(super) fn queue_dropped(&mut self, protocol: Protocol) {
-        self.both(protocol).for_each(|tally| tally.counts.queue_drops += 1);
+    /// One will not arrive.
+    pub(super) fn dropped(&mut self, protocol: Protocol, why: Why) {
+        for tally in self.both(protocol) {
+            let counts = &mut tally.counts;
+            *match why {
+                Why::Lost => &mut counts.lost,
+                Why::Queue => &mut counts.queue_drops,
+                Why::Outage => &mut counts.in_outage,
+                Why::TooLong => &mut counts.too_long,
+            } += 1;
+        }
     }
 
     /// One will arrive twice.

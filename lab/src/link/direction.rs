@@ -5,9 +5,9 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use stackwright_contract::Instant;
-use stackwright_simulator::{Carried, Conditions, Link, Packet as _};
+use stackwright_simulator::{Carried, Conditions, Counts, Link, Packet as _};
 
-use super::counts::{Number, Report, Tallies};
+use super::counts::{Number, Report, Tallies, Why};
 use super::train::{LONGEST, Segment, Train};
 use super::tun::{Arrived, Tun};
 
@@ -23,7 +23,6 @@ const TURN: usize = 64;
 #[derive(Debug)]
 pub(super) struct Direction {
     link: Link,
-    conditions: Conditions,
     under_way: BinaryHeap<Reverse<UnderWay>>,
     /// Octets that `under_way` takes.
     held: usize,
@@ -49,7 +48,6 @@ impl Direction {
     pub(super) fn new(conditions: Conditions, seed: u64) -> Direction {
         Direction {
             link: Link::new(conditions, seed),
-            conditions,
             under_way: BinaryHeap::new(),
             held: 0,
             order: 0,
@@ -66,7 +64,7 @@ impl Direction {
 
     /// What is known so far.
     pub(super) fn report(&self) -> Report {
-        self.tallies.report(self.conditions.delay)
+        self.tallies.report(self.link.conditions().delay)
     }
 
     /// Takes what `from` has, as much as is one's turn. Tells whether there may be more.
@@ -95,8 +93,9 @@ impl Direction {
     fn offer(&mut self, now: Instant, segment: Segment) {
         let protocol = segment.protocol();
         let number = self.tallies.offered(protocol, segment.octets());
+        let before = self.link.counts();
         match self.link.carry(now, segment) {
-            Carried::Lost => self.tallies.lost(protocol),
+            Carried::Lost => self.tallies.dropped(protocol, why(before, self.link.counts())),
             Carried::Once(arrival, segment) => {
                 self.tallies.under_way(protocol, arrival.since(now));
                 self.hold(arrival, number, segment);
@@ -157,6 +156,19 @@ impl Direction {
         self.held -= octets + HELD_EACH;
         self.tallies.delivered(next.segment.protocol(), next.number, octets, next.segment.is_altered());
         Some(next)
+    }
+}
+
+/// Why a packet was lost between these two.
+fn why(before: Counts, after: Counts) -> Why {
+    if after.lost > before.lost {
+        Why::Lost
+    } else if after.in_outage > before.in_outage {
+        Why::Outage
+    } else if after.too_long > before.too_long {
+        Why::TooLong
+    } else {
+        Why::Queue
     }
 }
 

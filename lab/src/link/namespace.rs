@@ -34,7 +34,9 @@ impl Namespace {
     pub(super) fn make(side: Side) -> Result<Namespace, Problem> {
         let name = format!("{PREFIX}{}-{}", std::process::id(), side.name());
         ip(&["netns", "add", &name], "").map_err(|problem| {
-            problem.advise("This takes root with CAP_SYS_ADMIN and CAP_NET_ADMIN: in a container, start it privileged.")
+            problem.advise(
+                "This takes root with CAP_SYS_ADMIN and CAP_NET_ADMIN: in a container, start it privileged.",
+            )
         })?;
         Ok(Namespace { name })
     }
@@ -87,7 +89,8 @@ impl Namespace {
     /// With what it complains of.
     pub(super) fn device_statistics(&self, name: &str) -> Result<serde_json::Value, Problem> {
         let said = ip(&["-n", &self.name, "-s", "-j", "link", "show", "dev", name], "")?;
-        serde_json::from_str(&said).map_err(|error| Problem::new(format!("`ip -j link` says no JSON: {error}")))
+        serde_json::from_str(&said)
+            .map_err(|error| Problem::new(format!("`ip -j link` says no JSON: {error}")))
     }
 }
 

@@ -25,8 +25,10 @@ pub(super) fn check() -> Result<(), Problem> {
     }
     match File::options().read(true).write(true).open(CLONE) {
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == ErrorKind::NotFound => Err(Problem::new(format!("{CLONE} is not there"))
-            .advise("`modprobe tun` loads the driver; a container must be given the device.")),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Err(Problem::new(format!("{CLONE} is not there"))
+                .advise("`modprobe tun` loads the driver; a container must be given the device."))
+        }
         Err(error) => Err(Problem::new(format!("{CLONE} cannot be opened: {error}"))
             .advise("A container must be allowed to use the device (character device 10:200).")),
     }

@@ -38,10 +38,7 @@ impl Train {
         let offload = if alone {
             Offload::default()
         } else {
-            Offload {
-                checksum: Some((cut.transport, offset)),
-                cut: Some((cut.kind, cut.size, cut.headers)),
-            }
+            Offload { checksum: Some((cut.transport, offset)), cut: Some((cut.kind, cut.size, cut.headers)) }
         };
         head.extend_from_slice(&offload.encode());
         head.extend_from_slice(headers);

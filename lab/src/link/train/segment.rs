@@ -50,38 +50,44 @@ impl Packet for Segment {
         self.train.octets(self.index..self.index + 1)
     }
 
+    /// Those of its payload: headers stay whole, since a payload that is altered is noticed by the transport's checksum and
+    /// counted there, where an altered address or length would be noticed by many, or by nobody. Of a packet without payload
+    /// the checksum itself is altered.
+    fn exposed(&self) -> usize {
+        match self.train.cut {
+            None => alterable(&self.train.octets).len(),
+            Some(cut) => self.octets() - usize::from(cut.headers),
+        }
+    }
+
     fn twin(&self) -> Self {
         self.clone()
     }
 
     /// It leaves its train, with a complete checksum, so that whoever receives it sees that it was altered.
-    ///
-    /// Headers stay whole: a payload that is altered is noticed by the transport's checksum and counted there, where an
-    /// altered address or length would be noticed by many, or by nobody. Of a packet without payload the checksum itself is altered.
-    fn alter(&mut self, at: u64) {
+    fn alter(&mut self, bit: u64) {
         let mut octets = Vec::new();
         let payload = self.encode(1, &mut octets);
         octets.extend_from_slice(payload);
         octets.drain(..LENGTH);
-        turn_over(&mut octets, at);
+        turn_over(&mut octets, bit);
         let train = Train { octets: octets.into(), protocol: self.protocol(), cut: None };
         *self = Segment { train: Arc::new(train), index: 0, altered: true };
     }
 }
 
-/// Turns over the bit that `at` chooses among those that may be altered.
-fn turn_over(octets: &mut [u8], at: u64) {
+/// Turns over the bit `bit` of those that may be altered.
+fn turn_over(octets: &mut [u8], bit: u64) {
     let span = alterable(octets);
     let bits = span.len() as u64 * 8;
     if bits == 0 {
         return;
     }
-    let bit = (at % bits) as usize;
+    let bit = (bit % bits) as usize;
     octets[span.start + bit / 8] ^= 1 << (bit % 8);
     // A UDP checksum of 0 would say that there is none.
     if span.len() == 2 && octets[span.clone()] == [0, 0] {
-        octets[span.start] ^= 1;
-        octets[span.start + 1] ^= 1;
+        octets[span].fill(1);
     }
 }
 
@@ -97,7 +103,9 @@ fn alterable(octets: &[u8]) -> Range<usize> {
     let end = octets.len();
     // The length of the transport's header, and where its checksum stands.
     let header = match number {
-        6 if first => octets.get(start + 12).map(|offset| (usize::from(offset >> 4) * 4, usize::from(IN_TCP))),
+        6 if first => {
+            octets.get(start + 12).map(|offset| (usize::from(offset >> 4) * 4, usize::from(IN_TCP)))
+        }
         17 if first => Some((8, usize::from(IN_UDP))),
         1 | 58 if first => Some((8, 2)),
         _ => None,
