@@ -1,5 +1,6 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
 
+mod link;
 mod problem;
 mod run;
 mod scenario;
@@ -27,23 +28,26 @@ enum Command {
     Sweep(run::Sweep),
     /// List the links that have a name
     Profiles,
+    Link(link::Arguments),
     #[command(hide = true)]
     Station(run::Station),
 }
 
 fn main() -> ExitCode {
-    let done: Result<(), Problem> = match Arguments::parse().command {
-        Command::Run(run) => run.run(),
-        Command::Search(search) => search.run(),
-        Command::Sweep(sweep) => sweep.run(),
-        Command::Station(station) => station.run(),
+    let well = |()| ExitCode::SUCCESS;
+    let done: Result<ExitCode, Problem> = match Arguments::parse().command {
+        Command::Run(run) => run.run().map(well),
+        Command::Search(search) => search.run().map(well),
+        Command::Sweep(sweep) => sweep.run().map(well),
+        Command::Station(station) => station.run().map(well),
+        Command::Link(arguments) => link::run(&arguments),
         Command::Profiles => {
             run::profiles();
-            Ok(())
+            Ok(ExitCode::SUCCESS)
         }
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(problem) => {
             problem.tell();
             ExitCode::from(problem.exit_code())

@@ -3,7 +3,7 @@
 //! The server says when it listens, and hears on its input how the client's conversations ended; then it says what arrived.
 //! The client says what it did. Both say it in one line of JSON.
 
-use std::io::{self, BufRead as _};
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::rc::Rc;
@@ -250,7 +250,7 @@ impl OnStack for ServerThere<'_> {
         while !self.over.load(Ordering::Relaxed) {
             for told in ears.0.drain(..) {
                 let _ = match told {
-                    Told::Listening(_) => self.tell.send(Ok(())),
+                    Told::Listening => self.tell.send(Ok(())),
                     Told::Deaf(why) => self.tell.send(Err(why)),
                     Told::Done => Ok(()),
                 };

@@ -22,14 +22,12 @@ pub(crate) enum Transport {
     /// UDP, and nothing above it.
     Udp,
     /// Datagrams under a byte window; nothing is sent again.
-    #[serde(deny_unknown_fields)]
     Window {
         octets: Octets,
         #[serde(default = "window_patience")]
         patience: Time,
     },
     /// One message at a time, sent again until it is acknowledged.
-    #[serde(deny_unknown_fields)]
     StopAndWait {
         #[serde(default = "patience")]
         patience: Time,
@@ -72,8 +70,8 @@ impl Transport {
                 then.stacked(Over::new(Window::<M>::new(rules, seed), lower))
             }
             Transport::StopAndWait { patience, tries } => {
-                let patience = patience.duration();
-                let rules = Rules { patience, tries_most: *tries, ..Rules::default() };
+                let mut rules = Rules::default();
+                (rules.patience, rules.tries_most) = (patience.duration(), *tries);
                 then.stacked(Over::new(StopAndWait::<M>::new(rules, seed), lower))
             }
         }

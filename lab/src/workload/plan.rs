@@ -11,10 +11,8 @@ use crate::scenario::{Octets, Time};
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Workload {
     /// So many octets on one association, in messages of one size; the last one is filled up.
-    #[serde(deny_unknown_fields)]
     Bulk { octets: Octets, message: Octets },
     /// Messages on one association, one after each `every`.
-    #[serde(deny_unknown_fields)]
     Messages {
         count: u32,
         message: Octets,
@@ -22,13 +20,10 @@ pub(crate) enum Workload {
         every: Time,
     },
     /// A request, its reply, the next request.
-    #[serde(deny_unknown_fields)]
     Requests { count: u32, request: Octets, reply: Octets },
     /// Files, one after the other, each on an association of its own, in messages of one size.
-    #[serde(deny_unknown_fields)]
     Files { sizes: Vec<Octets>, message: Octets },
     /// Many associations at once, each with so many messages.
-    #[serde(deny_unknown_fields)]
     Associations { count: u32, messages: u32, message: Octets },
     /// Several of them at the same time.
     Mixed(Vec<Workload>),

@@ -128,7 +128,7 @@ impl<M: Message> Protocol for Server<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Listening { local, .. } => out.indicate(Told::Listening(local)),
+            DatagramsIndication::Listening { .. } => out.indicate(Told::Listening),
             DatagramsIndication::Opened { association, room: more, .. }
             | DatagramsIndication::Room { association, room: more } => {
                 if let Some(Role::Association { room, .. }) = self.names.get_mut(association) {

@@ -23,7 +23,7 @@ pub(crate) enum Request {
 #[derive(Debug)]
 pub(crate) enum Told {
     /// A server listens.
-    Listening(Participant),
+    Listening,
     /// A server cannot.
     Deaf(Ended),
     /// All conversations of a client are over.

@@ -1,5 +1,6 @@
 //! What a link does to packets.
 
+use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
 use super::{Loss, Outages, Queue};
@@ -13,7 +14,7 @@ use super::{Loss, Outages, Queue};
 /// let radio = Conditions { delay: Duration::from_millis(40), loss, ..Conditions::IDEAL };
 /// # assert_eq!(radio.duplicate, 0.0);
 /// ```
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Conditions {
     /// In octets per second; `None` is without limit. At least 1.
     pub rate: Option<u64>,
@@ -64,7 +65,7 @@ impl Conditions {
 }
 
 /// Which packets are held back, and for how long.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Reorder {
     /// The probability that a packet is, 0 to 1.
     pub probability: f64,

@@ -2,21 +2,23 @@
 
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
 use stackwright_contract::{Duration, Instant};
 
 /// When a link is down. What begins to leave then is lost, since nobody tells the sender.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Outages {
     /// Never.
     None,
     /// During each of these spans.
+    #[serde(with = "spans")]
     Spans(Vec<Range<Instant>>),
     /// Whenever there is no pass.
     Passes(Passes),
 }
 
 /// A link that is up while a satellite is above the horizon.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Passes {
     /// From the beginning of a pass to that of the next.
     pub period: Duration,
@@ -77,5 +79,24 @@ impl Passes {
         }
         let edge = if phase < length { length } else { period };
         Some(time + Duration::from_nanos(u64::try_from(edge - phase).unwrap_or(u64::MAX)))
+    }
+}
+
+/// Spans are written as pairs of nanoseconds: the contract's time knows no way to be written.
+mod spans {
+    use std::ops::Range;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+    use stackwright_contract::Instant;
+
+    pub(super) fn serialize<S: Serializer>(spans: &[Range<Instant>], to: S) -> Result<S::Ok, S::Error> {
+        let pair = |span: &Range<Instant>| (span.start.nanoseconds(), span.end.nanoseconds());
+        spans.iter().map(pair).collect::<Vec<_>>().serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Range<Instant>>, D::Error> {
+        let pairs = Vec::<(u64, u64)>::deserialize(from)?;
+        let span = |(start, end)| Instant::from_nanoseconds(start)..Instant::from_nanoseconds(end);
+        Ok(pairs.into_iter().map(span).collect())
     }
 }

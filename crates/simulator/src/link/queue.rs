@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
+use serde::{Deserialize, Serialize};
 use stackwright_contract::{Duration, Instant};
 
 use super::{Conditions, codel::CoDel};
 
 /// What may wait for its turn. The packet that is being sent does not wait any more.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Queue {
     /// How many octets, without framing; `None` is without limit.
     pub octets: Option<u64>,
@@ -18,7 +19,7 @@ pub struct Queue {
 }
 
 /// Which packets a queue drops.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Discipline {
     /// What comes when there is no place.
     DropTail,
