@@ -95,7 +95,8 @@ impl Run {
         }
         match outcome.broken() {
             Some(broken) if self.out.is_none() => {
-                let advice = format!("`lab search {}` finds the least that breaks it", self.source.scenario.display());
+                let advice =
+                    format!("`lab search {}` finds the least that breaks it", self.source.scenario.display());
                 Err(Problem::new(broken).advise(advice))
             }
             _ => Ok(()),
@@ -229,7 +230,10 @@ impl Sweep {
             None if stop.load(Ordering::Relaxed) => Err(Problem::interrupted()),
             None => Ok(()),
             Some(first) => {
-                println!("\n{}", scenario::written(&scenario.text, scenario.seed, &[first.fault], &scenario.stations));
+                println!(
+                    "\n{}",
+                    scenario::written(&scenario.text, scenario.seed, &[first.fault], &scenario.stations)
+                );
                 Err(Problem::new(&first.broken).advise("the scenario above shows it: run it with `lab run`"))
             }
         }

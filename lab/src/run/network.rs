@@ -64,7 +64,8 @@ fn ways(scenario: &Scenario) -> impl Iterator<Item = (usize, usize)> {
 pub(super) fn faults(world: &World<M>, scenario: &Scenario) -> Vec<Fault> {
     let station = |address: IpAddr| (0..scenario.stations.len()).find(|station| place(*station) == address);
     let log = world.network().log().into_iter();
-    log.filter_map(|(from, to, event)| Some(Fault { from: station(from)?, to: station(to)?, event })).collect()
+    log.filter_map(|(from, to, event)| Some(Fault { from: station(from)?, to: station(to)?, event }))
+        .collect()
 }
 
 /// What each way of each link did.

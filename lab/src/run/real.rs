@@ -33,7 +33,9 @@ pub(crate) fn run(scenario: &Scenario, path: &Path, sets: &[String], seed: u64) 
         return Err(Problem::usage("listed faults are simulated only: leave --real out"));
     }
     if scenario.flows.iter().any(|flow| flow.from != link.between[0]) {
-        return Err(Problem::usage("on real sockets all flows go forward, from the first station of the link"));
+        return Err(Problem::usage(
+            "on real sockets all flows go forward, from the first station of the link",
+        ));
     }
     let delay = forward.delay + back.delay;
     let mut wire = Wire::up(forward, back, seed)?;

@@ -63,7 +63,7 @@ pub(super) struct ServerSays {
     pub(super) broken: Option<Broken>,
 }
 
-/// The first of the ports; each flow has one.
+/// The first of the ports.
 const PORT: u16 = 7000;
 /// How long a loop waits for the network before it looks whether it shall end.
 const LOOK: Duration = Duration::from_millis(20);
@@ -77,8 +77,10 @@ impl Station {
         }
     }
 
-    fn at(&self, flow: usize) -> SocketAddr {
-        SocketAddr::new(self.address, PORT + u16::try_from(flow).unwrap_or(u16::MAX - PORT))
+    /// Where the server of a flow listens: each has as many ports as associations.
+    fn at(&self, scenario: &Scenario, flow: usize) -> SocketAddr {
+        let before: usize = scenario.flows[..flow].iter().map(|flow| flow.plan.associations()).sum();
+        SocketAddr::new(self.address, PORT.saturating_add(u16::try_from(before).unwrap_or(u16::MAX)))
     }
 
     fn client(&self, scenario: &Scenario) -> Result<(), Problem> {
@@ -87,7 +89,7 @@ impl Station {
             let flows = scenario.flows.iter().enumerate();
             let threads: Vec<_> = flows
                 .map(|(at, flow)| {
-                    let remote = self.at(at);
+                    let remote = self.at(scenario, at);
                     scope.spawn(move || over_udp(flow, self.seed, ClientThere { flow, remote, limit }))
                 })
                 .collect();
@@ -104,7 +106,7 @@ impl Station {
             for (at, flow) in scenario.flows.iter().enumerate() {
                 let (ends, theirs) = mpsc::channel();
                 tells.push(ends);
-                let (local, tell, over) = (self.at(at), tell.clone(), &over);
+                let (local, tell, over) = (self.at(scenario, at), tell.clone(), &over);
                 threads.push(scope.spawn(move || {
                     let told = over_udp(flow, self.seed, ServerThere { flow, local, tell, over });
                     told.map(|server| conclude(server, theirs.recv().unwrap_or_default()))

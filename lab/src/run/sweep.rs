@@ -50,7 +50,8 @@ pub(crate) fn sweep(
             for nth in 0..to {
                 let event = Event { nth, deed: mishap.deed(late) };
                 let fault = Fault { from, to: to_station, event };
-                let outcome = simulated::run(scenario, scenario.seed, Some(&[fault]), Keep::default()).outcome;
+                let outcome =
+                    simulated::run(scenario, scenario.seed, Some(&[fault]), Keep::default()).outcome;
                 run += 1;
                 failures.extend(outcome.broken().cloned().map(|broken| Failure { fault, broken }));
                 if !seen() {

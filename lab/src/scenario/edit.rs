@@ -12,7 +12,9 @@ pub(crate) fn set(text: &str, sets: &[String]) -> Result<String, Problem> {
     let mut table: Table = text.parse().map_err(|error: toml::de::Error| Problem::usage(error.message()))?;
     for one in sets {
         let Some((path, value)) = one.split_once('=') else {
-            return Err(Problem::usage(format!("`{one}` sets nothing")).advise("write it as links.0.loss=0.05"));
+            return Err(
+                Problem::usage(format!("`{one}` sets nothing")).advise("write it as links.0.loss=0.05")
+            );
         };
         // What is no value of TOML is a text: `links.0.rate=1 Mb/s` need not be quoted twice.
         let parsed: Result<Table, _> = format!("value = {value}").parse();

@@ -68,7 +68,8 @@ impl Flaw {
                     return Problem::usage(says);
                 }
                 let caret = " ".repeat(column - 1);
-                Problem::usage(says).advise(format!("{line} | {text}\n  {} | {caret}^", " ".repeat(line.to_string().len())))
+                Problem::usage(says)
+                    .advise(format!("{line} | {text}\n  {} | {caret}^", " ".repeat(line.to_string().len())))
             }
         }
     }

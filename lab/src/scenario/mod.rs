@@ -121,11 +121,15 @@ impl Scenario {
     /// What is wrong, with line and column.
     pub(crate) fn load(path: &Path, sets: &[String]) -> Result<Scenario, Problem> {
         let unreadable = |why: std::io::Error| {
-            Problem::new(format!("{}: {why}", path.display())).advise("name a scenario file; lab/scenarios has some")
+            Problem::new(format!("{}: {why}", path.display()))
+                .advise("name a scenario file; lab/scenarios has some")
         };
         let length = std::fs::metadata(path).map_err(unreadable)?.len();
         if length > LONGEST {
-            return Err(Problem::new(format!("{}: it has {length} octets; {LONGEST} are the most", path.display())));
+            return Err(Problem::new(format!(
+                "{}: it has {length} octets; {LONGEST} are the most",
+                path.display()
+            )));
         }
         let mut text = std::fs::read_to_string(path).map_err(unreadable)?;
         if !sets.is_empty() {
@@ -136,7 +140,7 @@ impl Scenario {
     }
 
     /// Reads a text.
-    fn read(name: String, text: String) -> Result<Scenario, flaw::Flaw> {
+    pub(crate) fn read(name: String, text: String) -> Result<Scenario, flaw::Flaw> {
         let flaws = Flaws(&text);
         let file: File = toml::from_str(&text).map_err(|error| flaws.of(&error))?;
         let mut stations: Vec<String> = Vec::new();
@@ -151,8 +155,13 @@ impl Scenario {
                 .resolve()
                 .map_err(|error| flaws.at(&at, error))?;
             let distinct: BTreeSet<_> = between.iter().collect();
-            if distinct.len() != between.len() || between.len() < 2 || between.len() > 2 && matches!(profile, Profile::Link { .. }) {
-                return Err(flaws.at(&at, "`between` names two different stations; a shared channel may have more"));
+            if distinct.len() != between.len()
+                || between.len() < 2
+                || between.len() > 2 && matches!(profile, Profile::Link { .. })
+            {
+                return Err(
+                    flaws.at(&at, "`between` names two different stations; a shared channel may have more")
+                );
             }
             let members: Vec<usize> = between
                 .iter()
@@ -166,7 +175,8 @@ impl Scenario {
             for one in &members {
                 for other in members.iter().filter(|other| one < *other) {
                     if !joined.insert((*one, *other)) {
-                        let says = format!("`{}` and `{}` are joined twice", stations[*one], stations[*other]);
+                        let says =
+                            format!("`{}` and `{}` are joined twice", stations[*one], stations[*other]);
                         return Err(flaws.at(&at, says));
                     }
                 }
@@ -189,7 +199,7 @@ impl Scenario {
                 let says = format!("no link joins `{}` and `{}`", stations[from], stations[to]);
                 return Err(flaws.at(&entry.span(), says));
             }
-            let plan = Plan::of(workload).map_err(|says| flaws.at(&entry.span(), says))?;
+            let plan = Plan::of(workload, transport).map_err(|says| flaws.at(&entry.span(), says))?;
             flows.push(Flow { from, to, transport: transport.clone(), plan });
         }
         if flows.is_empty() || flows.len() > FLOWS_MOST {

@@ -61,14 +61,18 @@ impl std::str::FromStr for Octets {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = text.trim().parse().ok();
-        number.or_else(|| measure(text, &SIZES)).map(Octets).ok_or("a size is a number of octets, or has a unit: \"64 kB\"")
+        number
+            .or_else(|| measure(text, &SIZES))
+            .map(Octets)
+            .ok_or("a size is a number of octets, or has a unit: \"64 kB\"")
     }
 }
 
 impl std::str::FromStr for Time {
     type Err = &'static str;
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let nanoseconds = measure(text, &TIMES).ok_or("a time has a unit: \"20 ms\", \"1.5 s\", \"8 min\"")?;
+        let nanoseconds =
+            measure(text, &TIMES).ok_or("a time has a unit: \"20 ms\", \"1.5 s\", \"8 min\"")?;
         Ok(Time(Duration::from_nanos(nanoseconds)))
     }
 }

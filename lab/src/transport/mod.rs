@@ -1,5 +1,7 @@
 //! Transports: what a flow of a scenario may run on.
 
+#[cfg(test)]
+mod planted;
 pub(crate) mod window;
 
 use serde::Deserialize;
@@ -34,6 +36,9 @@ pub(crate) enum Transport {
         #[serde(default = "tries")]
         tries: u8,
     },
+    /// Stop-and-wait with a bug, for whoever looks for bugs.
+    #[cfg(test)]
+    Planted,
 }
 
 fn window_patience() -> Time {
@@ -57,6 +62,11 @@ pub(crate) trait Stacked<L: Protocol> {
 }
 
 impl Transport {
+    /// Whether there is one association at most between two addresses: then each needs a port of its own.
+    pub(crate) fn one_per_peer(&self) -> bool {
+        !matches!(self, Transport::Udp)
+    }
+
     /// Puts the transport on `lower`, and does with the stack what is to be done with it.
     pub(crate) fn over<L, D>(&self, lower: L, seed: u64, then: D) -> D::Done
     where
@@ -74,6 +84,11 @@ impl Transport {
                 (rules.patience, rules.tries_most) = (patience.duration(), *tries);
                 then.stacked(Over::new(StopAndWait::<M>::new(rules, seed), lower))
             }
+            #[cfg(test)]
+            Transport::Planted => {
+                let forgetful = Over::new(planted::Forgetful::default(), lower);
+                then.stacked(Over::new(StopAndWait::<M>::new(Rules::default(), seed), forgetful))
+            }
         }
     }
 
@@ -83,6 +98,8 @@ impl Transport {
             Transport::Udp => "udp",
             Transport::Window { .. } => "window",
             Transport::StopAndWait { .. } => "stop-and-wait",
+            #[cfg(test)]
+            Transport::Planted => "planted",
         }
     }
 }

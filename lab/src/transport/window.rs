@@ -76,7 +76,8 @@ impl<M: Message> Rules<M> {
             let state = at.association();
             let on_their_way = state.sent - state.acknowledged;
             // One message may always be on its way, or a window shorter than it would never let it go.
-            let fits = |message: &mut M| on_their_way == 0 || on_their_way + message.len() as u64 <= self.window;
+            let fits =
+                |message: &mut M| on_their_way == 0 || on_their_way + message.len() as u64 <= self.window;
             let Some(message) = state.waiting.pop_front_if(fits) else { break };
             state.sent += message.len() as u64;
             let label = Label { heard: false, until: state.sent };

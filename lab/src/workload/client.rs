@@ -103,6 +103,7 @@ impl<M: Message> Client<M> {
                 self.groups[at].1 += 1;
                 let association = self.names.name(conversation);
                 self.states[conversation] = State::Open(Open { name: Some(association), ..Open::default() });
+                let remote = self.plan.place(remote, conversation);
                 out.request(DatagramsRequest::Open { association, remote, room: ROOM });
             }
         }

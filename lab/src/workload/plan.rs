@@ -1,10 +1,11 @@
 //! From a workload to conversations.
 
 use serde::Deserialize;
-use stackwright_contract::Duration;
+use stackwright_contract::{Duration, Participant};
 
 use super::content::SHORTEST;
 use crate::scenario::{Octets, Time};
+use crate::transport::Transport;
 
 /// A kind of work, as a scenario file names it. All sizes are those of payload.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -34,6 +35,8 @@ pub(crate) enum Workload {
 pub(crate) struct Plan {
     pub(super) conversations: Vec<Conversation>,
     pub(super) groups: Vec<Group>,
+    /// Each conversation has a port of its own, from the server's on.
+    pub(super) spread: bool,
 }
 
 /// Conversations of which so many are open at once.
@@ -63,12 +66,12 @@ const ASSOCIATIONS_MOST: usize = 16_000;
 const LONGEST: u16 = 65_000;
 
 impl Plan {
-    /// The plan of a workload.
+    /// The plan of a workload over a transport.
     ///
     /// # Errors
     /// What cannot be done, in a sentence.
-    pub(crate) fn of(workload: &Workload) -> Result<Plan, String> {
-        let mut plan = Plan::default();
+    pub(crate) fn of(workload: &Workload, transport: &Transport) -> Result<Plan, String> {
+        let mut plan = Plan { spread: transport.one_per_peer(), ..Plan::default() };
         plan.add(workload)?;
         let messages = plan.messages();
         if messages > MESSAGES_MOST {
@@ -120,6 +123,23 @@ impl Plan {
             self.groups.push(Group { members, at_once });
         }
         Ok(())
+    }
+
+    /// Where the server of a conversation is, of which the first is at `first`.
+    pub(super) fn place(&self, first: Participant, conversation: usize) -> Participant {
+        match first.internet() {
+            Some(mut address) if self.spread => {
+                let port = usize::from(address.port()) + conversation;
+                address.set_port(u16::try_from(port).unwrap_or(u16::MAX));
+                address.into()
+            }
+            _ => first,
+        }
+    }
+
+    /// How many listeners it needs, each at the next port.
+    pub(super) fn listeners(&self) -> usize {
+        if self.spread { self.associations() } else { 1 }
     }
 
     /// How many associations it needs.

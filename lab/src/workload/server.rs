@@ -3,9 +3,7 @@
 use std::collections::VecDeque;
 
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Room};
-use stackwright_contract::{
-    Context, Duration, Facts, Guarantees, Handle, Instant, Names, Outlet, Protocol,
-};
+use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Instant, Names, Outlet, Protocol};
 use stackwright_wire::Message;
 
 use super::content::{self, Label};
@@ -20,6 +18,8 @@ const ROOM: Room = Room { octets: 4 << 20, messages: 4096 };
 pub(crate) struct Server<M> {
     plan: Plan,
     names: Names<Role<M>>,
+    /// How many listeners do.
+    listening: usize,
     /// When the first message and the last one arrived.
     span: Option<[Instant; 2]>,
     /// The sum of how long messages were under way, where both ends have one clock.
@@ -31,7 +31,10 @@ pub(crate) struct Server<M> {
 enum Role<M> {
     Listener,
     /// With the replies that wait for room, and how many octets their requests had.
-    Association { room: Room, replies: VecDeque<(M, usize)> },
+    Association {
+        room: Room,
+        replies: VecDeque<(M, usize)>,
+    },
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<Server<M>>;
@@ -43,6 +46,7 @@ impl<M: Message> Server<M> {
         Server {
             plan,
             names: Names::new(),
+            listening: 0,
             span: None,
             under_way: Duration::ZERO,
             promises: Promises::new(given, conversations),
@@ -106,18 +110,17 @@ impl<M: Message> Protocol for Server<M> {
     type Provides = Working;
     type Uses = Datagrams<M>;
 
-    fn handle_request(
-        &mut self,
-        _cx: &Context,
-        Request::Start(local): Request,
-        out: &mut impl Outlet<Self>,
-    ) {
-        let listener = self.names.name(Role::Listener);
-        out.request(DatagramsRequest::Listen { listener, local });
-        for _ in 0..self.plan.associations() {
-            let role = Role::Association { room: Room::default(), replies: VecDeque::new() };
-            let association = self.names.name(role);
-            out.request(DatagramsRequest::Await { listener, association, room: ROOM });
+    fn handle_request(&mut self, _cx: &Context, Request::Start(local): Request, out: &mut impl Outlet<Self>) {
+        let listeners = self.plan.listeners();
+        for at in 0..listeners {
+            let local = self.plan.place(local, at);
+            let listener = self.names.name(Role::Listener);
+            out.request(DatagramsRequest::Listen { listener, local });
+            for _ in 0..self.plan.associations() / listeners {
+                let role = Role::Association { room: Room::default(), replies: VecDeque::new() };
+                let association = self.names.name(role);
+                out.request(DatagramsRequest::Await { listener, association, room: ROOM });
+            }
         }
     }
 
@@ -128,7 +131,12 @@ impl<M: Message> Protocol for Server<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Listening { .. } => out.indicate(Told::Listening),
+            DatagramsIndication::Listening { .. } => {
+                self.listening += 1;
+                if self.listening == self.plan.listeners() {
+                    out.indicate(Told::Listening);
+                }
+            }
             DatagramsIndication::Opened { association, room: more, .. }
             | DatagramsIndication::Room { association, room: more } => {
                 if let Some(Role::Association { room, .. }) = self.names.get_mut(association) {

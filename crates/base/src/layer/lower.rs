@@ -7,7 +7,7 @@ use stackwright_contract::services::{DatagramsRequest, Room};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant};
 use stackwright_wire::{Header, Message};
 
-use super::{Hooks, Layer, MessageOf};
+use super::{Hooks, Layer, MessageOf, Spot};
 use crate::map::{ChainedHash, Keyed, Kind, Map};
 
 /// Room upward on each association below: what is delivered is handled at once, and the room given back.
@@ -43,6 +43,8 @@ pub(super) struct Door<K> {
 
 pub(super) struct Association<M> {
     pub(super) remote: Participant,
+    /// Through which listener it came; `None` for one that we opened.
+    pub(super) door: Option<Handle>,
     /// Names above that stand on it; those that wait for it to be open.
     pub(super) users: usize,
     pub(super) waiting: Vec<Handle>,
@@ -75,11 +77,13 @@ impl<H: Hooks> Lowers<H> {
 
     /// Somebody came, under a name that waited for it.
     pub(super) fn arrived(&mut self, name: Handle, remote: Participant, local: Participant, room: Room) {
-        if let Some(lower) = self.names.get_mut(name) {
-            *lower = Lower::Association;
-        }
         let mut association = Association::new(remote);
         association.opened(local, room);
+        if let Some(lower) = self.names.get_mut(name)
+            && let Lower::Awaited { door } = core::mem::replace(lower, Lower::Association)
+        {
+            association.door = Some(door);
+        }
         self.associations.insert(name, association);
     }
 
@@ -112,7 +116,9 @@ impl<H: Hooks> Lowers<H> {
         if let Some(name) = there
             && let Some(door) = self.door(name)
         {
-            door.enabled.push(key);
+            if !door.enabled.contains(&key) {
+                door.enabled.push(key);
+            }
             return name;
         }
         let door = Door { asked, local: None, enabled: Vec::from([key]), wanted: 0, awaited: 0 };
@@ -121,8 +127,16 @@ impl<H: Hooks> Lowers<H> {
         listener
     }
 
-    /// The enable object of `key`, for which no name waits any more, is gone; with the last one, the listener.
-    pub(super) fn unlisten(&mut self, name: Handle, key: &H::PassiveKey, out: &mut impl Outlet<Layer<H>>) {
+    /// A listener that has an enable object for `key`.
+    pub(super) fn door_of(&self, key: &H::PassiveKey) -> Option<Handle> {
+        let has =
+            |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if door.enabled.contains(key));
+        self.names.iter().find(|(_, lower)| has(lower)).map(|(name, _)| name)
+    }
+
+    /// The enable object of a place, where nobody listens any more, is gone; with the last one, the listener.
+    pub(super) fn unlisten(&mut self, (name, key): &Spot<H>, out: &mut impl Outlet<Layer<H>>) {
+        let name = *name;
         let Some(door) = self.door(name) else { return };
         door.enabled.retain(|enabled| enabled != key);
         if door.enabled.is_empty() {
@@ -270,6 +284,7 @@ impl<M> Association<M> {
     pub(super) fn new(remote: Participant) -> Self {
         Association {
             remote,
+            door: None,
             users: 0,
             waiting: Vec::new(),
             local: None,

@@ -32,11 +32,14 @@ pub struct Layer<H: Hooks> {
     hooks: H,
     base: Base<H::Features, Associations<H>>,
     /// What a name of a listener above stands for.
-    listeners: Mirror<H::PassiveKey>,
+    listeners: Mirror<Spot<H>>,
     /// Names above that wait for an arrival, and where.
-    awaited: Mirror<H::PassiveKey>,
+    awaited: Mirror<Spot<H>>,
     lowers: Lowers<H>,
 }
+
+/// Where somebody listens: the listener below, and what tells those apart that share it.
+type Spot<H> = (Handle, <H as Hooks>::PassiveKey);
 
 /// What the base of a layer is filled with.
 struct Associations<H>(core::marker::PhantomData<H>);
@@ -44,7 +47,7 @@ struct Associations<H>(core::marker::PhantomData<H>);
 impl<H: Hooks> Subject for Associations<H> {
     // Associations of several peers may have the same key: what tells them apart is who brings the message, and the key.
     type Key = (Handle, H::Key);
-    type PassiveKey = H::PassiveKey;
+    type PassiveKey = Spot<H>;
     type Association = Link<H>;
     type Enabled = Enabled;
     type Timer = H::Timer;
@@ -71,9 +74,9 @@ impl<H: Hooks> Link<H> {
     }
 }
 
-/// An enable object: the listener below, and who above waits for arrivals.
+/// An enable object: who above listens in a place, and who waits for arrivals.
+#[derive(Default)]
 struct Enabled {
-    door: Handle,
     names: Vec<Handle>,
     awaiting: VecDeque<Awaiting>,
 }

@@ -16,7 +16,7 @@ impl<H: Hooks> Layer<H> {
         let Some(door) = self.lowers.door(lower) else { return };
         door.local = Some(local);
         for key in &door.enabled {
-            let Some(enabled) = self.base.enabled().get_mut(key) else { continue };
+            let Some(enabled) = self.base.enabled().get_mut(&(lower, key.clone())) else { continue };
             for listener in &enabled.names {
                 out.indicate(DatagramsIndication::Listening { listener: *listener, local });
             }
@@ -115,10 +115,12 @@ impl<H: Hooks> Layer<H> {
     ) -> Option<Handle> {
         let asked = H::passive_key(header);
         let below = self.lowers.association(lower)?;
-        let (local, remote) = (below.local?, below.remote);
-        let enabled = self.base.enabled().get_mut(&asked)?;
+        let (local, remote, door) = (below.local?, below.remote, below.door);
+        // An association that we opened came through no listener: whoever listens for that key takes what arrives on it.
+        let door = door.or_else(|| self.lowers.door_of(&asked))?;
+        let enabled = self.base.enabled().get_mut(&(door, asked))?;
         let Awaiting { association: name, room, .. } = enabled.awaiting.pop_front()?;
-        if let Some(door) = self.lowers.door(enabled.door) {
+        if let Some(door) = self.lowers.door(door) {
             door.wanted -= 1;
         }
         self.awaited.remove(name);
@@ -158,7 +160,7 @@ impl<H: Hooks> Layer<H> {
             }
             Some(Lower::Door(door)) => {
                 for key in door.enabled {
-                    let Some(enabled) = self.base.enabled().disable_all(&key) else { continue };
+                    let Some(enabled) = self.base.enabled().disable_all(&(lower, key)) else { continue };
                     for Awaiting { association, .. } in enabled.awaiting {
                         self.awaited.remove(association);
                         out.indicate(DatagramsIndication::Ended { name: association, why });

@@ -3,7 +3,6 @@
 //! What happens once an association is marked as cold: out of line, it does not crowd the way of the messages.
 
 use alloc::collections::VecDeque;
-use alloc::vec::Vec;
 
 use stackwright_contract::services::{DatagramsIndication, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
@@ -89,15 +88,12 @@ impl<H: Hooks> Layer<H> {
             Ok(place) => place,
             Err(why) => return Self::refuse(cx, listener, why, "listen: the protocol refuses it", out),
         };
-        let Layer { base, lowers, .. } = self;
-        let enabled = base.enabled().enable(key.clone(), || {
-            let door = lowers.listen(local, key.clone(), out);
-            Enabled { door, names: Vec::new(), awaiting: VecDeque::new() }
-        });
+        let spot = (self.lowers.listen(local, key.clone(), out), key);
+        let enabled = self.base.enabled().enable(spot.clone(), Enabled::default);
         let Some((enabled, _)) = enabled else { unreachable!("ActivePassive has enable objects") };
         enabled.names.push(listener);
-        let local = lowers.door(enabled.door).and_then(|door| door.local);
-        self.listeners.insert(listener, key);
+        let local = self.lowers.door(spot.0).and_then(|door| door.local);
+        self.listeners.insert(listener, spot);
         if let Some(local) = local {
             out.indicate(DatagramsIndication::Listening { listener, local });
         }
@@ -112,13 +108,13 @@ impl<H: Hooks> Layer<H> {
         room: Room,
         out: &mut impl Outlet<Self>,
     ) {
-        let Some(key) = self.listeners.get(listener).cloned() else {
+        let Some(spot) = self.listeners.get(listener).cloned() else {
             return Self::refuse(cx, association, Ended::Unlistened, "await: no such listener", out);
         };
-        let Some(enabled) = self.base.enabled().get_mut(&key) else { return };
+        let Some(enabled) = self.base.enabled().get_mut(&spot) else { return };
         enabled.awaiting.push_back(Awaiting { listener, association, room });
-        let name = enabled.door;
-        self.awaited.insert(association, key);
+        let name = spot.0;
+        self.awaited.insert(association, spot);
         if let Some(door) = self.lowers.door(name) {
             door.wanted += 1;
         }
@@ -127,15 +123,15 @@ impl<H: Hooks> Layer<H> {
 
     #[cold]
     pub(super) fn unlisten(&mut self, cx: &Context, listener: Handle, out: &mut impl Outlet<Self>) {
-        let Some(key) = self.listeners.remove(listener) else {
+        let Some(spot) = self.listeners.remove(listener) else {
             return cx.dropped(H::FACTS.name, "unlisten: no such listener");
         };
-        if let Some(enabled) = self.base.enabled().get_mut(&key) {
+        if let Some(enabled) = self.base.enabled().get_mut(&spot) {
             enabled.names.retain(|name| *name != listener);
             let waiting = core::mem::take(&mut enabled.awaiting).into_iter();
             let (gone, stay): (VecDeque<_>, _) = waiting.partition(|waits| waits.listener == listener);
             enabled.awaiting = stay;
-            if let Some(door) = self.lowers.door(enabled.door) {
+            if let Some(door) = self.lowers.door(spot.0) {
                 door.wanted -= gone.len();
             }
             for Awaiting { association, .. } in gone {
@@ -143,8 +139,8 @@ impl<H: Hooks> Layer<H> {
                 out.indicate(DatagramsIndication::Ended { name: association, why: Ended::Unlistened });
             }
         }
-        if let Some(enabled) = self.base.enabled().disable(&key) {
-            self.lowers.unlisten(enabled.door, &key, out);
+        if self.base.enabled().disable(&spot).is_some() {
+            self.lowers.unlisten(&spot, out);
         }
         out.indicate(DatagramsIndication::Ended { name: listener, why: Ended::Unlistened });
     }
@@ -182,10 +178,10 @@ impl<H: Hooks> Layer<H> {
 
     #[cold]
     pub(super) fn close(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
-        if let Some(key) = self.awaited.remove(name) {
-            if let Some(enabled) = self.base.enabled().get_mut(&key) {
+        if let Some(spot) = self.awaited.remove(name) {
+            if let Some(enabled) = self.base.enabled().get_mut(&spot) {
                 enabled.awaiting.retain(|waits| waits.association != name);
-                if let Some(door) = self.lowers.door(enabled.door) {
+                if let Some(door) = self.lowers.door(spot.0) {
                     door.wanted -= 1;
                 }
             }

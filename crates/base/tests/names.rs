@@ -1,9 +1,10 @@
-//! A name that is over hears nothing more, also where the layer below answers late.
+//! A name that is over hears nothing more, also where the layer below answers late; and who listens in one place does not
+//! listen in another.
 
 use stackwright_base::{Configuration, Features, Hooks, Layer, MessageOf, Place, events, opening, session};
 use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Room};
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
-use stackwright_wire::{Header, SingleBuffer};
+use stackwright_wire::{Header, Message, SingleBuffer};
 
 type M = SingleBuffer;
 type Apart = Features<M, session::Present, events::Absent, opening::ActivePassive>;
@@ -167,4 +168,34 @@ fn names_that_wait_end_with_their_own_listener() {
     assert_eq!(scene.heard().1, [10, 0], "the other listener's name waits on");
     scene.ask(DatagramsRequest::Unlisten { listener: name(1) });
     assert_eq!(scene.heard().1, [10, 0, 11, 1]);
+}
+
+#[test]
+fn who_listens_in_two_places_hears_who_comes_to_each() {
+    let mut scene = Scene::<Apart>::new();
+    for listener in [1, 2] {
+        scene.ask(DatagramsRequest::Listen { listener: name(listener), local: place(listener as u8) });
+        let association = name(10 + listener);
+        scene.ask(DatagramsRequest::Await { listener: name(listener), association, room: ROOM });
+    }
+    let mut places = Vec::new();
+    for request in std::mem::take(&mut scene.ends.asked) {
+        match request {
+            DatagramsRequest::Listen { listener, local } => places.push((listener, local)),
+            DatagramsRequest::Await { listener, association, .. }
+                if Some(listener) == places.last().map(|at| at.0) =>
+            {
+                // Somebody comes to the place that was asked for last, and says something.
+                let local = places.last().expect("it was asked for").1;
+                let came = DatagramsIndication::Opened { association, local, remote: place(9), room: ROOM };
+                scene.layer.handle_indication(&scene.cx, came, &mut scene.ends);
+                let message = M::with_headroom(0, &[0]);
+                let said = DatagramsIndication::Delivered { association, message };
+                scene.layer.handle_indication(&scene.cx, said, &mut scene.ends);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(places.iter().map(|(_, local)| *local).collect::<Vec<_>>(), [place(1), place(2)]);
+    assert_eq!(scene.heard().0, [11, 12]);
 }
