@@ -64,8 +64,8 @@ pub use datagrams::{CheckedDatagrams, SimulatedDatagrams};
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use lanes::Lanes;
 pub use link::{
-    Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, Loss, NamedProfile, Outages,
-    Packet, Passes, Profile, Queue, Reorder,
+    Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, LinkDescription, LinkFlaw,
+    Loss, NamedProfile, Outages, Packet, Passes, Profile, Queue, Reorder,
 };
 pub use network::{Association, Fault, Network, Which};
 pub use pipe::{PipeEnd, pipe};

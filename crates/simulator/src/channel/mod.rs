@@ -2,8 +2,8 @@
 //!
 //! A station that has something to send listens. While it hears somebody it waits; when it hears nobody it draws: with the
 //! probability `persistence` it switches its transmitter on, else it draws again a slot later. After the key-up it sends
-//! all that waits by then, frame by frame, and switches off after the tail. This is CSMA as KISS and AX.25 v2.2 §6.4.2
-//! have it.
+//! all that waits by then, frame by frame, and switches off after the tail. This is p-persistent CSMA as a KISS TNC does
+//! it, and the simplex physical layer of AX.25 v2.2.
 //!
 //! A station understands a frame where it hears its sender, and nobody else, from the first octet to the last, and does not
 //! send itself: a signal that overlaps another, be it only its key-up, spoils both, and none is so strong that it

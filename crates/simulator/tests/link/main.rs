@@ -3,6 +3,7 @@
 mod bit_errors;
 mod chances;
 mod codel;
+mod description;
 mod loss;
 mod order;
 mod outages;

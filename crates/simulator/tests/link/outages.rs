@@ -45,21 +45,21 @@ fn a_pass_comes_round() {
 
 #[test]
 fn the_next_change_is_told() {
-    let changes = |outages: &Outages| {
+    let changes = |outages: &Outages| -> Vec<u64> {
         let next = |time: &Instant| outages.next_change(*time);
         let changes = std::iter::successors(outages.next_change(Instant::START), next);
-        changes.take(5).map(|time| time.nanoseconds() / 1_000_000_000).collect::<Vec<_>>()
+        changes.take(5).map(|time| time.nanoseconds() / 1_000_000_000).collect()
     };
     assert_eq!(changes(&PASSES), [3, 5, 13, 15, 23]);
     // What touches and what overlaps is one outage.
     let spans = [(5, 6), (1, 2), (6, 8), (7, 9)].map(|(from, to)| seconds(from)..seconds(to));
     assert_eq!(changes(&Outages::Spans(spans.into())), [1, 2, 5, 9]);
-    assert_eq!(changes(&Outages::None), []);
+    assert_eq!(changes(&Outages::None), Vec::<u64>::new());
     let (period, first) = (Duration::from_secs(1), Duration::ZERO);
     let always = Passes { period, length: period, first };
-    assert_eq!(changes(&Outages::Passes(always)), []);
+    assert_eq!(changes(&Outages::Passes(always)), Vec::<u64>::new());
     let never = Passes { period, length: Duration::ZERO, first };
-    assert_eq!(changes(&Outages::Passes(never)), []);
+    assert_eq!(changes(&Outages::Passes(never)), Vec::<u64>::new());
     assert!(Outages::Passes(never).is_down(seconds(5)));
 }
 
