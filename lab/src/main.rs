@@ -1,5 +1,6 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
 
+mod check;
 mod link;
 mod problem;
 
@@ -19,12 +20,14 @@ struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum Command {
-    Link(link::Arguments),
+    Link(Box<link::Arguments>),
+    Check(check::Arguments),
 }
 
 fn main() -> ExitCode {
     let done: Result<ExitCode, Problem> = match Arguments::parse().command {
         Command::Link(arguments) => link::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
     };
     match done {
         Ok(code) => code,
