@@ -11,8 +11,9 @@ use crate::problem::Problem;
 use super::row::Row;
 use super::{iperf, ping, snmp};
 
-/// 20 000 datagrams of 1000 octets in four seconds: far below what anybody would drop for want of time.
-const DATAGRAMS: [&str; 7] = ["--udp", "--length", "1000", "--bitrate", "40M", "--time", "4"];
+/// 20 000 datagrams in four seconds, small and with much room, so that hardly any is dropped for want of time.
+const DATAGRAMS: [&str; 9] =
+    ["--udp", "--length", "500", "--bitrate", "20M", "--time", "4", "--window", "2M"];
 /// So many seeds are tried where iperf3 loses what it opens with.
 const SEEDS: u64 = 5;
 /// What is under way at the end has arrived after this.
@@ -48,29 +49,33 @@ pub(super) fn check_ping() -> Result<Vec<Row>, Problem> {
 
 /// iperf3 numbers its datagrams: those that are missing.
 pub(super) fn check_loss() -> Result<Vec<Row>, Problem> {
-    let (received, forward, _) = datagrams(Conditions { loss: Loss::Bernoulli(0.02), ..MILLISECOND })?;
-    // The receiver cannot know of those behind the last that it got.
-    let behind = received.sent - received.highest;
-    let lost = received.lost + behind;
-    let note = format!("iperf3's: {} below the highest number, {behind} behind it", received.lost);
-    Ok(vec![Row::equal("iperf3: lost datagrams, 2 % lost", forward.udp.lost, lost, note)])
+    let seen = datagrams(Conditions { loss: Loss::Bernoulli(0.02), ..MILLISECOND })?;
+    Ok(vec![Row::equal(
+        "iperf3: lost datagrams, 2 % lost",
+        seen.forward.udp.lost,
+        seen.missing(),
+        seen.told(),
+    )])
 }
 
 /// Those that come late, or once more: iperf3 tells both alike.
 pub(super) fn check_order() -> Result<Vec<Row>, Problem> {
     let reorder = Reorder { probability: 0.02, by: Duration::from_millis(5) };
-    let (received, forward, _) = datagrams(Conditions { reorder, ..MILLISECOND })?;
-    let late = Row::equal(
-        "iperf3: out of order, 2 % held back by 5 ms",
-        forward.udp.reordered,
-        received.out_of_order,
-        "",
+    let seen = datagrams(Conditions { reorder, ..MILLISECOND })?;
+    // It stops reading when it is told the end, and those that are held back then come behind it.
+    let out_of_order = seen.received.out_of_order;
+    let note = format!(
+        "iperf3's: {out_of_order} out of order, and {} that came when it had stopped",
+        seen.missing()
     );
-    let (received, forward, _) = datagrams(Conditions { duplicate: 0.02, ..MILLISECOND })?;
+    let what = "iperf3: out of order, 2 % held back";
+    let late = Row::equal(what, seen.forward.udp.reordered, out_of_order + seen.missing(), note);
+
+    let seen = datagrams(Conditions { duplicate: 0.02, ..MILLISECOND })?;
     let twice = Row::equal(
         "iperf3: numbers seen before, 2 % doubled",
-        forward.udp.duplicated,
-        received.out_of_order,
+        seen.forward.udp.duplicated,
+        seen.received.out_of_order,
         "iperf3 calls the second copy out of order",
     );
     Ok(vec![late, twice])
@@ -79,19 +84,14 @@ pub(super) fn check_order() -> Result<Vec<Row>, Problem> {
 /// Altered packets: the kernel finds their checksum wrong, and whoever waits for them misses them.
 pub(super) fn check_altered() -> Result<Vec<Row>, Problem> {
     let altering = Conditions { corrupt: 0.02, ..MILLISECOND };
-    let (received, forward, errors) = datagrams(altering.clone())?;
-    let behind = received.sent - received.highest;
-    let udp = Row::equal("kernel: UDP with a wrong checksum, 2 %", forward.udp.altered, errors, "");
-    let missing = Row::equal(
-        "iperf3: lost datagrams, 2 % altered",
-        forward.udp.altered,
-        received.lost + behind,
-        "nobody else loses any: each that was altered is missing",
-    );
+    let seen = datagrams(altering.clone())?;
+    let altered = seen.forward.udp.altered;
+    let udp = Row::equal("kernel: UDP with a wrong checksum, 2 %", altered, seen.wrong, "");
+    let missing = Row::equal("iperf3: lost datagrams, 2 % altered", altered, seen.missing(), seen.told());
 
     let wire = Wire::up(altering.clone(), MILLISECOND, 3)?;
     ping::send(&wire, 2000, "0.002")?;
-    let errors = snmp::checksum_errors(&wire, "Icmp")?;
+    let errors = snmp::count(&wire, "Icmp", snmp::CHECKSUM_WRONG)?;
     let [forward, _] = settle(wire)?;
     let icmp = Row::equal("kernel: ICMP with a wrong checksum, 2 %", forward.icmp.altered, errors, "");
 
@@ -99,24 +99,55 @@ pub(super) fn check_altered() -> Result<Vec<Row>, Problem> {
     let wire = Wire::up(altering, MILLISECOND, 4)?;
     iperf::send(&wire, &["--time", "3", "--congestion", "bbr"])?;
     thread::sleep(SETTLED);
-    let errors = snmp::checksum_errors(&wire, "Tcp")?;
+    let errors = snmp::count(&wire, "Tcp", snmp::CHECKSUM_WRONG)?;
     let [forward, _] = wire.down()?;
     let note = format!("of {} segments that came in trains of up to 45", forward.tcp.offered);
     let tcp = Row::equal("kernel: TCP with a wrong checksum, 0.1 %", forward.tcp.altered, errors, note);
     Ok(vec![udp, missing, icmp, tcp])
 }
 
-/// iperf3's datagrams over a link that does `forward`: what it received, what the model counted, and how many the kernel found
-/// altered.
-fn datagrams(forward: Conditions) -> Result<(iperf::Received, Report, u64), Problem> {
+/// What became of iperf3's datagrams.
+struct Seen {
+    /// As iperf3 says it.
+    received: iperf::Received,
+    /// As the model does.
+    forward: Report,
+    /// So many the kernel found altered.
+    wrong: u64,
+    /// For so many iperf3 left the kernel no room: it was not given a processor for too long.
+    no_room: u64,
+}
+
+impl Seen {
+    /// The numbers that iperf3 did not see; it cannot know itself of those behind the highest that it saw.
+    fn missing(&self) -> u64 {
+        (self.received.lost + self.behind()).saturating_sub(self.no_room)
+    }
+
+    fn behind(&self) -> u64 {
+        self.received.sent.saturating_sub(self.received.highest)
+    }
+
+    fn told(&self) -> String {
+        let (lost, behind, no_room) = (self.received.lost, self.behind(), self.no_room);
+        format!(
+            "iperf3's: {lost} below the highest number, {behind} behind it, less {no_room} it left no room for"
+        )
+    }
+}
+
+/// Sends them over a link that does `forward`.
+fn datagrams(forward: Conditions) -> Result<Seen, Problem> {
     let mut failed = None;
     for seed in 1..=SEEDS {
         let wire = Wire::up(forward.clone(), MILLISECOND, seed)?;
         match iperf::send(&wire, &DATAGRAMS) {
             Ok(received) => {
                 thread::sleep(SETTLED);
-                let errors = snmp::checksum_errors(&wire, "Udp")?;
-                return Ok((received, wire.down()?[0], errors));
+                let wrong = snmp::count(&wire, "Udp", snmp::CHECKSUM_WRONG)?;
+                let no_room = snmp::count(&wire, "Udp", snmp::NO_ROOM)?;
+                let [forward, _] = wire.down()?;
+                return Ok(Seen { received, forward, wrong, no_room });
             }
             Err(problem) => failed = Some(problem),
         }
