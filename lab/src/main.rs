@@ -1,5 +1,6 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
 
+mod check;
 mod link;
 mod problem;
 mod run;
@@ -28,9 +29,10 @@ enum Command {
     Sweep(run::Sweep),
     /// List the links that have a name
     Profiles,
-    Link(link::Arguments),
     #[command(hide = true)]
     Station(run::Station),
+    Link(Box<link::Arguments>),
+    Check(check::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -45,6 +47,7 @@ fn main() -> ExitCode {
             run::profiles();
             Ok(ExitCode::SUCCESS)
         }
+        Command::Check(arguments) => check::run(&arguments),
     };
     match done {
         Ok(code) => code,

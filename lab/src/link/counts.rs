@@ -59,6 +59,8 @@ pub(crate) struct Report {
     pub(crate) icmp: Counts,
     /// Of all else.
     pub(crate) other: Counts,
+    /// Packets that have not arrived yet.
+    pub(crate) under_way: u64,
     /// Dropped since so many octets were held that memory would grow without bound.
     pub(crate) held_too_many: u64,
     /// Packets of the device that made no sense.
@@ -187,12 +189,12 @@ impl Tallies {
         self.each[protocol as usize].delivered(number.of_protocol, octets, altered);
     }
 
-    /// What is known so far, where packets take at least `propagation`.
+    /// What is known of packets that are no longer under way, where they take at least `propagation`.
     pub(super) fn report(&self, propagation: Duration) -> Report {
         let [tcp, udp, icmp, other] = self.each.each_ref().map(|tally| tally.counts(propagation));
         let all = self.all.counts(propagation);
         let Tallies { held_too_many, malformed, refused, .. } = *self;
-        Report { all, tcp, udp, icmp, other, held_too_many, malformed, refused, missed: None }
+        Report { all, tcp, udp, icmp, other, under_way: 0, held_too_many, malformed, refused, missed: None }
     }
 
     fn both(&mut self, protocol: Protocol) -> impl Iterator<Item = &mut Tally> {

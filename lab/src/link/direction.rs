@@ -64,7 +64,8 @@ impl Direction {
 
     /// What is known so far.
     pub(super) fn report(&self) -> Report {
-        self.tallies.report(self.link.conditions().delay)
+        let under_way = self.under_way.len() as u64;
+        Report { under_way, ..self.tallies.report(self.link.conditions().delay) }
     }
 
     /// Takes what `from` has, as much as is one's turn. Tells whether there may be more.

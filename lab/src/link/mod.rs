@@ -36,7 +36,7 @@ mod tun;
 mod wire;
 
 pub(crate) use arguments::Arguments;
-pub(crate) use counts::{Counts, Report};
+pub(crate) use counts::Report;
 pub(crate) use run::run;
 pub(crate) use side::Side;
 pub(crate) use wire::Wire;

@@ -115,9 +115,12 @@ fn maker(name: &str) -> Option<u32> {
     Side::ALL.iter().any(|known| known.name() == side).then(|| process.parse().ok())?
 }
 
-/// Whether there is still a process of that number, and one of ours: numbers are given again.
+/// Whether there is still a process of that number, and one of ours: numbers are given again. One that has ended and that nobody
+/// asked about yet has a number, but no program.
 fn lives(process: u32) -> bool {
-    fs::read_to_string(format!("/proc/{process}/comm")).is_ok_and(|name| name.trim_end() == "lab")
+    let program = fs::read_link(format!("/proc/{process}/exe"));
+    // A program that was built anew meanwhile is marked behind its name.
+    program.is_ok_and(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lab")))
 }
 
 /// Runs iproute2, and returns what it says.

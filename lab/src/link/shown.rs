@@ -109,6 +109,7 @@ fn table(reports: &[Report; 2]) -> String {
     row("dropped by the queue", true, all(|counts| counts.queue_drops));
     row("sent while it was down", false, all(|counts| counts.in_outage));
     row("longer than the MTU", false, all(|counts| counts.too_long));
+    row("still under way", false, each(|report| report.under_way));
     row("too many held", false, each(|report| report.held_too_many));
     row("malformed", false, each(|report| report.malformed));
     row("refused by the receiver", false, each(|report| report.refused));

@@ -39,16 +39,6 @@ pub(crate) enum Protocol {
 impl Protocol {
     /// Each of them.
     pub(crate) const ALL: [Protocol; 4] = [Protocol::Tcp, Protocol::Udp, Protocol::Icmp, Protocol::Other];
-
-    /// As reports call it.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Protocol::Tcp => "tcp",
-            Protocol::Udp => "udp",
-            Protocol::Icmp => "icmp",
-            Protocol::Other => "other",
-        }
-    }
 }
 
 /// One packet, or several segments under one header.
@@ -80,11 +70,6 @@ impl Train {
             None => 1,
             Some(cut) => self.payload(cut).div_ceil(usize::from(cut.size)).max(1),
         }
-    }
-
-    /// What it carries.
-    pub(super) fn protocol(&self) -> Protocol {
-        self.protocol
     }
 
     /// Octets of so many neighbouring segments as a single packet, headers included.

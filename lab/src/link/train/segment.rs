@@ -70,18 +70,18 @@ impl Packet for Segment {
         let payload = self.encode(1, &mut octets);
         octets.extend_from_slice(payload);
         octets.drain(..LENGTH);
-        turn_over(&mut octets, bit);
+        let altered = self.altered | turn_over(&mut octets, bit);
         let train = Train { octets: octets.into(), protocol: self.protocol(), cut: None };
-        *self = Segment { train: Arc::new(train), index: 0, altered: true };
+        *self = Segment { train: Arc::new(train), index: 0, altered };
     }
 }
 
-/// Turns over the bit `bit` of those that may be altered.
-fn turn_over(octets: &mut [u8], bit: u64) {
+/// Turns over the bit `bit` of those that may be altered. Tells whether there is any.
+fn turn_over(octets: &mut [u8], bit: u64) -> bool {
     let span = alterable(octets);
     let bits = span.len() as u64 * 8;
     if bits == 0 {
-        return;
+        return false;
     }
     let bit = (bit % bits) as usize;
     octets[span.start + bit / 8] ^= 1 << (bit % 8);
@@ -89,6 +89,7 @@ fn turn_over(octets: &mut [u8], bit: u64) {
     if span.len() == 2 && octets[span.clone()] == [0, 0] {
         octets[span].fill(1);
     }
+    true
 }
 
 /// The payload of a complete packet; where it has none, its checksum.
