@@ -1,5 +1,6 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
 
+mod campaign;
 mod problem;
 
 use std::process::ExitCode;
@@ -17,10 +18,14 @@ struct Arguments {
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {}
+enum Command {
+    Campaign(campaign::Arguments),
+}
 
 fn main() -> ExitCode {
-    let done: Result<(), Problem> = match Arguments::parse().command {};
+    let done: Result<(), Problem> = match Arguments::parse().command {
+        Command::Campaign(arguments) => campaign::campaign(&arguments),
+    };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {

@@ -185,7 +185,10 @@ fn print(baseline: &Baseline, counts: &Counts, verdict: &Verdict) {
                 println!("{finding}");
             }
             let fails = findings.iter().filter(|finding| finding.fails()).count();
-            println!("{} figures, {fails} not within 3 % of the baseline", counts.len());
+            match fails {
+                0 => println!("{} figures, none above the baseline", counts.len()),
+                _ => println!("{} figures; {fails} of them close the gate", counts.len()),
+            }
         }
     }
 }
