@@ -1,5 +1,6 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
 
+mod campaign;
 mod check;
 mod link;
 mod problem;
@@ -29,10 +30,11 @@ enum Command {
     Sweep(run::Sweep),
     /// List the links that have a name
     Profiles,
-    #[command(hide = true)]
-    Station(run::Station),
     Link(Box<link::Arguments>),
     Check(check::Arguments),
+    Campaign(campaign::Arguments),
+    #[command(hide = true)]
+    Station(run::Station),
 }
 
 fn main() -> ExitCode {
@@ -41,13 +43,11 @@ fn main() -> ExitCode {
         Command::Run(run) => run.run().map(well),
         Command::Search(search) => search.run().map(well),
         Command::Sweep(sweep) => sweep.run().map(well),
-        Command::Station(station) => station.run().map(well),
+        Command::Profiles => run::profiles().map(well),
         Command::Link(arguments) => link::run(&arguments),
-        Command::Profiles => {
-            run::profiles();
-            Ok(ExitCode::SUCCESS)
-        }
         Command::Check(arguments) => check::run(&arguments),
+        Command::Campaign(arguments) => campaign::campaign(&arguments).map(well),
+        Command::Station(station) => station.run().map(well),
     };
     match done {
         Ok(code) => code,

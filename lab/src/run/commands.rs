@@ -1,5 +1,6 @@
 //! What the commands on scenarios say and do.
 
+use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -241,10 +242,11 @@ impl Sweep {
 }
 
 /// The links that have a name.
-pub(crate) fn profiles() {
-    for profile in Profile::ALL {
-        println!("{:<20}{}", profile.name, profile.about);
-    }
+pub(crate) fn profiles() -> Result<(), Problem> {
+    let mut out = std::io::stdout().lock();
+    let told =
+        Profile::ALL.iter().try_for_each(|profile| writeln!(out, "{:<20}{}", profile.name, profile.about));
+    told.map_err(Problem::new)
 }
 
 fn progress(length: u64) -> ProgressBar {

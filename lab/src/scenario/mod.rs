@@ -26,7 +26,6 @@
 mod edit;
 mod fault;
 mod flaw;
-mod tmpdesc;
 mod units;
 
 pub(crate) use edit::set;
@@ -38,8 +37,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use stackwright_contract::Duration;
-use stackwright_simulator::Profile;
-use tmpdesc::LinkDescription;
+use stackwright_simulator::{LinkDescription, Profile};
 use toml::{Spanned, Table};
 
 use crate::problem::Problem;

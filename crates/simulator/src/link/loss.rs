@@ -9,7 +9,7 @@ use super::chance::happens;
 
 /// Which packets a link loses. Packets are counted from 0 as they are offered to the link, also those that never
 /// leave it.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Loss {
     /// None.
     None,

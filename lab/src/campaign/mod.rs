@@ -1,0 +1,199 @@
+//! `lab campaign`: many cells of one file, each a command with a seed that makes one result, run here or anywhere.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `description.rs`, `read.rs`, `flaw.rs` | the file, and why it is refused |
+//! | `sweep.rs`, `template.rs` | cells: their order, their names, their words |
+//! | `folder.rs` | where results lie, whole or not at all |
+//! | `child.rs`, `run.rs` | one cell; all of them |
+//! | `summary.rs`, `flatten.rs` | the results as one table |
+
+mod child;
+mod description;
+mod flatten;
+mod flaw;
+mod folder;
+mod read;
+mod run;
+mod summary;
+mod sweep;
+mod template;
+
+use std::fs;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use clap::{ArgGroup, Args};
+
+use crate::problem::Problem;
+use description::Campaign;
+use folder::Folder;
+use run::{Run, Tally};
+
+/// Run every cell of a campaign's file, or go on where it stopped.
+///
+/// A cell is a command with a seed that makes one result. Cells that have their results are not run again.
+#[derive(Args, Debug)]
+#[command(group(ArgGroup::new("instead").args(["list", "count", "summary", "cell"])))]
+pub(crate) struct Arguments {
+    /// The campaign's file; lab/campaign/example.toml explains all of it.
+    file: PathBuf,
+    /// The folder for results. It is made where it is missing.
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["list", "count"])]
+    into: Option<PathBuf>,
+    /// How many cells run at once; as many as there are processors where nothing is said.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    jobs: Option<u16>,
+    /// Say the number, the name and the command of each cell, one a line.
+    #[arg(long)]
+    list: bool,
+    /// Say how many cells there are.
+    #[arg(long)]
+    count: bool,
+    /// Join the results into summary.csv and summary.json.
+    #[arg(long)]
+    summary: bool,
+    /// Run only the cell with this number, counted from 0, or those from one number to another: 7, or 100-199.
+    #[arg(long, value_name = "I", value_parser = some)]
+    cell: Option<(u64, u64)>,
+    /// One JSON object instead of sentences; one a line with --list.
+    #[arg(long)]
+    json: bool,
+}
+
+/// `7`, or `100-199`.
+fn some(text: &str) -> Result<(u64, u64), String> {
+    let number = |text: &str| text.parse::<u64>().map_err(|_| format!("{text:?} is no number of a cell"));
+    let (first, last) = match text.split_once('-') {
+        Some((first, last)) => (number(first)?, number(last)?),
+        None => (number(text)?, number(text)?),
+    };
+    if first > last { Err(format!("{last} is before {first}")) } else { Ok((first, last)) }
+}
+
+/// Does what the arguments ask for.
+pub(crate) fn campaign(arguments: &Arguments) -> Result<(), Problem> {
+    let (campaign, base) = read(&arguments.file)?;
+    if arguments.count {
+        println!("{}", campaign.count());
+        return Ok(());
+    }
+    if arguments.list {
+        return list(&campaign, arguments);
+    }
+    let Some(into) = &arguments.into else {
+        return Err(Problem::usage("say with --into DIR where the results shall lie"));
+    };
+    if arguments.summary {
+        return summarise(&campaign, &Folder::at(into), arguments.json);
+    }
+    let folder = Folder::make(into, &campaign)?;
+    let (cells, _lock) = match arguments.cell {
+        Some(some) => (chosen(&campaign, some)?, folder.lock_some()?),
+        None => (0..campaign.count(), folder.lock_all(&campaign)?),
+    };
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let workers = arguments.jobs.map_or(processors, usize::from).min((cells.end - cells.start) as usize);
+    let quiet = arguments.json || arguments.cell.is_some();
+    let tally = Run { campaign: &campaign, folder: &folder, base: &base, cells, workers, quiet }.run()?;
+    tell(&tally, into, arguments)
+}
+
+/// The campaign, and the folder of its file.
+fn read(file: &Path) -> Result<(Campaign, PathBuf), Problem> {
+    let unreadable = |error: io::Error| Problem::usage(format!("{}: {error}", file.display()));
+    let text = fs::read_to_string(file).map_err(unreadable)?;
+    let whole = fs::canonicalize(file).map_err(unreadable)?;
+    let base = whole.parent().unwrap_or(Path::new("/")).to_owned();
+    let campaign = Campaign::read(&text).map_err(|flaw| {
+        Problem::usage(format!("{}: {flaw}", file.display()))
+            .advise("lab/campaign/example.toml shows everything that may stand in such a file")
+    })?;
+    Ok((campaign, base))
+}
+
+fn chosen(campaign: &Campaign, (first, last): (u64, u64)) -> Result<Range<u64>, Problem> {
+    let count = campaign.count();
+    if first >= count {
+        return Err(Problem::usage(format!(
+            "there is no cell {first}: the last of {count} is {}",
+            count - 1
+        )));
+    }
+    Ok(first..last.saturating_add(1).min(count))
+}
+
+fn list(campaign: &Campaign, arguments: &Arguments) -> Result<(), Problem> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let into = arguments.into.as_deref().unwrap_or(Path::new("DIR"));
+    let folder = Folder::at(into);
+    let mut line = |cell: sweep::Cell<'_>| -> io::Result<()> {
+        let mut words = vec![cell.sweep.program.clone().unwrap_or_else(|| "lab".into())];
+        words.extend(cell.words(&folder.result(&cell)));
+        if arguments.json {
+            let object =
+                serde_json::json!({ "cell": cell.index, "name": cell.full_name(), "command": words });
+            return writeln!(out, "{object}");
+        }
+        // No word has a NUL in it, which alone could not be quoted.
+        let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
+        writeln!(out, "{}\t{}\t{command}", cell.index, cell.full_name())
+    };
+    let said = campaign.cells().try_for_each(&mut line).and_then(|()| out.flush());
+    match said {
+        // Whoever read has read enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        said => said.map_err(|error| Problem::new(format!("the list cannot be written: {error}"))),
+    }
+}
+
+fn tell(tally: &Tally, into: &Path, arguments: &Arguments) -> Result<(), Problem> {
+    let Tally { cells, before, done, failed, named, took } = tally;
+    if arguments.json {
+        let named: Vec<_> =
+            named.iter().map(|(cell, why)| serde_json::json!({ "cell": cell, "why": why })).collect();
+        let object = serde_json::json!({
+            "cells": cells, "before": before, "done": done, "failed": failed, "failures": named,
+            "seconds": took.as_secs_f64(),
+        });
+        println!("{object}");
+    } else {
+        println!(
+            "{cells} cells: {done} done in {:.1} s, {before} before, {failed} failed",
+            took.as_secs_f64()
+        );
+        for (cell, why) in named.iter().take(10) {
+            println!("  {cell}: {why}");
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        _ => Err(Problem::new(format!("{failed} of {cells} cells failed")).advise(format!(
+            "what each of them said lies beside the results, in {}/*/*.stderr; the same command runs them again",
+            into.display()
+        ))),
+    }
+}
+
+fn summarise(campaign: &Campaign, folder: &Folder, json: bool) -> Result<(), Problem> {
+    let summary = summary::write(campaign, folder)?;
+    let [csv, all] = &summary.files;
+    if json {
+        let failed: Vec<&str> = summary.failed.iter().map(|(cell, _)| cell.as_str()).collect();
+        let object = serde_json::json!({
+            "csv": csv, "json": all, "done": summary.done, "failed": failed, "missing": summary.missing,
+        });
+        println!("{object}");
+        return Ok(());
+    }
+    println!("{}, {}: {} results", csv.display(), all.display(), summary.done);
+    for (cell, words) in &summary.failed {
+        println!("  {cell} failed: see {}", words.display());
+    }
+    if summary.missing > 0 {
+        println!("  {} cells are missing: run the campaign to go on", summary.missing);
+    }
+    Ok(())
+}

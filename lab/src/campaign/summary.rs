@@ -1,0 +1,135 @@
+//! All results of a campaign as one table: `summary.csv` and `summary.json`, a row for each cell.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+
+use super::description::Campaign;
+use super::flatten::flatten;
+use super::folder::Folder;
+use super::sweep::{Cell, SEED};
+use crate::problem::Problem;
+
+/// Columns of the widest summary.
+const COLUMNS_MOST: usize = 10_000;
+/// What a column that came from a result begins with: a parameter may have the same name.
+const RESULT: &str = "result.";
+
+/// What was joined.
+#[derive(Debug)]
+pub(crate) struct Summary {
+    pub(crate) files: [PathBuf; 2],
+    pub(crate) done: u64,
+    /// Cells that failed, and what kept their words.
+    pub(crate) failed: Vec<(String, PathBuf)>,
+    /// Cells that were not run yet, or were interrupted.
+    pub(crate) missing: u64,
+}
+
+/// Joins what there is. Results are read twice, and none is kept in memory: there may be millions.
+pub(crate) fn write(campaign: &Campaign, folder: &Folder) -> Result<Summary, Problem> {
+    let columns = columns(campaign, folder)?;
+    let files = [folder.file("summary.csv"), folder.file("summary.json")];
+    let mut summary = Summary { files: files.clone(), done: 0, failed: Vec::new(), missing: 0 };
+    folder.write(&files[0], |file| {
+        let mut csv = csv::Writer::from_writer(file);
+        csv.write_record(&columns)?;
+        for cell in campaign.cells() {
+            let row = row(&cell, folder);
+            csv.write_record(columns.iter().map(|column| row.get(column).map_or(String::new(), plain)))?;
+        }
+        csv.flush()
+    })?;
+    folder.write(&files[1], |file| {
+        file.write_all(b"[\n")?;
+        for cell in campaign.cells() {
+            let row = row(&cell, folder);
+            match row.get("state").and_then(Value::as_str) {
+                Some("done") => summary.done += 1,
+                Some("failed") => summary.failed.push((cell.full_name(), folder.words(&cell))),
+                _ => summary.missing += 1,
+            }
+            if cell.index > 0 {
+                file.write_all(b",\n")?;
+            }
+            serde_json::to_writer(&mut *file, &row)?;
+        }
+        file.write_all(b"\n]\n")
+    })?;
+    Ok(summary)
+}
+
+/// What is known of every cell, the parameters of all sweeps in order, and what the results have.
+fn columns(campaign: &Campaign, folder: &Folder) -> Result<Vec<String>, Problem> {
+    let mut columns: Vec<String> = ["cell", "sweep", "state", SEED].map(str::to_owned).into();
+    for parameter in campaign.sweeps().iter().flat_map(|sweep| &sweep.parameters) {
+        if !columns.contains(&parameter.name) {
+            columns.push(parameter.name.clone());
+        }
+    }
+    let mut results = BTreeSet::new();
+    for cell in campaign.cells() {
+        if let Some(result) = result(&cell, folder) {
+            flatten(&result, &mut |name, _| {
+                if !results.contains(name) {
+                    results.insert(name.to_owned());
+                }
+            });
+        }
+        if results.len() > COLUMNS_MOST {
+            let says = format!(
+                "the results have more than {COLUMNS_MOST} names, up to that of {}",
+                cell.full_name()
+            );
+            return Err(Problem::new(says)
+                .advise("put what is not a column, such as a name for each packet, into a list"));
+        }
+    }
+    columns.extend(results.into_iter().map(|name| format!("{RESULT}{name}")));
+    Ok(columns)
+}
+
+fn row(cell: &Cell<'_>, folder: &Folder) -> Map<String, Value> {
+    let mut row = Map::new();
+    row.insert("cell".into(), cell.full_name().into());
+    row.insert("sweep".into(), cell.sweep.name.clone().into());
+    if let Some(seed) = cell.seed {
+        row.insert(SEED.into(), seed.into());
+    }
+    for (parameter, value) in cell.sweep.parameters.iter().zip(&cell.values) {
+        row.insert(parameter.name.clone(), number_or_text(value));
+    }
+    let state = match result(cell, folder) {
+        Some(result) => {
+            flatten(&result, &mut |name, value| {
+                row.insert(format!("{RESULT}{name}"), value.clone());
+            });
+            "done"
+        }
+        None if folder.words(cell).exists() => "failed",
+        None => "missing",
+    };
+    row.insert("state".into(), state.into());
+    row
+}
+
+fn result(cell: &Cell<'_>, folder: &Folder) -> Option<Value> {
+    let file = fs::File::open(folder.result(cell)).ok()?;
+    serde_json::from_reader(io::BufReader::new(file)).ok()
+}
+
+/// A parameter as a number where it is one, so that both files say the same of it.
+fn number_or_text(value: &str) -> Value {
+    value.parse().map_or_else(|_| value.into(), Value::Number)
+}
+
+/// As it stands in a table: a text without quotes.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
