@@ -1,6 +1,9 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
 
+mod measure;
 mod problem;
+mod report;
+mod table;
 
 use std::process::ExitCode;
 
@@ -17,10 +20,16 @@ struct Arguments {
 }
 
 #[derive(Subcommand, Debug)]
-enum Command {}
+enum Command {
+    Table(table::Arguments),
+    Report(report::Arguments),
+}
 
 fn main() -> ExitCode {
-    let done: Result<(), Problem> = match Arguments::parse().command {};
+    let done: Result<(), Problem> = match Arguments::parse().command {
+        Command::Table(arguments) => arguments.obey(),
+        Command::Report(arguments) => arguments.obey(),
+    };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(problem) => {
