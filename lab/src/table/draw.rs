@@ -2,7 +2,7 @@
 
 mod chart;
 mod legend;
-mod palette;
+pub(crate) mod palette;
 
 use plotters::prelude::*;
 

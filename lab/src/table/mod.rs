@@ -22,7 +22,7 @@ pub(crate) mod verdict;
 mod wire;
 
 pub(crate) use command::Arguments;
-pub(crate) use draw::panels;
+pub(crate) use draw::{palette, panels};
 pub(crate) use keep::replace;
 pub(crate) use quantity::{digits, quantity};
 pub(crate) use sentence::{falls_short, sentence};

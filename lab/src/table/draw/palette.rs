@@ -3,10 +3,10 @@
 use plotters::style::RGBColor;
 
 /// The ink of axes and text. Nothing else is black: a page that is dark replaces it.
-pub(super) const INK: RGBColor = RGBColor(0, 0, 0);
+pub(crate) const INK: RGBColor = RGBColor(0, 0, 0);
 
 /// The document's own numbers.
-pub(super) const DOCUMENT: RGBColor = RGBColor(130, 130, 130);
+pub(crate) const DOCUMENT: RGBColor = RGBColor(130, 130, 130);
 
 /// Contestants in the order of their columns; ours is the first.
 const COLOURS: [RGBColor; 7] = [
@@ -20,13 +20,13 @@ const COLOURS: [RGBColor; 7] = [
 ];
 
 /// The colour of a column.
-pub(super) fn colour(place: usize) -> RGBColor {
+pub(crate) fn colour(place: usize) -> RGBColor {
     COLOURS[place % COLOURS.len()]
 }
 
 /// The shape of its marks.
 #[derive(Clone, Copy)]
-pub(super) enum Mark {
+pub(crate) enum Mark {
     Disc,
     Triangle,
     Cross,
@@ -34,6 +34,6 @@ pub(super) enum Mark {
 }
 
 /// The mark of a column.
-pub(super) fn mark(place: usize) -> Mark {
+pub(crate) fn mark(place: usize) -> Mark {
     [Mark::Disc, Mark::Triangle, Mark::Cross, Mark::Ring][place % 4]
 }
