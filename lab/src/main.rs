@@ -3,9 +3,12 @@
 mod campaign;
 mod check;
 mod link;
+mod measure;
 mod problem;
+mod report;
 mod run;
 mod scenario;
+mod table;
 mod transport;
 mod workload;
 
@@ -32,6 +35,8 @@ enum Command {
     Profiles,
     Link(Box<link::Arguments>),
     Check(check::Arguments),
+    Table(table::Arguments),
+    Report(report::Arguments),
     Campaign(campaign::Arguments),
     #[command(hide = true)]
     Station(run::Station),
@@ -46,6 +51,8 @@ fn main() -> ExitCode {
         Command::Profiles => run::profiles().map(well),
         Command::Link(arguments) => link::run(&arguments),
         Command::Check(arguments) => check::run(&arguments),
+        Command::Table(arguments) => arguments.obey().map(well),
+        Command::Report(arguments) => arguments.obey().map(well),
         Command::Campaign(arguments) => campaign::campaign(&arguments).map(well),
         Command::Station(station) => station.run().map(well),
     };

@@ -31,6 +31,11 @@ impl Problem {
         Problem { advice: Some(advice.to_string()), ..self }
     }
 
+    /// Says of what part.
+    pub(crate) fn within(self, part: &str) -> Self {
+        Problem { says: format!("{part}: {}", self.says), ..self }
+    }
+
     /// 1 failed, 2 wrong command line, 130 interrupted.
     pub(crate) fn exit_code(&self) -> u8 {
         self.code

@@ -2,10 +2,10 @@
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::sync::{PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -22,21 +22,18 @@ pub fn find(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+static PROGRAM: RwLock<Option<PathBuf>> = RwLock::new(None);
 
 /// The program under test: the one that [`use_program`] named, `$STACKWRIGHT`, or the last release build.
 pub fn stackwright() -> PathBuf {
+    let named = PROGRAM.read().unwrap_or_else(PoisonError::into_inner).clone();
     let otherwise = || env::var_os("STACKWRIGHT").map_or_else(|| built("release/stackwright"), PathBuf::from);
-    PROGRAM.get_or_init(otherwise).clone()
+    named.unwrap_or_else(otherwise)
 }
 
 /// From now on, `program` is the program under test.
-///
-/// # Panics
-///
-/// When somebody has asked already which it is.
 pub fn use_program(program: PathBuf) {
-    PROGRAM.set(program).expect("it is said before it is asked");
+    *PROGRAM.write().unwrap_or_else(PoisonError::into_inner) = Some(program);
 }
 
 /// Something in the build folder of this workspace.
@@ -60,8 +57,19 @@ impl Running {
     ///
     /// When it cannot be started.
     pub fn start(command: &mut Command) -> Self {
-        let child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-        Self { child }
+        Self::try_start(command).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Starts `command`.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be started.
+    pub fn try_start(command: &mut Command) -> io::Result<Self> {
+        match command.spawn() {
+            Ok(child) => Ok(Self { child }),
+            Err(error) => Err(io::Error::new(error.kind(), format!("{command:?}: {error}"))),
+        }
     }
 
     /// Its process number.
@@ -74,6 +82,11 @@ impl Running {
         matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// How it ended, once it has.
+    pub fn ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
     /// The number in the line `field` of its status, such as `Threads`, or `VmHWM` in kilobytes; 0 once it has ended.
     pub fn status(&self, field: &str) -> u64 {
         let status = fs::read_to_string(format!("/proc/{}/status", self.number())).unwrap_or_default();
@@ -83,7 +96,7 @@ impl Running {
 
     /// Is it `program` by now? A process that has just been made is for a moment still a part of this one, with all that
     /// this one holds.
-    fn is(&self, program: &OsStr) -> bool {
+    pub fn is(&self, program: &OsStr) -> bool {
         let name = Path::new(program).file_name().unwrap_or_default().as_encoded_bytes();
         let comm = fs::read(format!("/proc/{}/comm", self.number())).unwrap_or_default();
         // The kernel keeps the first 15 octets (proc(5)).

@@ -1,12 +1,13 @@
 //! Servers to talk to: ours, and those that nobody here wrote.
 
-use std::io::{BufRead, BufReader};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{fs, thread};
 
+use crate::place::{Loopback, Place};
 use crate::processes::{Running, eventually, find, stackwright};
 use crate::scratch::Scratch;
 
@@ -38,24 +39,34 @@ pub fn has_ipv6() -> bool {
     TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).is_ok()
 }
 
-/// Our own server for `folder`.
+/// Our own server for `folder`, on the loopback interface.
 ///
 /// # Panics
 ///
-/// When it does not say where it listens.
+/// When it does not start.
 pub fn ours(folder: &Path, six: bool, options: &[&str]) -> Server {
-    let mut command = Command::new(stackwright());
-    let listen = SocketAddr::new(loopback(six), 0).to_string();
+    ours_at(&Loopback { six }, folder, options).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// Our own server for `folder`, at some place.
+///
+/// # Errors
+///
+/// When it does not say where it listens.
+pub fn ours_at(place: &dyn Place, folder: &Path, options: &[&str]) -> io::Result<Server> {
+    let mut command = place.command(&stackwright());
+    let listen = SocketAddr::new(place.address(), 0).to_string();
     command.arg("serve").arg(folder).args(["--listen", &listen, "--json"]).args(options);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut running = Running::start(&mut command);
+    let mut running = Running::try_start(&mut command)?;
     let mut lines = BufReader::new(running.output());
     let mut line = String::new();
-    lines.read_line(&mut line).expect("a line from the server");
-    let address = address_in(&line).unwrap_or_else(|| panic!("no address in {line:?}"));
+    lines.read_line(&mut line)?;
+    let address =
+        address_in(&line).ok_or_else(|| io::Error::other(format!("{command:?}: no address in {line:?}")))?;
     // Its events are read away for as long as it lives, or it would stop at a full pipe.
     thread::spawn(move || lines.lines().all(|line| line.is_ok()));
-    Server { running, address, _scratch: None }
+    Ok(Server { running, address, _scratch: None })
 }
 
 /// Finds the address in `{"event":"serving","url":"ftp://127.0.0.1:41234/",...}`. Two marks are enough: whether the line is
@@ -74,25 +85,38 @@ pub enum Vsftpd {
     Lean,
 }
 
-/// vsftpd for `folder`; anybody may read, and write where the system allows it. As root, it serves as the user `ftp`, behind `chroot`.
+/// vsftpd for `folder`, on the loopback interface; anybody may read, and write where the system allows it. As root, it serves
+/// as the user `ftp`, behind `chroot`.
 ///
 /// # Panics
 ///
 /// When it does not start.
 pub fn vsftpd(folder: &Path, six: bool, setup: Vsftpd) -> Server {
+    vsftpd_at(&Loopback { six }, folder, setup).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// The same at some place.
+///
+/// # Errors
+///
+/// When it does not start.
+pub fn vsftpd_at(place: &dyn Place, folder: &Path, setup: Vsftpd) -> io::Result<Server> {
     let scratch = Scratch::new();
-    let port = free_port(six);
+    let address = SocketAddr::new(place.address(), free_port(place.address().is_ipv6()));
+    let (ip, port) = (address.ip(), address.port());
     let jail = scratch.join("empty");
-    fs::create_dir(&jail).expect("a folder of ours");
-    let (listen, address) =
-        if six { ("listen_ipv6", "listen_address6=::1") } else { ("listen", "listen_address=127.0.0.1") };
-    let other = if six { "listen" } else { "listen_ipv6" };
+    fs::create_dir(&jail)?;
+    let (listen, other, listen_address) = if ip.is_ipv6() {
+        ("listen_ipv6", "listen", "listen_address6")
+    } else {
+        ("listen", "listen_ipv6", "listen_address")
+    };
     // Without root there is no jail to enter: the configuration says so, or vsftpd refuses to start.
     let rights = if root() { "" } else { "run_as_launching_user=YES\n" };
     let lean =
         if setup == Vsftpd::Lean { "isolate=NO\nisolate_network=NO\nseccomp_sandbox=NO\n" } else { "" };
     let text = format!(
-        "background=NO\n{listen}=YES\n{other}=NO\n{address}\nlisten_port={port}\n\
+        "background=NO\n{listen}=YES\n{other}=NO\n{listen_address}={ip}\nlisten_port={port}\n\
          anonymous_enable=YES\nno_anon_password=NO\nanon_root={}\nsecure_chroot_dir={}\n\
          write_enable=YES\nanon_upload_enable=YES\nanon_mkdir_write_enable=YES\nanon_other_write_enable=YES\n\
          anon_umask=022\nanon_world_readable_only=NO\n\
@@ -101,13 +125,13 @@ pub fn vsftpd(folder: &Path, six: bool, setup: Vsftpd) -> Server {
         jail.display(),
     );
     let configuration = scratch.join("vsftpd.conf");
-    fs::write(&configuration, text).expect("a folder of ours");
-    let mut command = Command::new(find("vsftpd").expect("vsftpd"));
+    fs::write(&configuration, text)?;
+    let mut command = place.command(&installed("vsftpd")?);
     command.arg(&configuration);
-    listening(command, SocketAddr::new(loopback(six), port), scratch)
+    listening(command, address, scratch)
 }
 
-/// pure-ftpd for `folder`; anybody may read.
+/// pure-ftpd for `folder`, on the loopback interface; anybody may read.
 ///
 /// It serves guests from the home of the user `ftp` and nowhere else. So it runs in a mount name space of its own, where the
 /// folder lies over that home: see [`may_mount`].
@@ -116,12 +140,21 @@ pub fn vsftpd(folder: &Path, six: bool, setup: Vsftpd) -> Server {
 ///
 /// When it does not start.
 pub fn pure_ftpd(folder: &Path, six: bool) -> Server {
+    pure_ftpd_at(&Loopback { six }, folder).unwrap_or_else(|why| panic!("{why}"))
+}
+
+/// The same at some place.
+///
+/// # Errors
+///
+/// When it does not start.
+pub fn pure_ftpd_at(place: &dyn Place, folder: &Path) -> io::Result<Server> {
     let scratch = Scratch::new();
-    let address = SocketAddr::new(loopback(six), free_port(six));
-    let mut command = Command::new("unshare");
+    let address = SocketAddr::new(place.address(), free_port(place.address().is_ipv6()));
+    let mut command = place.command(&installed("unshare")?);
     command.args(["--mount", "sh", "-c", "mount --bind \"$0\" \"$1\" && shift && exec \"$@\""]);
-    command.arg(folder).arg(guests_home().expect("the user ftp"));
-    command.arg(find("pure-ftpd").expect("pure-ftpd"));
+    command.arg(folder).arg(guests_home().ok_or_else(|| io::Error::other("there is no user ftp"))?);
+    command.arg(installed("pure-ftpd")?);
     command.args(["--bind", &format!("{},{}", address.ip(), address.port())]);
     // Neither a log nor names of hosts; as many associations as come.
     command.args(["--anonymousonly", "--dontresolve", "--syslogfacility", "none"]);
@@ -144,16 +177,38 @@ pub fn may_mount() -> bool {
     guests_home().is_some() && command.status().is_ok_and(|status| status.success())
 }
 
-/// Starts a server and waits until it accepts.
-fn listening(mut command: Command, address: SocketAddr, scratch: Scratch) -> Server {
+/// A program that has to be there.
+fn installed(program: &str) -> io::Result<PathBuf> {
+    find(program).ok_or_else(|| io::Error::other(format!("{program} is not installed")))
+}
+
+/// Starts a server and waits until it listens.
+fn listening(mut command: Command, address: SocketAddr, scratch: Scratch) -> io::Result<Server> {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut running = Running::start(&mut command);
-    let accepts = eventually(Duration::from_secs(10), || {
-        assert!(running.alive(), "{command:?} ended at once");
-        TcpStream::connect(address).is_ok()
+    let mut running = Running::try_start(&mut command)?;
+    let mut ended = false;
+    let listens = eventually(Duration::from_secs(10), || {
+        ended = !running.alive();
+        ended || listens(running.number(), address.port())
     });
-    assert!(accepts, "{command:?} does not listen on {address}");
-    Server { running, address, _scratch: Some(scratch) }
+    match (ended, listens) {
+        (true, _) => Err(io::Error::other(format!("{command:?} ended at once"))),
+        (_, false) => Err(io::Error::other(format!("{command:?} does not listen on {address}"))),
+        _ => Ok(Server { running, address, _scratch: Some(scratch) }),
+    }
+}
+
+/// Does anybody listen at `port` of TCP in the network name space of `process`? It may be one that nobody reaches from here.
+fn listens(process: u32, port: u16) -> bool {
+    ["tcp", "tcp6"].iter().any(|family| {
+        let sockets = fs::read_to_string(format!("/proc/{process}/net/{family}")).unwrap_or_default();
+        sockets.lines().any(|line| {
+            // sl, local address and port, remote ones, state; 0A is LISTEN (proc_net_tcp).
+            let mut words = line.split_whitespace().skip(1);
+            let local = words.next().is_some_and(|local| local.ends_with(&format!(":{port:04X}")));
+            local && words.nth(1) == Some("0A")
+        })
+    })
 }
 
 /// Does this process have all rights?

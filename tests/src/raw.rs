@@ -8,12 +8,19 @@ use std::time::Instant;
 use crate::control::Control;
 
 /// Fetches a file of `octets` and throws it away; tells the seconds from connecting to the farewell.
-pub(crate) fn fetch(server: SocketAddr, name: &str, octets: usize) -> f64 {
+///
+/// # Errors
+///
+/// When the server refuses, or sends another number of octets.
+pub fn fetch(server: SocketAddr, name: &str, octets: usize) -> io::Result<f64> {
     let begin = Instant::now();
-    let got = attempt(server, name).unwrap_or_else(|error| panic!("{server}, {name}: {error}"));
+    let got = attempt(server, name)?;
     let seconds = begin.elapsed().as_secs_f64();
-    assert_eq!(got, octets, "{server}, {name}");
-    seconds
+    if got == octets {
+        Ok(seconds)
+    } else {
+        Err(io::Error::other(format!("{name} has {octets} octets, {got} came")))
+    }
 }
 
 fn attempt(server: SocketAddr, name: &str) -> io::Result<usize> {

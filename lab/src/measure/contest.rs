@@ -1,0 +1,162 @@
+//! Contestants that take turns: A B C A B C, with a probe of the limit between any two of them.
+
+use std::time::Instant;
+
+use indicatif::ProgressBar;
+
+use super::{Effort, Probe, Stop};
+use crate::problem::Problem;
+use crate::table::outcome::{Column, Sample};
+
+/// Somebody who does a task, and tells what it took: seconds, or whatever the row's unit is.
+pub(crate) struct Contestant<'a> {
+    name: String,
+    ours: bool,
+    run: Box<dyn FnMut() -> Result<f64, Problem> + 'a>,
+}
+
+impl<'a> Contestant<'a> {
+    /// One of ours.
+    pub(crate) fn ours(name: impl Into<String>, run: impl FnMut() -> Result<f64, Problem> + 'a) -> Self {
+        Contestant { name: name.into(), ours: true, run: Box::new(run) }
+    }
+
+    /// Somebody else.
+    pub(crate) fn peer(name: impl Into<String>, run: impl FnMut() -> Result<f64, Problem> + 'a) -> Self {
+        Contestant { name: name.into(), ours: false, run: Box::new(run) }
+    }
+}
+
+/// Where contests are held: all cells of one run share it.
+pub(crate) struct Course {
+    /// How sure the figures shall be.
+    pub(crate) effort: Effort,
+    /// What is drawn follows from it, and so does who begins.
+    pub(crate) seed: u64,
+    /// Whether somebody asked for the end.
+    pub(crate) stop: Stop,
+    /// What is timed between any two samples.
+    pub(crate) probe: Probe,
+    /// Shows who runs.
+    pub(crate) progress: ProgressBar,
+}
+
+impl Course {
+    /// Lets everybody do the task once for nothing, then in turn for as many rounds as the effort has time for. Where somebody
+    /// asks for the end, the rounds that are whole by then are the result.
+    ///
+    /// # Errors
+    /// When a contestant fails.
+    pub(crate) fn compete(&mut self, mut contestants: Vec<Contestant<'_>>) -> Result<Vec<Column>, Problem> {
+        let mut columns: Vec<Column> =
+            contestants.iter().map(|who| Column::new(&who.name, who.ours)).collect();
+        if contestants.is_empty() {
+            return Ok(columns);
+        }
+        let first = (self.seed % contestants.len() as u64) as usize;
+        contestants.rotate_left(first);
+        columns.rotate_left(first);
+        let begin = Instant::now();
+        for contestant in &mut contestants {
+            self.progress.set_message(format!("{}, once for nothing", contestant.name));
+            if let Err(problem) = (contestant.run)() {
+                return if self.stop.asked() { Ok(vec![]) } else { Err(problem) };
+            }
+        }
+        let rounds = self.effort.rounds(begin.elapsed());
+        let mut whole = 0;
+        let mut before = self.probed()?;
+        'rounds: for round in 1..=rounds {
+            for (contestant, column) in contestants.iter_mut().zip(&mut columns) {
+                self.progress.set_message(format!("{}, {round} of {rounds}", contestant.name));
+                let value = match (contestant.run)() {
+                    _ if self.stop.asked() => break 'rounds,
+                    Err(problem) => return Err(problem),
+                    Ok(value) => value,
+                };
+                let after = self.probed()?;
+                column.samples.push(Sample { value, probes: [before, after], slow: false });
+                before = after;
+            }
+            whole = round;
+        }
+        columns.iter_mut().for_each(|column| column.samples.truncate(whole));
+        columns.rotate_right(first);
+        Ok(columns)
+    }
+
+    fn probed(&mut self) -> Result<f64, Problem> {
+        self.probe.run().map_err(|why| Problem::new(format!("the probe of the machine failed: {why}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::measure::Limit;
+
+    fn course(seed: u64) -> Course {
+        Course {
+            effort: Effort::Quick,
+            seed,
+            stop: Stop::default(),
+            probe: Probe::new(Limit::Work).expect("no sockets are needed"),
+            progress: ProgressBar::hidden(),
+        }
+    }
+
+    #[test]
+    fn they_take_turns_and_the_seed_says_who_begins() {
+        for (seed, order) in [(0, "abc"), (1, "bca"), (5, "cab")] {
+            let turns = RefCell::new(String::new());
+            let who = |name: &'static str| {
+                let turns = &turns;
+                Contestant::peer(name, move || {
+                    turns.borrow_mut().push_str(name);
+                    Ok(1.0)
+                })
+            };
+            let columns = course(seed).compete(vec![who("a"), who("b"), who("c")]).expect("nobody fails");
+            let rounds = columns[0].samples.len();
+            assert!(rounds >= 3);
+            assert_eq!(*turns.borrow(), order.repeat(rounds + 1), "one turn is for nothing");
+            let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+            assert_eq!(names, ["a", "b", "c"], "columns stay where they were");
+        }
+    }
+
+    #[test]
+    fn a_probe_lies_between_any_two_samples() {
+        let one = || Contestant::ours("a", || Ok(1.0));
+        let columns = course(0).compete(vec![one(), one()]).expect("nobody fails");
+        for (left, right) in columns[0].samples.iter().zip(&columns[1].samples) {
+            assert_eq!(left.probes[1].to_bits(), right.probes[0].to_bits());
+            assert!(left.probes[0] > 0.0);
+        }
+    }
+
+    #[test]
+    fn who_is_stopped_keeps_the_rounds_that_are_whole() {
+        let mut course = course(0);
+        let stop = course.stop.clone();
+        let mut turns = 0;
+        let second = Contestant::peer("b", || {
+            turns += 1;
+            if turns == 4 {
+                stop.ask();
+            }
+            Ok(2.0)
+        });
+        let columns =
+            course.compete(vec![Contestant::ours("a", || Ok(1.0)), second]).expect("an end is no failure");
+        assert_eq!(columns.iter().map(|column| column.samples.len()).collect::<Vec<_>>(), [2, 2]);
+    }
+
+    #[test]
+    fn who_fails_is_told_about() {
+        let failing = Contestant::peer("b", || Err(Problem::new("no such file")));
+        assert!(course(0).compete(vec![failing]).is_err());
+    }
+}

@@ -1,0 +1,87 @@
+//! The page: a summary, then a section for each table.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::results::Results;
+use super::section::{anchor, section};
+use crate::table::falls_short;
+use crate::table::outcome::Outcome;
+
+const STYLE: &str = include_str!("style.css");
+
+/// The whole page.
+pub(crate) fn page(results: &Results) -> Markup {
+    let when = results.outcomes.iter().map(|outcome| outcome.conditions.date.as_str()).max();
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                title { "Stackwright: the lab's tables" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { "The lab’s tables" }
+                    p {
+                        "Stackwright beside strangers’ programs and the documents’ numbers. Everybody takes turns on one machine; \
+                         what counts are ratios of medians with their 95 % intervals, never absolute times."
+                    }
+                    @if let Some(when) = when {
+                        p.quiet { "The latest results are of " time { (when) } "." }
+                    }
+                }
+                main {
+                    (summary(results))
+                    @for outcome in &results.outcomes {
+                        (section(outcome))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A line for each table: how many targets it reaches.
+fn summary(results: &Results) -> Markup {
+    html! {
+        section #summary {
+            h2 { "Summary" }
+            @if results.outcomes.is_empty() {
+                p { "There are no results." }
+            } @else {
+                table.summary {
+                    thead { tr { th { "Table" } th { "Targets reached" } th { "Falls short" } } }
+                    tbody {
+                        @for outcome in &results.outcomes { (line(outcome)) }
+                    }
+                }
+            }
+            @for (file, why) in &results.unreadable {
+                p.short { (file) " is left out: " (why) "." }
+            }
+        }
+    }
+}
+
+fn line(outcome: &Outcome) -> Markup {
+    let judged = outcome.comparisons().filter(|(_, comparison)| comparison.verdict.is_some()).count();
+    let short = falls_short(outcome).len();
+    html! {
+        tr {
+            th scope="row" {
+                a href={ "#" (anchor(outcome)) } { (outcome.table) }
+                ": " (outcome.title)
+                @if !outcome.complete { " " span.partial { "partial" } }
+            }
+            td.number {
+                @if judged == 0 { "–" } @else { (judged - short) " of " (judged) }
+            }
+            td.number {
+                @if short > 0 { span.missed { (short) } } @else { "–" }
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! `lab table`: its arguments, and which tables they ask for.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::run::{Run, run};
+use super::terminal::print;
+use super::{Table, keep, outcome::Outcome, tables};
+use crate::measure::{Effort, Stop};
+use crate::problem::Problem;
+
+/// Measure a document's table: our numbers, strangers' and the document's side by side
+///
+/// The results are written as NAME.json and NAME.svg. A table that is interrupted keeps what it has, marked as partial.
+#[derive(Args, Debug)]
+pub(crate) struct Arguments {
+    /// The table, or `all`
+    #[arg(required_unless_present = "list")]
+    name: Option<String>,
+    /// Names all tables
+    #[arg(long)]
+    list: bool,
+    /// Names the cells of the table, one a line
+    #[arg(long, conflicts_with = "cell")]
+    cells: bool,
+    /// All tables in less than five minutes
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Until the intervals are narrow; hours for all tables
+    #[arg(long)]
+    full: bool,
+    /// Measures one cell alone
+    #[arg(long, value_name = "KEY")]
+    cell: Option<String>,
+    /// What is drawn, and who begins
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// The result of that one cell
+    #[arg(long, value_name = "FILE", requires = "cell", conflicts_with = "into")]
+    out: Option<PathBuf>,
+    /// Where the results are written
+    #[arg(long, value_name = "DIR", default_value = "lab-results")]
+    into: PathBuf,
+    /// One JSON object instead of a table for people
+    #[arg(long)]
+    json: bool,
+}
+
+impl Arguments {
+    fn effort(&self) -> Effort {
+        match (self.quick, self.full) {
+            (true, _) => Effort::Quick,
+            (_, true) => Effort::Full,
+            _ => Effort::Usual,
+        }
+    }
+
+    /// Does what is asked.
+    pub(crate) fn obey(&self) -> Result<(), Problem> {
+        let tables = tables();
+        if self.list {
+            for table in &tables {
+                println!("{:<16}{}", table.about().name, table.about().title);
+            }
+            return Ok(());
+        }
+        let name = self.name.as_deref().unwrap_or_default();
+        let chosen: Vec<_> =
+            tables.iter().filter(|table| name == "all" || table.about().name == name).collect();
+        if chosen.is_empty() {
+            let names: Vec<_> = tables.iter().map(|table| table.about().name).collect();
+            return Err(Problem::usage(format!("there is no table called {name}"))
+                .advise(format!("there are: {}, and all", names.join(", "))));
+        }
+        if self.cells {
+            for key in chosen.iter().flat_map(|table| table.keys(self.effort())) {
+                println!("{key}");
+            }
+            return Ok(());
+        }
+        let stop =
+            Stop::on_signals().map_err(|why| Problem::new(format!("Ctrl-C cannot be listened to: {why}")))?;
+        let mut outcomes = Vec::new();
+        for table in chosen {
+            let ended = self.table(&**table, &stop, &mut outcomes);
+            if ended.is_err() || stop.asked() {
+                self.print_json(&outcomes)?;
+                return ended.and(Err(Problem::interrupted()));
+            }
+        }
+        self.print_json(&outcomes)
+    }
+
+    /// Measures one table; prints it and keeps it, also where it is partial.
+    fn table(&self, table: &dyn Table, stop: &Stop, outcomes: &mut Vec<Outcome>) -> Result<(), Problem> {
+        let name = table.about().name;
+        let file = self.out.clone().unwrap_or_else(|| match &self.cell {
+            Some(cell) => self.into.join(format!("{}.json", cell.replace('/', "-"))),
+            None => self.into.join(format!("{name}.json")),
+        });
+        let keep = |outcome: &Outcome| keep::replace(&file, &json(outcome)?);
+        let asked =
+            Run { effort: self.effort(), cell: self.cell.clone(), seed: self.seed, stop: stop.clone() };
+        let (outcome, ended) = run(table, &asked, &keep)?;
+        keep(&outcome)?;
+        if self.cell.is_none() {
+            keep::replace(&file.with_extension("svg"), &super::draw::picture(&outcome)?)?;
+        }
+        if !self.json {
+            print(&outcome);
+            anstream::println!("  kept in {}\n", file.display());
+        }
+        outcomes.push(outcome);
+        ended
+    }
+
+    fn print_json(&self, outcomes: &[Outcome]) -> Result<(), Problem> {
+        match (self.json, outcomes) {
+            (false, _) | (true, []) => {}
+            (true, [one]) if self.name.as_deref() != Some("all") => print!("{}", json(one)?),
+            (true, many) => println!("{}", serde_json::json!({ "tables": many })),
+        }
+        Ok(())
+    }
+}
+
+fn json(outcome: &Outcome) -> Result<String, Problem> {
+    let text = serde_json::to_string_pretty(outcome)
+        .map_err(|why| Problem::new(format!("the results cannot be written as JSON: {why}")))?;
+    Ok(text + "\n")
+}

@@ -1,0 +1,155 @@
+//! Everybody's clients, each told to do the least for one file.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use std::{fs, io};
+
+use stackwright_tests::place::Place;
+use stackwright_tests::processes::{find, stackwright};
+
+use crate::problem::Problem;
+
+/// A client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Client {
+    Stackwright,
+    Ncftp,
+    Lftp,
+    Curl,
+}
+
+/// All of them, ours first.
+pub(super) const CLIENTS: [Client; 4] = [Client::Stackwright, Client::Ncftp, Client::Lftp, Client::Curl];
+
+impl Client {
+    /// Its name in tables.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Client::Stackwright => "stackwright",
+            Client::Ncftp => "ncftp",
+            Client::Lftp => "lftp",
+            Client::Curl => "curl",
+        }
+    }
+
+    /// Whether it can be started here.
+    pub(super) fn is_there(self) -> bool {
+        match self {
+            Client::Stackwright => true,
+            Client::Ncftp => find("ncftpget").is_some() && find("ncftpput").is_some(),
+            Client::Lftp => find("lftp").is_some(),
+            Client::Curl => find("curl").is_some(),
+        }
+    }
+
+    /// Fetches `name` into the folder `into`.
+    pub(super) fn get(self, place: &dyn Place, server: SocketAddr, name: &str, into: &Path) -> Command {
+        let (url, target) = (format!("ftp://{server}/{name}"), into.join(name));
+        match self {
+            Client::Stackwright => {
+                let mut command = place.command(&stackwright());
+                command.arg("get").arg(url).arg(target);
+                command
+            }
+            Client::Ncftp => {
+                let mut command = ncftp(place, "ncftpget", server);
+                command.arg(into).arg(name);
+                command
+            }
+            Client::Lftp => lftp(place, &format!("get1 {url} -o {}", quoted(&target))),
+            Client::Curl => {
+                let mut command = stranger(place, "curl");
+                command.args(["--silent", "--output"]).arg(target).arg(url);
+                command
+            }
+        }
+    }
+
+    /// Stores `file` in the server's folder `in`.
+    pub(super) fn put(self, place: &dyn Place, server: SocketAddr, file: &Path) -> Command {
+        let name = file.file_name().unwrap_or_default().display();
+        let url = format!("ftp://{server}/in/{name}");
+        match self {
+            Client::Stackwright => {
+                let mut command = place.command(&stackwright());
+                command.arg("put").arg(file).arg(url);
+                command
+            }
+            Client::Ncftp => {
+                let mut command = ncftp(place, "ncftpput", server);
+                command.arg("in").arg(file);
+                command
+            }
+            Client::Lftp => lftp(place, &format!("open ftp://{server}/; put -O in {}", quoted(file))),
+            Client::Curl => {
+                let mut command = stranger(place, "curl");
+                command.args(["--silent", "--upload-file"]).arg(file).arg(url);
+                command
+            }
+        }
+    }
+}
+
+/// A program that was found, or one that will say that it is missing.
+fn stranger(place: &dyn Place, program: &str) -> Command {
+    place.command(&find(program).unwrap_or_else(|| program.into()))
+}
+
+/// Quiet, passive, without looking for a file to resume.
+fn ncftp(place: &dyn Place, program: &str, server: SocketAddr) -> Command {
+    let mut command = stranger(place, program);
+    command.args(["-V", "-F", "-Z", "-P", &server.port().to_string(), &server.ip().to_string()]);
+    command
+}
+
+/// Without the user's settings, without asking for TLS, one attempt.
+fn lftp(place: &dyn Place, order: &str) -> Command {
+    let mut command = stranger(place, "lftp");
+    let settings = "set ftp:ssl-allow no; set net:max-retries 1; set xfer:clobber yes";
+    command.args(["--norc", "-c", &format!("{settings}; {order}")]);
+    command
+}
+
+/// As lftp reads a name.
+fn quoted(file: &Path) -> String {
+    format!("\"{}\"", file.display().to_string().replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// Runs a whole process that must succeed; gives the seconds.
+///
+/// # Errors
+/// When it cannot be started, or fails.
+pub(super) fn timed(mut command: Command) -> Result<f64, Problem> {
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let begin = Instant::now();
+    let status = command.status();
+    let seconds = begin.elapsed().as_secs_f64();
+    match status {
+        Ok(status) if status.success() => Ok(seconds),
+        Ok(status) => Err(failed(&command, status)),
+        Err(why) => Err(failed(&command, why)),
+    }
+}
+
+fn failed(command: &Command, why: impl std::fmt::Display) -> Problem {
+    Problem::new(format!("{command:?}: {why}"))
+        .advise("the command is to be tried by hand; what was measured before is kept")
+}
+
+/// What was transferred must be there, whole; the next round begins without it.
+///
+/// # Errors
+/// When it is not.
+pub(super) fn take_away(file: &Path, octets: usize) -> Result<(), Problem> {
+    let taken = fs::metadata(file).and_then(|found| {
+        fs::remove_file(file)?;
+        if found.len() == octets as u64 {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!("{} octets arrived of {octets}", found.len())))
+        }
+    });
+    taken.map_err(|why| Problem::new(format!("{}: {why}", file.display())))
+}

@@ -1,0 +1,100 @@
+//! E6: how much of a processor a client takes for a file of 100 MB.
+
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
+
+use super::clients::{CLIENTS, Client, take_away, timed};
+use super::ground::{Ground, VSFTPD};
+use super::latency::needs_vsftpd;
+use super::wires::WIRES;
+use super::{size, strangers};
+use crate::measure::{Contestant, Course, Effort, Limit};
+use crate::problem::Problem;
+use crate::table::outcome::{Axes, Row};
+use crate::table::verdict::Target;
+use crate::table::{About, Cells, Table};
+
+/// The table.
+pub(crate) struct Cpu;
+
+impl Table for Cpu {
+    fn about(&self) -> About {
+        About {
+            name: "ftp-cpu",
+            title: "how much of a processor a client takes",
+            measures: "User and system time of a client that fetches 100 MB from vsftpd, as the system accounts them for the process. \
+                       The split into the two is the kernel's estimate; their sum is exact.",
+            source: "thesis of 2003, figure 5.7, which has no numbers: the system's part nearly equal for all, ours noticeably more \
+                     user time than NcFTP's",
+            axes: Axes::default(),
+            limit: Limit::Loopback,
+        }
+    }
+
+    fn keys(&self, effort: Effort) -> Vec<String> {
+        // Where the wire is the limit a transfer takes longer, and as much of the processor.
+        let wires = WIRES.iter().filter(|wire| **wire == "loopback" || effort == Effort::Full);
+        wires.flat_map(|wire| PARTS.map(|part| format!("{wire}/{part}"))).collect()
+    }
+
+    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        let ground = Ground::new()?;
+        needs_vsftpd()?;
+        notes.extend(strangers::note(&["ncftpget", "lftp", "curl"]));
+        Ok(Box::new(Times { ground }))
+    }
+}
+
+const PARTS: [&str; 3] = ["sum", "user", "system"];
+
+struct Times {
+    ground: Ground,
+}
+
+impl Cells for Times {
+    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
+        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let (wire, part) = key.split_once('/').ok_or_else(unknown)?;
+        let part = PARTS.into_iter().find(|name| *name == part).ok_or_else(unknown)?;
+        let size = size("100MB").ok_or_else(unknown)?;
+        let label = match part {
+            "sum" => "user + system",
+            other => other,
+        };
+        let mut row = Row::new(key, format!("a client gets 100 MB, {wire}"), label, "s");
+        let server = self.ground.server(wire, VSFTPD)?;
+        let into = self.ground.into.path().to_owned();
+        let near = self.ground.wire(wire)?.near();
+        let run = |client: Client| {
+            let before = children()?;
+            timed(client.get(near, server, &size.file(), &into))?;
+            let after = children()?;
+            take_away(&into.join(size.file()), size.octets)?;
+            let (user, system) = (after.0 - before.0, after.1 - before.1);
+            Ok(match part {
+                "user" => user,
+                "system" => system,
+                _ => user + system,
+            })
+        };
+        let run = &run;
+        let there = CLIENTS.into_iter().filter(|client| client.is_there());
+        let contestants = there.map(|client| match client {
+            Client::Stackwright => Contestant::ours(client.name(), move || run(client)),
+            _ => Contestant::peer(client.name(), move || run(client)),
+        });
+        row.columns = course.compete(contestants.collect())?;
+        // Of the two parts nothing is promised: the kernel estimates them.
+        row.compare_with_all((part == "sum").then_some(Target::AtMost(1.0)));
+        Ok(row)
+    }
+}
+
+/// User and system time, in seconds, of all children that have ended and were waited for. Servers are still running: between
+/// two looks only the client has ended.
+fn children() -> Result<(f64, f64), Problem> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)
+        .map_err(|why| Problem::new(format!("the system does not tell what a process took: {why}")))?;
+    let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    Ok((seconds(usage.user_time()), seconds(usage.system_time())))
+}

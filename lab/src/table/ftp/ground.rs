@@ -1,0 +1,112 @@
+//! What every FTP table stands on: the program, the strangers, the files, the wires with their servers.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use stackwright_tests::content::SIZES;
+use stackwright_tests::place::Place;
+use stackwright_tests::scratch::Scratch;
+use stackwright_tests::served;
+use stackwright_tests::servers::{Server, Vsftpd, may_mount, ours_at, pure_ftpd_at, vsftpd_at};
+
+use super::wires::{Between, between};
+use super::{program, strangers};
+use crate::problem::Problem;
+
+/// The ground of one table.
+pub(super) struct Ground {
+    /// The served folder, with a file of each size and the writable folder `in`.
+    pub(super) folder: Scratch,
+    /// Where clients put what they fetch.
+    pub(super) into: Scratch,
+    wires: BTreeMap<String, Wired>,
+    _installed: Scratch,
+}
+
+/// One wire and its servers, which are started when they are asked for.
+pub(super) struct Wired {
+    between: Between,
+    servers: BTreeMap<&'static str, Server>,
+}
+
+/// Our server's name, and theirs.
+pub(super) const OURS: &str = "stackwright";
+pub(super) const VSFTPD: &str = "vsftpd";
+pub(super) const LEAN: &str = "vsftpd, lean";
+pub(super) const PURE_FTPD: &str = "pure-ftpd";
+/// All of them, ours first.
+pub(super) const SERVERS: [&str; 4] = [OURS, VSFTPD, LEAN, PURE_FTPD];
+
+impl Ground {
+    /// Prepares it.
+    ///
+    /// # Errors
+    /// Where there is no program, or no room for the files.
+    pub(super) fn new() -> Result<Self, Problem> {
+        strangers::install();
+        let installed = Scratch::new();
+        program::copy(&installed)?;
+        let folder = served::folder(&SIZES).map_err(|why| {
+            Problem::new(format!("there is no room for the files of the tables: {why}"))
+                .advise("they need 112 MB in /dev/shm, or among the temporary files")
+        })?;
+        let into = Scratch::below(folder.path());
+        Ok(Ground { folder, into, wires: BTreeMap::new(), _installed: installed })
+    }
+
+    /// The wire of that name, put up when it is asked for the first time.
+    pub(super) fn wire(&mut self, name: &str) -> Result<&mut Wired, Problem> {
+        if !self.wires.contains_key(name) {
+            // One at a time: a wire costs the processor something, also when nobody sends.
+            self.wires.clear();
+            let wired = Wired { between: between(name)?, servers: BTreeMap::new() };
+            self.wires.insert(name.to_owned(), wired);
+        }
+        self.wires.get_mut(name).ok_or_else(|| Problem::new(format!("the wire {name} is gone")))
+    }
+
+    /// The address of the server of that name on that wire; starts it where it does not run yet.
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub(super) fn server(&mut self, wire: &str, name: &'static str) -> Result<SocketAddr, Problem> {
+        let folder = self.folder.path().to_owned();
+        let wired = self.wire(wire)?;
+        if let Some(server) = wired.servers.get(name) {
+            return Ok(server.address);
+        }
+        let far = &*wired.between.far;
+        let started = match name {
+            OURS => ours_at(far, &folder, &["--writable", "--no-sync"]),
+            PURE_FTPD => pure_ftpd_at(far, &folder),
+            LEAN => vsftpd_at(far, &folder, Vsftpd::Lean),
+            _ => vsftpd_at(far, &folder, Vsftpd::AsItComes),
+        };
+        let server = started.map_err(|why| Problem::new(format!("{name} does not start: {why}")))?;
+        let address = server.address;
+        wired.servers.insert(name, server);
+        Ok(address)
+    }
+}
+
+impl Wired {
+    /// Where clients run.
+    pub(super) fn near(&self) -> &dyn Place {
+        &*self.between.near
+    }
+
+    /// A server that runs.
+    pub(super) fn running(&self, name: &str) -> Option<&Server> {
+        self.servers.get(name)
+    }
+}
+
+/// The servers that can be started here.
+pub(super) fn servers() -> Vec<&'static str> {
+    let is_there = |name: &&str| match *name {
+        OURS => true,
+        PURE_FTPD => stackwright_tests::processes::find(PURE_FTPD).is_some() && may_mount(),
+        _ => stackwright_tests::processes::find(VSFTPD).is_some(),
+    };
+    SERVERS.into_iter().filter(is_there).collect()
+}

@@ -1,0 +1,94 @@
+//! E4: how long a file takes, from the start of the program to its end.
+
+use stackwright_tests::processes::find;
+
+use super::ground::Ground;
+use super::task::Task;
+use super::wires::WIRES;
+use super::{documents, size, sizes, strangers};
+use crate::measure::{Course, Effort, Limit};
+use crate::problem::Problem;
+use crate::table::outcome::{Axes, Row};
+use crate::table::verdict::Target;
+use crate::table::{About, Cells, Table};
+
+/// The table.
+pub(crate) struct Latency;
+
+impl Table for Latency {
+    fn about(&self) -> About {
+        About {
+            name: "ftp-latency",
+            title: "how long a file takes",
+            measures: "The time of a whole process that fetches one file, login and all, from the same vsftpd; then of one client \
+                       from everybody's server. The raw client has no process: its time is from connecting to the farewell.",
+            source: documents::LATENCY,
+            axes: Axes { x: "octets".into(), y: "time".into(), log_x: true, log_y: true },
+            limit: Limit::Loopback,
+        }
+    }
+
+    fn keys(&self, effort: Effort) -> Vec<String> {
+        let mut keys = Vec::new();
+        for wire in WIRES {
+            for task in [Task::Get, Task::ServeNcftp, Task::ServeRaw] {
+                let has_time = |octets| super::wires::has_time(wire, task, octets, effort);
+                let sizes = sizes().iter().filter(|size| has_time(size.octets));
+                keys.extend(sizes.map(|size| format!("{wire}/{}/{}", task.name(), size.name)));
+            }
+        }
+        keys
+    }
+
+    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        let ground = Ground::new()?;
+        needs_vsftpd()?;
+        notes.extend(strangers::note(&["ncftpget", "lftp", "curl", "pure-ftpd"]));
+        notes.push(
+            "vsftpd, lean: without isolate, isolate_network and seccomp_sandbox, which it has on by default."
+                .into(),
+        );
+        Ok(Box::new(Transfers { ground }))
+    }
+}
+
+/// # Errors
+/// Without the server of all clients.
+pub(super) fn needs_vsftpd() -> Result<(), Problem> {
+    if find("vsftpd").is_some() {
+        return Ok(());
+    }
+    Err(Problem::new("vsftpd is not installed, from which all clients fetch")
+        .advise("install the Debian package vsftpd, or run this as root on Debian, which installs it"))
+}
+
+struct Transfers {
+    ground: Ground,
+}
+
+impl Cells for Transfers {
+    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
+        let (wire, task, size) = parts(key)?;
+        let mut row = Row::new(key, format!("{}, {wire}", task.title()), size.name, "s");
+        row.x = Some(size.octets as f64);
+        if task == Task::Get {
+            row.document = documents::latency(size.octets);
+        }
+        row.columns = task.compete(&mut self.ground, wire, size, |seconds| seconds, course)?;
+        row.compare_with_all(Some(Target::AtMost(1.0)));
+        Ok(row)
+    }
+}
+
+/// The wire, the task and the size of a cell's name.
+///
+/// # Errors
+/// Where there is no such cell.
+pub(super) fn parts(key: &str) -> Result<(&str, Task, stackwright_tests::content::Sized), Problem> {
+    let words: Vec<&str> = key.split('/').collect();
+    let found = match words[..] {
+        [wire, task, octets] => Task::named(task).zip(size(octets)).map(|(task, size)| (wire, task, size)),
+        _ => None,
+    };
+    found.ok_or_else(|| Problem::usage(format!("{key} is no cell of this table")))
+}

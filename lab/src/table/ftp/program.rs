@@ -1,0 +1,49 @@
+//! The program that is measured.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::{env, fs};
+
+use stackwright_tests::processes::{built, use_program};
+use stackwright_tests::scratch::Scratch;
+
+use crate::measure::source;
+use crate::problem::Problem;
+
+/// Finds the release build of `stackwright`, or makes it, and copies it to where it is measured.
+///
+/// A copy, as an installed program is: the linker leaves its output in the page cache in small pieces, and starting it from
+/// there costs 7 % more than starting what was copied (strangers' programs were copied into their places, too).
+///
+/// # Errors
+/// Where there is none and none can be built.
+pub(super) fn copy(into: &Scratch) -> Result<(), Problem> {
+    let program = into.join("stackwright");
+    let from = match env::var_os("STACKWRIGHT") {
+        Some(named) => named.into(),
+        None => found().map_or_else(build, Ok)?,
+    };
+    fs::copy(&from, &program)
+        .map_err(|why| Problem::new(format!("{} cannot be copied: {why}", from.display())))?;
+    use_program(program);
+    Ok(())
+}
+
+/// Beside this program, or in the build folder. A debug build is not measured.
+fn found() -> Option<PathBuf> {
+    let beside = env::current_exe().ok().and_then(|this| Some(this.parent()?.join("stackwright")));
+    let beside = beside.filter(|file| !file.components().any(|part| part.as_os_str() == "debug"));
+    beside.into_iter().chain([built("release/stackwright")]).find(|file| file.is_file())
+}
+
+fn build() -> Result<PathBuf, Problem> {
+    eprintln!("lab: there is no release build of stackwright yet: cargo build --release -p stackwright-cli");
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "-p", "stackwright-cli"]).current_dir(source());
+    match cargo.status() {
+        Ok(status) if status.success() => Ok(built("release/stackwright")),
+        Ok(status) => Err(Problem::new(format!("the build ended with {status}"))),
+        Err(why) => Err(Problem::new(format!("cargo cannot be started: {why}"))
+            .advise("put stackwright beside lab, or name it by the variable STACKWRIGHT")),
+    }
+}

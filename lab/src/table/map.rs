@@ -1,0 +1,179 @@
+//! E1: what a lookup in a map costs, by the number of bindings and the length of the key.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use foldhash::fast::FixedState;
+use hashbrown::{HashMap, HashSet};
+use stackwright_base::map::{Cached, Chained, Map as _, Open};
+
+use super::outcome::{Axes, Figure, Row};
+use super::verdict::Target;
+use super::{About, Cells, Table};
+use crate::measure::{Contestant, Course, Effort, Limit};
+use crate::problem::Problem;
+
+/// The buckets of the thesis' map.
+const BUCKETS: usize = 101;
+/// Lookups of one sample, each of which asks for the key that the one before has found.
+const LOOKUPS: usize = 16_384;
+const LENGTHS: [usize; 5] = [4, 7, 8, 12, 14];
+
+const HIT: &str = "cache hits";
+const MISS: &str = "cache misses";
+const OLD: &str = "no cache";
+const OPEN: &str = "open addressing";
+const SWISS: &str = "hashbrown";
+
+/// Table 5.2, in microseconds: for each length hits, misses, the old map; for each of those 100 bindings to 1000.
+const DOCUMENT: [[[f64; 10]; 3]; 5] = [
+    [
+        [16.8, 16.8, 16.7, 16.9, 16.7, 16.8, 17.0, 17.0, 16.9, 17.0],
+        [19.1, 20.1, 22.7, 25.1, 27.3, 30.0, 30.9, 33.8, 37.0, 39.3],
+        [19.1, 20.1, 22.3, 24.8, 25.9, 29.9, 30.7, 33.7, 37.0, 39.2],
+    ],
+    [
+        [17.0, 17.1, 17.0, 16.9, 16.9, 16.8, 16.9, 17.0, 17.0, 17.0],
+        [19.0, 20.2, 22.4, 24.7, 26.8, 30.0, 31.8, 34.1, 37.4, 40.8],
+        [18.9, 20.0, 22.1, 23.7, 26.0, 28.5, 31.2, 33.7, 36.9, 40.0],
+    ],
+    [
+        [17.0, 17.0, 17.1, 17.0, 17.0, 17.0, 17.1, 17.0, 17.0, 17.0],
+        [19.0, 20.3, 22.9, 25.2, 27.6, 30.1, 31.9, 34.2, 37.5, 41.0],
+        [19.0, 20.0, 22.0, 23.9, 26.0, 28.7, 31.3, 33.8, 37.0, 40.0],
+    ],
+    [
+        [17.1, 17.2, 17.1, 17.1, 17.2, 17.1, 17.2, 17.1, 17.0, 17.0],
+        [19.2, 20.5, 22.9, 25.5, 27.8, 30.3, 31.9, 34.4, 37.5, 41.2],
+        [19.1, 20.3, 22.1, 24.0, 26.1, 28.9, 31.4, 33.9, 37.1, 40.1],
+    ],
+    [
+        [17.0, 17.0, 17.3, 17.2, 17.0, 17.2, 17.0, 17.1, 17.0, 17.2],
+        [19.4, 20.9, 23.1, 25.8, 27.9, 30.5, 32.3, 34.7, 37.9, 41.8],
+        [19.2, 20.5, 22.3, 24.1, 26.3, 29.0, 31.6, 33.9, 37.1, 40.5],
+    ],
+];
+
+/// The table.
+pub(crate) struct Map;
+
+impl Table for Map {
+    fn about(&self) -> About {
+        About {
+            name: "map",
+            title: "what a lookup costs",
+            measures: "One lookup in a map of 101 buckets, by lookups each of which asks for the key that the one before has \
+                       found: with a cache of one entry that hits or misses, without; beside maps that grow.",
+            source: "thesis of 2003, table 5.2 and figure 5.1",
+            axes: Axes { x: "bindings".into(), y: "time of a lookup".into(), log_x: false, log_y: false },
+            limit: Limit::Work,
+        }
+    }
+
+    fn keys(&self, _: Effort) -> Vec<String> {
+        let bindings = (100..=1000).step_by(100);
+        let keys = |length| bindings.clone().map(move |bindings| format!("{length}-octets/{bindings}"));
+        LENGTHS.into_iter().flat_map(keys).collect()
+    }
+
+    fn open(&self, _: &[String], _: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        Ok(Box::new(Lookups))
+    }
+}
+
+struct Lookups;
+
+impl Cells for Lookups {
+    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
+        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let (length, bindings) = key.split_once("-octets/").ok_or_else(unknown)?;
+        let bindings = bindings.parse().map_err(|_| unknown())?;
+        match length {
+            "4" => cell::<4>(key, bindings, course),
+            "7" => cell::<7>(key, bindings, course),
+            "8" => cell::<8>(key, bindings, course),
+            "12" => cell::<12>(key, bindings, course),
+            "14" => cell::<14>(key, bindings, course),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+fn cell<const N: usize>(key: &str, bindings: usize, course: &mut Course) -> Result<Row, Problem> {
+    let mut row = Row::new(key, format!("keys of {N} octets"), format!("{bindings} bindings"), "s");
+    row.x = Some(bindings as f64);
+    row.document = document(N, bindings);
+    let next = cycle::<N>(bindings, course.seed);
+    let mut cached = Cached::<_, _>::with_buckets(1, BUCKETS);
+    let mut staying = Cached::<_, _>::with_buckets(1, BUCKETS);
+    let mut old = Chained::<_, _>::with_buckets(1, BUCKETS);
+    let mut open = Open::<_, _>::new(1);
+    let mut swiss = HashMap::with_hasher(FixedState::with_seed(1));
+    for (from, to) in &next {
+        cached.install(*from, *to);
+        staying.install(*from, *from);
+        old.install(*from, *to);
+        open.install(*from, *to);
+        swiss.insert(*from, *to);
+    }
+    let first = next[0].0;
+    row.columns = course.compete(vec![
+        Contestant::ours(HIT, || timed(first, |key| staying.lookup(key))),
+        Contestant::ours(MISS, || timed(first, |key| cached.lookup(key))),
+        Contestant::ours(OLD, || timed(first, |key| old.lookup(key))),
+        Contestant::ours(OPEN, || timed(first, |key| open.lookup(key))),
+        Contestant::peer(SWISS, || timed(first, |key| swiss.get(key))),
+    ])?;
+    row.compare(MISS, OLD, Some(Target::AtMost(1.025)));
+    row.compare(HIT, OLD, Some(Target::AtMost(1.0)));
+    row.compare(OPEN, SWISS, Some(Target::AtMost(1.1)));
+    Ok(row)
+}
+
+fn document(length: usize, bindings: usize) -> Vec<Figure> {
+    let rows = LENGTHS.iter().position(|other| *other == length).map(|place| DOCUMENT[place]);
+    let rows = rows.into_iter().flatten().zip([HIT, MISS, OLD]);
+    let figure = |(row, who): ([f64; 10], &str)| {
+        Some(Figure { who: who.into(), value: *row.get(bindings / 100 - 1)?, unit: "µs".into() })
+    };
+    rows.filter_map(figure).collect()
+}
+
+/// Keys, each with the next of one random cycle through all.
+fn cycle<const N: usize>(bindings: usize, seed: u64) -> Vec<([u8; N], [u8; N])> {
+    let mut random = fastrand::Rng::with_seed(seed.wrapping_add(bindings as u64));
+    let mut seen = HashSet::with_hasher(FixedState::with_seed(1));
+    let mut keys = Vec::new();
+    while keys.len() < bindings {
+        let mut key = [0; N];
+        random.fill(&mut key);
+        if seen.insert(key) {
+            keys.push(key);
+        }
+    }
+    let next = keys.iter().cycle().skip(1);
+    let mut pairs: Vec<_> = keys.iter().copied().zip(next.copied()).collect();
+    // Installed in another order than they are gone through in.
+    random.shuffle(&mut pairs);
+    pairs
+}
+
+/// The seconds of one lookup. Each depends on the one before, as it is for a demultiplexer that goes on with what it found.
+#[inline(never)]
+fn timed<'a, K: Copy + 'a>(first: K, lookup: impl Fn(&K) -> Option<&'a K>) -> Result<f64, Problem> {
+    let lost = || Problem::new("a map has lost a binding");
+    let mut key = black_box(first);
+    for _ in 0..LOOKUPS / 4 {
+        key = *lookup(&key).ok_or_else(lost)?;
+    }
+    let begin = Instant::now();
+    for _ in 0..LOOKUPS {
+        match lookup(&key) {
+            Some(next) => key = *next,
+            None => return Err(lost()),
+        }
+    }
+    let seconds = begin.elapsed().as_secs_f64();
+    black_box(&key);
+    Ok(seconds / LOOKUPS as f64)
+}

@@ -1,0 +1,85 @@
+//! The documents' tables: rows of tasks, contestants that do them in turns, the document's numbers beside.
+//!
+//! | table | experiment |
+//! | --- | --- |
+//! | [`map`] | E1: what a lookup costs |
+//! | [`product_line`] | E10: the 48 generated bases |
+//! | [`ftp`] | E4–E7: latency, throughput, processor time and memory of file transfer |
+//! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
+
+mod command;
+mod draw;
+mod ftp;
+mod keep;
+mod map;
+pub(crate) mod outcome;
+mod product_line;
+mod quantity;
+mod run;
+mod sentence;
+mod terminal;
+pub(crate) mod verdict;
+mod wire;
+
+pub(crate) use command::Arguments;
+pub(crate) use draw::{palette, panels};
+pub(crate) use keep::replace;
+pub(crate) use quantity::{digits, quantity};
+pub(crate) use sentence::{falls_short, sentence};
+
+use crate::measure::{Course, Effort, Limit};
+use crate::problem::Problem;
+use outcome::{Axes, Row};
+
+/// What is known of a table before it is measured.
+pub(crate) struct About {
+    /// Its name on the command line.
+    pub(crate) name: &'static str,
+    /// What it is about, in a few words.
+    pub(crate) title: &'static str,
+    /// What is measured, and how.
+    pub(crate) measures: &'static str,
+    /// The document and the table whose numbers stand beside ours; empty where there is none.
+    pub(crate) source: &'static str,
+    /// The document's axes.
+    pub(crate) axes: Axes,
+    /// What limits it, which is probed between any two samples.
+    pub(crate) limit: Limit,
+}
+
+/// A table of the lab.
+pub(crate) trait Table {
+    /// What is known before.
+    fn about(&self) -> About;
+
+    /// The names of all cells that this effort has time for, in the order of the rows.
+    fn keys(&self, effort: Effort) -> Vec<String>;
+
+    /// Brings up what these cells stand on, and adds a note where something is missing.
+    ///
+    /// # Errors
+    /// Where nothing can be measured, and why.
+    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem>;
+}
+
+/// A table that is ready to be measured.
+pub(crate) trait Cells {
+    /// Measures one cell.
+    ///
+    /// # Errors
+    /// Where a contestant fails.
+    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem>;
+}
+
+/// All tables, in the order of `all`.
+pub(crate) fn tables() -> Vec<Box<dyn Table>> {
+    vec![
+        Box::new(map::Map),
+        Box::new(product_line::ProductLine),
+        Box::new(ftp::Latency),
+        Box::new(ftp::Throughput),
+        Box::new(ftp::Cpu),
+        Box::new(ftp::Memory),
+        Box::new(wire::Wire),
+    ]
+}

@@ -1,0 +1,252 @@
+//! What a table came to: the file that is written, and that reports are made of.
+
+use serde::{Deserialize, Serialize};
+use stackwright_tests::statistics::{Ratio, median, ratio};
+
+use super::verdict::{Target, Verdict, judge};
+use crate::measure::Conditions;
+
+/// The version of the file's form.
+pub(crate) const FORMAT: u32 = 1;
+
+/// A sample is marked as slow where a probe beside it took so many times the median of all probes.
+const SLOW: f64 = 1.25;
+
+/// One table, or as much of it as was measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Outcome {
+    /// The version of this form: [`FORMAT`].
+    pub(crate) format: u32,
+    /// The table's name, as on the command line.
+    pub(crate) table: String,
+    /// What it is about, in a few words.
+    pub(crate) title: String,
+    /// What was measured, and how, in a sentence or two.
+    pub(crate) measures: String,
+    /// The document and the table in it whose numbers stand beside ours; empty where there is none.
+    pub(crate) source: String,
+    /// Whether all cells that were asked for were measured.
+    pub(crate) complete: bool,
+    /// The command that measures it again.
+    pub(crate) command: String,
+    /// The machine, the program, the time.
+    pub(crate) conditions: Conditions,
+    /// What is drawn, and how.
+    pub(crate) axes: Axes,
+    /// Who is missing, and what else one has to know.
+    pub(crate) notes: Vec<String>,
+    /// One for each cell.
+    pub(crate) rows: Vec<Row>,
+}
+
+/// The axes of the document's figure.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Axes {
+    /// What the rows vary.
+    pub(crate) x: String,
+    /// What is measured.
+    pub(crate) y: String,
+    /// Whether the first is logarithmic.
+    pub(crate) log_x: bool,
+    /// Whether the second is.
+    pub(crate) log_y: bool,
+}
+
+/// One cell of a table: a task that all contestants did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    /// The cell's name, as on the command line.
+    pub(crate) key: String,
+    /// Rows of one group are drawn into one picture.
+    pub(crate) group: String,
+    /// What this row is called in its group.
+    pub(crate) label: String,
+    /// Its place on the horizontal axis, if it has one.
+    pub(crate) x: Option<f64>,
+    /// In what the samples are measured.
+    pub(crate) unit: String,
+    /// Whether more is better.
+    pub(crate) more_is_better: bool,
+    /// The document's numbers, in the document's unit.
+    pub(crate) document: Vec<Figure>,
+    /// What each contestant needed.
+    pub(crate) columns: Vec<Column>,
+    /// Who is compared with whom.
+    pub(crate) comparisons: Vec<Comparison>,
+}
+
+/// A number of a document.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Figure {
+    /// Whose.
+    pub(crate) who: String,
+    /// How much.
+    pub(crate) value: f64,
+    /// Of what.
+    pub(crate) unit: String,
+}
+
+/// One contestant's samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Column {
+    /// Who.
+    pub(crate) name: String,
+    /// Whether it is one of ours.
+    pub(crate) ours: bool,
+    /// Round by round.
+    pub(crate) samples: Vec<Sample>,
+}
+
+/// One sample, and how fast the machine was before and after it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Sample {
+    /// In the row's unit.
+    pub(crate) value: f64,
+    /// The two probes beside it, in seconds.
+    pub(crate) probes: [f64; 2],
+    /// Whether one of them was slow.
+    pub(crate) slow: bool,
+}
+
+/// Two contestants of a row.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Comparison {
+    /// Whose median is above the line.
+    pub(crate) ours: String,
+    /// Whose is below.
+    pub(crate) against: String,
+    /// What the ratio shall be.
+    pub(crate) target: Option<Target>,
+    /// The ratio of medians of all samples.
+    pub(crate) ratio: Option<Ratio>,
+    /// The same of the rounds in which no probe was slow.
+    pub(crate) fast: Option<Ratio>,
+    /// Whether the target is reached; nothing where there is none.
+    pub(crate) verdict: Option<Verdict>,
+}
+
+impl Column {
+    /// A column without samples.
+    pub(crate) fn new(name: &str, ours: bool) -> Self {
+        Column { name: name.to_owned(), ours, samples: Vec::new() }
+    }
+
+    /// The values alone.
+    pub(crate) fn values(&self) -> Vec<f64> {
+        self.samples.iter().map(|sample| sample.value).collect()
+    }
+
+    /// The middle of all samples.
+    pub(crate) fn median(&self) -> Option<f64> {
+        median(&self.values())
+    }
+}
+
+impl Row {
+    /// A row without numbers, of which less is better.
+    pub(crate) fn new(key: &str, group: impl Into<String>, label: impl Into<String>, unit: &str) -> Self {
+        Row {
+            key: key.to_owned(),
+            group: group.into(),
+            label: label.into(),
+            x: None,
+            unit: unit.to_owned(),
+            more_is_better: false,
+            document: Vec::new(),
+            columns: Vec::new(),
+            comparisons: Vec::new(),
+        }
+    }
+
+    /// The column of that name.
+    pub(crate) fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// Asks for the ratio of two columns, if both are there.
+    pub(crate) fn compare(&mut self, ours: &str, against: &str, target: Option<Target>) {
+        if self.column(ours).is_some() && self.column(against).is_some() {
+            let (ours, against) = (ours.to_owned(), against.to_owned());
+            self.comparisons.push(Comparison {
+                ours,
+                against,
+                target,
+                ratio: None,
+                fast: None,
+                verdict: None,
+            });
+        }
+    }
+
+    /// Asks for the ratios of every column of ours and every other one.
+    pub(crate) fn compare_with_all(&mut self, target: Option<Target>) {
+        let names = |ours: bool| {
+            let of = self.columns.iter().filter(move |column| column.ours == ours);
+            of.map(|column| column.name.clone()).collect::<Vec<_>>()
+        };
+        let (ours, others) = (names(true), names(false));
+        for name in &ours {
+            for other in &others {
+                self.compare(name, other, target);
+            }
+        }
+    }
+}
+
+impl Outcome {
+    /// Marks slow samples and works out the ratios. To be asked when rows were added: the median of the probes is that of
+    /// all of them.
+    pub(crate) fn settle(&mut self) {
+        let columns = || self.rows.iter().flat_map(|row| &row.columns);
+        let probes: Vec<f64> = columns().flat_map(|column| &column.samples).flat_map(|s| s.probes).collect();
+        let limit = median(&probes).map_or(f64::INFINITY, |usual| SLOW * usual);
+        for row in &mut self.rows {
+            for sample in row.columns.iter_mut().flat_map(|column| &mut column.samples) {
+                sample.slow = sample.probes.iter().any(|probe| *probe > limit);
+            }
+            let columns = std::mem::take(&mut row.columns);
+            for comparison in &mut row.comparisons {
+                comparison.settle(&columns);
+            }
+            row.columns = columns;
+        }
+    }
+
+    /// How many samples there are, and how many of them are slow.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let samples = || self.rows.iter().flat_map(|row| &row.columns).flat_map(|column| &column.samples);
+        (samples().count(), samples().filter(|sample| sample.slow).count())
+    }
+
+    /// The groups, in the order of their first rows.
+    pub(crate) fn groups(&self) -> Vec<&str> {
+        let mut groups: Vec<&str> = Vec::new();
+        for row in &self.rows {
+            if !groups.contains(&row.group.as_str()) {
+                groups.push(&row.group);
+            }
+        }
+        groups
+    }
+
+    /// All comparisons with their rows.
+    pub(crate) fn comparisons(&self) -> impl Iterator<Item = (&Row, &Comparison)> {
+        self.rows.iter().flat_map(|row| row.comparisons.iter().map(move |comparison| (row, comparison)))
+    }
+}
+
+impl Comparison {
+    fn settle(&mut self, columns: &[Column]) {
+        let find = |name: &str| columns.iter().find(|column| column.name == name);
+        let (Some(ours), Some(theirs)) = (find(&self.ours), find(&self.against)) else { return };
+        self.ratio = ratio(&ours.values(), &theirs.values());
+        let pairs = ours.samples.iter().zip(&theirs.samples);
+        let (left, right): (Vec<f64>, Vec<f64>) = pairs
+            .filter(|(ours, theirs)| !ours.slow && !theirs.slow)
+            .map(|(ours, theirs)| (ours.value, theirs.value))
+            .unzip();
+        // Of one or two rounds no interval can be said.
+        self.fast = if left.len() < 3 { None } else { ratio(&left, &right) };
+        self.verdict = self.target.zip(self.ratio).map(|(target, ratio)| judge(target, ratio));
+    }
+}

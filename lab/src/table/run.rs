@@ -1,0 +1,101 @@
+//! Measures a table cell by cell, and keeps what there is after each.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::Table;
+use super::outcome::{FORMAT, Outcome};
+use crate::measure::{Conditions, Course, Effort, Probe, Stop};
+use crate::problem::Problem;
+
+/// What of a table is wanted.
+pub(crate) struct Run {
+    /// How sure the figures shall be.
+    pub(crate) effort: Effort,
+    /// One cell alone.
+    pub(crate) cell: Option<String>,
+    /// What is drawn, and who begins.
+    pub(crate) seed: u64,
+    /// Whether somebody asked for the end.
+    pub(crate) stop: Stop,
+}
+
+/// Measures it. The second result says why it is not complete.
+///
+/// # Errors
+/// Where nothing could be measured.
+pub(crate) fn run(
+    table: &dyn Table,
+    asked: &Run,
+    keep: &dyn Fn(&Outcome) -> Result<(), Problem>,
+) -> Result<(Outcome, Result<(), Problem>), Problem> {
+    let about = table.about();
+    let keys = chosen(table, asked)?;
+    let mut outcome = Outcome {
+        format: FORMAT,
+        table: about.name.to_owned(),
+        title: about.title.to_owned(),
+        measures: about.measures.to_owned(),
+        source: about.source.to_owned(),
+        complete: false,
+        command: command(about.name, asked),
+        conditions: Conditions::now(),
+        axes: about.axes,
+        notes: Vec::new(),
+        rows: Vec::new(),
+    };
+    // A full disk or a folder without rights is told before an hour is spent.
+    keep(&outcome)?;
+    let mut cells = table.open(&keys, &mut outcome.notes)?;
+    let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg}");
+    let progress = ProgressBar::new(keys.len() as u64).with_prefix(about.name);
+    progress.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+    let probe = Probe::new(about.limit)
+        .map_err(|why| Problem::new(format!("the machine cannot be probed: {why}")))?;
+    let mut course = Course {
+        effort: asked.effort,
+        seed: asked.seed,
+        stop: asked.stop.clone(),
+        probe,
+        progress: progress.clone(),
+    };
+    let mut ended = Ok(());
+    for key in &keys {
+        match cells.measure(key, &mut course) {
+            Ok(row) if row.columns.iter().any(|column| !column.samples.is_empty()) => outcome.rows.push(row),
+            Ok(_) => {}
+            Err(problem) => ended = Err(problem.within(key)),
+        }
+        if asked.stop.asked() || ended.is_err() {
+            break;
+        }
+        outcome.settle();
+        ended = keep(&outcome);
+        if ended.is_err() {
+            break;
+        }
+        progress.inc(1);
+    }
+    progress.finish_and_clear();
+    outcome.settle();
+    outcome.complete = ended.is_ok() && !asked.stop.asked();
+    Ok((outcome, ended))
+}
+
+/// All cells, or the one that was asked for.
+fn chosen(table: &dyn Table, asked: &Run) -> Result<Vec<String>, Problem> {
+    let Some(cell) = &asked.cell else { return Ok(table.keys(asked.effort)) };
+    // A cell alone may be one for which only a full run has time.
+    let all = table.keys(Effort::Full);
+    if all.contains(cell) {
+        return Ok(vec![cell.clone()]);
+    }
+    let name = table.about().name;
+    Err(Problem::usage(format!("the table {name} has no cell called {cell}"))
+        .advise(format!("lab table {name} --cells --full tells which there are")))
+}
+
+fn command(name: &str, asked: &Run) -> String {
+    let cell = asked.cell.as_ref().map_or(String::new(), |cell| format!(" --cell {cell}"));
+    let seed = if asked.seed == 0 { String::new() } else { format!(" --seed {}", asked.seed) };
+    format!("cargo run --release -p stackwright-lab -- table {name}{cell}{}{seed}", asked.effort.flag())
+}
