@@ -35,6 +35,7 @@ use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, 
 use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
+use receive::Held;
 
 /// How much of one association may wait for the socket: the first room downward.
 pub const SEND_ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
@@ -48,6 +49,11 @@ const SEND_TURN: Room = Room { octets: 1 << 20, messages: 256 };
 /// How much it may receive. Less, because what is received is handled when the turn is over: it shall still be in the
 /// processor's cache then.
 const RECEIVE_TURN: Room = Room { octets: 256 << 10, messages: 256 };
+
+/// How much a socket shall hold that we have not read yet, in octets. The kernel's default of 208 kB holds some 90 full
+/// packets, because it counts what they occupy; what comes beyond them in one of our absences is lost. It gives no more than
+/// `net.core.rmem_max`.
+const HELD: usize = 4 << 20;
 
 const NAME: &str = "udp";
 
@@ -93,6 +99,7 @@ struct Socket<M> {
     peers: Peers,
     /// What waits for the socket, in the order in which it was sent, with its association.
     queue: VecDeque<(Handle, M)>,
+    held: Option<Held>,
     readable: bool,
     writable: bool,
     /// The network says that the peer cannot be reached: the association ends when what came before is delivered.
@@ -128,11 +135,14 @@ impl<M: Message> Udp<M> {
     /// Names a bound socket and registers it.
     fn start(&mut self, socket: UdpSocket, peers: Peers) -> io::Result<Handle> {
         let local = connect::identity(socket.local_addr()?);
+        // A wish: where it is refused, the socket is what it was.
+        let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&socket, HELD);
         let name = self.sockets.name(Socket {
             socket,
             local,
             peers,
             queue: VecDeque::new(),
+            held: None,
             readable: false,
             // It is from the start; if not, the first datagram finds out.
             writable: true,

@@ -6,25 +6,70 @@ use std::net::SocketAddr;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recvfrom};
 use stackwright_contract::services::DatagramsIndication;
-use stackwright_contract::{Context, Handle, Mirror, Outlet};
+use stackwright_contract::{Context, Handle, Instant, Mirror, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::{NAME, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
 
 /// A datagram as it came.
+#[derive(Clone, Copy)]
 struct Arrival {
     /// How many octets it has; where the block has fewer, the rest is lost.
     octets: usize,
     from: SocketAddr,
 }
 
+/// A datagram that came when its batch had used up the room.
+pub(super) struct Held {
+    arrival: Arrival,
+    block: Box<[u8]>,
+    /// The time of the batch.
+    since: Instant,
+}
+
+/// Why a datagram was not delivered.
+enum Undelivered {
+    /// There is no room for it, at this moment.
+    NoRoom,
+    Never(&'static str),
+}
+
+impl Undelivered {
+    fn reason(self) -> &'static str {
+        match self {
+            Undelivered::NoRoom => "a datagram for which there is no room",
+            Undelivered::Never(reason) => reason,
+        }
+    }
+}
+
+impl From<&'static str> for Undelivered {
+    fn from(reason: &'static str) -> Self {
+        Undelivered::Never(reason)
+    }
+}
+
 impl<M: Message> Udp<M> {
     /// Delivers up to a fair share.
+    ///
+    /// What the upper layer says to a datagram, that it has room for more above all, is heard when the turn is over, and
+    /// what an application says when the batch is. So a datagram for which a batch has used up the room is held until the
+    /// next; where there is none then, it is dropped.
     pub(super) fn receive(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Udp { sockets, names, pool, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
         if !socket.readable {
             return;
+        }
+        if let Some(Held { arrival, mut block, since }) = socket.held.take() {
+            match socket.deliver(name, arrival, &mut block, names, pool, out) {
+                Err(Undelivered::NoRoom) if since == cx.now() => {
+                    socket.held = Some(Held { arrival, block, since });
+                    return;
+                }
+                done => done.unwrap_or_else(|why| cx.dropped(NAME, why.reason())),
+            }
+            pool.give(block);
         }
         let mut block = pool.take();
         let mut share = RECEIVE_TURN.octets;
@@ -34,8 +79,14 @@ impl<M: Message> Udp<M> {
             match socket.take(&mut block) {
                 Ok(arrival) => {
                     share = share.saturating_sub(arrival.octets);
-                    if let Err(reason) = socket.deliver(name, &arrival, &mut block, names, pool, out) {
-                        cx.dropped(NAME, reason);
+                    match socket.deliver(name, arrival, &mut block, names, pool, out) {
+                        Ok(()) => {}
+                        Err(Undelivered::NoRoom) => {
+                            let block = mem::replace(&mut block, pool.take());
+                            socket.held = Some(Held { arrival, block, since: cx.now() });
+                            break;
+                        }
+                        Err(Undelivered::Never(reason)) => cx.dropped(NAME, reason),
                     }
                 }
                 Err(Errno::AGAIN) => socket.readable = false,
@@ -68,27 +119,27 @@ impl<M: Message> Socket<M> {
     fn deliver(
         &mut self,
         itself: Handle,
-        arrival: &Arrival,
+        arrival: Arrival,
         block: &mut Box<[u8]>,
         names: &mut Mirror<Named>,
         pool: &Pool,
         out: &mut dyn Outlet<Udp<M>>,
-    ) -> Result<(), &'static str> {
-        let Arrival { octets, from } = *arrival;
+    ) -> Result<(), Undelivered> {
+        let Arrival { octets, from } = arrival;
         if octets > block.len() {
-            return Err("a datagram that is longer than a block");
+            return Err("a datagram that is longer than a block".into());
         }
         let association = self.recipient(itself, from, names, out)?;
         let Some(Named::Open(open)) = names.get_mut(association) else {
             unreachable!("a socket forgets an association when it ends")
         };
         if open.closing {
-            return Err("a datagram for an association that is being closed");
+            return Err("a datagram for an association that is being closed".into());
         }
         if open.remote != from {
-            return Err("a datagram of somebody else, from before the socket was connected");
+            return Err("a datagram of somebody else, from before the socket was connected".into());
         }
-        open.up = less(open.up, octets).ok_or("a datagram for which there is no room")?;
+        open.up = less(open.up, octets).ok_or(Undelivered::NoRoom)?;
         // A block that holds little would let the peer fill memory with emptiness: room counts octets, not blocks.
         let message = if octets > block.len() / 4 {
             M::from_block(mem::replace(block, pool.take()), 0, octets)

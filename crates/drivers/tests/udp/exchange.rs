@@ -163,3 +163,28 @@ fn two_adapters_talk_to_each_other() {
     assert_eq!(delivered(&here.heard.0, name(5)), numbers);
     assert_eq!(here.dropped() + there.dropped(), 0);
 }
+
+/// More datagrams lie in the socket than the upper layer has room for, and it gives the room back with each that it hears.
+#[test]
+fn who_gives_room_back_at_once_misses_nothing() {
+    const COUNT: u8 = 200;
+    let (mut side, association, peer, at) = arrival("127.0.0.1:0", Room { octets: 4096, messages: 3 });
+    for number in 0..COUNT {
+        peer.send_to(&[number; 100], at).unwrap();
+    }
+    // What was said before has used one.
+    side.ask(Ask::Receive { association, room: Room { octets: 5, messages: 1 } });
+    let mut answered = 1;
+    let expected: Vec<_> =
+        std::iter::once(b"hello".to_vec()).chain((0..COUNT).map(|number| vec![number; 100])).collect();
+    while side.dropped() == 0 && delivered(&side.heard.0, association).len() < expected.len() {
+        side.turn(100);
+        let heard = delivered(&side.heard.0, association).len();
+        for _ in answered..heard {
+            side.ask(Ask::Receive { association, room: Room { octets: 100, messages: 1 } });
+        }
+        answered = heard;
+    }
+    assert_eq!(side.dropped(), 0);
+    assert!(delivered(&side.heard.0, association) == expected);
+}
