@@ -118,6 +118,18 @@ fn a_script_for_one_link_leaves_the_others_to_chance() {
 }
 
 #[test]
+fn in_a_replay_links_that_the_log_does_not_name_have_no_chances_either() {
+    let mut scene = Scene::new(|network| {
+        lossy(network);
+        network.replay(&[(ADDRESSES[1], ADDRESSES[0], Event { nth: 3, deed: Deed::Lose })]);
+    });
+    scene.send(1);
+    scene.send(2);
+    assert_eq!(scene.arrived(1).len(), COUNT as usize - 1);
+    assert_eq!(scene.arrived(2).len(), COUNT as usize);
+}
+
+#[test]
 fn a_log_says_what_happened_on_which_link() {
     let mut scene = Scene::new(|network| {
         lossy(network);
