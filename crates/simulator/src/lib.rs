@@ -42,6 +42,8 @@ mod channel;
 mod chunks;
 mod datagrams;
 mod disk;
+mod events;
+mod hash;
 mod lanes;
 mod ledger;
 mod link;
@@ -54,14 +56,14 @@ mod trace;
 mod world;
 
 pub use application::{Application, Asks, Heard};
-pub use channel::{ChannelConditions, Hearing};
+pub use channel::{Channel, ChannelConditions, ChannelCounts, Hearing, Reception};
 pub use chunks::Chunks;
 pub use datagrams::SimulatedDatagrams;
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use lanes::Lanes;
 pub use link::{
-    Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, Loss, NamedProfile, Outages,
-    Packet, Passes, Profile, Queue, Reorder,
+    Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, LinkDescription, LinkFlaw,
+    Loss, NamedProfile, Outages, Packet, Passes, Profile, Queue, Reorder,
 };
 pub use network::{Association, Fault, Network, Which};
 pub use pipe::{PipeEnd, pipe};

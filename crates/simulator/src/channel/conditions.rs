@@ -4,8 +4,7 @@ use stackwright_contract::Duration;
 
 use super::Hearing;
 
-/// What a shared channel does to frames, and by which parameters its stations take their turns: those of KISS, and of
-/// AX.25 v2.2 §6.4.2.
+/// What a shared channel does to frames, and by which parameters its stations take their turns: those of KISS.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ChannelConditions {
     /// In octets per second. At least 1.

@@ -74,7 +74,7 @@ impl Chance {
 }
 
 /// Whether what has this probability happens.
-pub(super) fn happens(random: &mut Rng, probability: f64) -> bool {
+pub(crate) fn happens(random: &mut Rng, probability: f64) -> bool {
     probability > 0.0 && random.f64() < probability
 }
 

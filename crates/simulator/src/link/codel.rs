@@ -8,7 +8,7 @@ use stackwright_contract::{Duration, Instant};
 /// comes it is known when it would leave, and all that is dropped before it has been dropped already. So the decision is
 /// taken at once, with the time at which the packet would leave as the present, and it is the same one. It differs in
 /// one point: nobody knows yet whether a packet will stand behind this one, so the test whether less than one packet of
-/// the MTU waits (§5.6) is not there. In its place the caller never lets the target be less than the time of one such
+/// the MTU waits (§5.6) is not there. In its place the caller lets the target be more than the time of one such
 /// packet, so that a queue of one is not dropped either.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CoDel {

@@ -1,25 +1,34 @@
 //! What happens to one packet on the way, beyond what befalls all of them.
 
+use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
+use super::description::time;
+
 /// One thing that happens to a packet.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+///
+/// In a file: `"lose"`, `{ delay = { by = "5 ms" } }`, `{ alter = { bit = 7 } }` and so on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub enum Deed {
     /// It never arrives. A stream's segment is sent again, and is late.
     Lose,
     /// A copy of it arrives too.
     Duplicate {
         /// How much later than a packet to which nothing happens.
+        #[serde(with = "time")]
         by: Duration,
     },
     /// It arrives later. Those behind it wait for it where the link keeps the order.
     Delay {
-        /// How much. A stream's segment with `Duration::MAX` never arrives.
+        /// How much later. A stream's segment with [`NEVER`](Deed::NEVER) does not arrive at all.
+        #[serde(with = "time")]
         by: Duration,
     },
     /// It arrives later, and those behind it overtake it.
     HoldBack {
         /// How much later.
+        #[serde(with = "time")]
         by: Duration,
     },
     /// One of its bits is turned over.
@@ -29,8 +38,14 @@ pub enum Deed {
     },
 }
 
+impl Deed {
+    /// The delay of what never arrives.
+    pub const NEVER: Duration = Duration::from_nanos(u64::MAX);
+}
+
 /// What happened, or shall happen, to one of the packets offered to a link. A packet may have several.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
 pub struct Event {
     /// Which packet, counted from 0 as they are offered.
     pub nth: u64,

@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
-use serde::{Deserialize, Serialize};
 
 use super::chance::happens;
 
 /// Which packets a link loses. Packets are counted from 0 as they are offered to the link, also those that never
 /// leave it.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub enum Loss {
     /// None.
     None,
@@ -26,7 +25,7 @@ pub enum Loss {
 /// A link that changes between a good and a bad state, with every packet. It begins in the good one.
 ///
 /// The share of packets that meet the bad state is `p / (p + r)`, and it lasts for `1 / r` packets on average.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GilbertElliott {
     /// The probability that the bad state follows the good one, 0 to 1.
     pub p: f64,

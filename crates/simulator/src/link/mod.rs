@@ -16,6 +16,7 @@ mod chance;
 mod codel;
 mod conditions;
 mod counts;
+mod description;
 mod fate;
 mod loss;
 mod outages;
@@ -26,11 +27,16 @@ use stackwright_contract::{Duration, Instant};
 
 pub use conditions::{Conditions, Reorder};
 pub use counts::Counts;
+pub use description::{LinkDescription, LinkFlaw};
 pub use fate::{Deed, Event};
 pub use loss::{GilbertElliott, Loss};
 pub use outages::{Outages, Passes};
 pub use profile::{NamedProfile, Profile};
 pub use queue::{Discipline, Queue};
+
+pub(crate) use bit_errors::BitErrors;
+pub(crate) use chance::happens;
+pub(crate) use queue::serialisation;
 
 use chance::{Chance, RESEND_FIRST};
 use fate::Fate;
@@ -186,7 +192,7 @@ impl Link {
         let nth = self.counts.offered;
         self.counts.offered += 1;
         let late = match &mut self.source {
-            Source::Drawn(chance) => chance.lateness(&self.conditions, nth, octets).unwrap_or(Duration::MAX),
+            Source::Drawn(chance) => chance.lateness(&self.conditions, nth, octets).unwrap_or(Deed::NEVER),
             Source::Scripted(_) => {
                 let fate = self.fate(nth, octets);
                 fate.late.saturating_add(if fate.lost { RESEND_FIRST } else { Duration::ZERO })
@@ -199,7 +205,7 @@ impl Link {
             return None;
         };
         let left = self.sender.leave(&self.conditions, now, start, octets);
-        if late == Duration::MAX {
+        if late >= Deed::NEVER {
             self.counts.lost += 1;
             return None;
         }

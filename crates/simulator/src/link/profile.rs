@@ -85,13 +85,13 @@ impl Profile {
             name: "packet-radio-1200",
             about: "a shared channel of 1200 b/s (Bell 202 in FM voice) with the defaults of KISS: key-up 500 ms, slot \
                     100 ms, p 0.25; AX.25 frames of up to 329 octets, 4 of flags and FCS",
-            profile: || Profile::Channel(packet_radio(1_200, 500)),
+            profile: || Profile::Channel(packet_radio(1_200, 500, 100)),
         },
         NamedProfile {
             name: "packet-radio-9600",
-            about: "a shared channel of 9600 b/s (G3RUH FSK), key-up 200 ms, as data radios need; the rest is as at \
-                    1200 b/s",
-            profile: || Profile::Channel(packet_radio(9_600, 200)),
+            about: "a shared channel of 9600 b/s (G3RUH FSK), key-up 150 ms and slot 50 ms, as voice radios made fit for \
+                    data need; the rest is as at 1200 b/s",
+            profile: || Profile::Channel(packet_radio(9_600, 150, 50)),
         },
         NamedProfile {
             name: "leo-pass",
@@ -141,16 +141,19 @@ fn far(bits: u64, milliseconds: u64) -> Conditions {
     Conditions { mtu: Some(1500), delay, queue, ..wired(bits) }
 }
 
-/// The longest frame of AX.25 has addresses of 70 octets, control of 2, the PID, and 256 octets of information. Stuffed
-/// bits are not counted: they are one in 63 of random ones.
-fn packet_radio(bits: u64, key_up: u64) -> ChannelConditions {
+/// The longest frame of AX.25 has addresses of 70 octets, control of 2, the PID, and 256 octets of information.
+const AX25_FRAME: usize = 70 + 2 + 1 + 256;
+/// A flag at each end, and the FCS. Stuffed bits are not counted: they are one in 63 of random ones.
+const AX25_FRAMING: usize = 2 + 2;
+
+fn packet_radio(bits: u64, key_up: u64, slot: u64) -> ChannelConditions {
     ChannelConditions {
-        mtu: Some(70 + 2 + 1 + 256),
-        overhead: 4,
+        mtu: Some(AX25_FRAME),
+        overhead: AX25_FRAMING,
         queue: 64,
         key_up: Duration::from_millis(key_up),
         tail: Duration::from_millis(10),
-        slot: Duration::from_millis(100),
+        slot: Duration::from_millis(slot),
         persistence: 0.25,
         delay: Duration::from_micros(100),
         ..ChannelConditions::ideal(bits / 8)
@@ -164,10 +167,9 @@ fn low_orbit() -> Conditions {
         length: Duration::from_secs(8 * MINUTE),
         first: Duration::ZERO,
     });
-    let ax25 = packet_radio(9_600, 0);
     Conditions {
-        mtu: ax25.mtu,
-        overhead: ax25.overhead,
+        mtu: Some(AX25_FRAME),
+        overhead: AX25_FRAMING,
         delay: Duration::from_millis(6),
         bit_errors: 1e-5,
         outages,

@@ -25,7 +25,7 @@ pub enum Discipline {
     DropTail,
     /// That, and what has waited too long for too long: RFC 8289.
     CoDel {
-        /// How long a packet may wait. A packet of the MTU's time on the link, where that is longer.
+        /// How long a packet may wait; the time of a packet of the MTU, where that is longer.
         target: Duration,
         /// For how long it may be longer before the first is dropped.
         interval: Duration,
@@ -95,7 +95,8 @@ impl Sender {
         }
         if let Discipline::CoDel { target, interval } = discipline {
             let longest = conditions.mtu.unwrap_or(octets).saturating_add(conditions.overhead);
-            let target = target.max(duration(longest, rate));
+            let least = serialisation(longest, rate) + Duration::from_nanos(1);
+            let target = target.max(least);
             if self.codel.drops(target, interval, start, start.since(now)) {
                 return Err(Dropped::ByCoDel);
             }
@@ -141,9 +142,9 @@ impl Sender {
 
 const NANOSECONDS: u128 = 1_000_000_000;
 
-/// How long so many octets take.
-fn duration(octets: usize, rate: u64) -> Duration {
-    nanoseconds(octets as u128 * NANOSECONDS / u128::from(rate.max(1)))
+/// How long so many octets take at a rate in octets per second, to the next nanosecond.
+pub(crate) fn serialisation(octets: usize, rate: u64) -> Duration {
+    nanoseconds((octets as u128 * NANOSECONDS).div_ceil(u128::from(rate.max(1))))
 }
 
 fn nanoseconds(nanoseconds: u128) -> Duration {

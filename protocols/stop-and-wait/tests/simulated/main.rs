@@ -1,6 +1,7 @@
 //! Stop-and-wait over a link that loses, doubles and reorders: everything arrives once, in order, or the end is said.
 
 mod graphs;
+mod replay;
 mod talker;
 
 use stackwright_compose::Over;
