@@ -227,7 +227,7 @@ fn a_profile_that_is_not_there_is_suggested_about() {
 #[test]
 fn quantities_without_sense_are_refused() {
     for arguments in
-        [["--rate", "10"], ["--delay", "5"], ["--loss", "1.5"], ["--queue", "64"], ["--mtu", "10"]]
+        [["--rate", "10"], ["--delay", "5"], ["--loss", "1.5"], ["--queue", "64"], ["--mtu", "x"]]
     {
         let said =
             lab(&["link"]).args(arguments).output().expect("the program that was built with this test");
@@ -235,4 +235,46 @@ fn quantities_without_sense_are_refused() {
         let complaint = String::from_utf8_lossy(&said.stderr);
         assert!(complaint.contains(arguments[0]), "{complaint}");
     }
+}
+
+#[test]
+fn a_shared_channel_joins_two_kernels() {
+    if !can(&["ping"]) {
+        return;
+    }
+    // Fast enough for a test, and with both ends on one channel all the same.
+    let scratch = tempfile::tempdir().expect("a folder");
+    let file = scratch.path().join("channel.toml");
+    let text =
+        "rate = \"1 Mb/s\"\nmtu = 329\nchannel = { key-up = \"2 ms\", slot = \"1 ms\", persistence = 0.5 }\n";
+    fs::write(&file, text).expect("a folder of ours");
+    let link = Link::up(&[file.to_str().expect("a folder's name is a text")]);
+    assert_eq!(link.up["mtu"], 329);
+    let echoes = Command::new("ip")
+        .args(["netns", "exec", link.text("a", "namespace")])
+        .args(["ping", "-n", "-c", "5", "-i", "0.2", "-s", "200", link.text("b", "address")])
+        .output();
+    let echoes = String::from_utf8(echoes.expect("`ip` is there").stdout).expect("text");
+    assert!(echoes.contains("5 packets transmitted, 5 received"), "{echoes}");
+    link.signal(Signal::INT);
+    let icmp = &link.ends()["forward"]["icmp"];
+    assert_eq!((&icmp["delivered"], &icmp["lost"]), (&5.into(), &0.into()));
+    // Key-up, and 228 octets at 1 Mb/s, come before each.
+    assert!(icmp["transit"]["median_ms"].as_f64() > Some(2.0 + 1.8), "{icmp}");
+}
+
+#[test]
+fn without_rights_it_says_what_to_do() {
+    use std::os::unix::process::CommandExt as _;
+    let mut command = lab(&["link", "wan"]);
+    if rustix::process::geteuid().is_root() {
+        // Nobody's number on most systems, and in any case not root's.
+        command.uid(65_534).gid(65_534);
+    }
+    let Ok(said) = command.output() else {
+        return eprintln!("skipped: this takes a program that others than root may run");
+    };
+    assert_eq!(said.status.code(), Some(1));
+    let complaint = String::from_utf8_lossy(&said.stderr);
+    assert!(complaint.contains("root") && complaint.contains("sudo"), "{complaint}");
 }

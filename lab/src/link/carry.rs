@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::thread::set_current_timer_slack;
 use stackwright_contract::{Duration, Instant, earliest};
-use stackwright_simulator::Conditions;
+use stackwright_simulator::Profile;
 
 use crate::problem::Problem;
 
@@ -15,6 +15,7 @@ use super::clock::Clock;
 use super::counts::Report;
 use super::direction::Direction;
 use super::ends::End;
+use super::medium::Medium;
 
 /// After something was written, so long is gathered what comes next, so that a fast link is not woken for each of its packets. A
 /// packet on an idle link is in time.
@@ -25,20 +26,21 @@ const GATHER: Duration = Duration::from_micros(100);
 pub(super) struct Carrier {
     ends: [End; 2],
     /// Forward and back.
-    ways: [Direction; 2],
+    directions: [Direction; 2],
+    medium: Medium,
     clock: Clock,
     /// Nothing is written before.
     gathering: Instant,
 }
 
 impl Carrier {
-    /// The link between `ends`, forward and back; the chances of both follow from `seed`.
-    pub(super) fn new(ends: [End; 2], [forward, back]: [Conditions; 2], seed: u64) -> Carrier {
+    /// What `profile` says between `ends`; its chances follow from `seed`.
+    pub(super) fn new(ends: [End; 2], profile: Profile, seed: u64) -> Carrier {
         // A precise timer: the kernel's usual 50 µs of leeway are as much as some links take. It only helps.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
-        // Not the same chances both ways.
-        let ways = [Direction::new(forward, seed), Direction::new(back, seed ^ 0x9e37_79b9_7f4a_7c15)];
-        Carrier { ends, ways, clock: Clock::start(), gathering: Instant::START }
+        let directions = [Direction::new(0), Direction::new(1)];
+        let medium = Medium::new(profile, seed);
+        Carrier { ends, directions, medium, clock: Clock::start(), gathering: Instant::START }
     }
 
     /// The time since it is up.
@@ -52,21 +54,25 @@ impl Carrier {
     ///
     /// Where a device is gone.
     pub(super) fn turn(&mut self, until: Instant, wakes: BorrowedFd) -> Result<bool, Problem> {
-        let [forward, back] = &mut self.ways;
-        let [a, b] = &self.ends;
-        let clock = self.clock;
-        let gone = |error| Problem::new(format!("a device of the link is gone: {error}"));
+        let Carrier { ends: [a, b], directions, medium, clock, gathering } = self;
+        medium.turn(clock.now(), directions);
         let mut more = false;
-        more |= forward.receive(|| clock.now(), &a.device).map_err(gone)?;
-        more |= back.receive(|| clock.now(), &b.device).map_err(gone)?;
+        for (direction, end) in directions.iter_mut().zip([&*a, &*b]) {
+            let read = direction.receive(&end.device, || clock.now(), |way, sent| medium.offer(way, sent));
+            more |= read.map_err(|error| Problem::new(format!("a device of the link is gone: {error}")))?;
+        }
         let now = clock.now();
-        if now >= self.gathering {
-            let wrote = forward.deliver(now, &b.device) | back.deliver(now, &a.device);
-            if wrote {
-                self.gathering = now + GATHER;
+        medium.turn(now, directions);
+        if now >= *gathering {
+            let [forward, back] = &mut *directions;
+            if forward.deliver(now, &b.device) | back.deliver(now, &a.device) {
+                *gathering = now + GATHER;
             }
         }
-        let arrival = earliest(forward.next(), back.next()).map(|arrival| arrival.max(self.gathering));
+
+        let [forward, back] = &*directions;
+        let arrival = earliest(forward.next(), back.next()).map(|arrival| arrival.max(*gathering));
+        let arrival = earliest(arrival, medium.next());
         let next = if more { now } else { earliest(arrival, Some(until)).unwrap_or(until) };
         let wait = next.since(clock.now());
         let wait = Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() };
@@ -83,7 +89,7 @@ impl Carrier {
 
     /// What is known so far, forward and back.
     pub(super) fn report(&self) -> [Report; 2] {
-        self.ways.each_ref().map(Direction::report)
+        [0, 1].map(|way| self.medium.report(way, &self.directions[way]))
     }
 
     /// The same at the end, with what the kernel dropped.

@@ -197,6 +197,25 @@ impl Tallies {
         Report { all, tcp, udp, icmp, other, under_way: 0, held_too_many, malformed, refused, missed: None }
     }
 
+    /// The same, where nobody says which packets are lost: those that are not `waiting`, counted by protocol, and have not arrived.
+    pub(super) fn report_rest_lost(
+        &self,
+        propagation: Duration,
+        waiting: &[u64; Protocol::ALL.len()],
+    ) -> Report {
+        let lost = |counts: &mut Counts, tally: &Tally, waiting: u64| {
+            let known = counts.queue_drops + counts.too_long + tally.transit.len() + waiting;
+            counts.lost = counts.offered.saturating_sub(known);
+        };
+        let mut report = self.report(propagation);
+        let Report { all, tcp, udp, icmp, other, .. } = &mut report;
+        lost(all, &self.all, waiting.iter().sum());
+        for (nth, counts) in [tcp, udp, icmp, other].into_iter().enumerate() {
+            lost(counts, &self.each[nth], waiting[nth]);
+        }
+        report
+    }
+
     fn both(&mut self, protocol: Protocol) -> impl Iterator<Item = &mut Tally> {
         [&mut self.all, &mut self.each[protocol as usize]].into_iter()
     }

@@ -1,13 +1,14 @@
-//! One way of the link: the model says when a packet arrives, and here it is held until then.
+//! One way of the link: what has been read and written, and what is held until it arrives.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::io;
 
 use stackwright_contract::Instant;
-use stackwright_simulator::{Carried, Conditions, Counts, Link, Packet as _};
+use stackwright_simulator::Packet as _;
 
-use super::counts::{Number, Report, Tallies, Why};
+use super::counts::Tallies;
+use super::sent::Sent;
 use super::train::{LONGEST, Segment, Train};
 use super::tun::{Arrived, Tun};
 
@@ -22,13 +23,14 @@ const TURN: usize = 64;
 /// One way of the link.
 #[derive(Debug)]
 pub(super) struct Direction {
-    link: Link,
+    /// 0 forward, 1 back.
+    way: usize,
     under_way: BinaryHeap<Reverse<UnderWay>>,
     /// Octets that `under_way` takes.
     held: usize,
     /// How many packets were held so far: those that arrive at the same time arrive in this order.
     order: u64,
-    tallies: Tallies,
+    pub(super) tallies: Tallies,
     /// Where packets are read into.
     packet: Box<[u8]>,
     /// Where headers are made.
@@ -40,14 +42,13 @@ pub(super) struct Direction {
 struct UnderWay {
     arrival: Instant,
     order: u64,
-    number: Number,
-    segment: Segment,
+    sent: Sent,
 }
 
 impl Direction {
-    pub(super) fn new(conditions: Conditions, seed: u64) -> Direction {
+    pub(super) fn new(way: usize) -> Direction {
         Direction {
-            link: Link::new(conditions, seed),
+            way,
             under_way: BinaryHeap::new(),
             held: 0,
             order: 0,
@@ -62,10 +63,9 @@ impl Direction {
         self.under_way.peek().map(|Reverse(first)| first.arrival)
     }
 
-    /// What is known so far.
-    pub(super) fn report(&self) -> Report {
-        let under_way = self.under_way.len() as u64;
-        Report { under_way, ..self.tallies.report(self.link.conditions().delay) }
+    /// How many packets have not arrived yet.
+    pub(super) fn waiting(&self) -> u64 {
+        self.under_way.len() as u64
     }
 
     /// Takes what `from` has, as much as is one's turn. Tells whether there may be more.
@@ -73,52 +73,41 @@ impl Direction {
     /// # Errors
     ///
     /// Where the device is gone.
-    pub(super) fn receive(&mut self, clock: impl Fn() -> Instant, from: &Tun) -> io::Result<bool> {
+    pub(super) fn receive(
+        &mut self,
+        from: &Tun,
+        clock: impl Fn() -> Instant,
+        mut offer: impl FnMut(&mut Direction, Sent),
+    ) -> io::Result<bool> {
         for _ in 0..TURN {
-            match from.read(&mut self.packet)? {
+            let train = match from.read(&mut self.packet)? {
                 Arrived::Nothing => return Ok(false),
-                Arrived::Unknown => self.tallies.malformed += 1,
-                Arrived::Packet(offload, octets) => match Train::decode(offload, &self.packet[..octets]) {
-                    None => self.tallies.malformed += 1,
-                    Some(train) => {
-                        let now = clock();
-                        Segment::all(train).for_each(|segment| self.offer(now, segment));
-                    }
-                },
+                Arrived::Unknown => None,
+                Arrived::Packet(offload, octets) => Train::decode(offload, &self.packet[..octets]),
+            };
+            let Some(train) = train else {
+                self.tallies.malformed += 1;
+                continue;
+            };
+            let time = clock();
+            for segment in Segment::all(train) {
+                let number = self.tallies.offered(segment.protocol(), segment.octets());
+                offer(self, Sent { segment, number, way: self.way, time });
             }
         }
         Ok(true)
     }
 
-    /// Asks the model what becomes of it.
-    fn offer(&mut self, now: Instant, segment: Segment) {
-        let protocol = segment.protocol();
-        let number = self.tallies.offered(protocol, segment.octets());
-        let before = self.link.counts();
-        match self.link.carry(now, segment) {
-            Carried::Lost => self.tallies.dropped(protocol, why(before, self.link.counts())),
-            Carried::Once(arrival, segment) => {
-                self.tallies.under_way(protocol, arrival.since(now));
-                self.hold(arrival, number, segment);
-            }
-            Carried::Twice([(arrival, segment), (later, twin)]) => {
-                self.tallies.under_way(protocol, arrival.since(now));
-                self.tallies.duplicated(protocol);
-                self.hold(arrival, number, segment);
-                self.hold(later, number, twin);
-            }
-        }
-    }
-
-    fn hold(&mut self, arrival: Instant, number: Number, segment: Segment) {
-        let octets = segment.octets() + HELD_EACH;
+    /// Holds a packet until it arrives, once or once more.
+    pub(super) fn hold(&mut self, arrival: Instant, sent: Sent) {
+        let octets = sent.octets() + HELD_EACH;
         if self.held + octets > HELD_MOST {
             self.tallies.held_too_many += 1;
             return;
         }
         self.held += octets;
         self.order += 1;
-        self.under_way.push(Reverse(UnderWay { arrival, order: self.order, number, segment }));
+        self.under_way.push(Reverse(UnderWay { arrival, order: self.order, sent }));
     }
 
     /// Writes what has arrived, as much as is one's turn; neighbours of one train leave together. Tells whether there was any.
@@ -131,7 +120,7 @@ impl Direction {
             let mut last = first.segment.clone();
             while let Some(Reverse(next)) = self.under_way.peek()
                 && next.arrival <= now
-                && last.precedes(&next.segment)
+                && last.precedes(&next.sent.segment)
             {
                 match self.arrived(now) {
                     Some(next) => last = next.segment,
@@ -148,28 +137,16 @@ impl Direction {
     }
 
     /// The next that has arrived by now.
-    fn arrived(&mut self, now: Instant) -> Option<UnderWay> {
+    fn arrived(&mut self, now: Instant) -> Option<Sent> {
         if self.next().is_none_or(|arrival| arrival > now) {
             return None;
         }
-        let Reverse(next) = self.under_way.pop()?;
-        let octets = next.segment.octets();
+        let Reverse(UnderWay { sent, .. }) = self.under_way.pop()?;
+        let octets = sent.octets();
         self.held -= octets + HELD_EACH;
-        self.tallies.delivered(next.segment.protocol(), next.number, octets, next.segment.is_altered());
-        Some(next)
-    }
-}
-
-/// Why a packet was lost between these two.
-fn why(before: Counts, after: Counts) -> Why {
-    if after.lost > before.lost {
-        Why::Lost
-    } else if after.in_outage > before.in_outage {
-        Why::Outage
-    } else if after.too_long > before.too_long {
-        Why::TooLong
-    } else {
-        Why::Queue
+        let segment = &sent.segment;
+        self.tallies.delivered(segment.protocol(), sent.number, octets, segment.is_altered());
+        Some(sent)
     }
 }
 

@@ -30,13 +30,17 @@ impl End {
         let device = namespace.device(DEVICE)?;
         let mut lines = format!(
             "link set dev lo up\n\
-             link set dev {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE} addrgenmode none\n\
+             link set dev {DEVICE} mtu {mtu} txqueuelen {DEVICE_QUEUE}\n\
              addr add {}/30 dev {DEVICE}\n",
             side.address()
         );
         if has_ipv6(mtu) {
-            // Nobody else can have the address: it is not asked whether somebody does.
-            lines += &format!("addr add {}/64 dev {DEVICE} nodad\n", side.address_ipv6());
+            // Nobody else can have the address: it is not asked whether somebody does, and no other is made up.
+            lines += &format!(
+                "link set dev {DEVICE} addrgenmode none\n\
+                 addr add {}/64 dev {DEVICE} nodad\n",
+                side.address_ipv6()
+            );
         }
         lines += &format!("link set dev {DEVICE} up\n");
         namespace.configure(&lines)?;

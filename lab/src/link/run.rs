@@ -4,7 +4,7 @@ use std::os::fd::AsFd as _;
 use std::process::ExitCode;
 
 use stackwright_contract::{Duration, Instant};
-use stackwright_simulator::Conditions;
+use stackwright_simulator::Profile;
 
 use crate::problem::Problem;
 
@@ -12,12 +12,17 @@ use super::Arguments;
 use super::attendance::{Attendance, Question};
 use super::carry::Carrier;
 use super::command::Running;
+use super::described;
 use super::ends;
 use super::shown::Shown;
 use super::signals::Signals;
 
 /// What a device's MTU is where the link sets none.
 const MTU: u32 = 1500;
+/// The least that IPv4 can do with (RFC 791 §3.2).
+const MTU_LEAST: u32 = 68;
+/// The most that it can name.
+const MTU_MOST: u32 = 65_535;
 /// How often the counts are shown, and at the latest somebody is asked whether it is enough.
 const SHOWN_EACH: Duration = Duration::from_secs(1);
 
@@ -27,8 +32,8 @@ const SHOWN_EACH: Duration = Duration::from_secs(1);
 ///
 /// Where it cannot be made, the command cannot be run, or a device disappears. Nothing is left behind then either.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
-    let conditions = arguments.conditions()?;
-    let mtu = mtu(&conditions);
+    let profile = described::profile(arguments)?;
+    let mtu = mtu(&profile)?;
     let noted = |error| Problem::new(format!("signals cannot be noted: {error}"));
     // First, so that whoever interrupts the making of the ends finds them removed.
     let signals = Signals::note().map_err(noted)?;
@@ -40,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     };
     shown.up(&ends, mtu, !arguments.command.is_empty());
     let mut command = Running::start(&ends[0].namespace, &arguments.command)?;
-    let mut carrier = Carrier::new(ends, conditions, arguments.seed);
+    let mut carrier = Carrier::new(ends, profile, arguments.seed);
 
     let mut show = Instant::START + SHOWN_EACH;
     let code = loop {
@@ -70,8 +75,15 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     Ok(code)
 }
 
-/// The device's: the less of both ways.
-fn mtu(conditions: &[Conditions; 2]) -> u32 {
-    let least = conditions.iter().filter_map(|conditions| conditions.mtu).min();
-    least.map_or(MTU, |mtu| u32::try_from(mtu).unwrap_or(MTU).clamp(68, 65_535))
+/// The devices': the less of both ways.
+fn mtu(profile: &Profile) -> Result<u32, Problem> {
+    let least = match profile {
+        Profile::Link { forward, back } => forward.mtu.into_iter().chain(back.mtu).min(),
+        Profile::Channel(channel) => channel.mtu,
+    };
+    let mtu = least.map_or(MTU, |mtu| u32::try_from(mtu).unwrap_or(u32::MAX));
+    if (MTU_LEAST..=MTU_MOST).contains(&mtu) {
+        return Ok(mtu);
+    }
+    Err(Problem::usage(format!("an MTU of {mtu} is none of IP: it is {MTU_LEAST} to {MTU_MOST} octets")))
 }

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde::Deserialize;
-use stackwright_simulator::Conditions;
+use stackwright_simulator::{Conditions, Profile};
 
 use crate::problem::Problem;
 
@@ -47,11 +47,20 @@ impl Wire {
     ///
     /// Where a right or a program is missing, as `lab link` says it.
     pub(crate) fn up(forward: Conditions, back: Conditions, seed: u64) -> Result<Wire, Problem> {
+        Wire::over(&Profile::Link { forward, back }, seed)
+    }
+
+    /// The same, with what lies between the ends as `profile` says it: a shared channel also.
+    ///
+    /// # Errors
+    ///
+    /// As [`Wire::up`].
+    pub(crate) fn over(profile: &Profile, seed: u64) -> Result<Wire, Problem> {
         let cannot = |error: std::io::Error| Problem::new(format!("`lab link` cannot be started: {error}"));
-        let conditions = serde_json::to_string(&[forward, back])
-            .map_err(|error| Problem::new(format!("the link's conditions cannot be written: {error}")))?;
+        let profile = serde_json::to_string(profile)
+            .map_err(|error| Problem::new(format!("the link's profile cannot be written: {error}")))?;
         let mut process = Command::new(std::env::current_exe().map_err(cannot)?)
-            .args(["link", "--json", "--attended", "--conditions", &conditions, "--seed", &seed.to_string()])
+            .args(["link", "--json", "--attended", "--profile", &profile, "--seed", &seed.to_string()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -1,11 +1,12 @@
 //! What a channel does to frames, and how its stations behave.
 
+use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
 use super::Hearing;
 
 /// What a shared channel does to frames, and by which parameters its stations take their turns: those of KISS.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ChannelConditions {
     /// In octets per second. At least 1.
     pub rate: u64,

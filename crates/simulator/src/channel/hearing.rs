@@ -1,7 +1,9 @@
 //! Who hears whom.
 
+use serde::{Deserialize, Serialize};
+
 /// Which stations of a channel hear which. Stations are counted from 0.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hearing {
     /// Pairs of a station and one that it does not hear.
     deaf: Vec<(usize, usize)>,

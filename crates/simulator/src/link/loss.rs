@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use fastrand::Rng;
-use serde::{Deserialize, Serialize};
 
 use super::chance::happens;
 
@@ -26,7 +25,7 @@ pub enum Loss {
 /// A link that changes between a good and a bad state, with every packet. It begins in the good one.
 ///
 /// The share of packets that meet the bad state is `p / (p + r)`, and it lasts for `1 / r` packets on average.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub struct GilbertElliott {
     /// The probability that the bad state follows the good one, 0 to 1.
     pub p: f64,

@@ -1,12 +1,13 @@
 //! Links known by name, with the figures of what they are named after.
 
+use serde::{Deserialize, Serialize};
 use stackwright_contract::Duration;
 
 use super::{Conditions, GilbertElliott, Loss, Outages, Passes, Queue};
 use crate::ChannelConditions;
 
 /// What lies between two stations, or more.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "a program has a handful of them")]
 pub enum Profile {
     /// A link of their own.

@@ -70,7 +70,7 @@ fn super_packet() -> impl Strategy<Value = Super> {
     let kinds =
         prop_oneof![Just((Kind::Tcp4, 4)), Just((Kind::Tcp6, 6)), Just((Kind::Udp, 4)), Just((Kind::Udp, 6))];
     let octets = prop::collection::vec(any::<u8>(), 120);
-    let payload = prop::collection::vec(any::<u8>(), 1..9000);
+    let payload = prop::collection::vec(any::<u8>(), 1..5000);
     (kinds, octets, payload, 1_u16..1500, 0_usize..=10, 0_usize..=10).prop_map(
         |((kind, version), octets, payload, size, network_options, options)| {
             let start = if version == 4 { 20 + 4 * network_options } else { 40 };
