@@ -137,8 +137,9 @@ fn list(campaign: &Campaign, arguments: &Arguments) -> Result<(), Problem> {
                 serde_json::json!({ "cell": cell.index, "name": cell.full_name(), "command": words });
             return writeln!(out, "{object}");
         }
-        // No word has a NUL in it, which alone could not be quoted.
-        let command = shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default();
+        // One line is one cell; --json has the words as they are. A NUL, which alone could not be quoted, is in no word.
+        let command =
+            shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default().replace('\n', " ");
         writeln!(out, "{}\t{}\t{command}", cell.index, cell.full_name())
     };
     let said = campaign.cells().try_for_each(&mut line).and_then(|()| out.flush());

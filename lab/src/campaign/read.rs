@@ -37,11 +37,11 @@ impl Reader<'_> {
         entries
     }
 
-    /// A text without control characters, which no command's word has.
+    /// A text that a command can be given as a word.
     pub(crate) fn text<'v>(&self, value: &'v Spanned<DeValue<'_>>, what: &str) -> Result<&'v str, Flaw> {
         match value.get_ref() {
-            DeValue::String(text) if text.contains(char::is_control) => {
-                Err(self.flaw(value, format!("{what} has a control character in it")))
+            DeValue::String(text) if text.contains('\0') => {
+                Err(self.flaw(value, format!("{what} has a NUL in it, which no word of a command can have")))
             }
             DeValue::String(text) => Ok(text),
             other => Err(self.flaw(value, format!("{what} is a text, and {} stands there", kind_of(other)))),

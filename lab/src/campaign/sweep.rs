@@ -114,7 +114,13 @@ impl Sweep {
             parameter.values.iter().map(|value| assignment(&parameter.name, value).len()).max().unwrap_or(0)
         };
         let seed = self.seeds.longest().map(|seed| assignment(SEED, &seed.to_string()).len());
-        self.parameters.iter().map(longest).chain(seed).map(|length| length + 1).sum()
+        self.parameters
+            .iter()
+            .map(longest)
+            .chain(seed)
+            .map(|length| length + 1)
+            .sum::<usize>()
+            .saturating_sub(1)
     }
 
     /// The command with its places, one word a line: what all its cells have in common.
@@ -194,7 +200,7 @@ mod tests {
         assert_eq!(names[11], "rate=2%2FM,loss=1,seed=8");
         let distinct: std::collections::BTreeSet<&String> = names.iter().collect();
         assert_eq!(distinct.len(), 12);
-        assert!(names.iter().all(|name| name.len() < sweep.longest_name()));
+        assert!(names.iter().all(|name| name.len() <= sweep.longest_name()));
     }
 
     #[test]
