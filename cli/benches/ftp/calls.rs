@@ -4,13 +4,13 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use stackwright_tests::control::Control;
+use stackwright_tests::processes::{Running, eventually, find};
+use stackwright_tests::raw;
+use stackwright_tests::scratch::Scratch;
+use stackwright_tests::servers::{Server, Vsftpd, may_mount, ours, pure_ftpd, vsftpd};
+
 use crate::Ground;
-use crate::control::Control;
-use crate::processes::{Running, eventually, find};
-use crate::raw;
-use crate::scratch::Scratch;
-use crate::servers::Server;
-use crate::servers_compared::everybody;
 use crate::terminal;
 
 const COMMANDS: u32 = 500;
@@ -31,10 +31,10 @@ pub(crate) fn count(ground: &Ground) {
         });
         drop(control);
         let association = counted(&server, || {
-            raw::fetch(server.address, "1kB.bin", 1_000);
+            raw::fetch(server.address, "1kB.bin", 1_000).expect("a transfer");
         });
         let large = counted(&server, || {
-            raw::fetch(server.address, "100MB.bin", 100_000_000);
+            raw::fetch(server.address, "100MB.bin", 100_000_000).expect("a transfer");
         });
         let megabyte =
             large.zip(association).map(|(large, small)| large.saturating_sub(small) as f64 / 100.0);
@@ -43,6 +43,26 @@ pub(crate) fn count(ground: &Ground) {
             [command, megabyte, association.map(|calls| calls as f64)].map(terminal::number);
         println!("  {name:<14}{command:>14}{megabyte:>14}{association:>22}");
     }
+}
+
+/// Everybody who can be started here, ours first.
+fn everybody(ground: &Ground) -> Vec<(&'static str, Server)> {
+    let folder = ground.folder.path();
+    let mut servers = vec![("stackwright", ours(folder, false, &[]))];
+    if find("vsftpd").is_some() {
+        servers.push(("vsftpd", vsftpd(folder, false, Vsftpd::AsItComes)));
+        servers.push(("vsftpd, lean", vsftpd(folder, false, Vsftpd::Lean)));
+    } else {
+        terminal::skipped("vsftpd is not installed");
+    }
+    if find("pure-ftpd").is_none() {
+        terminal::skipped("pure-ftpd is not installed");
+    } else if may_mount() {
+        servers.push(("pure-ftpd", pure_ftpd(folder, false)));
+    } else {
+        terminal::skipped("pure-ftpd needs a mount, which is not allowed here");
+    }
+    servers
 }
 
 /// The number of system calls a server makes meanwhile; nothing when it cannot be traced.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use crate::statistics::{Ratio, ratio};
+use stackwright_tests::statistics::{Ratio, ratio};
 
 /// Somebody who does a task, and tells the seconds it took.
 pub(crate) struct Contestant<'a> {
@@ -52,13 +52,11 @@ pub(crate) struct Verdict {
 /// Ours, the first column, against each of the others.
 pub(crate) fn verdicts(task: &str, columns: &[Column]) -> Vec<Verdict> {
     let Some((ours, others)) = columns.split_first() else { return Vec::new() };
-    let against = |other: &Column| Verdict {
-        most: 1.0,
-        task: task.into(),
-        against: other.name,
-        ratio: ratio(&ours.seconds, &other.seconds),
+    let against = |other: &Column| {
+        let ratio = ratio(&ours.seconds, &other.seconds)?;
+        Some(Verdict { most: 1.0, task: task.into(), against: other.name, ratio })
     };
-    others.iter().map(against).collect()
+    others.iter().filter_map(against).collect()
 }
 
 /// Times a whole process, which must succeed.

@@ -2,13 +2,14 @@
 
 use std::process::Command;
 
+use stackwright_tests::content::{SIZES, Sized};
+use stackwright_tests::processes::stackwright;
+use stackwright_tests::raw;
+use stackwright_tests::scratch::Scratch;
+use stackwright_tests::servers::{Server, ours};
+
 use crate::Ground;
-use crate::content::{SIZES, Sized};
 use crate::contest::{Contestant, Verdict, check_and_remove, compete, time, verdicts};
-use crate::processes::stackwright;
-use crate::raw;
-use crate::scratch::Scratch;
-use crate::servers::{Server, ours};
 use crate::terminal;
 
 /// At most this ratio of time, where so much is moved that starting is no matter.
@@ -37,7 +38,8 @@ pub(crate) fn compare(ground: &Ground) -> Vec<Verdict> {
         let columns = compete(clients, rounds);
         let of_clients = verdicts(&format!("get {} on a graph", size.name), &columns);
         all.extend(terminal::row(size.name, &columns, of_clients));
-        let raw = |server: &Server| raw::fetch(server.address, &size.file(), size.octets);
+        let raw =
+            |server: &Server| raw::fetch(server.address, &size.file(), size.octets).expect("a transfer");
         let servers =
             vec![Contestant::new("graph", || raw(&woven)), Contestant::new("static", || raw(&static_server))];
         let columns = compete(servers, 5 * rounds);

@@ -8,12 +8,13 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use stackwright_tests::control::Control;
+use stackwright_tests::processes::{Running, eventually, find, stackwright};
+use stackwright_tests::raw;
+use stackwright_tests::scratch::Scratch;
+use stackwright_tests::servers::{Vsftpd, vsftpd};
+
 use crate::Ground;
-use crate::control::Control;
-use crate::processes::{Running, eventually, find, stackwright};
-use crate::raw;
-use crate::scratch::Scratch;
-use crate::servers::{Vsftpd, vsftpd};
 use crate::terminal;
 
 const COMMANDS: usize = 200;
@@ -40,7 +41,7 @@ pub(crate) fn count(ground: &Ground) {
     };
     let fetch = |(name, size): (&'static str, usize)| {
         move |address| {
-            raw::fetch(address, name, size);
+            raw::fetch(address, name, size).expect("a transfer");
         }
     };
     let served = |work: &dyn Fn(SocketAddr)| of_server(ground.folder.path(), work);

@@ -1,7 +1,8 @@
 //! Tables for people.
 
+use stackwright_tests::statistics::{Ratio, median};
+
 use crate::contest::{Column, Verdict};
-use crate::statistics::{Ratio, median};
 
 pub(crate) fn title(text: &str) {
     println!("\n{text}");
@@ -20,7 +21,7 @@ pub(crate) fn row(label: &str, columns: &[Column], verdicts: Vec<Verdict>) -> Ve
     let rounds = columns.first().map_or(0, |column| column.seconds.len());
     print!("  {label:>6} n={rounds:<4}");
     for column in columns {
-        print!(" {} {:.3} ms ", column.name, 1_000.0 * median(&column.seconds));
+        print!(" {} {:.3} ms ", column.name, 1_000.0 * median(&column.seconds).unwrap_or(f64::NAN));
     }
     for verdict in &verdicts {
         print!(" /{} {}", verdict.against, interval(verdict.ratio));

@@ -47,7 +47,19 @@ impl Course {
     ///
     /// # Errors
     /// When a contestant fails.
-    pub(crate) fn compete(&mut self, mut contestants: Vec<Contestant<'_>>) -> Result<Vec<Column>, Problem> {
+    pub(crate) fn compete(&mut self, contestants: Vec<Contestant<'_>>) -> Result<Vec<Column>, Problem> {
+        self.compete_for(1.0, contestants)
+    }
+
+    /// The same with `patience` times as much time: where one sample tells little.
+    ///
+    /// # Errors
+    /// When a contestant fails.
+    pub(crate) fn compete_for(
+        &mut self,
+        patience: f64,
+        mut contestants: Vec<Contestant<'_>>,
+    ) -> Result<Vec<Column>, Problem> {
         let mut columns: Vec<Column> =
             contestants.iter().map(|who| Column::new(&who.name, who.ours)).collect();
         if contestants.is_empty() {
@@ -63,7 +75,7 @@ impl Course {
                 return if self.stop.asked() { Ok(vec![]) } else { Err(problem) };
             }
         }
-        let rounds = self.effort.rounds(begin.elapsed());
+        let rounds = self.effort.rounds(begin.elapsed().div_f64(patience));
         let mut whole = 0;
         let mut before = self.probed()?;
         'rounds: for round in 1..=rounds {

@@ -4,6 +4,8 @@ mod page;
 mod picture;
 mod results;
 mod section;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 

@@ -4,7 +4,7 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::table::outcome::{Column, Comparison, Outcome, Row};
 use crate::table::verdict::Verdict;
-use crate::table::{digits, falls_short, panels, quantity, sentence};
+use crate::table::{digits, falls_short, panels, quantity, sentences};
 
 /// How many shortfalls are listed before the rest is counted only.
 const LISTED: usize = 12;
@@ -25,7 +25,9 @@ pub(super) fn section(outcome: &Outcome) -> Markup {
                 (outcome.table) ": " (outcome.title)
                 @if !outcome.complete { " " span.partial { "partial" } }
             }
-            p { (sentence(outcome)) }
+            ul.says {
+                @for sentence in sentences(outcome) { li { (sentence) } }
+            }
             @if !short.is_empty() {
                 div.short {
                     p { "Here we fall short:" }

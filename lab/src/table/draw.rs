@@ -10,7 +10,7 @@ use super::outcome::{Outcome, Row};
 use crate::problem::Problem;
 
 /// Drawn for a phone, and scaled up elsewhere: in this width the text has its own size.
-const WIDTH: u32 = 480;
+const WIDTH: u32 = 400;
 
 /// One picture for each group: its name, and SVG without a background, whose ink is black.
 ///

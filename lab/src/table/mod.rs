@@ -25,7 +25,7 @@ pub(crate) use command::Arguments;
 pub(crate) use draw::{palette, panels};
 pub(crate) use keep::replace;
 pub(crate) use quantity::{digits, quantity};
-pub(crate) use sentence::{falls_short, sentence};
+pub(crate) use sentence::{falls_short, sentences};
 
 use crate::measure::{Course, Effort, Limit};
 use crate::problem::Problem;

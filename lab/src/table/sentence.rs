@@ -4,8 +4,8 @@ use super::outcome::{Comparison, Outcome, Row};
 use super::quantity::digits;
 use super::verdict::Target;
 
-/// What a table says.
-pub(crate) fn sentence(outcome: &Outcome) -> String {
+/// What a table says, a sentence for each two that are compared.
+pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
     let mut parts = Vec::new();
     if !outcome.complete {
         let rows = outcome.rows.len();
@@ -24,7 +24,7 @@ pub(crate) fn sentence(outcome: &Outcome) -> String {
     } else if pairs.is_empty() {
         parts.push("There is nobody to compare with.".to_owned());
     }
-    parts.join(" ")
+    parts
 }
 
 /// Everything that misses its target, a sentence each.
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn a_win_a_loss_and_a_tie_are_told_apart() {
-        let said = |rows| sentence(&outcome(rows, FASTER));
+        let said = |rows| sentences(&outcome(rows, FASTER)).join(" ");
         assert_eq!(said(vec![row("a", 1.0, 2.0, 0.0)]), "we beats they, of 1 row (ratio 0.500).");
         assert_eq!(said(vec![row("a", 2.0, 1.0, 0.0)]), "we loses to they, of 1 row (ratio 2.00).");
         let tie = said(vec![row("a", 1.0, 1.0, 0.1)]);
@@ -165,7 +165,7 @@ mod tests {
         let mut one = row("a", 1.0, 2.0, 0.0);
         one.more_is_better = true;
         let outcome = outcome(vec![one], Some(Target::AtLeast(1.0)));
-        assert_eq!(sentence(&outcome), "we loses to they, of 1 row (ratio 0.500).");
+        assert_eq!(sentences(&outcome).join(" "), "we loses to they, of 1 row (ratio 0.500).");
         let short = falls_short(&outcome);
         assert_eq!(short, ["group, a: we / they is 0.500 [0.500, 0.500]; wanted ≥ 1 (missed)."]);
     }
@@ -174,16 +174,16 @@ mod tests {
     fn what_is_partial_says_so_first() {
         let mut partial = outcome(vec![row("a", 1.0, 2.0, 0.0)], FASTER);
         partial.complete = false;
-        assert!(sentence(&partial).starts_with("Partial: 1 row is measured. we beats they"));
+        assert!(sentences(&partial).join(" ").starts_with("Partial: 1 row is measured. we beats they"));
         partial.rows.clear();
-        assert_eq!(sentence(&partial), "Partial: 0 rows are measured. Nothing was measured.");
+        assert_eq!(sentences(&partial).join(" "), "Partial: 0 rows are measured. Nothing was measured.");
     }
 
     #[test]
     fn other_targets_are_counted() {
         let rows = vec![row("a", 2.0, 1.0, 0.0), row("b", 9.0, 1.0, 0.0)];
         let outcome = outcome(rows, Some(Target::AtMost(8.0)));
-        assert_eq!(sentence(&outcome), "we / they is ≤ 8 in 1 of 2 rows (ratios 2.00 to 9.00).");
+        assert_eq!(sentences(&outcome).join(" "), "we / they is ≤ 8 in 1 of 2 rows (ratios 2.00 to 9.00).");
         assert_eq!(falls_short(&outcome).len(), 1);
     }
 }

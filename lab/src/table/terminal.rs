@@ -5,7 +5,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::outcome::{Comparison, Outcome, Row};
 use super::quantity::{digits, quantity};
-use super::sentence::sentence;
+use super::sentence::sentences;
 use super::verdict::Verdict;
 
 const BOLD: Style = Style::new().bold();
@@ -31,7 +31,9 @@ pub(crate) fn print(outcome: &Outcome) {
     }
     let (samples, slow) = outcome.counts();
     println!("  {samples} samples, {slow} of them while the machine was slow");
-    println!("  {}", sentence(outcome));
+    for sentence in sentences(outcome) {
+        println!("  {sentence}");
+    }
 }
 
 /// The lines of one group: the document's numbers, everybody's medians, the ratios.

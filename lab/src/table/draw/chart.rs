@@ -67,9 +67,15 @@ fn series(rows: &[&Row], names: &[String], contestants: usize) -> Vec<Series> {
             .filter_map(|(number, row)| {
                 Some((row.x.unwrap_or((rows.len() - 1 - number) as f64), value(row, place)?))
             })
+            .filter(|(x, y)| drawn(*x) && drawn(*y))
             .collect()
     };
     (0..names.len()).map(|place| Series { points: points(place) }).collect()
+}
+
+/// Whether a number is one that an axis can show: nothing that is measured is larger, or smaller and not zero.
+fn drawn(value: f64) -> bool {
+    value == 0.0 || (1e-12..1e15).contains(&value.abs())
 }
 
 /// Draws title, legend and body.
@@ -187,9 +193,9 @@ fn dots<DB: DrawingBackend>(
         .bold_line_style(DOCUMENT.mix(0.35))
         .light_line_style(TRANSPARENT)
         .axis_style(INK)
-        .x_labels(5)
+        .x_labels(4)
         .label_style(("sans-serif", TEXT).into_font().color(&INK))
-        .x_desc(unit)
+        .x_desc(if unit == "s" { "time" } else { unit })
         .x_label_formatter(&|value| if unit == "s" { quantity(*value, unit) } else { step(*value) })
         .draw()?;
     for (number, row) in rows.iter().enumerate() {

@@ -1,0 +1,140 @@
+//! The program itself: one cell end to end, what it says to nonsense, and an interruption.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use stackwright_tests::processes::{Outcome, Running, eventually, find, run, stackwright};
+use stackwright_tests::scratch::Scratch;
+
+fn lab(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    command.args(arguments);
+    command
+}
+
+fn json(file: &Path) -> Option<Value> {
+    serde_json::from_str(&fs::read_to_string(file).ok()?).ok()
+}
+
+fn complaints(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.complaints).into_owned()
+}
+
+#[test]
+fn a_cell_is_measured_and_kept() {
+    let folder = Scratch::new();
+    let file = folder.join("new/cell.json");
+    let out = file.display().to_string();
+    let arguments =
+        ["table", "product-line", "--quick", "--cell", "timers/100", "--seed", "7", "--out", &out];
+    let text = run(&mut lab(&arguments)).succeeded().text();
+    assert!(text.contains("timing wheel / simple"), "{text}");
+    let result = json(&file).expect("it is there, and whole");
+    assert_eq!(result["complete"], true);
+    assert_eq!(result["rows"][0]["key"], "timers/100");
+    let columns = result["rows"][0]["columns"].as_array().expect("columns");
+    assert_eq!(columns.len(), 3);
+    let positive = |sample: &Value| sample["value"].as_f64().is_some_and(|value| value > 0.0);
+    for column in columns {
+        let samples = column["samples"].as_array().expect("samples");
+        assert!(samples.len() >= 3 && samples.iter().all(positive), "{column}");
+    }
+    assert!(result["rows"][0]["comparisons"][0]["ratio"]["value"].is_f64());
+    let command = result["command"].as_str().expect("a command");
+    assert!(command.ends_with("table product-line --cell timers/100 --quick --seed 7"), "{command}");
+    // The report takes it, alone as it is.
+    let results = file.parent().expect("its folder");
+    run(lab(&["report"]).arg(results).arg("--into").arg(folder.path())).succeeded();
+    let page = fs::read_to_string(folder.join("report.html")).expect("the page");
+    assert!(page.contains("timing wheel / simple"));
+}
+
+#[test]
+fn json_is_one_object() {
+    let folder = Scratch::new();
+    let arguments = ["table", "product-line", "--quick", "--json", "--cell", "timers/100", "--into"];
+    let text = run(lab(&arguments).arg(folder.path())).succeeded().text();
+    let result: Value = serde_json::from_str(&text).expect("one object");
+    assert_eq!(result["table"], "product-line");
+    assert_eq!(folder.names(), ["timers-100.json"]);
+}
+
+#[test]
+fn every_table_names_its_cells() {
+    let tables = run(&mut lab(&["table", "--list"])).succeeded().text();
+    let names: Vec<_> = tables.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names.len(), 7, "{tables}");
+    for name in names {
+        let cells = run(&mut lab(&["table", name, "--cells", "--quick"])).succeeded().text();
+        let mut cells: Vec<_> = cells.lines().collect();
+        assert!(!cells.is_empty(), "{name}");
+        let count = cells.len();
+        cells.sort_unstable();
+        cells.dedup();
+        assert_eq!(cells.len(), count, "no cell of {name} is there twice");
+    }
+}
+
+#[test]
+fn nonsense_is_told_what_there_is() {
+    let said = complaints(&run(&mut lab(&["table", "nothing"])).exited(2));
+    assert!(said.contains("no table called nothing") && said.contains("product-line"), "{said}");
+    let folder = Scratch::new();
+    let cell = ["table", "map", "--cell", "5-octets/100", "--into"];
+    let said = complaints(&run(lab(&cell).arg(folder.path())).exited(2));
+    assert!(said.contains("no cell called 5-octets/100") && said.contains("--cells"), "{said}");
+    assert!(folder.names().is_empty());
+    fs::write(folder.join("file"), "").expect("a folder of ours");
+    let into = ["table", "map", "--quick", "--into"];
+    let said = complaints(&run(lab(&into).arg(folder.join("file/below"))).exited(1));
+    assert!(said.contains("cannot be written") && said.contains("--into"), "{said}");
+    run(lab(&["report"]).arg(folder.join("nowhere"))).exited(1);
+}
+
+#[test]
+fn an_interruption_keeps_what_there_is() {
+    let folder = Scratch::new();
+    let mut command = lab(&["table", "product-line", "--into"]);
+    command.arg(folder.path()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut running = Running::start(&mut command);
+    let file = folder.join("product-line.json");
+    let rows = || json(&file).and_then(|result| Some(result["rows"].as_array()?.len())).unwrap_or(0);
+    assert!(eventually(Duration::from_secs(60), || rows() > 0), "nothing is kept");
+    let number = running.number().to_string();
+    assert!(Command::new("kill").args(["-INT", &number]).status().is_ok_and(|status| status.success()));
+    assert!(eventually(Duration::from_secs(60), || !running.alive()), "it goes on");
+    assert_eq!(running.ended().and_then(|status| status.code()), Some(130));
+    let result = json(&file).expect("it is whole");
+    assert_eq!(result["complete"], false);
+    assert!(rows() > 0);
+    assert_eq!(folder.names(), ["product-line.json", "product-line.svg"]);
+}
+
+/// A file of one octet from vsftpd, by every client.
+#[test]
+fn strangers_compete_over_the_loopback_interface() {
+    let missing: Vec<_> = ["vsftpd", "pure-ftpd", "ncftpget", "ncftpput", "lftp", "curl"]
+        .into_iter()
+        .filter(|name| find(name).is_none())
+        .collect();
+    let program: PathBuf = stackwright();
+    if !missing.is_empty() || !program.is_file() {
+        let release = if program.is_file() { "" } else { "; there is no release build of stackwright" };
+        return println!("skipped: missing {}{release}", missing.join(", "));
+    }
+    let folder = Scratch::new();
+    let file = folder.join("cell.json");
+    let mut command = lab(&["table", "ftp-latency", "--quick", "--cell", "loopback/get/1B", "--out"]);
+    command.arg(&file).env("STACKWRIGHT", program);
+    run(&mut command).succeeded();
+    let result = json(&file).expect("it is there");
+    let columns = result["rows"][0]["columns"].as_array().expect("columns");
+    let names: Vec<_> = columns.iter().filter_map(|column| column["name"].as_str()).collect();
+    assert_eq!(names, ["stackwright", "ncftp", "lftp", "curl"]);
+    assert_eq!(result["rows"][0]["document"][0]["value"], 0.0353);
+    let comparisons = result["rows"][0]["comparisons"].as_array().expect("comparisons");
+    assert!(comparisons.iter().all(|one| one["verdict"].is_string()), "{comparisons:?}");
+}
