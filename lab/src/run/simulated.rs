@@ -5,12 +5,12 @@ use std::net::{IpAddr, SocketAddr};
 use stackwright::compose::Over;
 use stackwright::contract::services::{Datagrams, Room};
 use stackwright_contract::{Duration, Instant, Protocol};
-use stackwright_simulator::{CheckedDatagrams, Heard, Lanes, Segments, StationId, World};
+use stackwright_simulator::{CheckedDatagrams, Heard, Lanes, Segments, SimulatedStreams, StationId, World};
 
 use super::network::{self, address};
 use super::outcome::{FlowOutcome, Outcome};
 use crate::scenario::{Fault, Scenario};
-use crate::transport::{M, Stacked};
+use crate::transport::{Lowers, M, Stacked};
 use crate::workload::{Client, Plan, Request, Server, Told};
 
 /// What one run shall keep.
@@ -152,13 +152,29 @@ where
 fn start(world: &mut World<M>, scenario: &Scenario, at: usize, seed: u64) -> Flowing {
     let flow = &scenario.flows[at];
     let (here, there) = (address(flow.from, at), address(flow.to, at));
-    let udp = |address| CheckedDatagrams::<M>::checked(address, ROOM);
     let remote = SocketAddr::new(there, PORT);
     let server = ServerHere { world, plan: &flow.plan, address: there, local: remote };
-    let server = flow.transport.over(udp(there), seed, server);
+    let server = flow.transport.over(Kernel(there), seed, server);
     let client = ClientHere { world, plan: &flow.plan, address: here, remote };
-    let client = flow.transport.over(udp(here), !seed, client);
+    let client = flow.transport.over(Kernel(here), !seed, client);
     Flowing { client, server }
+}
+
+/// What the kernel has at an address, simulated.
+struct Kernel(IpAddr);
+
+impl Lowers for Kernel {
+    type Uses = Segments<M>;
+    type Datagrams = CheckedDatagrams<M>;
+    type Streams = SimulatedStreams<M>;
+
+    fn datagrams(self) -> Self::Datagrams {
+        CheckedDatagrams::checked(self.0, ROOM)
+    }
+
+    fn streams(self) -> Self::Streams {
+        SimulatedStreams::new(self.0)
+    }
 }
 
 struct ServerHere<'a> {
@@ -168,7 +184,7 @@ struct ServerHere<'a> {
     local: SocketAddr,
 }
 
-impl Stacked<CheckedDatagrams<M>> for ServerHere<'_> {
+impl Stacked<Segments<M>> for ServerHere<'_> {
     type Done = Box<dyn ServerEnd>;
 
     fn stacked<P>(self, stack: P) -> Self::Done
@@ -189,7 +205,7 @@ struct ClientHere<'a> {
     remote: SocketAddr,
 }
 
-impl Stacked<CheckedDatagrams<M>> for ClientHere<'_> {
+impl Stacked<Segments<M>> for ClientHere<'_> {
     type Done = Box<dyn ClientEnd>;
 
     fn stacked<P>(self, stack: P) -> Self::Done

@@ -13,17 +13,19 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use mio::Registry;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stackwright::compose::Over;
 use stackwright::wire::Pool;
 use stackwright_contract::services::{Datagrams, Ended};
 use stackwright_contract::{Outlet, Protocol, Service};
+use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Readiness};
 
 use crate::problem::Problem;
 use crate::scenario::{Flow, Scenario};
-use crate::transport::{M, Stacked};
+use crate::transport::{Lowers, M, Stacked};
 use crate::workload::{Account, Broken, Client, Counts, Request, Server, Told};
 
 /// One side of a scenario on real sockets.
@@ -90,7 +92,7 @@ impl Station {
             let threads: Vec<_> = flows
                 .map(|(at, flow)| {
                     let remote = self.at(scenario, at);
-                    scope.spawn(move || over_udp(flow, self.seed, ClientThere { flow, remote, limit }))
+                    scope.spawn(move || on_sockets(flow, self.seed, ClientThere { flow, remote, limit }))
                 })
                 .collect();
             threads.into_iter().map(finished).collect::<Result<_, _>>()
@@ -108,7 +110,7 @@ impl Station {
                 tells.push(ends);
                 let (local, tell, over) = (self.at(scenario, at), tell.clone(), &over);
                 threads.push(scope.spawn(move || {
-                    let told = over_udp(flow, self.seed, ServerThere { flow, local, tell, over });
+                    let told = on_sockets(flow, self.seed, ServerThere { flow, local, tell, over });
                     told.map(|server| conclude(server, theirs.recv().unwrap_or_default()))
                 }));
             }
@@ -164,13 +166,33 @@ struct Driven<'a, D> {
     then: D,
 }
 
-fn over_udp<D>(flow: &Flow, seed: u64, then: D) -> io::Result<D::Done>
+/// What the kernel has, for one stack.
+struct Kernel {
+    registry: Registry,
+    pool: Rc<Pool>,
+}
+
+impl Lowers for Kernel {
+    type Uses = Readiness;
+    type Datagrams = Udp<M>;
+    type Streams = Tcp<M>;
+
+    fn datagrams(self) -> Udp<M> {
+        Udp::new(self.registry, 0, self.pool)
+    }
+
+    fn streams(self) -> Tcp<M> {
+        Tcp::new(self.registry, 0, self.pool)
+    }
+}
+
+fn on_sockets<D>(flow: &Flow, seed: u64, then: D) -> io::Result<D::Done>
 where
     D: OnStack,
 {
     let mut driver = Driver::new(seed)?;
-    let udp = Udp::<M>::new(driver.registry()?, 0, Rc::new(Pool::new(64 << 10, 64)));
-    flow.transport.over(udp, seed, Driven { driver: &mut driver, then })
+    let kernel = Kernel { registry: driver.registry()?, pool: Rc::new(Pool::new(64 << 10, 64)) };
+    flow.transport.over(kernel, seed, Driven { driver: &mut driver, then })
 }
 
 /// What one side does on its stack.
@@ -181,7 +203,7 @@ trait OnStack {
         P: Protocol<Provides = Datagrams<M>, Uses = Readiness> + 'static;
 }
 
-impl<D: OnStack> Stacked<Udp<M>> for Driven<'_, D> {
+impl<D: OnStack> Stacked<Readiness> for Driven<'_, D> {
     type Done = io::Result<D::Done>;
 
     fn stacked<P>(self, stack: P) -> Self::Done

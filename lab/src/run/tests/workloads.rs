@@ -4,7 +4,8 @@ use super::two;
 use crate::run::outcome::FlowOutcome;
 use crate::run::simulated::{self, Keep};
 
-const TRANSPORTS: [&str; 3] = ["\"udp\"", "{ window = { octets = \"64 kB\" } }", "{ stop-and-wait = {} }"];
+const TRANSPORTS: [&str; 4] =
+    ["\"udp\"", "\"tcp\"", "{ window = { octets = \"64 kB\" } }", "{ stop-and-wait = {} }"];
 
 fn over(transport: &str, workload: &str) -> FlowOutcome {
     let scenario = two("profile = \"lan-1g\"", transport, workload);

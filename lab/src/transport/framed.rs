@@ -1,0 +1,212 @@
+//! Messages over a stream: each with its length before it. So the same workloads run over the kernel's TCP.
+
+use std::collections::VecDeque;
+
+use stackwright::wire::{Header, Message};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, Room, Streams, StreamsIndication, StreamsRequest,
+};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Protocol};
+
+const NAME: &str = "framed";
+
+/// What stands before each message.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+struct Length {
+    /// Of the message, in octets.
+    octets: u16,
+}
+
+/// How much may be on its way down on one association.
+const ROOM_DOWN: Room = Room { octets: 1 << 20, messages: 1024 };
+/// How many octets the stream below may bring before they are delivered.
+const ROOM_UP: usize = 1 << 20;
+
+/// A protocol that makes messages of a stream. A peer that finishes is answered so.
+pub(crate) struct Framed<M> {
+    associations: Mirror<Association<M>>,
+}
+
+struct Association<M> {
+    /// Room of the stream below, and messages that wait for it, each with what of it has not left yet.
+    down: usize,
+    waiting: VecDeque<(M, usize)>,
+    /// Room of the layer above, and octets that are not delivered yet.
+    up: Room,
+    arrived: Option<M>,
+    open: bool,
+    /// Nothing comes from above any more; and it was said below.
+    closing: bool,
+    finished: bool,
+}
+
+type Out<'a, M> = &'a mut dyn Outlet<Framed<M>>;
+
+impl<M: Message> Default for Framed<M> {
+    fn default() -> Self {
+        Framed { associations: Mirror::new() }
+    }
+}
+
+impl<M: Message> Framed<M> {
+    fn begin(&mut self, name: Handle, up: Room) {
+        let association = Association {
+            down: 0,
+            waiting: VecDeque::new(),
+            up,
+            arrived: None,
+            open: false,
+            closing: false,
+            finished: false,
+        };
+        self.associations.insert(name, association);
+    }
+
+    /// Sends what the stream has room for; finishes behind the last.
+    fn send(&mut self, name: Handle, out: Out<'_, M>) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        while association.down > 0
+            && let Some((message, whole)) = association.waiting.front_mut()
+        {
+            let part = message.split_to(message.len().min(association.down));
+            association.down -= part.len();
+            out.request(StreamsRequest::Send { association: name, message: part, urgent: false });
+            if message.is_empty() {
+                let room = Room { octets: *whole, messages: 1 };
+                association.waiting.pop_front();
+                out.indicate(DatagramsIndication::Room { association: name, room });
+            }
+        }
+        if association.closing && association.waiting.is_empty() && !association.finished {
+            association.finished = true;
+            out.request(StreamsRequest::Finish { association: name });
+        }
+    }
+
+    /// Delivers whole messages, within the room above.
+    fn deliver(&mut self, name: Handle, out: Out<'_, M>) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        let mut consumed = 0;
+        while let Some(arrived) = &mut association.arrived
+            && let Some(front) = arrived.front(Length::LENGTH)
+            && let Ok(Length { octets }) = Length::decode(front)
+        {
+            let (octets, up) = (usize::from(octets), &mut association.up);
+            let whole = Length::LENGTH + octets;
+            if arrived.len() < whole || up.messages == 0 || up.octets < octets {
+                break;
+            }
+            (up.messages, up.octets) = (up.messages - 1, up.octets - octets);
+            let mut message = arrived.split_to(whole);
+            message.advance(Length::LENGTH);
+            consumed += whole;
+            out.indicate(DatagramsIndication::Delivered { association: name, message });
+        }
+        if consumed > 0 {
+            out.request(StreamsRequest::Receive { association: name, room: consumed });
+        }
+    }
+}
+
+impl<M: Message> Protocol for Framed<M> {
+    const FACTS: Facts = Facts {
+        needs: Guarantees::RELIABLE.and(Guarantees::ORDERED),
+        gives: Guarantees::ONCE,
+        passes: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::CHECKED),
+        header_room: Length::LENGTH,
+        ..Facts::named(NAME)
+    };
+    type Provides = Datagrams<M>;
+    type Uses = Streams<M>;
+
+    fn handle_request(&mut self, cx: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
+        match request {
+            DatagramsRequest::Listen { listener, local } => {
+                out.request(StreamsRequest::Listen { listener, local })
+            }
+            DatagramsRequest::Unlisten { listener } => out.request(StreamsRequest::Unlisten { listener }),
+            DatagramsRequest::Await { listener, association, room } => {
+                self.begin(association, room);
+                out.request(StreamsRequest::Await { listener, association, room: ROOM_UP });
+            }
+            DatagramsRequest::Open { association, remote, room } => {
+                self.begin(association, room);
+                out.request(StreamsRequest::Open { association, remote, local: None, room: ROOM_UP });
+            }
+            DatagramsRequest::Send { association: name, mut message } => {
+                let whole = message.len();
+                let (Some(association), Ok(octets)) = (self.associations.get_mut(name), u16::try_from(whole))
+                else {
+                    return cx.dropped(NAME, "a message for an association that is over, or longer than any");
+                };
+                message.push(&Length { octets });
+                association.waiting.push_back((message, whole));
+                self.send(name, out);
+            }
+            DatagramsRequest::Receive { association: name, room } => {
+                if let Some(Association { up, .. }) = self.associations.get_mut(name) {
+                    up.octets += room.octets;
+                    up.messages += room.messages;
+                    self.deliver(name, out);
+                }
+            }
+            DatagramsRequest::Close { association: name } => {
+                match self.associations.get_mut(name) {
+                    Some(association) if association.open => {
+                        association.closing = true;
+                        self.send(name, out);
+                    }
+                    // What is not open has nothing to bring to its end.
+                    Some(_) => out.request(StreamsRequest::Abort { association: name }),
+                    None => cx.dropped(NAME, "a close of an association that is over"),
+                }
+            }
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        _cx: &Context,
+        indication: StreamsIndication<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            StreamsIndication::Listening { listener, local } => {
+                out.indicate(DatagramsIndication::Listening { listener, local });
+            }
+            StreamsIndication::Opened { association: name, local, remote, room } => {
+                if let Some(association) = self.associations.get_mut(name) {
+                    (association.down, association.open) = (room, true);
+                    let room = ROOM_DOWN;
+                    out.indicate(DatagramsIndication::Opened { association: name, local, remote, room });
+                }
+            }
+            StreamsIndication::Room { association: name, room } => {
+                if let Some(association) = self.associations.get_mut(name) {
+                    association.down += room;
+                    self.send(name, out);
+                }
+            }
+            StreamsIndication::Delivered { association: name, message } => {
+                if let Some(association) = self.associations.get_mut(name) {
+                    match &mut association.arrived {
+                        Some(arrived) => arrived.join(message),
+                        none => *none = Some(message),
+                    }
+                    self.deliver(name, out);
+                }
+            }
+            // Messages have no half of an end: who hears no more says no more.
+            StreamsIndication::Finished { association: name } => {
+                if let Some(association) = self.associations.get_mut(name) {
+                    association.closing = true;
+                    self.send(name, out);
+                }
+            }
+            StreamsIndication::Ended { name, why } => {
+                self.associations.remove(name);
+                out.indicate(DatagramsIndication::Ended { name, why });
+            }
+        }
+    }
+}
