@@ -3,14 +3,14 @@
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright::compose::Over;
-use stackwright::contract::services::{Datagrams, Room};
-use stackwright_contract::{Duration, Instant, Protocol};
-use stackwright_simulator::{CheckedDatagrams, Heard, Lanes, Segments, SimulatedStreams, StationId, World};
+use stackwright::contract::services::Datagrams;
+use stackwright_contract::{Duration, Guarantees, Instant, Protocol};
+use stackwright_simulator::{Heard, Lanes, Segments, StationId, World};
 
 use super::network::{self, address};
 use super::outcome::{FlowOutcome, Outcome};
 use crate::scenario::{Fault, Scenario};
-use crate::transport::{Lowers, M, Stacked};
+use crate::transport::{M, Simulated, Stacked, Woven};
 use crate::workload::{Client, Plan, Request, Server, Told};
 
 /// What one run shall keep.
@@ -36,8 +36,6 @@ pub(crate) struct Run {
 
 /// The port of every server.
 const PORT: u16 = 7;
-/// What an adapter takes in a batch.
-const ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
 /// How long the rest of what is under way may take to arrive when the senders are done.
 const LINGER: Duration = Duration::from_secs(5);
 
@@ -154,27 +152,10 @@ fn start(world: &mut World<M>, scenario: &Scenario, at: usize, seed: u64) -> Flo
     let (here, there) = (address(flow.from, at), address(flow.to, at));
     let remote = SocketAddr::new(there, PORT);
     let server = ServerHere { world, plan: &flow.plan, address: there, local: remote };
-    let server = flow.transport.over(Kernel(there), seed, server);
+    let server = flow.transport.over(Simulated(there), seed, server);
     let client = ClientHere { world, plan: &flow.plan, address: here, remote };
-    let client = flow.transport.over(Kernel(here), !seed, client);
+    let client = flow.transport.over(Simulated(here), !seed, client);
     Flowing { client, server }
-}
-
-/// What the kernel has at an address, simulated.
-struct Kernel(IpAddr);
-
-impl Lowers for Kernel {
-    type Uses = Segments<M>;
-    type Datagrams = CheckedDatagrams<M>;
-    type Streams = SimulatedStreams<M>;
-
-    fn datagrams(self) -> Self::Datagrams {
-        CheckedDatagrams::checked(self.0, ROOM)
-    }
-
-    fn streams(self) -> Self::Streams {
-        SimulatedStreams::new(self.0)
-    }
 }
 
 struct ServerHere<'a> {
@@ -187,11 +168,25 @@ struct ServerHere<'a> {
 impl Stacked<Segments<M>> for ServerHere<'_> {
     type Done = Box<dyn ServerEnd>;
 
-    fn stacked<P>(self, stack: P) -> Self::Done
+    fn stacked<P>(self, stack: P, given: Guarantees) -> Self::Done
     where
         P: Protocol<Provides = Datagrams<M>, Uses = Segments<M>> + 'static,
     {
-        let server = Over::new(Server::new(self.plan.clone(), P::FACTS.gives), stack);
+        self.place(stack, given)
+    }
+
+    fn woven(self, graph: Woven<Segments<M>>) -> Self::Done {
+        let given = graph.facts().gives;
+        self.place(graph, given)
+    }
+}
+
+impl ServerHere<'_> {
+    fn place<P>(self, stack: P, given: Guarantees) -> Box<dyn ServerEnd>
+    where
+        P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
+    {
+        let server = Over::new(Server::new(self.plan.clone(), given), stack);
         let station = self.world.add(self.address, server, Heard::default());
         self.world.ask(station, Request::Start(self.local.into()));
         Box::new(station)
@@ -208,11 +203,25 @@ struct ClientHere<'a> {
 impl Stacked<Segments<M>> for ClientHere<'_> {
     type Done = Box<dyn ClientEnd>;
 
-    fn stacked<P>(self, stack: P) -> Self::Done
+    fn stacked<P>(self, stack: P, given: Guarantees) -> Self::Done
     where
         P: Protocol<Provides = Datagrams<M>, Uses = Segments<M>> + 'static,
     {
-        let client = Over::new(Client::new(self.plan.clone(), P::FACTS.gives), stack);
+        self.place(stack, given)
+    }
+
+    fn woven(self, graph: Woven<Segments<M>>) -> Self::Done {
+        let given = graph.facts().gives;
+        self.place(graph, given)
+    }
+}
+
+impl ClientHere<'_> {
+    fn place<P>(self, stack: P, given: Guarantees) -> Box<dyn ClientEnd>
+    where
+        P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
+    {
+        let client = Over::new(Client::new(self.plan.clone(), given), stack);
         let station = self.world.add(self.address, client, Heard::default());
         self.world.ask(station, Request::Start(self.remote.into()));
         Box::new(station)

@@ -13,19 +13,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use mio::Registry;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use stackwright::compose::Over;
 use stackwright::wire::Pool;
 use stackwright_contract::services::{Datagrams, Ended};
-use stackwright_contract::{Outlet, Protocol, Service};
-use stackwright_drivers::tcp::Tcp;
-use stackwright_drivers::udp::Udp;
-use stackwright_drivers::{Driver, Readiness};
+use stackwright_contract::{Guarantees, Outlet, Protocol, Service};
+use stackwright_drivers::{Driver, Lanes, Readiness};
 
 use crate::problem::Problem;
 use crate::scenario::{Flow, Scenario};
-use crate::transport::{Lowers, M, Stacked};
+use crate::transport::{M, Real, Stacked, Woven};
 use crate::workload::{Account, Broken, Client, Counts, Request, Server, Told};
 
 /// One side of a scenario on real sockets.
@@ -166,51 +163,36 @@ struct Driven<'a, D> {
     then: D,
 }
 
-/// What the kernel has, for one stack.
-struct Kernel {
-    registry: Registry,
-    pool: Rc<Pool>,
-}
-
-impl Lowers for Kernel {
-    type Uses = Readiness;
-    type Datagrams = Udp<M>;
-    type Streams = Tcp<M>;
-
-    fn datagrams(self) -> Udp<M> {
-        Udp::new(self.registry, 0, self.pool)
-    }
-
-    fn streams(self) -> Tcp<M> {
-        Tcp::new(self.registry, 0, self.pool)
-    }
-}
-
 fn on_sockets<D>(flow: &Flow, seed: u64, then: D) -> io::Result<D::Done>
 where
     D: OnStack,
 {
     let mut driver = Driver::new(seed)?;
-    let kernel = Kernel { registry: driver.registry()?, pool: Rc::new(Pool::new(64 << 10, 64)) };
+    let kernel = Real { registry: driver.registry()?, pool: Rc::new(Pool::new(64 << 10, 64)) };
     flow.transport.over(kernel, seed, Driven { driver: &mut driver, then })
 }
 
 /// What one side does on its stack.
 trait OnStack {
     type Done;
-    fn run<P>(self, driver: &mut Driver, stack: P) -> io::Result<Self::Done>
+    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<Self::Done>
     where
-        P: Protocol<Provides = Datagrams<M>, Uses = Readiness> + 'static;
+        P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static;
 }
 
 impl<D: OnStack> Stacked<Readiness> for Driven<'_, D> {
     type Done = io::Result<D::Done>;
 
-    fn stacked<P>(self, stack: P) -> Self::Done
+    fn stacked<P>(self, stack: P, given: Guarantees) -> Self::Done
     where
         P: Protocol<Provides = Datagrams<M>, Uses = Readiness> + 'static,
     {
-        self.then.run(self.driver, stack)
+        self.then.run(self.driver, stack, given)
+    }
+
+    fn woven(self, graph: Woven<Readiness>) -> Self::Done {
+        let given = graph.facts().gives;
+        self.then.run(self.driver, graph, given)
     }
 }
 
@@ -218,15 +200,15 @@ impl<D: OnStack> Stacked<Readiness> for Driven<'_, D> {
 #[derive(Default)]
 struct Ears(Vec<Told>);
 
-impl<P: Protocol<Uses = Readiness>> Outlet<P> for Ears
+impl<P> Outlet<P> for Ears
 where
-    P::Provides: Service<Indication = Told>,
+    P: Protocol<Provides: Service<Indication = Told>>,
 {
     fn indicate(&mut self, told: Told) {
         self.0.push(told);
     }
 
-    fn request(&mut self, _nothing_is_below: <Readiness as Service>::Request) {}
+    fn request(&mut self, _nothing_is_below: <P::Uses as Service>::Request) {}
 }
 
 struct ClientThere<'a> {
@@ -238,11 +220,11 @@ struct ClientThere<'a> {
 impl OnStack for ClientThere<'_> {
     type Done = ClientSays;
 
-    fn run<P>(self, driver: &mut Driver, stack: P) -> io::Result<ClientSays>
+    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<ClientSays>
     where
-        P: Protocol<Provides = Datagrams<M>, Uses = Readiness> + 'static,
+        P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static,
     {
-        let mut stack = Over::new(Client::new(self.flow.plan.clone(), P::FACTS.gives), stack);
+        let mut stack = Over::new(Client::new(self.flow.plan.clone(), given), stack);
         let mut ears = Ears::default();
         driver.request(&mut stack, Request::Start(self.remote.into()), &mut ears);
         while !stack.upper.done() && Instant::now() < self.limit {
@@ -264,11 +246,11 @@ struct ServerThere<'a> {
 impl OnStack for ServerThere<'_> {
     type Done = Server<M>;
 
-    fn run<P>(self, driver: &mut Driver, stack: P) -> io::Result<Server<M>>
+    fn run<P>(self, driver: &mut Driver, stack: P, given: Guarantees) -> io::Result<Server<M>>
     where
-        P: Protocol<Provides = Datagrams<M>, Uses = Readiness> + 'static,
+        P: Protocol<Provides = Datagrams<M>, Uses: Lanes> + 'static,
     {
-        let mut stack = Over::new(Server::new(self.flow.plan.clone(), P::FACTS.gives), stack);
+        let mut stack = Over::new(Server::new(self.flow.plan.clone(), given), stack);
         let mut ears = Ears::default();
         driver.request(&mut stack, Request::Start(self.local.into()), &mut ears);
         while !self.over.load(Ordering::Relaxed) {

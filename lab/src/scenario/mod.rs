@@ -134,7 +134,10 @@ impl Scenario {
             text = set(&text, sets)?;
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        Scenario::read(name, text).map_err(|flaw| flaw.problem(path))
+        let mut scenario = Scenario::read(name, text).map_err(|flaw| flaw.problem(path))?;
+        let folder = path.parent().unwrap_or(Path::new("."));
+        scenario.flows.iter_mut().try_for_each(|flow| flow.transport.complete(folder))?;
+        Ok(scenario)
     }
 
     /// Reads a text.

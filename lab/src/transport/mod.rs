@@ -1,17 +1,26 @@
 //! Transports: what a flow of a scenario may run on.
 
 mod framed;
+mod lowers;
 #[cfg(test)]
 mod planted;
-pub(crate) mod window;
+mod window;
+mod woven;
+
+pub(crate) use lowers::{Lowers, Real, Simulated};
+pub(crate) use woven::{Described, Woven};
+
+use std::path::Path;
 
 use serde::Deserialize;
 use stackwright::compose::Over;
+use stackwright::contract::words::Speaks;
 use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::wire::SingleBuffer;
-use stackwright_contract::services::{Datagrams, Streams};
-use stackwright_contract::{Duration, Protocol, Service};
+use stackwright_contract::services::Datagrams;
+use stackwright_contract::{Duration, Guarantees, Protocol, Service};
 
+use crate::problem::Problem;
 use crate::scenario::{Octets, Time};
 use framed::Framed;
 use window::Window;
@@ -41,13 +50,18 @@ pub(crate) enum Transport {
         #[serde(default = "tries")]
         tries: u8,
     },
+    /// A graph that a file describes, as `stackwright draw` shows them: it provides datagrams, on one adapter.
+    Graph(Described),
     /// Stop-and-wait with a bug, for whoever looks for bugs.
     #[cfg(test)]
     Planted,
 }
 
+/// How long a window waits for somebody who hears, where nobody says how long.
+const WINDOW_PATIENCE: Duration = Duration::from_secs(3);
+
 fn window_patience() -> Time {
-    Time::of(Duration::from_secs(3))
+    Time::of(WINDOW_PATIENCE)
 }
 
 fn patience() -> Time {
@@ -58,25 +72,38 @@ fn tries() -> u8 {
     30
 }
 
-/// What a transport may stand on: one of the two.
-pub(crate) trait Lowers {
-    /// What both use.
-    type Uses: Service;
-    type Datagrams: Protocol<Provides = Datagrams<M>, Uses = Self::Uses> + 'static;
-    type Streams: Protocol<Provides = Streams<M>, Uses = Self::Uses> + 'static;
-    fn datagrams(self) -> Self::Datagrams;
-    fn streams(self) -> Self::Streams;
-}
-
 /// What is done with the stack of a transport, whichever it is.
 pub(crate) trait Stacked<U: Service> {
     type Done;
-    fn stacked<P>(self, stack: P) -> Self::Done
+    /// One that the compiler has put together, and what it promises.
+    fn stacked<P>(self, stack: P, given: Guarantees) -> Self::Done
     where
         P: Protocol<Provides = Datagrams<M>, Uses = U> + 'static;
+    /// One that was put together of a description.
+    fn woven(self, graph: Woven<U>) -> Self::Done;
+}
+
+fn stacked<U, D, P>(then: D, stack: P) -> D::Done
+where
+    U: Service,
+    D: Stacked<U>,
+    P: Protocol<Provides = Datagrams<M>, Uses = U> + 'static,
+{
+    then.stacked(stack, P::FACTS.gives)
 }
 
 impl Transport {
+    /// Reads what the transport names, from `folder` on.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub(crate) fn complete(&mut self, folder: &Path) -> Result<(), Problem> {
+        match self {
+            Transport::Graph(described) => described.load(folder),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether there is one association at most between two addresses: then each needs a port of its own.
     pub(crate) fn one_per_peer(&self) -> bool {
         !matches!(self, Transport::Udp | Transport::Tcp)
@@ -85,25 +112,27 @@ impl Transport {
     /// Puts the transport on one of the two, and does with the stack what is to be done with it.
     pub(crate) fn over<L, D>(&self, lowers: L, seed: u64, then: D) -> D::Done
     where
-        L: Lowers,
+        L: Lowers + 'static,
+        L::Uses: Speaks<M, L::Uses>,
         D: Stacked<L::Uses>,
     {
         match self {
-            Transport::Udp => then.stacked(lowers.datagrams()),
-            Transport::Tcp => then.stacked(Over::new(Framed::default(), lowers.streams())),
+            Transport::Udp => stacked(then, lowers.datagrams()),
+            Transport::Tcp => stacked(then, Over::new(Framed::default(), lowers.streams())),
+            Transport::Graph(described) => then.woven(described.build(lowers, seed)),
             Transport::Window { octets, patience } => {
                 let rules = window::Rules::new(octets.0, patience.duration());
-                then.stacked(Over::new(Window::<M>::new(rules, seed), lowers.datagrams()))
+                stacked(then, Over::new(Window::<M>::new(rules, seed), lowers.datagrams()))
             }
             Transport::StopAndWait { patience, tries } => {
                 let mut rules = Rules::default();
                 (rules.patience, rules.tries_most) = (patience.duration(), *tries);
-                then.stacked(Over::new(StopAndWait::<M>::new(rules, seed), lowers.datagrams()))
+                stacked(then, Over::new(StopAndWait::<M>::new(rules, seed), lowers.datagrams()))
             }
             #[cfg(test)]
             Transport::Planted => {
                 let forgetful = Over::new(planted::Forgetful::default(), lowers.datagrams());
-                then.stacked(Over::new(StopAndWait::<M>::new(Rules::default(), seed), forgetful))
+                stacked(then, Over::new(StopAndWait::<M>::new(Rules::default(), seed), forgetful))
             }
         }
     }
@@ -115,6 +144,7 @@ impl Transport {
             Transport::Tcp => "tcp",
             Transport::Window { .. } => "window",
             Transport::StopAndWait { .. } => "stop-and-wait",
+            Transport::Graph(_) => "graph",
             #[cfg(test)]
             Transport::Planted => "planted",
         }

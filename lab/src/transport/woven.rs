@@ -1,0 +1,153 @@
+//! Transports that a file describes: any graph of the protocols below that provides datagrams, on one adapter.
+
+use std::cell::Cell;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use serde::Deserialize;
+use stackwright::compose::graph::{
+    Description, Erased, Flaw, Graph, Kind, Node, Parameter, Parameters, Registry,
+};
+use stackwright::contract::words::Speaks;
+use stackwright::stop_and_wait::{Rules, StopAndWait};
+use stackwright_contract::services::Datagrams;
+use stackwright_contract::{Duration, Protocol};
+
+use super::framed::Framed;
+use super::window::{self, Window};
+use super::{Lowers, M, Simulated};
+use crate::problem::Problem;
+
+/// A graph of datagrams.
+pub(crate) type Woven<U> = Graph<M, U, Datagrams<M>>;
+
+/// A file, and what it describes once it was read.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(from = "PathBuf")]
+pub(crate) struct Described {
+    file: PathBuf,
+    description: Option<Description>,
+}
+
+impl From<PathBuf> for Described {
+    fn from(file: PathBuf) -> Self {
+        Described { file, description: None }
+    }
+}
+
+impl PartialEq for Described {
+    fn eq(&self, other: &Self) -> bool {
+        self.file == other.file
+    }
+}
+
+const WINDOW: &[Parameter] = &[
+    Parameter::required("octets", Kind::Number, "how many octets may be on their way"),
+    Parameter::new(
+        "patience",
+        Kind::Number,
+        "after how long what nobody hears of is forgiven, in milliseconds",
+    ),
+];
+const STOP_AND_WAIT: &[Parameter] = &[
+    Parameter::new("patience", Kind::Number, "how long an acknowledgement is waited for, in milliseconds"),
+    Parameter::new("tries", Kind::Number, "how often a message is sent at most"),
+];
+
+impl Described {
+    /// Reads the description, and builds it once, to see whether it fits.
+    pub(super) fn load(&mut self, folder: &Path) -> Result<(), Problem> {
+        let path = folder.join(&self.file);
+        let text = std::fs::read_to_string(&path);
+        let text = text.map_err(|why| Problem::usage(format!("{}: {why}", path.display())))?;
+        let flawed = |flaw: Flaw| {
+            let place = flaw.at().map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
+            Problem::usage(format!("{}{place}: {}", path.display(), flaw.says()))
+                .advise("protocols here: udp, tcp, framed, window, stop-and-wait")
+        };
+        let description = Description::read(&text).map_err(flawed)?;
+        let anywhere = Simulated(Ipv4Addr::LOCALHOST.into());
+        let _fits: Woven<_> = description.build(&registry(anywhere, 1)).map_err(flawed)?;
+        self.description = Some(description);
+        Ok(())
+    }
+
+    /// The graph over `lowers`, of which one of its nodes takes one.
+    ///
+    /// # Panics
+    /// Where it was not loaded.
+    pub(super) fn build<L>(&self, lowers: L, seed: u64) -> Woven<L::Uses>
+    where
+        L: Lowers + 'static,
+        L::Uses: Speaks<M, L::Uses>,
+    {
+        let description = self.description.as_ref().expect("a scenario loads what it names");
+        description
+            .build(&registry(lowers, seed))
+            .expect("it was built before, over other adapters of the same services")
+    }
+}
+
+type Made<U> = Result<Box<dyn Node<M, U>>, Flaw>;
+
+fn registry<L>(lowers: L, seed: u64) -> Registry<M, L::Uses>
+where
+    L: Lowers + 'static,
+    L::Uses: Speaks<M, L::Uses>,
+{
+    let lowers = Rc::new(Cell::new(Some(lowers)));
+    let others = Rc::clone(&lowers);
+    Registry::new()
+        .with("udp", "datagrams of the operating system", &[], move |table| {
+            boxed(taken(&lowers, table)?.datagrams())
+        })
+        .with("tcp", "streams of the operating system", &[], move |table| {
+            boxed(taken(&others, table)?.streams())
+        })
+        .with("framed", "messages over a stream", &[], |_| boxed(Framed::<M>::default()))
+        .with("window", "datagrams under a byte window", WINDOW, move |table| {
+            let patience = milliseconds(table, "patience")?.unwrap_or(super::WINDOW_PATIENCE);
+            let octets = table.number("octets").unwrap_or(0);
+            let octets =
+                u64::try_from(octets).map_err(|_| table.flaw("octets", "a window is not negative".into()))?;
+            boxed(Window::<M>::new(window::Rules::new(octets, patience), seed))
+        })
+        .with("stop-and-wait", "one message at a time", STOP_AND_WAIT, move |table| {
+            let mut rules = Rules::<M>::default();
+            if let Some(patience) = milliseconds(table, "patience")? {
+                rules.patience = patience;
+            }
+            if let Some(tries) = table.number("tries") {
+                let wrong = |_| table.flaw("tries", "`tries` is from 1 to 255".into());
+                rules.tries_most = u8::try_from(tries).map_err(wrong)?;
+            }
+            boxed(StopAndWait::<M>::new(rules, seed))
+        })
+}
+
+/// The adapter, for the first node that asks.
+fn taken<L: Lowers>(lowers: &Cell<Option<L>>, table: &Parameters<'_>) -> Result<L, Flaw> {
+    let _first = table.lane();
+    lowers.take().ok_or_else(|| {
+        table.flaw("protocol", "a transport here stands on one adapter, and this is a second".into())
+    })
+}
+
+fn milliseconds(table: &Parameters<'_>, key: &str) -> Result<Option<Duration>, Flaw> {
+    let Some(number) = table.number(key) else { return Ok(None) };
+    match u64::try_from(number) {
+        Ok(number @ 1..=3_600_000) => Ok(Some(Duration::from_millis(number))),
+        _ => Err(table.flaw(key, format!("`{key}` is from 1 to 3600000 milliseconds"))),
+    }
+}
+
+fn boxed<U, P>(protocol: P) -> Made<U>
+where
+    U: Speaks<M, U>,
+    P: Protocol + 'static,
+    P::Provides: Speaks<M, U>,
+    P::Uses: Speaks<M, U>,
+{
+    Ok(Box::new(Erased(protocol)))
+}
