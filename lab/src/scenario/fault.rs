@@ -6,7 +6,7 @@ use serde::Deserialize;
 use stackwright_simulator::{Deed, Event};
 use toml::{Table, Value};
 
-use super::units::Time;
+use super::Time;
 
 /// Something that happens to one packet of one way of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -41,9 +41,9 @@ impl Entry {
         };
         let deeds = [
             self.lose.then_some(Deed::Lose),
-            self.duplicate.map(|by| Deed::Duplicate { by: by.duration() }),
-            self.delay.map(|by| Deed::Delay { by: by.duration() }),
-            self.hold_back.map(|by| Deed::HoldBack { by: by.duration() }),
+            self.duplicate.map(|by| Deed::Duplicate { by: by.0 }),
+            self.delay.map(|by| Deed::Delay { by: by.0 }),
+            self.hold_back.map(|by| Deed::HoldBack { by: by.0 }),
             self.alter.map(|bit| Deed::Alter { bit }),
         ];
         let mut deeds = deeds.into_iter().flatten();

@@ -26,11 +26,10 @@
 mod edit;
 mod fault;
 mod flaw;
-mod units;
 
 pub(crate) use edit::set;
 pub(crate) use fault::{Fault, written};
-pub(crate) use units::{Octets, Time};
+pub(crate) use stackwright_simulator::{Octets, Time};
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -215,7 +214,7 @@ impl Scenario {
         Ok(Scenario {
             name,
             seed: file.seed.unwrap_or(1),
-            time: file.time.map_or(TIME, Time::duration),
+            time: file.time.map_or(TIME, |time| time.0),
             stations: stations.clone(),
             links,
             flows,

@@ -61,11 +61,11 @@ pub(crate) enum Transport {
 const WINDOW_PATIENCE: Duration = Duration::from_secs(3);
 
 fn window_patience() -> Time {
-    Time::of(WINDOW_PATIENCE)
+    Time(WINDOW_PATIENCE)
 }
 
 fn patience() -> Time {
-    Time::of(Duration::from_millis(200))
+    Time(Duration::from_millis(200))
 }
 
 fn tries() -> u8 {
@@ -121,12 +121,12 @@ impl Transport {
             Transport::Tcp => stacked(then, Over::new(Framed::default(), lowers.streams())),
             Transport::Graph(described) => then.woven(described.build(lowers, seed)),
             Transport::Window { octets, patience } => {
-                let rules = window::Rules::new(octets.0, patience.duration());
+                let rules = window::Rules::new(octets.0, patience.0);
                 stacked(then, Over::new(Window::<M>::new(rules, seed), lowers.datagrams()))
             }
             Transport::StopAndWait { patience, tries } => {
                 let mut rules = Rules::default();
-                (rules.patience, rules.tries_most) = (patience.duration(), *tries);
+                (rules.patience, rules.tries_most) = (patience.0, *tries);
                 stacked(then, Over::new(StopAndWait::<M>::new(rules, seed), lowers.datagrams()))
             }
             #[cfg(test)]

@@ -87,7 +87,7 @@ impl Plan {
         match workload {
             Workload::Bulk { octets, message } => self.group(1, [bulk(*octets, *message)?]),
             Workload::Messages { count, message, every } => {
-                self.group(1, [Conversation { every: every.duration(), ..talk(*count, *message)? }])
+                self.group(1, [Conversation { every: every.0, ..talk(*count, *message)? }])
             }
             Workload::Requests { count, request, reply } => {
                 self.group(1, [Conversation { reply: size(*reply)?, ..talk(*count, *request)? }])
@@ -160,13 +160,14 @@ fn talk(messages: u32, message: Octets) -> Result<Conversation, String> {
 fn bulk(octets: Octets, message: Octets) -> Result<Conversation, String> {
     let each = size(message)?;
     let messages = octets.0.div_ceil(u64::from(each)).max(1);
-    let messages = u32::try_from(messages).map_err(|_| format!("{octets} are too many messages"))?;
+    let messages =
+        u32::try_from(messages).map_err(|_| format!("{} octets are too many messages", octets.0))?;
     Ok(Conversation { messages, octets: each, reply: 0, every: Duration::ZERO })
 }
 
 fn size(message: Octets) -> Result<u16, String> {
     match u16::try_from(message.0) {
         Ok(size) if (SHORTEST..=usize::from(LONGEST)).contains(&usize::from(size)) => Ok(size),
-        _ => Err(format!("a message has {SHORTEST} to {LONGEST} octets, and {message} stands there")),
+        _ => Err(format!("a message has {SHORTEST} to {LONGEST} octets, and {} stands there", message.0)),
     }
 }

@@ -27,7 +27,7 @@ use stackwright_contract::{Duration, Instant};
 
 pub use conditions::{Conditions, Reorder};
 pub use counts::Counts;
-pub use description::{LinkDescription, LinkFlaw};
+pub use description::{LinkDescription, LinkFlaw, Octets, Time};
 pub use fate::{Deed, Event};
 pub use loss::{GilbertElliott, Loss};
 pub use outages::{Outages, Passes};

@@ -44,7 +44,8 @@ pub use resolve::LinkFlaw;
 use probability::Probability;
 use profile_name::ProfileName;
 pub(crate) use units::time;
-use units::{Places, Rate, Time};
+pub use units::{Octets, Time};
+use units::{Places, Rate};
 
 /// What a file says of a link. What it does not say is as in its profile, or ideal.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]

@@ -12,13 +12,21 @@ pub(crate) trait Quantity: Sized {
     /// What is expected, for an error.
     const EXPECTED: &'static str;
     fn read(text: &str) -> Option<Self>;
+    /// Of a number without a unit, where that means something.
+    fn of_number(_number: u64) -> Option<Self> {
+        None
+    }
     /// What [`read`](Quantity::read) reads as the same.
     fn text(&self) -> String;
 }
 
-/// A time.
+/// A span of time in a description: `"20 ms"`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Time(pub(crate) Duration);
+pub struct Time(pub Duration);
+
+/// A number of octets in a description: `1200`, `"64 kB"`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Octets(pub u64);
 
 /// A rate in octets per second; `None` is without limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +68,7 @@ const SIZES: &[(&str, u64)] = &[
     ("kB", 1_000),
     ("MB", 1_000_000),
     ("GB", 1_000_000_000),
+    ("TB", 1_000_000_000_000),
     ("KiB", 1 << 10),
     ("MiB", 1 << 20),
     ("GiB", 1 << 30),
@@ -95,6 +104,22 @@ impl Quantity for Time {
         let exact = units.iter().find(|(_, factor)| nanoseconds.is_multiple_of(*factor));
         let (unit, factor) = exact.copied().unwrap_or(("ns", 1));
         format!("{} {unit}", nanoseconds / factor)
+    }
+}
+
+impl Quantity for Octets {
+    const EXPECTED: &'static str = "a size such as 1200 or \"64 kB\" (B, kB, MB, GB, TB, KiB, MiB, GiB)";
+
+    fn read(text: &str) -> Option<Self> {
+        whole(text, SIZES).map(Octets)
+    }
+
+    fn of_number(number: u64) -> Option<Self> {
+        Some(Octets(number))
+    }
+
+    fn text(&self) -> String {
+        format!("{} B", self.0)
     }
 }
 
@@ -149,6 +174,15 @@ impl<Q: Quantity> Visitor<'_> for Reader<Q> {
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Q, E> {
         Q::read(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
     }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Q, E> {
+        Q::of_number(number).ok_or_else(|| E::invalid_type(Unexpected::Unsigned(number), &self))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Q, E> {
+        let whole = u64::try_from(number).ok().and_then(Q::of_number);
+        whole.ok_or_else(|| E::invalid_type(Unexpected::Signed(number), &self))
+    }
 }
 
 /// Through text, for each kind of quantity.
@@ -156,7 +190,7 @@ macro_rules! as_text {
     ($($quantity:ty),*) => {$(
         impl<'de> Deserialize<'de> for $quantity {
             fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                from.deserialize_str(Reader(PhantomData))
+                from.deserialize_any(Reader(PhantomData))
             }
         }
 
@@ -168,7 +202,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(Time, Rate, Places);
+as_text!(Time, Octets, Rate, Places);
 
 /// Durations in types that others see.
 pub(crate) mod time {
@@ -193,6 +227,10 @@ mod tests {
         assert_eq!(time("20 ms"), Some(20_000_000));
         assert_eq!(time("25.6us"), Some(25_600));
         assert_eq!(time(" 95  min"), Some(95 * 60 * 1_000_000_000));
+        let octets = |text| Octets::read(text).map(|octets| octets.0);
+        assert_eq!(octets("64 kB"), Some(64_000));
+        assert_eq!(octets("1.5MiB"), Some(3 << 19));
+        assert_eq!(octets("-1 B").or(octets("12 parsecs")).or(octets("1..2 MB")).or(octets("1200")), None);
         let rate = |text| Rate::read(text).map(|rate| rate.0);
         assert_eq!(rate("100 Mb/s"), Some(Some(12_500_000)));
         assert_eq!(rate("9.6 kb/s"), Some(Some(1200)));
