@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use serde_json::Value;
+use stackwright_simulator::{NamedProfile, Profile};
 
 use super::field::field;
 
@@ -11,6 +12,7 @@ use super::field::field;
 /// Both ends are Linux's own: its TCP, its UDP, every program. What is said here holds both ways, and comes before what the profile
 /// or the file says. Without a command, the link stays until Ctrl-C.
 #[derive(clap::Args, Debug)]
+#[command(after_help = profiles())]
 pub(crate) struct Arguments {
     /// A link known by name (`wan`, `geo`, …), or a file that describes one (`mine.toml`). Without either, a link that does
     /// nothing
@@ -64,6 +66,12 @@ pub(crate) struct Arguments {
     /// Runs this at the first end, ends when it ends, and with its exit code
     #[arg(last = true)]
     pub(super) command: Vec<OsString>,
+}
+
+/// What is known by name, a line each.
+fn profiles() -> String {
+    let line = |known: &NamedProfile| format!("  {:<18} {}\n", known.name, known.about);
+    ["Profiles:\n".to_owned()].into_iter().chain(Profile::ALL.iter().map(line)).collect()
 }
 
 impl Arguments {
