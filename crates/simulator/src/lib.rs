@@ -11,7 +11,39 @@
 //! | `Octets` | a serial line | [`pipe`] |
 //! | `Files` | a disk | [`SimulatedDisk`] |
 //!
-//! They are adversaries, not conveniences: octets arrive in any portions, answers in any order the contract allows, rooms
+//! Between them lies, for each two, a [`Link`] each way, or a half-duplex [`Channel`] that several share. What these do is
+//! [`Conditions`] and [`ChannelConditions`]; a [`Profile`] has those of something known by name, and a [`LinkDescription`]
+//! is read from a file. What befell packets by chance is logged as [`Event`]s, and a run is replayed from them. Links and
+//! channels hold no clock and no I/O, so that others than a world can ask them as well:
+//!
+//! ```
+//! use stackwright_contract::{Duration, Instant};
+//! use stackwright_simulator::{Carried, Conditions, Link, Packet};
+//!
+//! struct Frame(Vec<u8>);
+//!
+//! impl Packet for Frame {
+//!     fn octets(&self) -> usize {
+//!         self.0.len()
+//!     }
+//!     fn twin(&self) -> Self {
+//!         Frame(self.0.clone())
+//!     }
+//!     fn alter(&mut self, bit: u64) {
+//!         let bits = 8 * self.0.len() as u64;
+//!         if let Some(bit) = bit.checked_rem(bits) {
+//!             self.0[bit as usize / 8] ^= 1 << (bit % 8);
+//!         }
+//!     }
+//! }
+//!
+//! let radio = Conditions { rate: Some(1200), delay: Duration::from_millis(5), ..Conditions::IDEAL };
+//! let mut link = Link::new(radio, 42);
+//! let Carried::Once(arrival, _) = link.carry(Instant::START, Frame(vec![0; 120])) else { unreachable!() };
+//! assert_eq!(arrival, Instant::START + Duration::from_millis(100 + 5));
+//! ```
+//!
+//! The simulated services are adversaries, not conveniences: octets arrive in any portions, answers in any order the contract allows, rooms
 //! are small, and whoever breaks the contract above them is stopped with a sentence.
 //!
 //! Two stations; a stack on an adapter is one as well, and any protocol may take the adapter's place here:

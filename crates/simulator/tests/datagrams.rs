@@ -91,6 +91,17 @@ fn some_are_altered_by_one_bit() {
 }
 
 #[test]
+fn bits_are_altered_at_a_rate() {
+    let arrived = sent(Conditions { bit_errors: 0.01, ..Conditions::IDEAL });
+    let differs = |(arrived, number): (&[u8; 4], [u8; 4])| {
+        (u32::from_be_bytes(*arrived) ^ u32::from_be_bytes(number)).count_ones()
+    };
+    let altered: u32 = arrived.iter().zip(numbers()).map(differs).sum();
+    // Of 64 000 bits 640, with a deviation of 25: no error is spent on headers, which nobody could alter.
+    assert!((515..765).contains(&altered), "{altered}");
+}
+
+#[test]
 fn a_narrow_link_drops_what_cannot_wait() {
     let narrow = Conditions { rate: Some(44_000), queue: Queue::octets(4400), ..Conditions::IDEAL };
     assert_eq!(sent(narrow).len(), 101, "one is on the way, and a hundred wait");

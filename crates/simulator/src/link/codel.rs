@@ -7,9 +7,9 @@ use stackwright_contract::{Duration, Instant};
 /// The RFC decides when a packet leaves the queue. Here the queue is first in, first out, at a known rate: when a packet
 /// comes it is known when it would leave, and all that is dropped before it has been dropped already. So the decision is
 /// taken at once, with the time at which the packet would leave as the present, and it is the same one. It differs in
-/// one point: nobody knows yet whether a packet will stand behind this one, so the test whether less than one packet of
-/// the MTU waits (§5.6) is not there. In its place the caller lets the target be more than the time of one such
-/// packet, so that a queue of one is not dropped either.
+/// two points. Nobody knows yet whether a packet will stand behind this one, so the test whether less than one packet of
+/// the MTU waits (§5.6) is not there; in its place the caller lets the target be more than the time of one such packet,
+/// so that a queue of one is not dropped either. And what is going to be dropped takes no place in the queue meanwhile.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CoDel {
     /// From when on a packet may be dropped, where packets wait too long: `first_above_time_`.

@@ -115,7 +115,8 @@ impl Profile {
 
     /// The name that is most like `name`, where one is alike.
     pub fn suggestion(name: &str) -> Option<&'static str> {
-        let likeness = |known: &NamedProfile| (strsim::jaro_winkler(name, known.name), known.name);
+        let name = name.to_ascii_lowercase();
+        let likeness = |known: &NamedProfile| (strsim::jaro_winkler(&name, known.name), known.name);
         let best = Profile::ALL.iter().map(likeness).max_by(|one, other| one.0.total_cmp(&other.0))?;
         (best.0 >= LIKENESS_LEAST).then_some(best.1)
     }

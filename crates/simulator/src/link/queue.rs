@@ -88,7 +88,7 @@ impl Sender {
         self.forget(now);
         // What is sent at once never waits.
         if start > now
-            && (most.is_some_and(|most| self.octets + octets as u64 > most)
+            && (most.is_some_and(|most| self.octets.saturating_add(octets as u64) > most)
                 || packets.is_some_and(|packets| self.waiting.len() >= packets))
         {
             return Err(Dropped::AtTail);

@@ -35,6 +35,18 @@ fn two_that_hear_each_other_do_not_collide_when_one_starts_later() {
 }
 
 #[test]
+fn who_waits_begins_when_the_tail_has_reached_it() {
+    let conditions = ChannelConditions { tail: millis(30), delay: millis(5), ..plain() };
+    let mut channel = Channel::new(conditions, 2, 0);
+    channel.send(at(0), 0, Some(1), probe(0, 100));
+    let mut heard = until(&mut channel, at(20));
+    channel.send(at(20), 1, Some(0), probe(1, 100));
+    heard.extend(rest(&mut channel));
+    let begins = 100 + 30 + 5;
+    assert_eq!(told(&heard), [(105, 1, 0), (begins + 105, 0, 1)]);
+}
+
+#[test]
 fn two_that_begin_before_they_can_hear_each_other_collide() {
     for later in [0, 1, 4] {
         let conditions = ChannelConditions { delay: millis(5), ..plain() };

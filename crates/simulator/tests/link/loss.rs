@@ -3,7 +3,7 @@
 use stackwright_contract::Duration;
 use stackwright_simulator::{Conditions, GilbertElliott, Link, Loss};
 
-use crate::{arrivals, is_plausible};
+use crate::{arrivals, at, is_plausible, millis};
 
 /// For each of so many packets, whether it was lost.
 fn lost(loss: Loss, seed: u64, count: u64) -> Vec<bool> {
@@ -63,6 +63,21 @@ fn every_nth_is_the_last_of_each_n() {
     for (number, lost) in lost.into_iter().enumerate() {
         assert_eq!(lost, number % 10 == 9, "packet {number}");
     }
+}
+
+#[test]
+fn a_stream_sends_what_was_lost_again() {
+    let resent = |loss: Loss| {
+        let mut link = Link::new(Conditions { loss, ..Conditions::IDEAL }, 8);
+        [0, 1, 2, 3].map(|_| link.carry_surely(at(0), 100).map(|time| time.since(at(0))))
+    };
+    // Under another number, so that it is lost once.
+    let [now, late] = [Some(Duration::ZERO), Some(millis(200))];
+    assert_eq!(resent(Loss::Listed([1, 2].into())), [now, late, late, now]);
+    assert_eq!(resent(Loss::Every(2)), [now, late, now, late]);
+    let always_bad = GilbertElliott { p: 1.0, r: 0.0, good: 0.0, bad: 1.0 };
+    assert_eq!(resent(Loss::GilbertElliott(always_bad)), [now, None, None, None]);
+    assert_eq!(resent(Loss::Bernoulli(1.0)), [None; 4]);
 }
 
 #[test]

@@ -22,9 +22,13 @@ fn every_name_is_found_once_and_says_what_it_is() {
 
 #[test]
 fn a_near_name_is_suggested() {
-    for (wrong, right) in
-        [("wann", "wan"), ("geo ", "geo"), ("packet-radio-96", "packet-radio-9600"), ("FDDI", "")]
-    {
+    for (wrong, right) in [
+        ("wann", "wan"),
+        ("geo ", "geo"),
+        ("packet-radio-96", "packet-radio-9600"),
+        ("FDDI", "fddi"),
+        ("moon", ""),
+    ] {
         assert_eq!(Profile::suggestion(wrong).unwrap_or_default(), right, "{wrong}");
     }
 }

@@ -100,6 +100,15 @@ fn a_script_does_exactly_what_it_says() {
 }
 
 #[test]
+fn what_was_to_befall_a_dropped_packet_befalls_no_other() {
+    let short = Conditions { mtu: Some(100), ..Conditions::IDEAL };
+    let mut link = Link::scripted(short, vec![Event { nth: 0, deed: Deed::Lose }]);
+    assert_eq!(arrivals(&mut link, 1, 101, millis(1)).len(), 0);
+    assert_eq!(arrivals(&mut link, 1, 100, millis(1)).len(), 1);
+    assert_eq!((link.counts().too_long, link.counts().lost), (1, 0));
+}
+
+#[test]
 fn nothing_is_logged_unasked_or_where_nothing_happens() {
     let lossy = Conditions { loss: Loss::Every(10), delay: millis(5), ..Conditions::IDEAL };
     let mut link = Link::new(lossy, 0);

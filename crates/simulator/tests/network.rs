@@ -1,0 +1,146 @@
+//! The links of a network: each has conditions, chances, counts and a script of its own.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Room};
+use stackwright_contract::{Duration, Handle};
+use stackwright_simulator::{Conditions, Deed, Event, Heard, Network, SimulatedDatagrams, StationId, World};
+use stackwright_wire::{Message, SingleBuffer};
+
+const AMPLE: Room = Room { octets: 1 << 20, messages: 10_000 };
+const COUNT: u32 = 500;
+
+type M = SingleBuffer;
+type Station = StationId<SimulatedDatagrams<M>, Heard<Told<M>>>;
+
+/// The first listens, the others open to it.
+const ADDRESSES: [IpAddr; 3] = [address(0), address(1), address(2)];
+
+const fn address(number: u8) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::new(10, 0, 0, number))
+}
+
+fn name(index: u32) -> Handle {
+    Handle { index, generation: 0 }
+}
+
+struct Scene {
+    world: World<M>,
+    stations: [Station; 3],
+}
+
+impl Scene {
+    fn new(prepare: impl FnOnce(&mut Network<M>)) -> Self {
+        let mut world = World::new(5);
+        prepare(world.network_mut());
+        let stations = ADDRESSES
+            .map(|address| world.add(address, SimulatedDatagrams::new(address, AMPLE), Heard::default()));
+        let remote = SocketAddr::new(ADDRESSES[0], 53).into();
+        world.ask(stations[0], Ask::Listen { listener: name(0), local: remote });
+        for (index, station) in [(1, stations[1]), (2, stations[2])] {
+            world.ask(stations[0], Ask::Await { listener: name(0), association: name(index), room: AMPLE });
+            world.ask(station, Ask::Open { association: name(0), remote, room: AMPLE });
+        }
+        Scene { world, stations }
+    }
+
+    /// Sends numbers from one of the stations.
+    fn send(&mut self, from: usize) {
+        for number in 0..COUNT {
+            let message = SingleBuffer::with_headroom(0, &number.to_be_bytes());
+            self.world.ask(self.stations[from], Ask::Send { association: name(0), message });
+        }
+        self.world.run_for(Duration::from_secs(10));
+    }
+
+    /// Which numbers arrived from one of the stations: from the one whose first arrived as the `nth`.
+    fn arrived(&self, nth: u32) -> Vec<u32> {
+        let number = |told: &Told<M>| match told {
+            Told::Delivered { association, message } if association.index == nth => {
+                Some(u32::from_be_bytes(message.octets().try_into().expect("a number")))
+            }
+            _ => None,
+        };
+        self.world.application(self.stations[0]).0.iter().filter_map(number).collect()
+    }
+}
+
+fn lossy(network: &mut Network<M>) {
+    network.set_conditions(Conditions { loss: 0.3.into(), ..Conditions::IDEAL });
+}
+
+#[test]
+fn the_chances_of_a_link_are_its_own() {
+    let mut alone = Scene::new(lossy);
+    alone.send(2);
+    let mut behind = Scene::new(lossy);
+    behind.send(1);
+    behind.send(2);
+    assert_eq!(alone.arrived(1), behind.arrived(2), "whatever else was sent before");
+    assert_ne!(behind.arrived(1), behind.arrived(2), "and not those of another");
+}
+
+#[test]
+fn a_link_that_was_set_on_its_own_stays_as_it_is() {
+    let mut scene = Scene::new(|network| {
+        network.set_link(ADDRESSES[1], ADDRESSES[0], Conditions::IDEAL);
+        lossy(network);
+    });
+    scene.send(1);
+    scene.send(2);
+    assert_eq!(scene.arrived(1).len(), COUNT as usize);
+    assert!(scene.arrived(2).len() < COUNT as usize);
+    // From now on, and not from the beginning again.
+    scene.world.network_mut().set_conditions(Conditions::IDEAL);
+    scene.send(2);
+    let counts = scene.world.network().counts(ADDRESSES[2], ADDRESSES[0]);
+    assert_eq!(
+        (counts.offered, counts.lost),
+        (u64::from(2 * COUNT), 2 * u64::from(COUNT) - counts.delivered)
+    );
+    assert_eq!(scene.arrived(2).len() as u64, counts.delivered);
+}
+
+#[test]
+fn a_script_for_one_link_leaves_the_others_to_chance() {
+    let mut drawn = Scene::new(lossy);
+    drawn.send(1);
+    drawn.send(2);
+    let events = vec![Event { nth: 7, deed: Deed::Lose }];
+    let mut scripted = Scene::new(|network| {
+        lossy(network);
+        network.script(ADDRESSES[1], ADDRESSES[0], events);
+    });
+    scripted.send(1);
+    scripted.send(2);
+    assert!(scripted.arrived(1).into_iter().eq((0..COUNT).filter(|number| *number != 7)));
+    assert_eq!(scripted.arrived(2), drawn.arrived(2));
+}
+
+#[test]
+fn in_a_replay_links_that_the_log_does_not_name_have_no_chances_either() {
+    let mut scene = Scene::new(|network| {
+        lossy(network);
+        network.replay(&[(ADDRESSES[1], ADDRESSES[0], Event { nth: 3, deed: Deed::Lose })]);
+    });
+    scene.send(1);
+    scene.send(2);
+    assert_eq!(scene.arrived(1).len(), COUNT as usize - 1);
+    assert_eq!(scene.arrived(2).len(), COUNT as usize);
+}
+
+#[test]
+fn a_log_says_what_happened_on_which_link() {
+    let mut scene = Scene::new(|network| {
+        lossy(network);
+        network.keep_log();
+    });
+    scene.send(1);
+    let arrived = scene.arrived(1);
+    let lost = (0..COUNT).filter(|number| !arrived.contains(number));
+    let expected = lost.map(|number| {
+        let event = Event { nth: u64::from(number), deed: Deed::Lose };
+        (ADDRESSES[1], ADDRESSES[0], event)
+    });
+    assert_eq!(scene.world.network().log(), expected.collect::<Vec<_>>());
+}
