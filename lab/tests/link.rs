@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread::{self, JoinHandle};
@@ -115,6 +117,16 @@ impl Drop for Link {
     }
 }
 
+/// Waits until a process has gone into its namespace.
+fn wait_until_inside(process: &mut Child, namespace: &str) {
+    let there = fs::metadata(Path::new("/run/netns").join(namespace)).expect("it is up").ino();
+    let place = format!("/proc/{}/ns/net", process.id());
+    while fs::metadata(&place).is_ok_and(|here| here.ino() != there) {
+        assert!(process.try_wait().expect("it is ours").is_none(), "it has ended");
+        thread::yield_now();
+    }
+}
+
 #[test]
 fn twenty_echoes_are_counted_and_nothing_is_left() {
     if !can(&["ping"]) {
@@ -128,8 +140,15 @@ fn twenty_echoes_are_counted_and_nothing_is_left() {
     let echoes = String::from_utf8(echoes.expect("`ip` is there").stdout).expect("text");
     assert!(echoes.contains("20 packets transmitted, 20 received"), "{echoes}");
 
+    // A server that nobody ends.
+    let mut server = Command::new("ip")
+        .args(["netns", "exec", link.text("b", "namespace"), "sleep", "1000"])
+        .spawn()
+        .expect("`ip` is there");
+    wait_until_inside(&mut server, link.text("b", "namespace"));
     link.signal(Signal::INT);
     let done = link.ends();
+    assert_eq!(server.wait().expect("it is ours").signal(), Some(Signal::TERM.as_raw()));
     for way in ["forward", "back"] {
         let icmp = &done[way]["icmp"];
         assert_eq!((&icmp["offered"], &icmp["delivered"]), (&20.into(), &20.into()), "{way}");
@@ -139,7 +158,8 @@ fn twenty_echoes_are_counted_and_nothing_is_left() {
     }
 }
 
-/// So many octets, over either kind of addresses, in trains of segments of which some are lost, some altered, some doubled.
+/// So many octets, over either kind of addresses, in trains of segments of which some are lost, some altered,
+/// some doubled.
 fn octets_pass_whole(address: &str) {
     if !can(&[]) {
         return;
@@ -265,7 +285,6 @@ fn a_shared_channel_joins_two_kernels() {
 
 #[test]
 fn without_rights_it_says_what_to_do() {
-    use std::os::unix::process::CommandExt as _;
     let mut command = lab(&["link", "wan"]);
     if rustix::process::geteuid().is_root() {
         // Nobody's number on most systems, and in any case not root's.

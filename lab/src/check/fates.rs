@@ -11,7 +11,8 @@ use crate::problem::Problem;
 use super::row::Row;
 use super::{iperf, ping, snmp};
 
-/// 20 000 datagrams in four seconds, small and with much room, so that hardly any is dropped for want of time.
+/// 20 000 datagrams in four seconds, small and with much room, so that hardly any is dropped for want of
+/// time.
 const DATAGRAMS: [&str; 9] =
     ["--udp", "--length", "500", "--bitrate", "20M", "--time", "4", "--window", "2M"];
 /// So many seeds are tried where iperf3 loses what it opens with.

@@ -3,17 +3,19 @@
 use std::ffi::OsString;
 
 use serde_json::Value;
+use stackwright_simulator::{NamedProfile, Profile};
 
 use super::field::field;
 
 /// Joins two network namespaces by a modelled link, over which any program runs
 ///
-/// Both ends are Linux's own: its TCP, its UDP, every program. What is said here holds both ways, and comes before what the profile
-/// or the file says. Without a command, the link stays until Ctrl-C.
+/// Both ends are Linux's own: its TCP, its UDP, every program. What is said here holds both ways, and comes
+/// before what the profile or the file says. Without a command, the link stays until Ctrl-C.
 #[derive(clap::Args, Debug)]
+#[command(after_help = profiles())]
 pub(crate) struct Arguments {
-    /// A link known by name (`wan`, `geo`, …), or a file that describes one (`mine.toml`). Without either, a link that does
-    /// nothing
+    /// A link known by name (`wan`, `geo`, …), or a file that describes one (`mine.toml`). Without either, a
+    /// link that does nothing
     #[arg(value_name = "PROFILE")]
     pub(super) link: Option<String>,
     /// How fast it is, like `100 Mb/s`: of IP packets, and of framing where there is some
@@ -55,7 +57,8 @@ pub(crate) struct Arguments {
     /// JSON lines for programs: one when the link is up, one at its end
     #[arg(long)]
     pub(super) json: bool,
-    /// For a program that started this one: a line on standard input asks for the counts, its end ends the link
+    /// For a program that started this one: a line on standard input asks for the counts, its end ends the
+    /// link
     #[arg(long, hide = true, requires = "json")]
     pub(super) attended: bool,
     /// The link, as a program writes it
@@ -64,6 +67,12 @@ pub(crate) struct Arguments {
     /// Runs this at the first end, ends when it ends, and with its exit code
     #[arg(last = true)]
     pub(super) command: Vec<OsString>,
+}
+
+/// What is known by name, a line each.
+fn profiles() -> String {
+    let line = |known: &NamedProfile| format!("  {:<18} {}\n", known.name, known.about);
+    ["Profiles:\n".to_owned()].into_iter().chain(Profile::ALL.iter().map(line)).collect()
 }
 
 impl Arguments {

@@ -38,8 +38,8 @@ impl Running {
         Ok(Some(Running { child, killed: None }))
     }
 
-    /// With which exit code it has ended; as a shell says it where a signal ended it. It is asked to end when somebody wants to
-    /// `stop`, and killed where it does not.
+    /// With which exit code it has ended; as a shell says it where a signal ended it. It is asked to end when
+    /// somebody wants to `stop`, and killed where it does not.
     ///
     /// # Errors
     ///

@@ -197,7 +197,8 @@ impl Tallies {
         Report { all, tcp, udp, icmp, other, under_way: 0, held_too_many, malformed, refused, missed: None }
     }
 
-    /// The same, where nobody says which packets are lost: those that are not `waiting`, counted by protocol, and have not arrived.
+    /// The same, where nobody says which packets are lost: those that are not `waiting`, counted by protocol,
+    /// and have not arrived.
     pub(super) fn report_rest_lost(
         &self,
         propagation: Duration,
@@ -218,5 +219,50 @@ impl Tallies {
 
     fn both(&mut self, protocol: Protocol) -> impl Iterator<Item = &mut Tally> {
         [&mut self.all, &mut self.each[protocol as usize]].into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_overtakes_is_told_from_what_comes_twice() {
+        let mut tallies = Tallies::new();
+        let numbers: Vec<Number> = (0..4).map(|_| tallies.offered(Protocol::Udp, 100)).collect();
+        let other = tallies.offered(Protocol::Tcp, 60);
+        // The second comes late, the fourth comes twice, and TCP's comes last, as it was sent.
+        for nth in [0, 2, 1, 3, 3] {
+            tallies.delivered(Protocol::Udp, numbers[nth], 100, nth == 2);
+        }
+        tallies.delivered(Protocol::Tcp, other, 60, false);
+        tallies.dropped(Protocol::Icmp, Why::Queue);
+        for milliseconds in 1..=100 {
+            tallies.under_way(Protocol::Udp, Duration::from_millis(milliseconds));
+        }
+        let Report { all, udp, tcp, icmp, .. } = tallies.report(Duration::from_millis(10));
+        assert_eq!((udp.offered, udp.delivered, udp.reordered, udp.altered), (4, 5, 1, 1));
+        assert_eq!((tcp.offered, tcp.delivered, tcp.reordered), (1, 1, 0));
+        assert_eq!((all.offered, all.delivered, all.reordered), (5, 6, 1));
+        assert_eq!((icmp.queue_drops, udp.queue_drops, all.queue_drops), (1, 0, 1));
+        assert_eq!((all.octets_offered, all.octets_delivered), (460, 560));
+        let near = |one: f64, other: f64| (one - other).abs() < other / 500.0;
+        assert!(near(udp.transit.median_ms, 50.0) && near(udp.transit.p95_ms, 95.0), "{udp:?}");
+        assert!(near(udp.queueing.median_ms, 40.0) && near(udp.queueing.p95_ms, 85.0), "{udp:?}");
+        assert_eq!(tcp.transit, Quantiles::default());
+    }
+
+    #[test]
+    fn what_is_neither_here_nor_there_is_lost() {
+        let mut tallies = Tallies::new();
+        for _ in 0..10 {
+            tallies.offered(Protocol::Udp, 100);
+        }
+        tallies.dropped(Protocol::Udp, Why::Queue);
+        tallies.under_way(Protocol::Udp, Duration::from_millis(1));
+        let mut waiting = [0; Protocol::ALL.len()];
+        waiting[Protocol::Udp as usize] = 5;
+        let Report { all, udp, tcp, .. } = tallies.report_rest_lost(Duration::ZERO, &waiting);
+        assert_eq!((all.lost, udp.lost, tcp.lost), (3, 3, 0));
     }
 }

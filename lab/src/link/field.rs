@@ -1,4 +1,5 @@
-//! A field of a link's description, given on the command line: read and refused by the same words as in a file.
+//! A field of a link's description, given on the command line: read and refused by the same words as in a
+//! file.
 
 use serde_json::{Map, Value};
 use stackwright_simulator::LinkDescription;

@@ -97,7 +97,8 @@ impl Medium {
                 Report { under_way, ..report }
             }
             Medium::Channel(channel, _) => {
-                // A channel does not tell which packet a collision has spoiled: what is neither here nor there is lost.
+                // A channel does not tell which packet a collision has spoiled: what is neither here nor
+                // there is lost.
                 let mut waiting = [0; Protocol::ALL.len()];
                 let mine = channel.packets().filter(|sent| sent.way == way);
                 mine.for_each(|sent| waiting[sent.segment.protocol() as usize] += 1);

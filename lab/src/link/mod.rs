@@ -1,4 +1,5 @@
-//! `lab link`: the model of a link between two TUN devices, in network namespaces that are made for it and removed.
+//! `lab link`: the model of a link between two TUN devices, in network namespaces that are made for it and
+//! removed.
 //!
 //! ```text
 //! namespace a                               lab link                               namespace b
@@ -9,7 +10,9 @@
 //! | --- | --- |
 //! | `run.rs` | the command, from its making to its end |
 //! | `wire.rs` | the same for the rest of the lab: a link as a value |
-//! | `carry.rs`, `direction.rs` | the loop, and one way of the link |
+//! | `arguments.rs`, `field.rs`, `described.rs` | which link is meant |
+//! | `carry.rs`, `direction.rs` | the loop, and what is read, held and written one way |
+//! | `medium.rs`, `sent.rs` | the model, a link each way or a shared channel, and what it is asked about |
 //! | `train/` | a packet, or a super-packet and its segments: the model sees each of them |
 //! | `tun/`, `offload.rs` | devices, and what they say before each packet |
 //! | `ends.rs`, `namespace.rs` | what is made, and removed however it ends |

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use rustix::fs::{Mode, OFlags};
+use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use crate::problem::Problem;
@@ -19,7 +20,8 @@ const NAMES: &str = "/run/netns";
 /// What ours begin with; the number of the process that made them follows.
 const PREFIX: &str = "lab-";
 
-/// A network namespace with a name. It and all devices in it are gone when this is dropped.
+/// A network namespace with a name. It and all devices in it are gone when this is dropped, and whoever still
+/// runs in it is asked to end.
 #[derive(Debug)]
 pub(super) struct Namespace {
     name: String,
@@ -97,8 +99,19 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         // There is nobody left to tell: the next start removes it.
-        let _ = ip(&["netns", "del", &self.name], "");
+        let _ = remove(&self.name);
     }
+}
+
+/// Removes a namespace. Programs that still run in it, servers that wait for somebody above all, would wait
+/// for ever: they are asked to end first.
+fn remove(name: &str) -> Result<(), Problem> {
+    let processes = ip(&["netns", "pids", name], "").unwrap_or_default();
+    for process in processes.lines().filter_map(|line| Pid::from_raw(line.trim().parse().ok()?)) {
+        // One that has ended meanwhile needs no asking.
+        let _ = kill_process(process, Signal::TERM);
+    }
+    ip(&["netns", "del", name], "").map(drop)
 }
 
 /// Removes what runs left behind that were killed, and names it.
@@ -106,7 +119,7 @@ pub(super) fn remove_leftovers() -> Vec<String> {
     let names = fs::read_dir(NAMES).into_iter().flatten().flatten();
     let ours = names.filter_map(|entry| entry.file_name().into_string().ok());
     let dead = ours.filter(|name| maker(name).is_some_and(|process| !lives(process)));
-    dead.filter(|name| ip(&["netns", "del", name], "").is_ok()).collect()
+    dead.filter(|name| remove(name).is_ok()).collect()
 }
 
 /// The process that made the namespace of that name, if it is one of ours.
@@ -115,8 +128,8 @@ fn maker(name: &str) -> Option<u32> {
     Side::ALL.iter().any(|known| known.name() == side).then(|| process.parse().ok())?
 }
 
-/// Whether there is still a process of that number, and one of ours: numbers are given again. One that has ended and that nobody
-/// asked about yet has a number, but no program.
+/// Whether there is still a process of that number, and one of ours: numbers are given again. One that has
+/// ended and that nobody asked about yet has a number, but no program.
 fn lives(process: u32) -> bool {
     let program = fs::read_link(format!("/proc/{process}/exe"));
     // A program that was built anew meanwhile is marked behind its name.

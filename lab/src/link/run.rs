@@ -30,7 +30,8 @@ const SHOWN_EACH: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 ///
-/// Where it cannot be made, the command cannot be run, or a device disappears. Nothing is left behind then either.
+/// Where it cannot be made, the command cannot be run, or a device disappears. Nothing is left behind then
+/// either.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let profile = described::profile(arguments)?;
     let mtu = mtu(&profile)?;

@@ -11,12 +11,14 @@ use stackwright_simulator::{Conditions, Profile};
 use crate::problem::Problem;
 
 use super::counts::Report;
+use super::rights;
 use super::side::Side;
 
 /// A link that is up. It and both ends are gone when this is dropped.
 ///
-/// The link runs in a process of its own, this program started once more: its processor time is not counted to whoever measures,
-/// it does not wait for a thread of theirs, and it ends and cleans up when they are killed, since it then reads the end of its input.
+/// The link runs in a process of its own, this program started once more: its processor time is not counted
+/// to whoever measures, it does not wait for a thread of theirs, and it ends and cleans up when they are
+/// killed, since it then reads the end of its input.
 #[derive(Debug)]
 pub(crate) struct Wire {
     process: Child,
@@ -56,6 +58,8 @@ impl Wire {
     ///
     /// As [`Wire::up`].
     pub(crate) fn over(profile: &Profile, seed: u64) -> Result<Wire, Problem> {
+        // The process would say it as well, but not to the caller.
+        rights::check()?;
         let cannot = |error: std::io::Error| Problem::new(format!("`lab link` cannot be started: {error}"));
         let profile = serde_json::to_string(profile)
             .map_err(|error| Problem::new(format!("the link's profile cannot be written: {error}")))?;
@@ -110,7 +114,8 @@ impl Wire {
         }
     }
 
-    /// Ends the link, and tells what became of its packets: those also that the kernel dropped before they could be read.
+    /// Ends the link, and tells what became of its packets: those also that the kernel dropped before they
+    /// could be read.
     ///
     /// # Errors
     ///

@@ -7,8 +7,8 @@ pub(super) const IN_TCP: u16 = 16;
 /// Where it stands in a UDP header.
 pub(super) const IN_UDP: u16 = 6;
 
-/// The sum over the pseudo-header (RFC 9293 §3.1, RFC 8200 §8.1), not yet complemented, of an IP packet whose transport
-/// header and payload have `length` octets.
+/// The sum over the pseudo-header (RFC 9293 §3.1, RFC 8200 §8.1), not yet complemented, of an IP packet whose
+/// transport header and payload have `length` octets.
 ///
 /// # Panics
 ///

@@ -14,7 +14,8 @@ const IPV6: usize = 40;
 pub(in super::super) const LONGEST: usize = IPV6 + 65_535;
 
 impl Train {
-    /// A packet as the device gave it. `None` where its headers contradict each other, or are of no known version.
+    /// A packet as the device gave it. `None` where its headers contradict each other, or are of no known
+    /// version.
     pub(in super::super) fn decode(offload: Offload, packet: &[u8]) -> Option<Train> {
         let protocol = match (packet.first()? >> 4, packet.len()) {
             (4, IPV4..=65_535) => named(packet[9], true),
@@ -45,7 +46,8 @@ fn named(number: u8, ipv4: bool) -> Protocol {
     }
 }
 
-/// Where the segments of a super-packet lie. The length of its headers is asked of themselves: the device only hints.
+/// Where the segments of a super-packet lie. The length of its headers is asked of themselves: the device
+/// only hints.
 fn cut(octets: &[u8], kind: Kind, size: u16, transport: u16) -> Option<Cut> {
     let version = octets[0] >> 4;
     let start = usize::from(transport);
@@ -66,7 +68,8 @@ fn cut(octets: &[u8], kind: Kind, size: u16, transport: u16) -> Option<Cut> {
     sound.then_some(Cut { kind, transport, headers, size })
 }
 
-/// Completes a checksum that holds only the sum of the pseudo-header, so that whoever sees the packet altered, sees it.
+/// Completes a checksum that holds only the sum of the pseudo-header, so that whoever sees the packet
+/// altered, sees it.
 fn complete(octets: &mut [u8], start: u16, offset: u16) -> Option<()> {
     let covered = octets.get_mut(usize::from(start)..)?;
     let at = usize::from(offset);

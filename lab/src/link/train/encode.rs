@@ -16,8 +16,8 @@ const CONGESTION_WINDOW_REDUCED: u8 = 128;
 impl Train {
     /// Writes the device's header and those of the packet into `head`, and returns what follows them.
     ///
-    /// One segment has a complete checksum; several are left to the receiving kernel, which then spares them as it does
-    /// its own.
+    /// One segment has a complete checksum; several are left to the receiving kernel, which then spares them
+    /// as it does its own.
     ///
     /// # Panics
     ///

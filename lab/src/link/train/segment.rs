@@ -50,9 +50,9 @@ impl Packet for Segment {
         self.train.octets(self.index..self.index + 1)
     }
 
-    /// Those of its payload: headers stay whole, since a payload that is altered is noticed by the transport's checksum and
-    /// counted there, where an altered address or length would be noticed by many, or by nobody. Of a packet without payload
-    /// the checksum itself is altered.
+    /// Those of its payload: headers stay whole, since a payload that is altered is noticed by the
+    /// transport's checksum and counted there, where an altered address or length would be noticed by many,
+    /// or by nobody. Of a packet without payload the checksum itself is altered.
     fn exposed(&self) -> usize {
         match self.train.cut {
             None => alterable(&self.train.octets).len(),

@@ -18,8 +18,8 @@ pub(super) const CLONE: &str = "/dev/net/tun";
 pub(super) struct Tun(OwnedFd);
 
 impl Tun {
-    /// Makes a device in the network namespace of the calling thread; it takes super-packets of TCP and, where the
-    /// kernel can, of UDP.
+    /// Makes a device in the network namespace of the calling thread; it takes super-packets of TCP and,
+    /// where the kernel can, of UDP.
     ///
     /// # Errors
     ///
@@ -32,8 +32,7 @@ impl Tun {
         Ok(Tun(file))
     }
 
-    /// The next packet: what is left to be done with it, and how many octets of `into` it took. `None` where there is none
-    /// now, or where what is left to be done is not known.
+    /// The next packet, if there is one now; it lies in `into` then.
     ///
     /// # Errors
     ///
@@ -52,8 +51,8 @@ impl Tun {
         }
     }
 
-    /// Writes a packet that lies in two pieces, the first with the device's header. Tells whether the kernel took it: it does
-    /// not where the device is down or the packet makes no sense to it.
+    /// Writes a packet that lies in two pieces, the first with the device's header. Tells whether the kernel
+    /// took it: it does not where the device is down or the packet makes no sense to it.
     pub(super) fn write(&self, head: &[u8], rest: &[u8]) -> bool {
         rustix::io::writev(&self.0, &[IoSlice::new(head), IoSlice::new(rest)]).is_ok()
     }
