@@ -36,10 +36,11 @@ pub(crate) fn write(campaign: &Campaign, folder: &Folder) -> Result<Summary, Pro
     let mut summary = Summary { files: files.clone(), done: 0, failed: Vec::new(), missing: 0 };
     folder.write(&files[0], |file| {
         let mut csv = csv::Writer::from_writer(file);
-        csv.write_record(&columns)?;
+        csv.write_record(&columns).map_err(of_the_disk)?;
         for cell in campaign.cells() {
             let row = row(&cell, folder);
-            csv.write_record(columns.iter().map(|column| row.get(column).map_or(String::new(), plain)))?;
+            let values = columns.iter().map(|column| row.get(column).map_or(String::new(), plain));
+            csv.write_record(values).map_err(of_the_disk)?;
         }
         csv.flush()
     })?;
@@ -119,6 +120,14 @@ fn row(cell: &Cell<'_>, folder: &Folder) -> Map<String, Value> {
 fn result(cell: &Cell<'_>, folder: &Folder) -> Option<Value> {
     let file = fs::File::open(folder.result(cell)).ok()?;
     serde_json::from_reader(io::BufReader::new(file)).ok()
+}
+
+/// The disk's own error, so that a full one is known as such.
+fn of_the_disk(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// A parameter as a number where it is one, so that both files say the same of it.
