@@ -11,7 +11,7 @@ fn words(script: &str, more: &str) -> String {
     let setting = Setting::shell(&script, 3, more);
     let said = setting.run(&["--jobs", "2"]).ended(1);
     assert!(said.out.contains("2 done") && said.out.contains("1 failed"), "{}", said.out);
-    assert!(said.err.contains("1 of 3 cells failed"), "{}", said.err);
+    assert!(said.err.contains("1 of 3 failed"), "{}", said.err);
     assert_eq!(setting.files("results/s"), ["command", "seed=1.stderr", "seed=2.json", "seed=3.json"]);
     setting.read("results/s/seed=1.stderr")
 }

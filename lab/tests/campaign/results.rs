@@ -95,7 +95,7 @@ fn a_summary_has_a_row_for_each_cell() {
     setting.run(&["--cell", "0-2"]).ended(1);
     let said = setting.run(&["--summary"]).ended(0);
     assert!(said.out.contains("s/seed=2 failed: see "), "{}", said.out);
-    assert!(said.out.contains("1 cells are missing"), "{}", said.out);
+    assert!(said.out.contains("1 missing: run the campaign"), "{}", said.out);
     assert_eq!(
         setting.read("results/summary.csv"),
         "cell,sweep,state,seed,result.a.b,result.twice\n\
@@ -110,7 +110,14 @@ fn a_summary_has_a_row_for_each_cell() {
     assert_eq!(rows[2]["result.twice"], 6);
     let said = setting.run(&["--summary", "--json"]).ended(0);
     let said: serde_json::Value = serde_json::from_str(&said.out).expect("one object");
-    assert_eq!(said["failed"], serde_json::json!(["s/seed=2"]));
+    assert_eq!((&said["failed"], &said["failures"]), (&1.into(), &serde_json::json!(["s/seed=2"])));
+    assert_eq!((&said["done"], &said["missing"]), (&2.into(), &1.into()));
+}
+
+#[test]
+fn a_summary_of_nothing_says_what_comes_first() {
+    let said = Setting::shell(RECORDS, 4, "").run(&["--summary"]).ended(1);
+    assert!(said.err.contains("there is no such folder\n  run the campaign first"), "{}", said.err);
 }
 
 #[test]
