@@ -43,7 +43,8 @@ fn runs(number: &str) -> bool {
 }
 
 /// A cell that has written what looks like a result, says so, and then waits for the word.
-const WAITS: &str = "echo 1 > \"$2\"; echo $1 >> began; while [ $1 -gt 4 ] && [ ! -e go ]; do sleep 0.01; done; echo $1 >> ended";
+const WAITS: &str = "echo 1 > \"$2\"; echo $1 >> began; \
+    while [ $1 -gt 4 ] && [ ! -e go ]; do sleep 0.01; done; echo $1 >> ended";
 
 #[test]
 fn killed_in_the_middle_it_goes_on() {
