@@ -18,7 +18,7 @@ import sys
 import ray
 
 
-@ray.remote(num_cpus=1, max_retries=5)
+@ray.remote(num_cpus=1, max_retries=5, retry_exceptions=[OSError])
 def run(lab, file, into, first, last):
     """Runs cells; gives the program's code and words. A worker that dies in between is another try."""
     command = [lab, "campaign", file, "--into", into, "--jobs", "1", "--cell", f"{first}-{last}", "--json"]

@@ -90,8 +90,8 @@ impl Campaign {
         let longest = sweep.longest_name();
         if longest > NAME_MOST {
             let says = format!(
-                "the cells of `{}` have names of up to {longest} octets, and {NAME_MOST} are the most: shorten its values, or put \
-                 them into files",
+                "the cells of `{}` have names of up to {longest} octets, and {NAME_MOST} are the most: \
+                 shorten its values, or put them into files",
                 sweep.name
             );
             return Err(reader.flaw(value, says));

@@ -28,12 +28,21 @@ pub(crate) struct Folder {
 }
 
 /// Until it is dropped, nobody runs all cells here.
-pub(crate) struct Lock(#[expect(dead_code, reason = "it is open, and so locked")] Option<File>);
+pub(crate) struct Lock(Option<File>);
 
 impl Folder {
     /// The folder as it is; nothing is made.
     pub(crate) fn at(root: &Path) -> Self {
         Folder { root: root.to_owned() }
+    }
+
+    /// There are results to be read.
+    pub(crate) fn exists(&self) -> Result<(), Problem> {
+        if self.root.is_dir() {
+            return Ok(());
+        }
+        Err(Problem::new(format!("{}: there is no such folder", self.root.display()))
+            .advise("run the campaign first, without --summary"))
     }
 
     /// Makes the folder, and a folder for each sweep.
@@ -72,7 +81,8 @@ impl Folder {
     /// Nobody else runs cells here, so that half results are nobody's, and are removed.
     pub(crate) fn lock_all(&self, campaign: &Campaign) -> Result<Lock, Problem> {
         let lock = self.lock(|file| file.try_lock(), "somebody else runs cells here")?;
-        for sweep in campaign.sweeps() {
+        // Without a lock they may be somebody's.
+        for sweep in campaign.sweeps().iter().filter(|_| lock.0.is_some()) {
             let place = self.root.join(&sweep.name);
             let files = fs::read_dir(&place).map_err(|error| cannot_write(&place, &error))?;
             for file in files.flatten() {
@@ -97,8 +107,8 @@ impl Folder {
             Ok(()) => Ok(Lock(Some(file))),
             Err(TryLockError::WouldBlock) => Err(Problem::new(format!("{}: {says}", self.root.display()))
                 .advise("wait until they are done, or choose another folder")),
-            // Some shared file systems have no locks: then half results of others are left alone, as all of their names
-            // are different.
+            // Some shared file systems have no locks. Whoever makes the same result there writes another file until it is
+            // whole, so that nothing but time is lost.
             Err(TryLockError::Error(_)) => Ok(Lock(None)),
         }
     }

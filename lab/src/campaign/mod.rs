@@ -161,8 +161,9 @@ fn tell(tally: &Tally, into: &Path, arguments: &Arguments) -> Result<(), Problem
         });
         println!("{object}");
     } else {
+        let noun = if *cells == 1 { "cell" } else { "cells" };
         println!(
-            "{cells} cells: {done} done in {:.1} s, {before} before, {failed} failed",
+            "{cells} {noun}: {done} done in {:.1} s, {before} before, {failed} failed",
             took.as_secs_f64()
         );
         for (cell, why) in named.iter().take(10) {
@@ -171,7 +172,7 @@ fn tell(tally: &Tally, into: &Path, arguments: &Arguments) -> Result<(), Problem
     }
     match failed {
         0 => Ok(()),
-        _ => Err(Problem::new(format!("{failed} of {cells} cells failed")).advise(format!(
+        _ => Err(Problem::new(format!("{failed} of {cells} failed")).advise(format!(
             "what each of them said lies beside the results, in {}/*/*.stderr; the same command runs them again",
             into.display()
         ))),
@@ -182,19 +183,24 @@ fn summarise(campaign: &Campaign, folder: &Folder, json: bool) -> Result<(), Pro
     let summary = summary::write(campaign, folder)?;
     let [csv, all] = &summary.files;
     if json {
-        let failed: Vec<&str> = summary.failed.iter().map(|(cell, _)| cell.as_str()).collect();
+        let named: Vec<&str> = summary.named.iter().map(|(cell, _)| cell.as_str()).collect();
         let object = serde_json::json!({
-            "csv": csv, "json": all, "done": summary.done, "failed": failed, "missing": summary.missing,
+            "csv": csv, "json": all, "done": summary.done, "failed": summary.failed, "failures": named,
+            "missing": summary.missing,
         });
         println!("{object}");
         return Ok(());
     }
     println!("{}, {}: {} results", csv.display(), all.display(), summary.done);
-    for (cell, words) in &summary.failed {
+    for (cell, words) in &summary.named {
         println!("  {cell} failed: see {}", words.display());
     }
+    let more = summary.failed - summary.named.len() as u64;
+    if more > 0 {
+        println!("  {more} more failed: their rows say so");
+    }
     if summary.missing > 0 {
-        println!("  {} cells are missing: run the campaign to go on", summary.missing);
+        println!("  {} missing: run the campaign to go on", summary.missing);
     }
     Ok(())
 }

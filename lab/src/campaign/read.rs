@@ -55,7 +55,10 @@ impl Reader<'_> {
         if good {
             return Ok(name.to_owned());
         }
-        Err(self.flaw(at, format!("the name {name:?} has other characters than letters, digits, - and _, or begins with none of a to z")))
+        let says = format!(
+            "the name {name:?} has other characters than letters, digits, - and _, or begins with none of a to z"
+        );
+        Err(self.flaw(at, says))
     }
 
     /// So many seconds, perhaps a fraction.

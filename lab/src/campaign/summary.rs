@@ -15,6 +15,8 @@ use crate::problem::Problem;
 
 /// Columns of the widest summary.
 const COLUMNS_MOST: usize = 10_000;
+/// Failed cells that are named.
+const NAMED_MOST: usize = 20;
 /// What a column that came from a result begins with: a parameter may have the same name.
 const RESULT: &str = "result.";
 
@@ -23,23 +25,26 @@ const RESULT: &str = "result.";
 pub(crate) struct Summary {
     pub(crate) files: [PathBuf; 2],
     pub(crate) done: u64,
-    /// Cells that failed, and what kept their words.
-    pub(crate) failed: Vec<(String, PathBuf)>,
+    pub(crate) failed: u64,
+    /// The first of those that failed, and what kept their words.
+    pub(crate) named: Vec<(String, PathBuf)>,
     /// Cells that were not run yet, or were interrupted.
     pub(crate) missing: u64,
 }
 
 /// Joins what there is. Results are read twice, and none is kept in memory: there may be millions.
 pub(crate) fn write(campaign: &Campaign, folder: &Folder) -> Result<Summary, Problem> {
+    folder.exists()?;
     let columns = columns(campaign, folder)?;
     let files = [folder.file("summary.csv"), folder.file("summary.json")];
-    let mut summary = Summary { files: files.clone(), done: 0, failed: Vec::new(), missing: 0 };
+    let mut summary = Summary { files: files.clone(), done: 0, failed: 0, named: Vec::new(), missing: 0 };
     folder.write(&files[0], |file| {
         let mut csv = csv::Writer::from_writer(file);
-        csv.write_record(&columns)?;
+        csv.write_record(&columns).map_err(of_the_disk)?;
         for cell in campaign.cells() {
             let row = row(&cell, folder);
-            csv.write_record(columns.iter().map(|column| row.get(column).map_or(String::new(), plain)))?;
+            let values = columns.iter().map(|column| row.get(column).map_or(String::new(), plain));
+            csv.write_record(values).map_err(of_the_disk)?;
         }
         csv.flush()
     })?;
@@ -49,7 +54,12 @@ pub(crate) fn write(campaign: &Campaign, folder: &Folder) -> Result<Summary, Pro
             let row = row(&cell, folder);
             match row.get("state").and_then(Value::as_str) {
                 Some("done") => summary.done += 1,
-                Some("failed") => summary.failed.push((cell.full_name(), folder.words(&cell))),
+                Some("failed") => {
+                    summary.failed += 1;
+                    if summary.named.len() < NAMED_MOST {
+                        summary.named.push((cell.full_name(), folder.words(&cell)));
+                    }
+                }
                 _ => summary.missing += 1,
             }
             if cell.index > 0 {
@@ -119,6 +129,14 @@ fn row(cell: &Cell<'_>, folder: &Folder) -> Map<String, Value> {
 fn result(cell: &Cell<'_>, folder: &Folder) -> Option<Value> {
     let file = fs::File::open(folder.result(cell)).ok()?;
     serde_json::from_reader(io::BufReader::new(file)).ok()
+}
+
+/// The disk's own error, so that a full one is known as such.
+fn of_the_disk(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }
 
 /// A parameter as a number where it is one, so that both files say the same of it.

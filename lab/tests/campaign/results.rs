@@ -82,10 +82,11 @@ fn commands_run_in_the_folder_of_the_file() {
 
 #[test]
 fn where_no_program_is_said_it_is_this_one() {
-    let text = "[[sweep]]\nname = \"s\"\nrun = [\"campaign\", \"{file}\", \"--count\"]\nvalues = { file = [\"campaign.toml\"] }\n";
+    let text = "[[sweep]]\nname = \"s\"\nrun = [\"campaign\", \"{file}\", \"--count\"]\n\
+                values = { file = [\"campaign.toml\"] }\n";
     let setting = Setting::new(text);
     setting.run(&[]).ended(0);
-    assert_eq!(setting.read("results/s/file=campaign%2Etoml.json".replace("%2E", ".").as_str()), "1\n");
+    assert_eq!(setting.read("results/s/file=campaign.toml.json"), "1\n");
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_summary_has_a_row_for_each_cell() {
     setting.run(&["--cell", "0-2"]).ended(1);
     let said = setting.run(&["--summary"]).ended(0);
     assert!(said.out.contains("s/seed=2 failed: see "), "{}", said.out);
-    assert!(said.out.contains("1 cells are missing"), "{}", said.out);
+    assert!(said.out.contains("1 missing: run the campaign"), "{}", said.out);
     assert_eq!(
         setting.read("results/summary.csv"),
         "cell,sweep,state,seed,result.a.b,result.twice\n\
@@ -110,13 +111,21 @@ fn a_summary_has_a_row_for_each_cell() {
     assert_eq!(rows[2]["result.twice"], 6);
     let said = setting.run(&["--summary", "--json"]).ended(0);
     let said: serde_json::Value = serde_json::from_str(&said.out).expect("one object");
-    assert_eq!(said["failed"], serde_json::json!(["s/seed=2"]));
+    assert_eq!((&said["failed"], &said["failures"]), (&1.into(), &serde_json::json!(["s/seed=2"])));
+    assert_eq!((&said["done"], &said["missing"]), (&2.into(), &1.into()));
+}
+
+#[test]
+fn a_summary_of_nothing_says_what_comes_first() {
+    let said = Setting::shell(RECORDS, 4, "").run(&["--summary"]).ended(1);
+    assert!(said.err.contains("there is no such folder\n  run the campaign first"), "{}", said.err);
 }
 
 #[test]
 fn a_list_names_the_cells_in_order() {
     let setting = Setting::new(
-        "[[sweep]]\nname = \"a\"\nrun = [\"{x}\", \"{seed}\", \"{out}\"]\nseeds = [9, 4]\nvalues = { x = [\"b c\", \"-\"] }\n\
+        "[[sweep]]\nname = \"a\"\nrun = [\"{x}\", \"{seed}\", \"{out}\"]\nseeds = [9, 4]\n\
+         values = { x = [\"b c\", \"-\"] }\n\
          [[sweep]]\nname = \"b\"\nprogram = \"true\"\nrun = []\n",
     );
     let said = setting.ask(&["--list"]).ended(0);

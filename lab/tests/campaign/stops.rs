@@ -43,7 +43,8 @@ fn runs(number: &str) -> bool {
 }
 
 /// A cell that has written what looks like a result, says so, and then waits for the word.
-const WAITS: &str = "echo 1 > \"$2\"; echo $1 >> began; while [ $1 -gt 4 ] && [ ! -e go ]; do sleep 0.01; done; echo $1 >> ended";
+const WAITS: &str = "echo 1 > \"$2\"; echo $1 >> began; \
+    while [ $1 -gt 4 ] && [ ! -e go ]; do sleep 0.01; done; echo $1 >> ended";
 
 #[test]
 fn killed_in_the_middle_it_goes_on() {
@@ -115,7 +116,13 @@ fn two_at_once_do_not_run_the_same_cells() {
 fn jobs_that_run_one_cell_each_run_side_by_side() {
     let setting = Setting::shell(WAITS, 6, "");
     let mut jobs: Vec<Child> = [4, 5]
-        .map(|cell| setting.with_results(&["--cell", &cell.to_string()]).spawn().expect("it starts"))
+        .map(|cell| {
+            setting
+                .with_results(&["--cell", &cell.to_string()])
+                .stdout(Stdio::null())
+                .spawn()
+                .expect("it starts")
+        })
         .into();
     until(&mut jobs[0], || setting.lines("began").len() == 2);
     let said = setting.run(&[]).ended(1);

@@ -94,6 +94,13 @@ mod tests {
     }
 
     #[test]
+    fn the_one_that_is_committed_can_be_read() {
+        let baseline = Baseline::decode(include_str!("../baseline.toml")).expect("it is whole");
+        assert!(baseline.instructions.keys().any(|figure| figure.starts_with("crossing/")));
+        assert_eq!(baseline.encode(), include_str!("../baseline.toml"), "as it is written");
+    }
+
+    #[test]
     fn says_what_is_wrong_and_what_to_do() {
         let text = sample().encode();
         for (from, to, says) in [

@@ -8,7 +8,7 @@ use std::process::Command;
 pub struct Machine {
     /// The compiler's version.
     pub rustc: String,
-    /// What it compiles for.
+    /// What it compiles for, and flags that were given to it from outside.
     pub target: String,
     /// Valgrind's version.
     pub valgrind: String,

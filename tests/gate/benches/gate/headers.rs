@@ -23,7 +23,7 @@ fn both<H: Header + 'static>(figures: &mut Vec<Figure>, first: u8) {
     figures.push(Figure::new(format!("header/{}/encode", H::NAME), rounds, move || Encode::<H>::new(first)));
 }
 
-/// Random octets that are a header: fields that have but one value begin in the first octet, or are the reserved bit of IPv4.
+/// Random octets that are a header: what has but one value lies in the first octet, or is the reserved bit of IPv4.
 fn valid<H: Header>(random: &mut fastrand::Rng, first: u8) -> [u8; ROOM] {
     let mut octets = [0; ROOM];
     loop {

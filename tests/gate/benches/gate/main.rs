@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! cargo bench -p stackwright-gate                      counts, and compares with baseline.toml
-//! cargo bench -p stackwright-gate -- --accept          writes baseline.toml: commit it with the change that it is the price of
+//! cargo bench -p stackwright-gate -- --accept          writes baseline.toml: commit it with the change
 //! cargo bench -p stackwright-gate -- map ftp           only figures with one of these words in their names; all else stays
 //! cargo bench -p stackwright-gate -- --repeat 5        counts five times, elsewhere each time: fails where anything differs
 //! cargo bench -p stackwright-gate -- --json            one object, for programs
