@@ -1,5 +1,7 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
 
+mod check;
+mod link;
 mod measure;
 mod problem;
 mod report;
@@ -21,17 +23,21 @@ struct Arguments {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Link(Box<link::Arguments>),
+    Check(check::Arguments),
     Table(table::Arguments),
     Report(report::Arguments),
 }
 
 fn main() -> ExitCode {
-    let done: Result<(), Problem> = match Arguments::parse().command {
-        Command::Table(arguments) => arguments.obey(),
-        Command::Report(arguments) => arguments.obey(),
+    let done: Result<ExitCode, Problem> = match Arguments::parse().command {
+        Command::Link(arguments) => link::run(&arguments),
+        Command::Check(arguments) => check::run(&arguments),
+        Command::Table(arguments) => arguments.obey().map(|()| ExitCode::SUCCESS),
+        Command::Report(arguments) => arguments.obey().map(|()| ExitCode::SUCCESS),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(problem) => {
             problem.tell();
             ExitCode::from(problem.exit_code())

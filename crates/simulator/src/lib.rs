@@ -23,7 +23,7 @@
 //!
 //! let [server, client] = ["10.0.0.1".parse().unwrap(), "10.0.0.2".parse().unwrap()];
 //! let mut world = World::<SingleBuffer>::new(42);
-//! world.network_mut().set_conditions(Conditions { loss: 0.1, ..Conditions::IDEAL });
+//! world.network_mut().set_conditions(Conditions { loss: 0.1.into(), ..Conditions::IDEAL });
 //! world.network_mut().fail(Which::Nth(1), Fault::Cut { after: 1000 });
 //! let server = world.add(server, SimulatedStreams::new(server), Heard::default());
 //! let client = world.add(client, SimulatedStreams::new(client), Heard::default());
@@ -38,9 +38,12 @@
 #![forbid(unsafe_code)]
 
 mod application;
+mod channel;
 mod chunks;
 mod datagrams;
 mod disk;
+mod events;
+mod hash;
 mod lanes;
 mod ledger;
 mod link;
@@ -53,11 +56,15 @@ mod trace;
 mod world;
 
 pub use application::{Application, Asks, Heard};
+pub use channel::{Channel, ChannelConditions, ChannelCounts, Hearing, Reception};
 pub use chunks::Chunks;
 pub use datagrams::SimulatedDatagrams;
 pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use lanes::Lanes;
-pub use link::{Carried, Conditions, Link, Packet};
+pub use link::{
+    Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, LinkDescription, LinkFlaw,
+    Loss, NamedProfile, Outages, Packet, Passes, Profile, Queue, Reorder,
+};
 pub use network::{Association, Fault, Network, Which};
 pub use pipe::{PipeEnd, pipe};
 pub use segments::{Segment, Segments, Word};

@@ -97,6 +97,11 @@ impl<M: Message> Packet for Segment<M> {
         HEADERS + self.payload()
     }
 
+    /// What it says. Headers are not written out, so that nobody could find an error there.
+    fn exposed(&self) -> usize {
+        self.payload()
+    }
+
     fn twin(&self) -> Self {
         let word = match &self.word {
             Word::Ask { window } => Word::Ask { window: *window },
@@ -110,12 +115,12 @@ impl<M: Message> Packet for Segment<M> {
         Segment { word, ..*self }
     }
 
-    fn alter(&mut self, at: u64) {
+    fn alter(&mut self, bit: u64) {
         if let Word::Datagram(message) | Word::Octets(message) = &mut self.word
             && !message.is_empty()
         {
             let mut octets = octets_of(message);
-            let bit = (at % (8 * octets.len() as u64)) as usize;
+            let bit = (bit % (8 * octets.len() as u64)) as usize;
             octets[bit / 8] ^= 1 << (bit % 8);
             *message = M::with_headroom(0, &octets);
         }

@@ -1,13 +1,14 @@
 //! What happened in a run, so that two runs can be compared.
 
 use std::cell::RefCell;
-use std::fmt::{self, Write};
+use std::fmt;
 use std::net::IpAddr;
 use std::rc::Rc;
 
 use stackwright_contract::{Instant, Listener};
 use stackwright_wire::{Leaf, Message};
 
+use crate::hash::Hash;
 use crate::{Segment, Word};
 
 /// One thing that happened.
@@ -39,24 +40,6 @@ pub struct Trace {
     hash: Hash,
 }
 
-/// FNV-1a over 64 bits: it need not resist anybody.
-#[derive(Clone, Copy, Debug)]
-struct Hash(u64);
-
-impl Default for Hash {
-    fn default() -> Self {
-        Hash(0xcbf2_9ce4_8422_2325)
-    }
-}
-
-impl Hash {
-    fn add(&mut self, octets: &[u8]) {
-        for octet in octets {
-            self.0 = (self.0 ^ u64::from(*octet)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-}
-
 impl Trace {
     /// The lines so far.
     pub fn lines(&self) -> &[Line] {
@@ -65,14 +48,13 @@ impl Trace {
 
     /// A number that is the same where all lines, and all octets that arrived, are the same.
     pub fn hash(&self) -> u64 {
-        self.hash.0
+        self.hash.value()
     }
 
     pub(crate) fn note(&mut self, time: Instant, station: Option<IpAddr>, what: fmt::Arguments<'_>) {
         let line = Line { time, station, what: what.to_string() };
         self.hash.add(&time.nanoseconds().to_le_bytes());
-        // A hash takes all it is told.
-        let _ = write!(self.hash, "{station:?} {}", line.what);
+        self.hash.say(format_args!("{station:?} {}", line.what));
         self.lines.push(line);
     }
 
@@ -95,13 +77,6 @@ impl Trace {
                 self.note(time, station, format_args!("{} {from} > {to}", word.noun()));
             }
         }
-    }
-}
-
-impl Write for Hash {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.add(text.as_bytes());
-        Ok(())
     }
 }
 

@@ -1,8 +1,7 @@
 //! A world: a clock, a network, stations, and what is going to happen.
 
 use std::cell::{Ref, RefCell};
-use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -11,6 +10,7 @@ use fastrand::Rng;
 use stackwright_contract::{Context, Duration, Instant, Protocol, RequestTo};
 use stackwright_wire::Message;
 
+use crate::events::{Events, What};
 use crate::station::{Departures, Hosted, Station, StationId};
 use crate::trace::Notes;
 use crate::{Application, Lanes, Network, Segment, Trace};
@@ -19,13 +19,13 @@ use crate::{Application, Lanes, Network, Segment, Trace};
 pub struct World<M> {
     now: Instant,
     random: Rng,
-    network: Network,
+    network: Network<M>,
     stations: Vec<Seat<M>>,
     /// Who has an address: the station, and the lane of its adapter.
     addresses: BTreeMap<IpAddr, (usize, usize)>,
-    queue: BinaryHeap<Reverse<Event<M>>>,
-    /// How many events there were: it makes their order total.
-    events: u64,
+    events: Events<M>,
+    /// The earliest time for which the network's wake is among the events.
+    network_wakes: Option<Instant>,
     trace: Option<Rc<RefCell<Trace>>>,
     // Lists that are empty between two events: kept for their memory.
     departures: Departures<M>,
@@ -36,20 +36,8 @@ pub struct World<M> {
 struct Seat<M> {
     station: Box<dyn Station<M>>,
     address: Option<IpAddr>,
-    /// The earliest time for which a `Wake` is in the queue.
+    /// The earliest time for which a `Wake` is among the events.
     wakes: Option<Instant>,
-}
-
-struct Event<M> {
-    time: Instant,
-    sequence: u64,
-    station: usize,
-    what: What<M>,
-}
-
-enum What<M> {
-    Arrival { lane: usize, segment: Segment<M> },
-    Wake,
 }
 
 impl<M: Message> World<M> {
@@ -62,8 +50,8 @@ impl<M: Message> World<M> {
             random,
             stations: Vec::new(),
             addresses: BTreeMap::new(),
-            queue: BinaryHeap::new(),
-            events: 0,
+            events: Events::new(),
+            network_wakes: None,
             trace: None,
             departures: Vec::new(),
             landing: Vec::new(),
@@ -118,12 +106,12 @@ impl<M: Message> World<M> {
     }
 
     /// What lies between the stations.
-    pub fn network(&self) -> &Network {
+    pub fn network(&self) -> &Network<M> {
         &self.network
     }
 
     /// What lies between the stations, to be changed.
-    pub fn network_mut(&mut self) -> &mut Network {
+    pub fn network_mut(&mut self) -> &mut Network<M> {
         &mut self.network
     }
 
@@ -183,23 +171,22 @@ impl<M: Message> World<M> {
 
     /// When the next event is.
     pub fn next_event(&self) -> Option<Instant> {
-        self.queue.peek().map(|Reverse(event)| event.time)
+        self.events.next()
     }
 
     /// Handles the next event and everything that follows from it at that time in the same station; what else arrives
     /// there at the same time belongs to the same batch. `false` where nothing is going to happen any more.
     pub fn step(&mut self) -> bool {
-        let Some(Reverse(event)) = self.queue.pop() else { return false };
-        self.now = event.time;
-        let station = event.station;
-        self.happen(event);
-        while let Some(Reverse(next)) = self.queue.peek()
-            && (next.time, next.station) == (self.now, station)
-        {
-            let Reverse(next) = self.queue.pop().expect("looked at above");
-            self.happen(next);
+        let Some((time, what)) = self.events.take() else { return false };
+        self.now = time;
+        let station = what.station();
+        self.happen(what);
+        if let Some(station) = station {
+            while let Some(what) = self.events.take_if(time, station) {
+                self.happen(what);
+            }
+            self.batch(station);
         }
-        self.batch(station);
         true
     }
 
@@ -225,21 +212,28 @@ impl<M: Message> World<M> {
         let _never_done = self.run_until(|_| false, time);
     }
 
-    fn happen(&mut self, event: Event<M>) {
-        match event.what {
-            What::Arrival { lane, segment } => {
+    fn happen(&mut self, what: What<M>) {
+        match what {
+            What::Arrival { lane, segment, .. } => {
                 self.network.landed(&segment);
                 if let Some(trace) = &self.trace {
                     trace.borrow_mut().arrival(self.now, &segment);
                 }
                 self.landing.push((lane, segment));
             }
-            What::Wake => {
-                let seat = &mut self.stations[event.station];
-                // A later wake may have been overtaken by an earlier one, which is in the queue no more.
+            What::Wake { station } => {
+                let seat = &mut self.stations[station];
+                // A later wake may have been overtaken by an earlier one, which is among the events no more.
                 if seat.wakes.is_some_and(|time| time <= self.now) {
                     seat.wakes = None;
                 }
+            }
+            What::Network => {
+                if self.network_wakes.is_some_and(|time| time <= self.now) {
+                    self.network_wakes = None;
+                }
+                self.network.handle_timeout(self.now, &mut self.launched);
+                self.launch();
             }
         }
     }
@@ -258,24 +252,28 @@ impl<M: Message> World<M> {
             let reachable = self.addresses.contains_key(&segment.to.ip());
             self.network.carry(self.now, segment, reachable, &mut self.launched);
         }
-        let mut launched = std::mem::take(&mut self.launched);
-        for (time, segment) in launched.drain(..) {
-            let (station, lane) = self.addresses[&segment.to.ip()];
-            self.schedule(time, station, What::Arrival { lane, segment });
-        }
-        self.launched = launched;
+        self.launch();
         if let Some(deadline) = deadline {
             let seat = &mut self.stations[index];
             if seat.wakes.is_none_or(|time| time > deadline) {
                 seat.wakes = Some(deadline);
-                self.schedule(deadline, index, What::Wake);
+                self.events.add(deadline, What::Wake { station: index });
             }
         }
     }
 
-    fn schedule(&mut self, time: Instant, station: usize, what: What<M>) {
-        self.events += 1;
-        self.queue.push(Reverse(Event { time, sequence: self.events, station, what }));
+    /// Whatever the network let go arrives when it says, and it is woken when it wants to be.
+    fn launch(&mut self) {
+        for (time, segment) in self.launched.drain(..) {
+            let (station, lane) = self.addresses[&segment.to.ip()];
+            self.events.add(time, What::Arrival { station, lane, segment });
+        }
+        if let Some(deadline) = self.network.next_deadline()
+            && self.network_wakes.is_none_or(|time| time > deadline)
+        {
+            self.network_wakes = Some(deadline);
+            self.events.add(deadline, What::Network);
+        }
     }
 
     fn note(&self, index: usize, what: std::fmt::Arguments<'_>) {
@@ -295,31 +293,5 @@ impl<M: Message> World<M> {
     ) -> &mut Hosted<P, A> {
         let any = self.stations[station.index].station.as_any_mut();
         any.downcast_mut().expect("a station is named by the world that it belongs to")
-    }
-}
-
-impl<M> Event<M> {
-    fn order(&self) -> (Instant, u64) {
-        (self.time, self.sequence)
-    }
-}
-
-impl<M> PartialEq for Event<M> {
-    fn eq(&self, other: &Self) -> bool {
-        self.order() == other.order()
-    }
-}
-
-impl<M> Eq for Event<M> {}
-
-impl<M> PartialOrd for Event<M> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<M> Ord for Event<M> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.order().cmp(&other.order())
     }
 }

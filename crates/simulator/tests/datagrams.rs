@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Room};
 use stackwright_contract::{Duration, Handle};
-use stackwright_simulator::{Conditions, Heard, SimulatedDatagrams, StationId, World};
+use stackwright_simulator::{Conditions, Heard, Queue, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Message, SingleBuffer};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -57,7 +57,7 @@ fn an_ideal_link_carries_all_in_order() {
 
 #[test]
 fn some_are_lost() {
-    let arrived = sent(Conditions { loss: 0.25, ..Conditions::IDEAL });
+    let arrived = sent(Conditions { loss: 0.25.into(), ..Conditions::IDEAL });
     assert!((1300..1700).contains(&arrived.len()));
     assert!(arrived.is_sorted());
 }
@@ -92,8 +92,8 @@ fn some_are_altered_by_one_bit() {
 
 #[test]
 fn a_narrow_link_drops_what_cannot_wait() {
-    let narrow = Conditions { rate: Some(44_000), queue: 4400, ..Conditions::IDEAL };
-    assert_eq!(sent(narrow).len(), 101, "a hundred wait, and one more while it is not yet too many");
+    let narrow = Conditions { rate: Some(44_000), queue: Queue::octets(4400), ..Conditions::IDEAL };
+    assert_eq!(sent(narrow).len(), 101, "one is on the way, and a hundred wait");
 }
 
 #[test]

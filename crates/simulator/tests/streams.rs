@@ -237,7 +237,7 @@ fn nobody_there_is_unreachable() {
 #[test]
 fn an_attempt_that_nobody_answers_ends_at_last() {
     let (mut world, here, there) = two(LARGE);
-    world.network_mut().set_link(THERE, HERE, Conditions { loss: 1.0, ..Conditions::IDEAL });
+    world.network_mut().set_link(THERE, HERE, Conditions { loss: 1.0.into(), ..Conditions::IDEAL });
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
     world.ask(here, Ask::Open { association: name(1), remote: at(THERE, 21), local: None, room: 9 });
     world.run_for(Duration::from_secs(126));

@@ -82,7 +82,7 @@ fn kept<M: Message>(seed: u64) -> u64 {
     let mut world = World::<M>::new(seed);
     world.keep_trace();
     let delay = Duration::from_millis(3);
-    world.network_mut().set_conditions(Conditions { delay, loss: 0.05, ..Conditions::IDEAL });
+    world.network_mut().set_conditions(Conditions { delay, loss: 0.05.into(), ..Conditions::IDEAL });
     let lowers = Beside::new(SimulatedStreams::new(SERVER), SimulatedDisk::new(tree.clone()));
     let archive = Archive { offset: u64::MAX, message: std::marker::PhantomData };
     let heard = Heard::<std::convert::Infallible>::default();

@@ -186,7 +186,7 @@ fn simulated() -> String {
     let mut world = World::new(7);
     world.network_mut().set_conditions(Conditions {
         delay: Duration::from_millis(20),
-        loss: 1.0 / 3.0,
+        loss: (1.0 / 3.0).into(),
         ..Conditions::IDEAL
     });
     let stack = |address| {

@@ -12,6 +12,10 @@ pub(crate) const FORMAT: u32 = 1;
 /// A sample is marked as slow where a probe beside it took so many times the median of all probes.
 const SLOW: f64 = 1.25;
 
+/// Who reaches more than this part of what the wire allows can hardly win: then an interval that holds 1, and is narrower than
+/// 1 % to either side, is enough.
+const AT_LIMIT: f64 = 0.98;
+
 /// One table, or as much of it as was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Outcome {
@@ -67,6 +71,9 @@ pub(crate) struct Row {
     pub(crate) unit: String,
     /// Whether more is better.
     pub(crate) more_is_better: bool,
+    /// The best that the wire allows, in the same unit, if it is known.
+    #[serde(default)]
+    pub(crate) limit: Option<f64>,
     /// The document's numbers, in the document's unit.
     pub(crate) document: Vec<Figure>,
     /// What each contestant needed.
@@ -152,6 +159,7 @@ impl Row {
             x: None,
             unit: unit.to_owned(),
             more_is_better: false,
+            limit: None,
             document: Vec::new(),
             columns: Vec::new(),
             comparisons: Vec::new(),
@@ -205,8 +213,13 @@ impl Outcome {
                 sample.slow = sample.probes.iter().any(|probe| *probe > limit);
             }
             let columns = std::mem::take(&mut row.columns);
+            // Of the best: 1 where a median is as good as the wire allows.
+            let of_best = |column: &Column| {
+                let (median, limit) = column.median().zip(row.limit)?;
+                Some(if row.more_is_better { median / limit } else { limit / median })
+            };
             for comparison in &mut row.comparisons {
-                comparison.settle(&columns);
+                comparison.settle(&columns, &of_best);
             }
             row.columns = columns;
         }
@@ -236,7 +249,7 @@ impl Outcome {
 }
 
 impl Comparison {
-    fn settle(&mut self, columns: &[Column]) {
+    fn settle(&mut self, columns: &[Column], of_best: &dyn Fn(&Column) -> Option<f64>) {
         let find = |name: &str| columns.iter().find(|column| column.name == name);
         let (Some(ours), Some(theirs)) = (find(&self.ours), find(&self.against)) else { return };
         self.ratio = ratio(&ours.values(), &theirs.values());
@@ -247,6 +260,13 @@ impl Comparison {
             .unzip();
         // Of one or two rounds no interval can be said.
         self.fast = if left.len() < 3 { None } else { ratio(&left, &right) };
-        self.verdict = self.target.zip(self.ratio).map(|(target, ratio)| judge(target, ratio));
+        let both_at_limit = [ours, theirs].iter().all(|who| of_best(who).is_some_and(|part| part > AT_LIMIT));
+        self.verdict = self.target.zip(self.ratio).map(|(target, ratio)| match judge(target, ratio) {
+            verdict if !verdict.falls_short() => verdict,
+            _ if both_at_limit && ratio.holds(1.0) && ratio.low > 0.99 && ratio.high < 1.01 => {
+                Verdict::AtLimit
+            }
+            verdict => verdict,
+        });
     }
 }

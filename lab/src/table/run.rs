@@ -77,6 +77,9 @@ pub(crate) fn run(
     }
     progress.finish_and_clear();
     outcome.settle();
+    if outcome.rows.is_empty() && ended.is_ok() && !asked.stop.asked() {
+        ended = Err(Problem::new("nothing could be measured").advise(outcome.notes.join(" ")));
+    }
     outcome.complete = ended.is_ok() && !asked.stop.asked();
     Ok((outcome, ended))
 }

@@ -62,7 +62,7 @@ where
     world.network_mut().set_conditions(Conditions {
         delay: Duration::from_micros(dice.random(50_000)),
         jitter: Duration::from_micros(dice.random(20_000)),
-        loss: [0.0, 0.01, 0.3][dice.random(3) as usize],
+        loss: [0.0, 0.01, 0.3][dice.random(3) as usize].into(),
         ..Conditions::IDEAL
     });
     if dice.random(4) == 0 {

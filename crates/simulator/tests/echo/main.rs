@@ -11,7 +11,7 @@ use stackwright_compose::Over;
 use stackwright_contract::services::{Ended, StreamsRequest};
 use stackwright_contract::{Context, Duration};
 use stackwright_simulator::{
-    Chunks, Conditions, Fault, Habits, Heard, Pace, SimulatedStreams, StationId, Which, World,
+    Chunks, Conditions, Fault, Habits, Heard, Network, Pace, SimulatedStreams, StationId, Which, World,
 };
 use stackwright_wire::{BufferTree, Message, SingleBuffer};
 
@@ -52,7 +52,7 @@ fn conditions(dice: &Context) -> Conditions {
         delay: Duration::from_micros(dice.random(50_000)),
         jitter: Duration::from_micros(dice.random(20_000)),
         rate: (dice.random(3) == 0).then(|| 10_000 + dice.random(1_000_000)),
-        loss: [0.0, 0.0, 0.01, 0.3][dice.random(4) as usize],
+        loss: [0.0, 0.0, 0.01, 0.3][dice.random(4) as usize].into(),
         duplicate: 0.1,
         corrupt: 0.01,
         ..Conditions::IDEAL
@@ -61,13 +61,20 @@ fn conditions(dice: &Context) -> Conditions {
 
 impl<M: Message> Scene<M> {
     fn new(seed: u64, fault: Option<(Which, Fault)>) -> Self {
+        Scene::with(seed, |network| {
+            if let Some((which, fault)) = fault {
+                network.fail(which, fault);
+            }
+        })
+    }
+
+    /// A network to which something is done before anybody is there.
+    fn with(seed: u64, prepare: impl FnOnce(&mut Network<M>)) -> Self {
         let dice = Context::new(seed);
         let mut world = World::new(seed);
         world.keep_trace();
         world.network_mut().set_conditions(conditions(&dice));
-        if let Some((which, fault)) = fault {
-            world.network_mut().fail(which, fault);
-        }
+        prepare(world.network_mut());
         let habits = [habits(&dice), habits(&dice)];
         let window = 1 + dice.random(5000) as usize;
         let streams = SimulatedStreams::with_habits(ECHO, habits[0]);
@@ -194,6 +201,21 @@ fn the_same_seed_gives_the_same_run() {
         assert_eq!(whole::<SingleBuffer>(seed), whole::<BufferTree>(seed));
     }
     assert_ne!(whole::<SingleBuffer>(1), whole::<SingleBuffer>(2));
+}
+
+#[test]
+fn the_log_of_a_network_replays_a_run() {
+    let mut late = 0;
+    for seed in 0..60 {
+        let mut first = Scene::<SingleBuffer>::with(seed, Network::keep_log);
+        first.run();
+        let log = first.world.network().log();
+        late += log.len();
+        let mut again = Scene::<SingleBuffer>::with(seed, |network| network.replay(&log));
+        again.run();
+        assert_eq!(again.world.trace().hash(), first.world.trace().hash(), "seed {seed}");
+    }
+    assert!(late > 1000, "much happened");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use fastrand::Rng;
 use stackwright_contract::Duration;
 use stackwright_copy::{Indication as Told, Place, Request as Ask};
 use stackwright_ftp::client::DataMode;
-use stackwright_simulator::{Chunks, Conditions, DiskFaults, Fault, Habits, Pace, Which};
+use stackwright_simulator::{Chunks, Conditions, DiskFaults, Fault, Habits, Loss, Pace, Which};
 
 use crate::setting::{
     AGES, Disk, Pair, Seed, any_magnitude, client_config, content, door, last_words, server_config,
@@ -88,9 +88,9 @@ fn conditions(random: &mut Rng, tightness: Tightness) -> Conditions {
         }),
         // A lost segment of a stream is a late one.
         loss: if random.bool() {
-            0.0
+            Loss::None
         } else {
-            random.f64() * if matches!(tightness, Tightness::Tiny) { 0.02 } else { 0.15 }
+            Loss::from(random.f64() * if matches!(tightness, Tightness::Tiny) { 0.02 } else { 0.15 })
         },
         ..Conditions::IDEAL
     }

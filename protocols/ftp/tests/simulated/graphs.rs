@@ -64,7 +64,7 @@ where
     world.network_mut().set_conditions(Conditions {
         delay: Duration::from_micros(random.u64(..30_000)),
         jitter: Duration::from_micros(random.u64(..10_000)),
-        loss: [0.0, 0.05][random.usize(..2)],
+        loss: [0.0, 0.05][random.usize(..2)].into(),
         ..Conditions::IDEAL
     });
     if random.u8(..4) == 0 {

@@ -1,6 +1,7 @@
 //! Stop-and-wait over a link that loses, doubles and reorders: everything arrives once, in order, or the end is said.
 
 mod graphs;
+mod replay;
 mod talker;
 
 use stackwright_compose::Over;
@@ -35,7 +36,7 @@ fn everything_arrives_once_and_in_order() {
 
 #[test]
 fn nobody_there_is_said() {
-    let mut scene = stacked::<SingleBuffer>(1, Conditions { loss: 1.0, ..Conditions::IDEAL }, 1);
+    let mut scene = stacked::<SingleBuffer>(1, Conditions { loss: 1.0.into(), ..Conditions::IDEAL }, 1);
     assert!(scene.ends());
     assert_eq!(scene.outcome(), (&[][..], Some(Ended::Expired)));
     let stack = scene.world.stack(scene.client);

@@ -4,12 +4,14 @@ use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
 use stackwright_contract::{Context, Duration, Handle, Protocol};
-use stackwright_simulator::{Application, Asks, Conditions, Lanes, SimulatedDatagrams, StationId, World};
+use stackwright_simulator::{
+    Application, Asks, Conditions, Lanes, Network, SimulatedDatagrams, StationId, World,
+};
 use stackwright_stop_and_wait::{Rules, StopAndWait};
 use stackwright_wire::{Leaf, Message};
 
-const SERVER: [u8; 4] = [10, 0, 0, 1];
-const CLIENT: [u8; 4] = [10, 0, 0, 2];
+pub(crate) const SERVER: [u8; 4] = [10, 0, 0, 1];
+pub(crate) const CLIENT: [u8; 4] = [10, 0, 0, 2];
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
 const ROOM: Room = Room { octets: 4096, messages: 4 };
@@ -75,7 +77,7 @@ pub(crate) fn any_conditions(seed: u64) -> Conditions {
     Conditions {
         delay: Duration::from_millis(random.u64(1..50)),
         jitter: Duration::from_millis(random.u64(0..100)),
-        loss: random.f64() * 0.4,
+        loss: (random.f64() * 0.4).into(),
         duplicate: random.f64() * 0.3,
         ..Conditions::IDEAL
     }
@@ -95,9 +97,19 @@ impl<M: Message, P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static>
         messages: u32,
         stack: impl Fn(IpAddr, u64) -> P,
     ) -> Self {
+        Scene::with(seed, |network| network.set_conditions(conditions), messages, stack)
+    }
+
+    /// In a network to which something is done before anybody is there.
+    pub(crate) fn with(
+        seed: u64,
+        prepare: impl FnOnce(&mut Network<M>),
+        messages: u32,
+        stack: impl Fn(IpAddr, u64) -> P,
+    ) -> Self {
         let mut world = World::new(seed);
         world.keep_trace();
-        world.network_mut().set_conditions(conditions);
+        prepare(world.network_mut());
         let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
         let server = world.add(here, stack(here, seed), Talker::default());
         let client = world.add(there, stack(there, seed), Talker { to_send: messages, ..Talker::default() });

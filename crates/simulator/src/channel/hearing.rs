@@ -1,0 +1,33 @@
+//! Who hears whom.
+
+use serde::{Deserialize, Serialize};
+
+/// Which stations of a channel hear which. Stations are counted from 0.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Hearing {
+    /// Pairs of a station and one that it does not hear.
+    deaf: Vec<(usize, usize)>,
+}
+
+impl Hearing {
+    /// All hear all others.
+    pub const ALL: Self = Hearing { deaf: Vec::new() };
+
+    /// All hear all others, but the stations of these pairs do not hear one another.
+    pub fn hiding(pairs: &[(usize, usize)]) -> Self {
+        let both = pairs.iter().flat_map(|(one, other)| [(*one, *other), (*other, *one)]);
+        Hearing { deaf: both.collect() }
+    }
+
+    /// As before, but `listener` does not hear `speaker`, who may hear it.
+    #[must_use]
+    pub fn without(mut self, listener: usize, speaker: usize) -> Self {
+        self.deaf.push((listener, speaker));
+        self
+    }
+
+    /// Whether `listener` hears `speaker`. Nobody hears itself.
+    pub fn hears(&self, listener: usize, speaker: usize) -> bool {
+        listener != speaker && !self.deaf.contains(&(listener, speaker))
+    }
+}

@@ -1,0 +1,221 @@
+//! A half-duplex channel that stations share: who may send when, and who hears what.
+//!
+//! A station that has something to send listens. While it hears somebody it waits; when it hears nobody it draws: with the
+//! probability `persistence` it switches its transmitter on, else it draws again a slot later. After the key-up it sends
+//! all that waits by then, frame by frame, and switches off after the tail. This is p-persistent CSMA as a KISS TNC does
+//! it, and the simplex physical layer of AX.25 v2.2.
+//!
+//! A station understands a frame where it hears its sender, and nobody else, from the first octet to the last, and does not
+//! send itself: a signal that overlaps another, be it only its key-up, spoils both, and none is so strong that it
+//! survives. Whether stations that do not hear one another are both heard by a third is up to [`Hearing`].
+
+mod agenda;
+mod conditions;
+mod counts;
+mod hearing;
+mod station;
+
+use fastrand::Rng;
+use stackwright_contract::Instant;
+
+pub use conditions::ChannelConditions;
+pub use counts::ChannelCounts;
+pub use hearing::Hearing;
+
+use crate::Packet;
+use crate::link::{happens, serialisation};
+use agenda::{Agenda, What};
+use station::{Flying, Frame, State, Station};
+
+/// A channel. It holds what was handed to it until it has arrived, or has not.
+#[derive(Clone, Debug)]
+pub struct Channel<P> {
+    conditions: ChannelConditions,
+    random: Rng,
+    stations: Vec<Station<P>>,
+    agenda: Agenda,
+    counts: ChannelCounts,
+}
+
+/// What a station has heard.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reception<P> {
+    /// When the last octet was there.
+    pub time: Instant,
+    /// Who heard it.
+    pub station: usize,
+    /// What.
+    pub packet: P,
+}
+
+impl<P: Packet> Channel<P> {
+    /// A channel of so many stations, whose chances follow from `seed`.
+    ///
+    /// # Panics
+    /// Where `persistence` is not above 0, or `slot` is zero: nobody would ever send, or nobody would ever wait.
+    pub fn new(conditions: ChannelConditions, stations: usize, seed: u64) -> Self {
+        assert!(conditions.persistence > 0.0, "a station that never sends: `persistence` is above 0");
+        assert!(!conditions.slot.is_zero(), "a station that never waits: `slot` is longer than nothing");
+        Channel {
+            conditions,
+            random: Rng::with_seed(seed),
+            stations: (0..stations).map(|_| Station::new()).collect(),
+            agenda: Agenda::default(),
+            counts: ChannelCounts::default(),
+        }
+    }
+
+    /// What the channel does.
+    pub fn conditions(&self) -> &ChannelConditions {
+        &self.conditions
+    }
+
+    /// What it did so far.
+    pub fn counts(&self) -> ChannelCounts {
+        self.counts
+    }
+
+    /// All that was handed to it and is neither delivered nor lost.
+    pub fn packets(&self) -> impl Iterator<Item = &P> {
+        self.stations.iter().flat_map(|station| {
+            let flying = station.flying.iter().map(|flying| &flying.frame);
+            station.waiting.iter().chain(flying).map(|frame| &frame.packet)
+        })
+    }
+
+    /// The station `from` shall send `packet` to the station `to`, or to all where it is `None`.
+    ///
+    /// # Panics
+    /// Where there is no such station.
+    pub fn send(&mut self, now: Instant, from: usize, to: Option<usize>, packet: P) {
+        self.counts.offered += 1;
+        let station = &mut self.stations[from];
+        if self.conditions.mtu.is_some_and(|mtu| packet.octets() > mtu) {
+            self.counts.too_long += 1;
+        } else if station.waiting.len() >= self.conditions.queue {
+            self.counts.dropped_at_tail += 1;
+        } else {
+            station.waiting.push_back(Frame { to, packet });
+            if station.state == State::Idle {
+                self.decide_at(now, from);
+            }
+        }
+    }
+
+    /// When [`handle_timeout`](Channel::handle_timeout) is due.
+    pub fn next_deadline(&self) -> Option<Instant> {
+        self.agenda.next()
+    }
+
+    /// Does all that is due `now`, and appends what was heard to `out`, in order.
+    pub fn handle_timeout(&mut self, now: Instant, out: &mut Vec<Reception<P>>) {
+        while let Some((time, what, station)) = self.agenda.take(now) {
+            match what {
+                What::Arrives => self.arrive(time, station, out),
+                What::Falls => self.carrier(time, station, false),
+                What::Silent => self.fall_silent(time, station),
+                What::Decides => self.decide(time, station),
+                What::Starts => self.start(time, station),
+                What::Rises => self.carrier(time, station, true),
+            }
+        }
+    }
+
+    fn decide_at(&mut self, time: Instant, station: usize) {
+        self.stations[station].state = State::Deciding;
+        self.agenda.add(time, What::Decides, station);
+    }
+
+    fn decide(&mut self, now: Instant, index: usize) {
+        let ChannelConditions { persistence, slot, key_up, delay, .. } = self.conditions;
+        let station = &mut self.stations[index];
+        if station.carriers > 0 {
+            station.state = State::Deferring;
+        } else if happens(&mut self.random, persistence) {
+            station.state = State::KeyingUp;
+            station.listen(now);
+            self.counts.on_air += key_up;
+            self.agenda.add(now + key_up, What::Starts, index);
+            self.agenda.add(now + delay, What::Rises, index);
+        } else {
+            self.decide_at(now + slot, index);
+        }
+    }
+
+    /// The next frame leaves, or the last has left.
+    fn start(&mut self, now: Instant, index: usize) {
+        let ChannelConditions { rate, overhead, tail, delay, .. } = self.conditions;
+        let station = &mut self.stations[index];
+        let left = match station.state {
+            State::Sending(left) => left,
+            _ => station.waiting.len(),
+        };
+        if left > 0
+            && let Some(frame) = station.waiting.pop_front()
+        {
+            station.state = State::Sending(left - 1);
+            let takes = serialisation(frame.packet.octets().saturating_add(overhead), rate);
+            station.flying.push_back(Flying { frame, begins: now + delay });
+            self.counts.sent += 1;
+            self.counts.on_air += takes;
+            self.agenda.add(now + takes + delay, What::Arrives, index);
+            self.agenda.add(now + takes, What::Starts, index);
+        } else {
+            self.counts.on_air += tail;
+            self.agenda.add(now + tail, What::Silent, index);
+            self.agenda.add(now + tail + delay, What::Falls, index);
+        }
+    }
+
+    fn fall_silent(&mut self, now: Instant, index: usize) {
+        let station = &mut self.stations[index];
+        station.state = State::Idle;
+        station.listen(now);
+        if !station.waiting.is_empty() {
+            self.decide_at(now, index);
+        }
+    }
+
+    /// The signal of `speaker` is there or gone, for all who hear it.
+    fn carrier(&mut self, now: Instant, speaker: usize, rises: bool) {
+        for index in 0..self.stations.len() {
+            if !self.conditions.hearing.hears(index, speaker) {
+                continue;
+            }
+            let station = &mut self.stations[index];
+            station.carriers = if rises { station.carriers + 1 } else { station.carriers - 1 };
+            station.listen(now);
+            if station.carriers == 0 && station.state == State::Deferring {
+                self.decide_at(now, index);
+            }
+        }
+    }
+
+    fn arrive(&mut self, now: Instant, speaker: usize, out: &mut Vec<Reception<P>>) {
+        let flying = self.stations[speaker].flying.pop_front();
+        let Flying { frame: Frame { to, packet }, begins } = flying.expect("put there when it left");
+        for index in 0..self.stations.len() {
+            if index == speaker || to.is_some_and(|to| to != index) {
+                continue;
+            }
+            let station = &mut self.stations[index];
+            if !self.conditions.hearing.hears(index, speaker) {
+                self.counts.unheard += 1;
+            } else if station.clear_since.is_none_or(|since| since > begins) {
+                self.counts.collided += 1;
+            } else {
+                let mut packet = packet.twin();
+                let mut altered = false;
+                let (rate, octets) = (self.conditions.bit_errors, packet.exposed());
+                station.errors.strike(rate, octets, &mut self.random, |bit| {
+                    packet.alter(bit);
+                    altered = true;
+                });
+                self.counts.altered += u64::from(altered);
+                self.counts.delivered += 1;
+                self.counts.octets += packet.octets() as u64;
+                out.push(Reception { time: now, station: index, packet });
+            }
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! A link as a text: what a file says of it.
+//!
+//! ```toml
+//! profile = "wan"                 # where to begin; else an ideal link
+//! rate = "100 Mb/s"
+//! delay = "20 ms"
+//! jitter = "2 ms"
+//! keeps-order = true              # however large the jitter
+//! queue = "64 kB"                 # or "50 packets"
+//! codel = { target = "5 ms", interval = "100 ms" }
+//! mtu = 1500                      # octets
+//! overhead = 38                   # octets of framing for each packet
+//! loss = 0.01                     # or { every = 10 }, { listed = [3, 7] }, { gilbert-elliott = { p = 0.01, r = 0.2 } }
+//! duplicate = 0.001
+//! reorder = { probability = 0.01, by = "5 ms" }
+//! corrupt = 0.001                 # one bit of a packet
+//! bit-errors = 1e-6               # each bit
+//! pass = { period = "95 min", length = "8 min", first = "0 s" }   # or outages = [{ from = "2 s", to = "3 s" }]
+//!
+//! [back]                          # one way is different; `forward` is the other
+//! rate = "2 Mb/s"
+//! ```
+//!
+//! All may be left out. A table `channel` makes it a half-duplex channel that all share, of which `rate`, `delay`,
+//! `queue`, `mtu`, `overhead` and `bit-errors` may be said as well:
+//!
+//! ```toml
+//! rate = "1200 b/s"
+//! channel = { key-up = "500 ms", tail = "10 ms", slot = "100 ms", persistence = 0.25, hidden = [[0, 1]] }
+//! ```
+
+mod loss;
+mod probability;
+mod profile_name;
+mod resolve;
+mod units;
+
+use serde::{Deserialize, Serialize};
+use stackwright_contract::Duration;
+
+use super::Loss;
+pub use resolve::LinkFlaw;
+
+use probability::Probability;
+use profile_name::ProfileName;
+pub(crate) use units::time;
+use units::{Places, Rate, Time};
+
+/// What a file says of a link. What it does not say is as in its profile, or ideal.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+pub struct LinkDescription {
+    profile: Option<ProfileName>,
+    rate: Option<Rate>,
+    delay: Option<Time>,
+    jitter: Option<Time>,
+    keeps_order: Option<bool>,
+    queue: Option<Places>,
+    codel: Option<Wait>,
+    mtu: Option<usize>,
+    overhead: Option<usize>,
+    loss: Option<Loss>,
+    duplicate: Option<Probability>,
+    reorder: Option<Held>,
+    corrupt: Option<Probability>,
+    bit_errors: Option<Probability>,
+    pass: Option<Pass>,
+    outages: Option<Vec<Outage>>,
+    channel: Option<Shared>,
+    forward: Option<Box<LinkDescription>>,
+    back: Option<Box<LinkDescription>>,
+}
+
+/// `codel`.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, default)]
+struct Wait {
+    target: Time,
+    interval: Time,
+}
+
+impl Default for Wait {
+    fn default() -> Self {
+        Wait { target: Time(Duration::from_millis(5)), interval: Time(Duration::from_millis(100)) }
+    }
+}
+
+/// `reorder`.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Held {
+    probability: Probability,
+    by: Time,
+}
+
+/// `pass`.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Pass {
+    period: Time,
+    length: Time,
+    #[serde(default)]
+    first: Time,
+}
+
+/// One of `outages`.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Outage {
+    from: Time,
+    to: Time,
+}
+
+/// `channel`.
+#[derive(Clone, PartialEq, Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
+struct Shared {
+    key_up: Option<Time>,
+    tail: Option<Time>,
+    slot: Option<Time>,
+    persistence: Option<Probability>,
+    /// Pairs of stations, counted from 0, that do not hear each other.
+    hidden: Option<Vec<(usize, usize)>>,
+}

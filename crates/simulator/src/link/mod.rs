@@ -1,0 +1,249 @@
+//! A model of a link: when a packet arrives, and whether.
+//!
+//! What befalls a packet, in this order:
+//!
+//! | | | file |
+//! | --- | --- | --- |
+//! | 1 | longer than the MTU: dropped | here |
+//! | 2 | no place in the queue, or it would wait too long: dropped | `queue.rs`, `codel.rs` |
+//! | 3 | it waits for its turn, and takes its time at the link's rate | `queue.rs` |
+//! | 4 | lost, where the link is down when its turn comes | `outages.rs` |
+//! | 5 | its fate: lost, doubled, altered, late, held back; drawn or scripted | `chance.rs`, `fate.rs` |
+//! | 6 | under way for the delay | here |
+
+mod bit_errors;
+mod chance;
+mod codel;
+mod conditions;
+mod counts;
+mod description;
+mod fate;
+mod loss;
+mod outages;
+mod profile;
+mod queue;
+
+use stackwright_contract::{Duration, Instant};
+
+pub use conditions::{Conditions, Reorder};
+pub use counts::Counts;
+pub use description::{LinkDescription, LinkFlaw};
+pub use fate::{Deed, Event};
+pub use loss::{GilbertElliott, Loss};
+pub use outages::{Outages, Passes};
+pub use profile::{NamedProfile, Profile};
+pub use queue::{Discipline, Queue};
+
+pub(crate) use bit_errors::BitErrors;
+pub(crate) use chance::happens;
+pub(crate) use queue::serialisation;
+
+use chance::{Chance, RESEND_FIRST};
+use fate::Fate;
+use queue::{Dropped, Sender};
+
+/// What a link has to know of a packet.
+pub trait Packet {
+    /// How many octets it occupies.
+    fn octets(&self) -> usize;
+
+    /// How many of its octets errors can reach: all of them, where it does not say otherwise.
+    fn exposed(&self) -> usize {
+        self.octets()
+    }
+
+    /// The same once more.
+    fn twin(&self) -> Self;
+
+    /// Turns over the bit `bit` of those that errors can reach; counted round from the first again where it has fewer,
+    /// nothing where it has none.
+    fn alter(&mut self, bit: u64);
+}
+
+/// What became of a packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Carried<P> {
+    /// It never arrives.
+    Lost,
+    /// It arrives.
+    Once(Instant, P),
+    /// It arrives, and a copy of it does.
+    Twice([(Instant, P); 2]),
+}
+
+/// One way of a link between two stations. It holds no packet: it only says when.
+#[derive(Clone, Debug)]
+pub struct Link {
+    conditions: Conditions,
+    source: Source,
+    sender: Sender,
+    /// When the last packet arrives that those behind it may not overtake.
+    last: Instant,
+    counts: Counts,
+    log: Option<Vec<Event>>,
+}
+
+/// Where fates come from.
+#[derive(Clone, Debug)]
+enum Source {
+    Drawn(Chance),
+    /// What is still to happen, in order.
+    Scripted(std::iter::Peekable<std::vec::IntoIter<Event>>),
+}
+
+impl Link {
+    /// A link whose chances follow from `seed`.
+    pub fn new(conditions: Conditions, seed: u64) -> Self {
+        Link::with(conditions, Source::Drawn(Chance::new(seed)))
+    }
+
+    /// A link without chances: exactly `events` happen to its packets. Rate, delay, queue, MTU and outages are as the
+    /// conditions say; what they say of chances, and which packets are lost, is not asked.
+    pub fn scripted(conditions: Conditions, mut events: Vec<Event>) -> Self {
+        events.sort_by_key(|event| event.nth);
+        Link::with(conditions, Source::Scripted(events.into_iter().peekable()))
+    }
+
+    fn with(conditions: Conditions, source: Source) -> Self {
+        let (sender, counts) = (Sender::default(), Counts::default());
+        Link { conditions, source, sender, last: Instant::START, counts, log: None }
+    }
+
+    /// What the link does to packets.
+    pub fn conditions(&self) -> &Conditions {
+        &self.conditions
+    }
+
+    /// What the link does to packets from now on. Its chances, its counts, its log and what waits stay.
+    pub fn set_conditions(&mut self, conditions: Conditions) {
+        self.conditions = conditions;
+    }
+
+    /// What the link did so far.
+    pub fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// From now on, a log of what happens to packets is kept. A link that is [scripted](Link::scripted) with the log of
+    /// another, kept from its first packet, gives identical arrivals.
+    pub fn keep_log(&mut self) {
+        self.log.get_or_insert_default();
+    }
+
+    /// What happened to packets since the log is kept; of a packet to which nothing happens, nothing is said.
+    pub fn log(&self) -> &[Event] {
+        self.log.as_deref().unwrap_or_default()
+    }
+
+    /// What becomes of `packet`, sent `now`. Time never goes back from one packet to the next.
+    pub fn carry<P: Packet>(&mut self, now: Instant, mut packet: P) -> Carried<P> {
+        let nth = self.counts.offered;
+        self.counts.offered += 1;
+        let octets = packet.octets();
+        if self.conditions.mtu.is_some_and(|mtu| octets > mtu) {
+            self.counts.too_long += 1;
+            return Carried::Lost;
+        }
+        let start = match self.sender.turn(&self.conditions, now, octets) {
+            Ok(start) => start,
+            Err(dropped) => {
+                let count = match dropped {
+                    Dropped::AtTail => &mut self.counts.dropped_at_tail,
+                    Dropped::ByCoDel => &mut self.counts.dropped_by_codel,
+                };
+                *count += 1;
+                return Carried::Lost;
+            }
+        };
+        let left = self.sender.leave(&self.conditions, now, start, octets);
+        if self.conditions.outages.is_down(start) {
+            self.counts.in_outage += 1;
+            return Carried::Lost;
+        }
+        let fate = self.fate(nth, packet.exposed());
+        self.note(nth, &fate);
+        if fate.lost {
+            self.counts.lost += 1;
+            return Carried::Lost;
+        }
+        self.counts.delivered += 1;
+        self.counts.octets += octets as u64;
+        self.counts.altered += u64::from(!fate.altered.is_empty());
+        self.counts.held_back += u64::from(!fate.held.is_zero());
+        let twin = fate.twin.is_some().then(|| packet.twin());
+        for bit in &fate.altered {
+            packet.alter(*bit);
+        }
+        let arrival = self.arrive(left, fate.late, fate.held);
+        match (twin, fate.twin) {
+            (Some(twin), Some(late)) => {
+                self.counts.duplicated += 1;
+                Carried::Twice([(arrival, packet), (self.arrive(left, late, Duration::ZERO), twin)])
+            }
+            _ => Carried::Once(arrival, packet),
+        }
+    }
+
+    /// When a segment of so many octets, sent `now`, has arrived at last, where a lost or altered one is sent again, and
+    /// one that finds the link down waits until it is up. `None` where it never does.
+    ///
+    /// A stream that finds the queue full waits as well, and it keeps to the MTU by itself.
+    pub fn carry_surely(&mut self, now: Instant, octets: usize) -> Option<Instant> {
+        let nth = self.counts.offered;
+        self.counts.offered += 1;
+        let late = match &mut self.source {
+            Source::Drawn(chance) => chance.lateness(&self.conditions, nth, octets).unwrap_or(Deed::NEVER),
+            Source::Scripted(_) => {
+                let fate = self.fate(nth, octets);
+                fate.late.saturating_add(if fate.lost { RESEND_FIRST } else { Duration::ZERO })
+            }
+        };
+        self.note(nth, &Fate { late, ..Fate::default() });
+        let start = self.sender.after_all(&self.conditions, now);
+        let Some(start) = self.conditions.outages.next_up(start) else {
+            self.counts.in_outage += 1;
+            return None;
+        };
+        let left = self.sender.leave(&self.conditions, now, start, octets);
+        if late >= Deed::NEVER {
+            self.counts.lost += 1;
+            return None;
+        }
+        self.counts.delivered += 1;
+        self.counts.octets += octets as u64;
+        // Whoever asked keeps the order of each stream; others do not wait for what is sent again.
+        Some(left + self.conditions.delay + late)
+    }
+
+    /// What happens to the `nth` packet.
+    fn fate(&mut self, nth: u64, exposed: usize) -> Fate {
+        match &mut self.source {
+            Source::Drawn(chance) => chance.fate(&self.conditions, nth, exposed),
+            Source::Scripted(events) => {
+                let mut fate = Fate::default();
+                while let Some(event) = events.next_if(|event| event.nth <= nth) {
+                    // What was to befall a packet that was dropped before it left befalls nobody.
+                    if event.nth == nth {
+                        fate.add(event.deed);
+                    }
+                }
+                fate
+            }
+        }
+    }
+
+    fn note(&mut self, nth: u64, fate: &Fate) {
+        if let Some(log) = &mut self.log {
+            log.extend(fate.deeds().map(|deed| Event { nth, deed }));
+        }
+    }
+
+    fn arrive(&mut self, left: Instant, late: Duration, held: Duration) -> Instant {
+        let mut arrival = left + self.conditions.delay + late;
+        if self.conditions.keeps_order {
+            arrival = arrival.max(self.last);
+            self.last = arrival;
+        }
+        arrival + held
+    }
+}

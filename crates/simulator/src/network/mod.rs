@@ -1,0 +1,223 @@
+//! What lies between the stations: links, shared channels, and what a test lets go wrong on them.
+
+mod associations;
+mod channels;
+mod links;
+
+use std::net::IpAddr;
+
+use fastrand::Rng;
+use stackwright_contract::Instant;
+use stackwright_wire::Message;
+
+pub use associations::{Association, Fault, Which};
+
+use crate::{Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, Packet, Segment, Word};
+use associations::Associations;
+use channels::Channels;
+use links::Links;
+
+/// The network of a world.
+#[derive(Debug)]
+pub struct Network<M> {
+    random: Rng,
+    links: Links,
+    channels: Channels<M>,
+    associations: Associations,
+    /// The payload of what is to arrive.
+    in_flight: usize,
+    most_in_flight: usize,
+}
+
+impl<M: Message> Network<M> {
+    pub(crate) fn new(seed: u64) -> Self {
+        let mut random = Rng::with_seed(seed);
+        let links = Links::new(random.u64(..));
+        let (channels, associations) = (Channels::default(), Associations::default());
+        Network { random, links, channels, associations, in_flight: 0, most_in_flight: 0 }
+    }
+
+    /// From now on, all links that were not set on their own are like this.
+    pub fn set_conditions(&mut self, conditions: Conditions) {
+        self.links.set_conditions(conditions);
+    }
+
+    /// From now on, the way from `from` to `to` is like this; the way back is another.
+    pub fn set_link(&mut self, from: IpAddr, to: IpAddr, conditions: Conditions) {
+        self.links.set(from, to, conditions);
+    }
+
+    /// From now on, these stations share a half-duplex channel: datagrams between them travel on it, and no stream
+    /// does.
+    ///
+    /// # Panics
+    /// Where one of them is on a channel already, or where [`Channel::new`](crate::Channel::new) does.
+    pub fn share(&mut self, stations: &[IpAddr], conditions: ChannelConditions) {
+        self.channels.add(stations, conditions, self.random.u64(..));
+    }
+
+    /// From now on, each link keeps a log of what happens to its packets. Channels keep none.
+    pub fn keep_log(&mut self) {
+        self.links.keep_log();
+    }
+
+    /// What happened to packets on links since the log is kept, link by link: from whom, to whom, what.
+    pub fn log(&self) -> Vec<(IpAddr, IpAddr, Event)> {
+        self.links.log()
+    }
+
+    /// The way from `from` to `to` has no chances: exactly `events` happen to its packets, which are counted from the
+    /// first that is sent from now on. Other links are as they were.
+    pub fn script(&mut self, from: IpAddr, to: IpAddr, events: Vec<Event>) {
+        self.links.script(from, to, events);
+    }
+
+    /// No link has chances from now on: exactly what `log` says happens to their packets. A world that is like the one
+    /// which kept the log, and replays it from the beginning, runs as that one did.
+    pub fn replay(&mut self, log: &[(IpAddr, IpAddr, Event)]) {
+        self.links.replay(log);
+    }
+
+    /// What the way from `from` to `to` did so far.
+    pub fn counts(&self, from: IpAddr, to: IpAddr) -> Counts {
+        self.links.counts(from, to)
+    }
+
+    /// What the channel that `station` is on did so far; `None` where it is on none.
+    pub fn channel_counts(&self, station: IpAddr) -> Option<ChannelCounts> {
+        self.channels.counts(station)
+    }
+
+    /// Lets `fault` befall all associations of `which` that are asked for from now on; the first fault set counts.
+    pub fn fail(&mut self, which: Which, fault: Fault) {
+        self.associations.fail(which, fault);
+    }
+
+    /// All associations that were asked for, in this order.
+    pub fn associations(&self) -> &[Association] {
+        &self.associations.all
+    }
+
+    /// How many octets of payload are under way.
+    pub fn in_flight(&self) -> usize {
+        self.in_flight + self.channels.payload()
+    }
+
+    /// How many octets of payload were ever under way at once.
+    pub fn most_in_flight(&self) -> usize {
+        self.most_in_flight
+    }
+
+    /// What becomes of `segment`. Nobody is at an address that is not `reachable`.
+    pub(crate) fn carry(
+        &mut self,
+        now: Instant,
+        mut segment: Segment<M>,
+        reachable: bool,
+        arrivals: &mut Vec<(Instant, Segment<M>)>,
+    ) {
+        if matches!(segment.word, Word::Datagram(_)) {
+            if reachable {
+                self.carry_datagram(now, segment, arrivals);
+            }
+            return;
+        }
+        let nth = self.associations.direction(&segment).association;
+        let association = &mut self.associations.all[nth];
+        if !association.passes {
+            return;
+        }
+        let asks = matches!(segment.word, Word::Ask { .. });
+        if asks && (!reachable || association.fault == Some(Fault::Refuse)) {
+            association.passes = false;
+            return self.carry_surely(now, segment.reply(Word::Reset), arrivals);
+        }
+        if !reachable {
+            return;
+        }
+        let end = association.end();
+        if let Word::Octets(message) = &mut segment.word {
+            let left = usize::try_from(end.unwrap_or(u64::MAX) - association.octets).unwrap_or(usize::MAX);
+            message.truncate(left);
+            association.octets += message.len() as u64;
+        }
+        // An association that was only asked for has nothing to cut yet.
+        let ends = !asks && end.is_some_and(|end| association.octets >= end);
+        association.passes = !ends;
+        let resets = if ends && matches!(association.fault, Some(Fault::Cut { .. })) {
+            let (from, to, number) = (segment.from, segment.to, segment.number);
+            let onward = Segment { from, to, number, word: Word::Reset };
+            let back = onward.reply(Word::Reset);
+            Some([onward, back])
+        } else {
+            None
+        };
+        self.carry_surely(now, segment, arrivals);
+        for reset in resets.into_iter().flatten() {
+            self.carry_surely(now, reset, arrivals);
+        }
+    }
+
+    /// `segment` is not under way any more.
+    pub(crate) fn landed(&mut self, segment: &Segment<M>) {
+        self.in_flight -= segment.payload();
+    }
+
+    /// When [`handle_timeout`](Network::handle_timeout) is due.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        self.channels.next_deadline()
+    }
+
+    /// Lets time pass on the channels.
+    pub(crate) fn handle_timeout(&mut self, now: Instant, arrivals: &mut Vec<(Instant, Segment<M>)>) {
+        let Network { channels, in_flight, .. } = self;
+        channels.handle_timeout(now, |time, segment| {
+            *in_flight += segment.payload();
+            arrivals.push((time, segment));
+        });
+    }
+
+    fn carry_datagram(
+        &mut self,
+        now: Instant,
+        segment: Segment<M>,
+        arrivals: &mut Vec<(Instant, Segment<M>)>,
+    ) {
+        let (from, to) = (segment.from.ip(), segment.to.ip());
+        if let Some(between) = self.channels.between(from, to) {
+            self.channels.send(now, between, segment);
+            self.most_in_flight = self.most_in_flight.max(self.in_flight());
+            return;
+        }
+        match self.links.link(from, to).carry(now, segment) {
+            Carried::Lost => {}
+            Carried::Once(time, segment) => self.launch(time, segment, arrivals),
+            Carried::Twice(both) => {
+                for (time, segment) in both {
+                    self.launch(time, segment, arrivals);
+                }
+            }
+        }
+    }
+
+    /// A lost segment of a stream is a late one, and what comes later waits behind it.
+    fn carry_surely(&mut self, now: Instant, segment: Segment<M>, arrivals: &mut Vec<(Instant, Segment<M>)>) {
+        let (from, to) = (segment.from.ip(), segment.to.ip());
+        assert!(
+            self.channels.between(from, to).is_none(),
+            "a simulated stream between {from} and {to}, which share a channel: put a transport over datagrams there"
+        );
+        if let Some(time) = self.links.link(from, to).carry_surely(now, segment.octets()) {
+            let direction = self.associations.direction(&segment);
+            direction.last = direction.last.max(time);
+            let time = direction.last;
+            self.launch(time, segment, arrivals);
+        }
+    }
+
+    fn launch(&mut self, time: Instant, segment: Segment<M>, arrivals: &mut Vec<(Instant, Segment<M>)>) {
+        self.in_flight += segment.payload();
+        self.most_in_flight = self.most_in_flight.max(self.in_flight);
+        arrivals.push((time, segment));
+    }
+}

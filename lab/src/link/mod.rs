@@ -1,0 +1,45 @@
+//! `lab link`: the model of a link between two TUN devices, in network namespaces that are made for it and removed.
+//!
+//! ```text
+//! namespace a                               lab link                               namespace b
+//! a program ── kernel ── TUN device ──▸ decode ▸ model ▸ hold ▸ encode ──▸ TUN device ── kernel ── a program
+//! ```
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `run.rs` | the command, from its making to its end |
+//! | `wire.rs` | the same for the rest of the lab: a link as a value |
+//! | `carry.rs`, `direction.rs` | the loop, and one way of the link |
+//! | `train/` | a packet, or a super-packet and its segments: the model sees each of them |
+//! | `tun/`, `offload.rs` | devices, and what they say before each packet |
+//! | `ends.rs`, `namespace.rs` | what is made, and removed however it ends |
+//! | `counts.rs`, `shown.rs` | what became of the packets, and who sees it how |
+
+mod arguments;
+mod attendance;
+mod carry;
+mod clock;
+mod command;
+mod counts;
+mod described;
+mod direction;
+mod ends;
+mod field;
+mod medium;
+mod namespace;
+mod offload;
+mod rights;
+mod run;
+mod sent;
+mod shown;
+mod side;
+mod signals;
+mod train;
+mod tun;
+mod wire;
+
+pub(crate) use arguments::Arguments;
+pub(crate) use counts::Report;
+pub(crate) use run::run;
+pub(crate) use side::Side;
+pub(crate) use wire::Wire;
