@@ -95,7 +95,7 @@ impl Ground {
         }
         let far = &*wired.between.far;
         let started = match name {
-            OURS => ours_at(far, &folder, &["--writable", "--no-sync"]),
+            OURS => ours_at(far, &folder, &[]),
             PURE_FTPD => pure_ftpd_at(far, &folder),
             LEAN => vsftpd_at(far, &folder, Vsftpd::Lean),
             _ => vsftpd_at(far, &folder, Vsftpd::AsItComes),
