@@ -1,20 +1,13 @@
 //! What a table came to: the file that is written, and that reports are made of.
 
 use serde::{Deserialize, Serialize};
-use stackwright_tests::statistics::{Ratio, median, ratio};
+use stackwright_tests::statistics::{Ratio, median};
 
-use super::verdict::{Target, Verdict, judge};
+use super::verdict::{Target, Verdict};
 use crate::measure::Conditions;
 
 /// The version of the file's form.
 pub(crate) const FORMAT: u32 = 1;
-
-/// A sample is marked as slow where a probe beside it took so many times the median of all probes.
-const SLOW: f64 = 1.25;
-
-/// Who reaches more than this part of what the wire allows can hardly win: then an interval that holds 1, and is narrower than
-/// 1 % to either side, is enough.
-const AT_LIMIT: f64 = 0.98;
 
 /// One table, or as much of it as was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -202,29 +195,6 @@ impl Row {
 }
 
 impl Outcome {
-    /// Marks slow samples and works out the ratios. To be asked when rows were added: the median of the probes is that of
-    /// all of them.
-    pub(crate) fn settle(&mut self) {
-        let columns = || self.rows.iter().flat_map(|row| &row.columns);
-        let probes: Vec<f64> = columns().flat_map(|column| &column.samples).flat_map(|s| s.probes).collect();
-        let limit = median(&probes).map_or(f64::INFINITY, |usual| SLOW * usual);
-        for row in &mut self.rows {
-            for sample in row.columns.iter_mut().flat_map(|column| &mut column.samples) {
-                sample.slow = sample.probes.iter().any(|probe| *probe > limit);
-            }
-            let columns = std::mem::take(&mut row.columns);
-            // Of the best: 1 where a median is as good as the wire allows.
-            let of_best = |column: &Column| {
-                let (median, limit) = column.median().zip(row.limit)?;
-                Some(if row.more_is_better { median / limit } else { limit / median })
-            };
-            for comparison in &mut row.comparisons {
-                comparison.settle(&columns, &of_best);
-            }
-            row.columns = columns;
-        }
-    }
-
     /// How many samples there are, and how many of them are slow.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let samples = || self.rows.iter().flat_map(|row| &row.columns).flat_map(|column| &column.samples);
@@ -245,28 +215,5 @@ impl Outcome {
     /// All comparisons with their rows.
     pub(crate) fn comparisons(&self) -> impl Iterator<Item = (&Row, &Comparison)> {
         self.rows.iter().flat_map(|row| row.comparisons.iter().map(move |comparison| (row, comparison)))
-    }
-}
-
-impl Comparison {
-    fn settle(&mut self, columns: &[Column], of_best: &dyn Fn(&Column) -> Option<f64>) {
-        let find = |name: &str| columns.iter().find(|column| column.name == name);
-        let (Some(ours), Some(theirs)) = (find(&self.ours), find(&self.against)) else { return };
-        self.ratio = ratio(&ours.values(), &theirs.values());
-        let pairs = ours.samples.iter().zip(&theirs.samples);
-        let (left, right): (Vec<f64>, Vec<f64>) = pairs
-            .filter(|(ours, theirs)| !ours.slow && !theirs.slow)
-            .map(|(ours, theirs)| (ours.value, theirs.value))
-            .unzip();
-        // Of one or two rounds no interval can be said.
-        self.fast = if left.len() < 3 { None } else { ratio(&left, &right) };
-        let both_at_limit = [ours, theirs].iter().all(|who| of_best(who).is_some_and(|part| part > AT_LIMIT));
-        self.verdict = self.target.zip(self.ratio).map(|(target, ratio)| match judge(target, ratio) {
-            verdict if !verdict.falls_short() => verdict,
-            _ if both_at_limit && ratio.holds(1.0) && ratio.low > 0.99 && ratio.high < 1.01 => {
-                Verdict::AtLimit
-            }
-            verdict => verdict,
-        });
     }
 }
