@@ -43,8 +43,6 @@ pub(crate) fn run(
         notes: Vec::new(),
         rows: Vec::new(),
     };
-    // A full disk or a folder without rights is told before an hour is spent.
-    keep(&outcome)?;
     let mut cells = table.open(&keys, &mut outcome.notes)?;
     let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg}");
     let progress = ProgressBar::new(keys.len() as u64).with_prefix(about.name);
