@@ -31,6 +31,11 @@ impl Problem {
         Problem { advice: Some(advice.to_string()), ..self }
     }
 
+    /// What happened, for a text that goes on.
+    pub(crate) fn says(&self) -> &str {
+        &self.says
+    }
+
     /// Says of what part.
     pub(crate) fn within(self, part: &str) -> Self {
         Problem { says: format!("{part}: {}", self.says), ..self }

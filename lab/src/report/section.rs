@@ -103,7 +103,7 @@ fn ratios(row: &Row, column: &Column) -> Markup {
 fn ratio(comparison: &Comparison) -> Markup {
     let Comparison { ours, against, target, ratio, fast, verdict } = comparison;
     let class = match verdict {
-        Some(Verdict::Met) => "met",
+        Some(Verdict::Met | Verdict::AtLimit) => "met",
         Some(Verdict::MetInDoubt) => "doubt",
         Some(Verdict::Missed | Verdict::MissedInDoubt) => "missed",
         None => "plain",

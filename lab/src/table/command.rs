@@ -73,6 +73,10 @@ impl Arguments {
             return Err(Problem::usage(format!("there is no table called {name}"))
                 .advise(format!("there are: {}, and all", names.join(", "))));
         }
+        if let (Some(cell), "all") = (&self.cell, name) {
+            return Err(Problem::usage(format!("which table has the cell {cell}?"))
+                .advise("lab table NAME --cells names those of one table"));
+        }
         if self.cells {
             for key in chosen.iter().flat_map(|table| table.keys(self.effort())) {
                 println!("{key}");
@@ -81,15 +85,26 @@ impl Arguments {
         }
         let stop =
             Stop::on_signals().map_err(|why| Problem::new(format!("Ctrl-C cannot be listened to: {why}")))?;
-        let mut outcomes = Vec::new();
+        let (mut outcomes, mut failed) = (Vec::new(), Vec::new());
+        let several = chosen.len() > 1;
+        let mut ended = Ok(());
         for table in chosen {
-            let ended = self.table(&**table, &stop, &mut outcomes);
-            if ended.is_err() || stop.asked() {
-                self.print_json(&outcomes)?;
-                return ended.and(Err(Problem::interrupted()));
+            ended = self.table(&**table, &stop, &mut outcomes);
+            if stop.asked() {
+                ended = Err(Problem::interrupted());
+                break;
+            }
+            // The other tables may still be measured.
+            if let (true, Err(problem)) = (several, &ended) {
+                problem.tell();
+                failed.push(table.about().name);
             }
         }
-        self.print_json(&outcomes)
+        self.print_json(&outcomes)?;
+        if failed.is_empty() || stop.asked() {
+            return ended;
+        }
+        Err(Problem::new(format!("not measured, or not whole: {}", failed.join(", "))))
     }
 
     /// Measures one table; prints it and keeps it, also where it is partial.
@@ -102,7 +117,12 @@ impl Arguments {
         let keep = |outcome: &Outcome| keep::replace(&file, &json(outcome)?);
         let asked =
             Run { effort: self.effort(), cell: self.cell.clone(), seed: self.seed, stop: stop.clone() };
+        keep::try_out(&file)?;
         let (outcome, ended) = run(table, &asked, &keep)?;
+        // What was measured before is worth more than nothing.
+        if outcome.rows.is_empty() {
+            return ended;
+        }
         keep(&outcome)?;
         if self.cell.is_none() {
             keep::replace(&file.with_extension("svg"), &super::draw::picture(&outcome)?)?;

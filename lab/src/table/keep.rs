@@ -1,10 +1,10 @@
 //! Writes a file whole or not at all.
 
 use std::fs;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
-use tempfile::Builder;
+use tempfile::{Builder, NamedTempFile};
 
 use crate::problem::Problem;
 
@@ -13,20 +13,35 @@ use crate::problem::Problem;
 /// # Errors
 /// Where the folder cannot be made or written, or has no room. Nothing is left of the attempt.
 pub(crate) fn replace(file: &Path, content: &str) -> Result<(), Problem> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let attempt = || {
-        fs::create_dir_all(folder)?;
-        // Readable to all, as other files are; the temporary one is gone where anything fails.
-        let mut temporary = Builder::new().prefix(".lab-").permissions(readable()).tempfile_in(folder)?;
+        let mut temporary = beside(file)?;
         temporary.write_all(content.as_bytes())?;
         temporary.as_file().sync_all()?;
         temporary.persist(file)?;
-        Ok::<_, std::io::Error>(())
+        Ok(())
     };
-    attempt().map_err(|why| {
-        Problem::new(format!("{} cannot be written: {why}", file.display()))
-            .advise("make room or rights there, or name another folder by --into DIR")
-    })
+    attempt().map_err(|why| problem(file, &why))
+}
+
+/// Whether `file` could be written, asked before hours are spent on its content.
+///
+/// # Errors
+/// As [`replace`].
+pub(crate) fn try_out(file: &Path) -> Result<(), Problem> {
+    beside(file).map(drop).map_err(|why| problem(file, &why))
+}
+
+/// A new file in the same folder, which is gone where anything fails.
+fn beside(file: &Path) -> io::Result<NamedTempFile> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    // Readable to all, as other files are.
+    Builder::new().prefix(".lab-").permissions(readable()).tempfile_in(folder)
+}
+
+fn problem(file: &Path, why: &io::Error) -> Problem {
+    Problem::new(format!("{} cannot be written: {why}", file.display()))
+        .advise("make room or rights there, or name another folder by --into DIR")
 }
 
 fn readable() -> fs::Permissions {

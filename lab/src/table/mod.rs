@@ -17,6 +17,7 @@ mod product_line;
 mod quantity;
 mod run;
 mod sentence;
+mod settle;
 mod terminal;
 pub(crate) mod verdict;
 mod wire;

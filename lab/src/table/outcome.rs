@@ -1,16 +1,13 @@
 //! What a table came to: the file that is written, and that reports are made of.
 
 use serde::{Deserialize, Serialize};
-use stackwright_tests::statistics::{Ratio, median, ratio};
+use stackwright_tests::statistics::{Ratio, median};
 
-use super::verdict::{Target, Verdict, judge};
+use super::verdict::{Target, Verdict};
 use crate::measure::Conditions;
 
 /// The version of the file's form.
 pub(crate) const FORMAT: u32 = 1;
-
-/// A sample is marked as slow where a probe beside it took so many times the median of all probes.
-const SLOW: f64 = 1.25;
 
 /// One table, or as much of it as was measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +64,9 @@ pub(crate) struct Row {
     pub(crate) unit: String,
     /// Whether more is better.
     pub(crate) more_is_better: bool,
+    /// The best that the wire allows, in the same unit, if it is known.
+    #[serde(default)]
+    pub(crate) limit: Option<f64>,
     /// The document's numbers, in the document's unit.
     pub(crate) document: Vec<Figure>,
     /// What each contestant needed.
@@ -152,6 +152,7 @@ impl Row {
             x: None,
             unit: unit.to_owned(),
             more_is_better: false,
+            limit: None,
             document: Vec::new(),
             columns: Vec::new(),
             comparisons: Vec::new(),
@@ -194,24 +195,6 @@ impl Row {
 }
 
 impl Outcome {
-    /// Marks slow samples and works out the ratios. To be asked when rows were added: the median of the probes is that of
-    /// all of them.
-    pub(crate) fn settle(&mut self) {
-        let columns = || self.rows.iter().flat_map(|row| &row.columns);
-        let probes: Vec<f64> = columns().flat_map(|column| &column.samples).flat_map(|s| s.probes).collect();
-        let limit = median(&probes).map_or(f64::INFINITY, |usual| SLOW * usual);
-        for row in &mut self.rows {
-            for sample in row.columns.iter_mut().flat_map(|column| &mut column.samples) {
-                sample.slow = sample.probes.iter().any(|probe| *probe > limit);
-            }
-            let columns = std::mem::take(&mut row.columns);
-            for comparison in &mut row.comparisons {
-                comparison.settle(&columns);
-            }
-            row.columns = columns;
-        }
-    }
-
     /// How many samples there are, and how many of them are slow.
     pub(crate) fn counts(&self) -> (usize, usize) {
         let samples = || self.rows.iter().flat_map(|row| &row.columns).flat_map(|column| &column.samples);
@@ -232,21 +215,5 @@ impl Outcome {
     /// All comparisons with their rows.
     pub(crate) fn comparisons(&self) -> impl Iterator<Item = (&Row, &Comparison)> {
         self.rows.iter().flat_map(|row| row.comparisons.iter().map(move |comparison| (row, comparison)))
-    }
-}
-
-impl Comparison {
-    fn settle(&mut self, columns: &[Column]) {
-        let find = |name: &str| columns.iter().find(|column| column.name == name);
-        let (Some(ours), Some(theirs)) = (find(&self.ours), find(&self.against)) else { return };
-        self.ratio = ratio(&ours.values(), &theirs.values());
-        let pairs = ours.samples.iter().zip(&theirs.samples);
-        let (left, right): (Vec<f64>, Vec<f64>) = pairs
-            .filter(|(ours, theirs)| !ours.slow && !theirs.slow)
-            .map(|(ours, theirs)| (ours.value, theirs.value))
-            .unzip();
-        // Of one or two rounds no interval can be said.
-        self.fast = if left.len() < 3 { None } else { ratio(&left, &right) };
-        self.verdict = self.target.zip(self.ratio).map(|(target, ratio)| judge(target, ratio));
     }
 }

@@ -43,8 +43,6 @@ pub(crate) fn run(
         notes: Vec::new(),
         rows: Vec::new(),
     };
-    // A full disk or a folder without rights is told before an hour is spent.
-    keep(&outcome)?;
     let mut cells = table.open(&keys, &mut outcome.notes)?;
     let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg}");
     let progress = ProgressBar::new(keys.len() as u64).with_prefix(about.name);
@@ -77,6 +75,9 @@ pub(crate) fn run(
     }
     progress.finish_and_clear();
     outcome.settle();
+    if outcome.rows.is_empty() && ended.is_ok() && !asked.stop.asked() {
+        ended = Err(Problem::new("nothing could be measured").advise(outcome.notes.join(" ")));
+    }
     outcome.complete = ended.is_ok() && !asked.stop.asked();
     Ok((outcome, ended))
 }

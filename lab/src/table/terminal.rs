@@ -91,7 +91,7 @@ fn compared(comparison: &Comparison) -> String {
     let fast = fast.map_or_else(String::new, |fast| format!("  fast spells {:.3}", fast.value));
     let judged = verdict.zip(*target).map_or_else(String::new, |(verdict, target)| {
         let style = match verdict {
-            Verdict::Met => GOOD,
+            Verdict::Met | Verdict::AtLimit => GOOD,
             Verdict::Missed => BAD,
             Verdict::MetInDoubt | Verdict::MissedInDoubt => DOUBT,
         };

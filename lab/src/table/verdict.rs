@@ -23,6 +23,8 @@ pub(crate) enum Verdict {
     Met,
     /// It is, but the interval holds values that are not.
     MetInDoubt,
+    /// It is not, but both are as good as the wire allows, and the interval holds 1 and is narrow.
+    AtLimit,
     /// It is not, but the interval holds values that are.
     MissedInDoubt,
     /// It is not, and nothing in the interval is.
@@ -41,6 +43,7 @@ impl fmt::Display for Verdict {
         out.pad(match self {
             Verdict::Met => "met",
             Verdict::MetInDoubt => "met, in doubt",
+            Verdict::AtLimit => "met, at the wire’s limit",
             Verdict::MissedInDoubt => "missed, in doubt",
             Verdict::Missed => "missed",
         })

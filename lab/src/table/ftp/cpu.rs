@@ -6,7 +6,7 @@ use nix::sys::time::TimeVal;
 use super::clients::{CLIENTS, Client, take_away, timed};
 use super::ground::{Ground, VSFTPD};
 use super::latency::needs_vsftpd;
-use super::wires::WIRES;
+use super::wires::{LOOPBACK, WIRES};
 use super::{size, strangers};
 use crate::measure::{Contestant, Course, Effort, Limit};
 use crate::problem::Problem;
@@ -33,12 +33,12 @@ impl Table for Cpu {
 
     fn keys(&self, effort: Effort) -> Vec<String> {
         // Where the wire is the limit a transfer takes longer, and as much of the processor.
-        let wires = WIRES.iter().filter(|wire| **wire == "loopback" || effort == Effort::Full);
+        let wires = WIRES.iter().filter(|wire| **wire == LOOPBACK || effort == Effort::Full);
         wires.flat_map(|wire| PARTS.map(|part| format!("{wire}/{part}"))).collect()
     }
 
-    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        let ground = Ground::new()?;
+    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        let ground = Ground::new(keys, notes)?;
         needs_vsftpd()?;
         notes.extend(strangers::note(&["ncftpget", "lftp", "curl"]));
         Ok(Box::new(Times { ground }))
@@ -65,6 +65,9 @@ impl Cells for Times {
             other => other,
         };
         let mut row = Row::new(key, format!("a client gets 100 MB, {wire}"), label, "s");
+        if !self.ground.has(wire) {
+            return Ok(row);
+        }
         let server = self.ground.server(wire, VSFTPD)?;
         let into = self.ground.into.path().to_owned();
         let near = self.ground.wire(wire)?.near();

@@ -9,7 +9,7 @@ use stackwright_tests::scratch::Scratch;
 use stackwright_tests::served;
 use stackwright_tests::servers::{Server, Vsftpd, may_mount, ours_at, pure_ftpd_at, vsftpd_at};
 
-use super::wires::{Between, between};
+use super::wires::{Between, WIRES, between};
 use super::{program, strangers};
 use crate::problem::Problem;
 
@@ -20,13 +20,16 @@ pub(super) struct Ground {
     /// Where clients put what they fetch.
     pub(super) into: Scratch,
     wires: BTreeMap<String, Wired>,
+    /// Wires that cannot be put up here.
+    left_out: Vec<&'static str>,
     _installed: Scratch,
 }
 
 /// One wire and its servers, which are started when they are asked for.
 pub(super) struct Wired {
-    between: Between,
+    // Servers end before their wire does.
     servers: BTreeMap<&'static str, Server>,
+    between: Between,
 }
 
 /// Our server's name, and theirs.
@@ -40,9 +43,11 @@ pub(super) const SERVERS: [&str; 4] = [OURS, VSFTPD, LEAN, PURE_FTPD];
 impl Ground {
     /// Prepares it.
     ///
+    /// Where a wire of `keys` cannot be put up, a note says why.
+    ///
     /// # Errors
     /// Where there is no program, or no room for the files.
-    pub(super) fn new() -> Result<Self, Problem> {
+    pub(super) fn new(keys: &[String], notes: &mut Vec<String>) -> Result<Self, Problem> {
         strangers::install();
         let installed = Scratch::new();
         program::copy(&installed)?;
@@ -51,7 +56,20 @@ impl Ground {
                 .advise("they need 112 MB in /dev/shm, or among the temporary files")
         })?;
         let into = Scratch::below(folder.path());
-        Ok(Ground { folder, into, wires: BTreeMap::new(), _installed: installed })
+        let mut left_out = Vec::new();
+        for wire in WIRES {
+            let wanted = keys.iter().any(|key| key.split('/').next() == Some(wire));
+            if let Some(problem) = wanted.then(|| between(wire, 0).err()).flatten() {
+                notes.push(format!("The wire {wire} is left out: {}.", problem.says()));
+                left_out.push(wire);
+            }
+        }
+        Ok(Ground { folder, into, wires: BTreeMap::new(), left_out, _installed: installed })
+    }
+
+    /// Whether the wire of that name can be put up here.
+    pub(super) fn has(&self, wire: &str) -> bool {
+        !self.left_out.contains(&wire)
     }
 
     /// The wire of that name, put up when it is asked for the first time.
@@ -59,7 +77,7 @@ impl Ground {
         if !self.wires.contains_key(name) {
             // One at a time: a wire costs the processor something, also when nobody sends.
             self.wires.clear();
-            let wired = Wired { between: between(name)?, servers: BTreeMap::new() };
+            let wired = Wired { servers: BTreeMap::new(), between: between(name, 0)? };
             self.wires.insert(name.to_owned(), wired);
         }
         self.wires.get_mut(name).ok_or_else(|| Problem::new(format!("the wire {name} is gone")))
@@ -77,7 +95,7 @@ impl Ground {
         }
         let far = &*wired.between.far;
         let started = match name {
-            OURS => ours_at(far, &folder, &["--writable", "--no-sync"]),
+            OURS => ours_at(far, &folder, &[]),
             PURE_FTPD => pure_ftpd_at(far, &folder),
             LEAN => vsftpd_at(far, &folder, Vsftpd::Lean),
             _ => vsftpd_at(far, &folder, Vsftpd::AsItComes),

@@ -4,7 +4,7 @@ use stackwright_tests::processes::find;
 
 use super::ground::Ground;
 use super::task::Task;
-use super::wires::WIRES;
+use super::wires::{WIRES, has_time, limit};
 use super::{documents, size, sizes, strangers};
 use crate::measure::{Course, Effort, Limit};
 use crate::problem::Problem;
@@ -32,16 +32,15 @@ impl Table for Latency {
         let mut keys = Vec::new();
         for wire in WIRES {
             for task in [Task::Get, Task::ServeNcftp, Task::ServeRaw] {
-                let has_time = |octets| super::wires::has_time(wire, task, octets, effort);
-                let sizes = sizes().iter().filter(|size| has_time(size.octets));
+                let sizes = sizes().iter().filter(|size| has_time(wire, task, size.octets, effort));
                 keys.extend(sizes.map(|size| format!("{wire}/{}/{}", task.name(), size.name)));
             }
         }
         keys
     }
 
-    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        let ground = Ground::new()?;
+    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        let ground = Ground::new(keys, notes)?;
         needs_vsftpd()?;
         notes.extend(strangers::note(&["ncftpget", "lftp", "curl", "pure-ftpd"]));
         notes.push(
@@ -71,6 +70,10 @@ impl Cells for Transfers {
         let (wire, task, size) = parts(key)?;
         let mut row = Row::new(key, format!("{}, {wire}", task.title()), size.name, "s");
         row.x = Some(size.octets as f64);
+        row.limit = limit(wire).map(|rate| size.octets as f64 / rate);
+        if !self.ground.has(wire) {
+            return Ok(row);
+        }
         if task == Task::Get {
             row.document = documents::latency(size.octets);
         }

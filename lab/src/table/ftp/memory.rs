@@ -10,6 +10,7 @@ use super::clients::{CLIENTS, Client, take_away};
 use super::ground::{Ground, OURS, VSFTPD, servers};
 use super::held::{Held, by_family, family, peak};
 use super::latency::needs_vsftpd;
+use super::wires::LOOPBACK;
 use super::{documents, size, strangers};
 use crate::measure::{Contestant, Course, Effort, Limit};
 use crate::problem::Problem;
@@ -17,7 +18,6 @@ use crate::table::outcome::{Axes, Row};
 use crate::table::verdict::Target;
 use crate::table::{About, Cells, Table};
 
-const WIRE: &str = "loopback";
 /// Clients are looked at while they fetch files of these sizes: what they hold shall not grow.
 const FETCHED: [&str; 4] = ["100kB", "1MB", "10MB", "100MB"];
 /// What servers are doing when they are looked at, and how the table calls it.
@@ -51,8 +51,8 @@ impl Table for Memory {
         keys
     }
 
-    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        let ground = Ground::new()?;
+    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        let ground = Ground::new(keys, notes)?;
         needs_vsftpd()?;
         notes.extend(strangers::note(&["ncftpget", "lftp", "curl", "pure-ftpd"]));
         Ok(Box::new(Looks { ground }))
@@ -97,9 +97,9 @@ impl Looks {
         if what == "100MB" {
             row.document = documents::memory(documents::Held::BusyClient);
         }
-        let server = self.ground.server(WIRE, VSFTPD)?;
+        let server = self.ground.server(LOOPBACK, VSFTPD)?;
         let into = self.ground.into.path().to_owned();
-        let near = self.ground.wire(WIRE)?.near();
+        let near = self.ground.wire(LOOPBACK)?.near();
         let look = |client: Client| {
             let held = peak(client.get(near, server, &size.file(), &into))?;
             take_away(&into.join(size.file()), size.octets)?;
@@ -132,10 +132,10 @@ impl Looks {
         };
         let mut started = Vec::new();
         for name in servers() {
-            let address = self.ground.server(WIRE, name)?;
+            let address = self.ground.server(LOOPBACK, name)?;
             started.push((name, address));
         }
-        let wired = self.ground.wire(WIRE)?;
+        let wired = self.ground.wire(LOOPBACK)?;
         let mut contestants = Vec::new();
         for (name, address) in started {
             let Some(server) = wired.running(name) else { continue };

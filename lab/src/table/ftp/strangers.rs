@@ -1,6 +1,7 @@
 //! Programs that nobody here wrote: installed where that can be done, else left out.
 
 use std::process::{Command, Stdio};
+use std::sync::Once;
 
 use stackwright_tests::processes::find;
 
@@ -12,6 +13,12 @@ const STRANGERS: [&str; 6] = ["vsftpd", "pure-ftpd", "ncftpget", "ncftpput", "lf
 /// Installs what is missing, as `./test` does: as root on Debian, with all services off. Elsewhere nothing is done; who is still
 /// missing then is left out of the tables, which a note tells.
 pub(super) fn install() {
+    // One attempt for all tables of a run.
+    static TRIED: Once = Once::new();
+    TRIED.call_once(attempt);
+}
+
+fn attempt() {
     let missing: Vec<_> = STRANGERS.into_iter().filter(|name| find(name).is_none()).collect();
     let script = source().join("tests/strangers/install");
     if missing.is_empty() || !script.is_file() {

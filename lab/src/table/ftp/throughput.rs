@@ -3,7 +3,7 @@
 use super::ground::Ground;
 use super::latency::{needs_vsftpd, parts};
 use super::task::Task;
-use super::wires::{WIRES, has_time};
+use super::wires::{WIRES, has_time, limit};
 use super::{documents, sizes, strangers};
 use crate::measure::{Course, Effort, Limit};
 use crate::problem::Problem;
@@ -38,8 +38,8 @@ impl Table for Throughput {
         keys
     }
 
-    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
-        let ground = Ground::new()?;
+    fn open(&self, keys: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        let ground = Ground::new(keys, notes)?;
         needs_vsftpd()?;
         notes.extend(strangers::note(&["ncftpget", "ncftpput", "lftp", "curl"]));
         Ok(Box::new(Transfers { ground }))
@@ -55,6 +55,10 @@ impl Cells for Transfers {
         let (wire, task, size) = parts(key)?;
         let mut row = Row::new(key, format!("{}, {wire}", task.title()), size.name, "Mb/s");
         row.x = Some(size.octets as f64);
+        row.limit = limit(wire).map(|rate| 8.0 * rate / (1024.0 * 1024.0));
+        if !self.ground.has(wire) {
+            return Ok(row);
+        }
         row.more_is_better = true;
         if task == Task::Get {
             row.document = documents::throughput(size.octets);
