@@ -17,7 +17,7 @@ type Station = StationId<SimulatedDatagrams<SingleBuffer>, Heard<Told<SingleBuff
 
 const AMPLE: Room = Room { octets: 1 << 20, messages: 10_000 };
 /// What the headers of a simulated datagram occupy, in octets.
-const HEADERS: usize = 40;
+const HEADERS: usize = 28;
 
 fn address(number: u8) -> IpAddr {
     IpAddr::V4(Ipv4Addr::new(10, 0, 0, number))
