@@ -1,0 +1,159 @@
+//! Scenarios by the program: those that come with it, bad ones, and what a run leaves in files.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::Value;
+use stackwright_tests::processes::{Outcome, Running, eventually, run};
+use stackwright_tests::scratch::Scratch;
+
+const SHORT: &str = "time = \"60 s\"\n[[links]]\nbetween = [\"here\", \"there\"]\nprofile = \"lan-1g\"\nloss = 0.1\n\
+    [[flows]]\nfrom = \"here\"\nto = \"there\"\ntransport = { stop-and-wait = { patience = \"20 ms\" } }\n\
+    workload = { messages = { count = 20, message = \"64 B\" } }\n";
+
+fn lab(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
+    command.args(words);
+    command
+}
+
+fn ours() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios")
+}
+
+fn json(outcome: &Outcome) -> Value {
+    serde_json::from_str(&outcome.text()).unwrap_or_else(|why| panic!("{why}: {}", outcome.text()))
+}
+
+#[test]
+fn each_scenario_that_comes_with_it_runs() {
+    let mut seen = 0;
+    for entry in fs::read_dir(ours()).expect("the folder is there") {
+        let path = entry.expect("it can be read").path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.ends_with(".toml") || name.ends_with(".stack.toml") {
+            continue;
+        }
+        // Less of it, in a build without optimisation.
+        let mut command = lab(&["run", "--json"]);
+        command.arg(&path);
+        if fs::read_to_string(&path).expect("it can be read").contains("bulk") {
+            command.args(["--set", "flows.0.workload.bulk.octets=2 MB"]);
+        }
+        let result = json(&run(&mut command).succeeded());
+        assert_eq!(
+            (&result["ended"], &result["broken"]),
+            (&Value::Bool(true), &Value::Null),
+            "{name}: {result}"
+        );
+        seen += 1;
+    }
+    assert!(seen >= 6, "{seen} scenarios");
+}
+
+/// The same description as a static stack and as a graph: one trace.
+#[test]
+fn a_graph_runs_as_the_static_stack_does() {
+    let trace = |name: &str| {
+        let mut command = lab(&["run", "--json", "--seed", "5"]);
+        json(&run(command.arg(ours().join(name))).succeeded())["trace"].clone()
+    };
+    assert_eq!(trace("short.toml"), trace("graph.toml"));
+}
+
+#[test]
+fn a_run_can_be_kept() {
+    let folder = Scratch::new();
+    let scenario = folder.join("short.toml");
+    fs::write(&scenario, SHORT).expect("room for it");
+    let [trace, packets, out] = ["trace.jsonl", "packets.pcapng", "out.json"].map(|name| folder.join(name));
+    let mut command = lab(&["run"]);
+    command.arg(&scenario).arg("--trace").arg(&trace).arg("--packets").arg(&packets).arg("--out").arg(&out);
+    run(&mut command).succeeded();
+    let lines = fs::read_to_string(&trace).expect("a trace");
+    assert!(lines.lines().count() > 40);
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line).expect("an object a line");
+        assert!(line["time_ns"].is_u64() && line["what"].is_string());
+    }
+    let packets = fs::read(&packets).expect("a capture");
+    // The magic of a section header block, which is the same in both orders.
+    assert_eq!(packets[..4], [0x0a, 0x0d, 0x0d, 0x0a]);
+    let result: Value =
+        serde_json::from_str(&fs::read_to_string(&out).expect("a result")).expect("one object");
+    assert_eq!((&result["complete"], &result["flows"][0]["delivered"]), (&true.into(), &20.into()));
+    let left: Vec<_> = fs::read_dir(folder.path()).expect("it is there").collect();
+    assert_eq!(left.len(), 4, "nothing half-written is left: {left:?}");
+}
+
+/// What is wrong is said with its place, and exits with 2.
+#[test]
+fn bad_scenarios_are_told_from_good_ones() {
+    let folder = Scratch::new();
+    let scenario = folder.join("bad.toml");
+    let replaced = |from: &str, to: &str| SHORT.replacen(from, to, 1);
+    for (text, sentence) in [
+        (replaced("lan-1g", "lan-1h"), "lan-1g"),
+        (replaced("to = \"there\"", "to = \"their\""), "there is no station `their`; did you mean `there`?"),
+        (replaced("loss = 0.1", "loss = 1.1"), "bad.toml:2:"),
+        (replaced("loss = 0.1", "lost = 0.1"), "lost"),
+        (replaced("stop-and-wait", "stop-and-go"), "stop-and-wait"),
+        (replaced("\"64 B\"", "\"6 B\""), "32 to 65000 octets"),
+        (replaced("\"64 B\"", "\"64 parsecs\""), "a size such as"),
+        (replaced("count = 20", "count = 0"), "no message"),
+        (replaced("time = \"60 s\"", "time = 60"), "a time such as"),
+        (replaced("time = \"60 s\"", "tide = \"60 s\""), "tide"),
+        (replaced("[\"here\", \"there\"]", "[\"here\", \"here\"]"), "two different stations"),
+        (replaced("[\"here\", \"there\"]", "[\"here\", \"moon\"]"), "no station `there`"),
+        (
+            format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 0\nlose = true\n"),
+            "counted from 1",
+        ),
+        (format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 1\n"), "a fault is one of"),
+        (
+            SHORT.replace("{ stop-and-wait = { patience = \"20 ms\" } }", "{ graph = \"none.toml\" }"),
+            "none.toml",
+        ),
+        ("\u{0}".into(), "bad.toml:1:"),
+        (String::new(), "links"),
+    ] {
+        fs::write(&scenario, &text).expect("room for it");
+        let outcome = run(lab(&["run"]).arg(&scenario)).exited(2);
+        let complaints = String::from_utf8_lossy(&outcome.complaints);
+        assert!(complaints.contains(sentence), "{sentence:?} is not said of\n{text}\nbut\n{complaints}");
+    }
+    run(lab(&["run"]).arg(folder.join("nobody.toml"))).exited(1);
+    fs::write(&scenario, SHORT).expect("room for it");
+    run(lab(&["run", "--set", "links.7.loss=0"]).arg(&scenario)).exited(2);
+    run(lab(&["run", "--set", "links.0.loss=2"]).arg(&scenario)).exited(2);
+    run(lab(&["run", "--real", "--set", "links.0.profile=packet-radio-1200"]).arg(&scenario)).exited(2);
+}
+
+/// A folder that is full, as the kernel's own full device says it.
+#[test]
+fn a_result_that_cannot_be_written_is_said() {
+    let folder = Scratch::new();
+    let scenario = folder.join("short.toml");
+    fs::write(&scenario, SHORT).expect("room for it");
+    let outcome = run(lab(&["run", "--out"]).arg(folder.join("no/such/out.json")).arg(&scenario)).exited(1);
+    assert!(String::from_utf8_lossy(&outcome.complaints).contains("make the folder first"));
+    let outcome = run(lab(&["run", "--out", "/dev/full/out.json"]).arg(&scenario)).exited(1);
+    assert!(String::from_utf8_lossy(&outcome.complaints).contains("/dev/full/out.json"));
+}
+
+#[test]
+fn a_search_ends_with_ctrl_c() {
+    let folder = Scratch::new();
+    let scenario = folder.join("short.toml");
+    fs::write(&scenario, SHORT).expect("room for it");
+    let mut command = lab(&["search", "--seeds", "1000000000"]);
+    command.arg(&scenario).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let mut search = Running::start(&mut command);
+    // It has to be at work: before, the signal would end it as any program.
+    assert!(eventually(Duration::from_secs(30), || search.status("Threads") > 1));
+    let kill = format!("kill -INT {}", search.number());
+    Command::new("sh").args(["-c", &kill]).status().expect("a shell");
+    assert!(eventually(Duration::from_secs(30), || !search.alive()), "it ends");
+}
