@@ -40,7 +40,7 @@ impl Row {
         what: impl Into<String>,
         target: f64,
         measured: f64,
-        note: &str,
+        note: impl Into<String>,
     ) -> Row {
         Row {
             what: what.into(),

@@ -116,11 +116,13 @@ fn table(reports: &[Report; 2]) -> String {
     row("missed: not read in time", false, each(|report| report.missed.unwrap_or(0)));
     row("octets offered", true, all(|counts| counts.octets_offered));
     row("octets delivered", true, all(|counts| counts.octets_delivered));
-    let mut time = |name: &str, pick: fn(&Counts) -> f64| {
-        let [forward, back] = reports.each_ref().map(|report| pick(&report.all));
+    let mut time = |name: &str, pick: fn(&Report) -> f64| {
+        let [forward, back] = reports.each_ref().map(pick);
         lines += &format!("{name:<28}{forward:>13.3} ms{back:>13.3} ms\n");
     };
-    time("queueing delay, median", |counts| counts.queueing.median_ms);
-    time("queueing delay, 95 %", |counts| counts.queueing.p95_ms);
+    time("queueing delay, median", |report| report.all.queueing.median_ms);
+    time("queueing delay, 95 %", |report| report.all.queueing.p95_ms);
+    time("later than modelled, median", |report| report.late.median_ms);
+    time("later than modelled, 95 %", |report| report.late.p95_ms);
     lines
 }
