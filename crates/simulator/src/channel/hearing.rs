@@ -1,17 +1,19 @@
 //! Who hears whom.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// Which stations of a channel hear which. Stations are counted from 0.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Hearing {
     /// Pairs of a station and one that it does not hear.
-    deaf: Vec<(usize, usize)>,
+    deaf: BTreeSet<(usize, usize)>,
 }
 
 impl Hearing {
     /// All hear all others.
-    pub const ALL: Self = Hearing { deaf: Vec::new() };
+    pub const ALL: Self = Hearing { deaf: BTreeSet::new() };
 
     /// All hear all others, but the stations of these pairs do not hear one another.
     pub fn hiding(pairs: &[(usize, usize)]) -> Self {
@@ -22,7 +24,7 @@ impl Hearing {
     /// As before, but `listener` does not hear `speaker`, who may hear it.
     #[must_use]
     pub fn without(mut self, listener: usize, speaker: usize) -> Self {
-        self.deaf.push((listener, speaker));
+        self.deaf.insert((listener, speaker));
         self
     }
 

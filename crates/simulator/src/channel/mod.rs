@@ -56,10 +56,12 @@ impl<P: Packet> Channel<P> {
     pub fn new(conditions: ChannelConditions, stations: usize, seed: u64) -> Self {
         assert!(conditions.persistence > 0.0, "a station that never sends: `persistence` is above 0");
         assert!(!conditions.slot.is_zero(), "a station that never waits: `slot` is longer than nothing");
+        let hearing = &conditions.hearing;
+        let heard_by = |speaker| (0..stations).filter(|listener| hearing.hears(*listener, speaker)).collect();
         Channel {
+            stations: (0..stations).map(|speaker| Station::new(heard_by(speaker))).collect(),
             conditions,
             random: Rng::with_seed(seed),
-            stations: (0..stations).map(|_| Station::new()).collect(),
             agenda: Agenda::default(),
             counts: ChannelCounts::default(),
         }
@@ -88,6 +90,10 @@ impl<P: Packet> Channel<P> {
     /// # Panics
     /// Where there is no such station.
     pub fn send(&mut self, now: Instant, from: usize, to: Option<usize>, packet: P) {
+        assert!(
+            to.is_none_or(|to| to < self.stations.len()),
+            "a packet for a station that is not on the channel"
+        );
         self.counts.offered += 1;
         let station = &mut self.stations[from];
         if self.conditions.mtu.is_some_and(|mtu| packet.octets() > mtu) {
@@ -178,10 +184,8 @@ impl<P: Packet> Channel<P> {
 
     /// The signal of `speaker` is there or gone, for all who hear it.
     fn carrier(&mut self, now: Instant, speaker: usize, rises: bool) {
-        for index in 0..self.stations.len() {
-            if !self.conditions.hearing.hears(index, speaker) {
-                continue;
-            }
+        for nth in 0..self.stations[speaker].heard_by.len() {
+            let index = self.stations[speaker].heard_by[nth];
             let station = &mut self.stations[index];
             station.carriers = if rises { station.carriers + 1 } else { station.carriers - 1 };
             station.listen(now);
@@ -194,10 +198,8 @@ impl<P: Packet> Channel<P> {
     fn arrive(&mut self, now: Instant, speaker: usize, out: &mut Vec<Reception<P>>) {
         let flying = self.stations[speaker].flying.pop_front();
         let Flying { frame: Frame { to, packet }, begins } = flying.expect("put there when it left");
-        for index in 0..self.stations.len() {
-            if index == speaker || to.is_some_and(|to| to != index) {
-                continue;
-            }
+        let all = 0..self.stations.len();
+        for index in to.map_or(all, |to| to..to + 1).filter(|index| *index != speaker) {
             let station = &mut self.stations[index];
             if !self.conditions.hearing.hears(index, speaker) {
                 self.counts.unheard += 1;

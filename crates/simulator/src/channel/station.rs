@@ -13,7 +13,9 @@ pub(super) struct Station<P> {
     /// What has begun to leave and has not arrived yet: all signals are under way equally long.
     pub(super) flying: VecDeque<Flying<P>>,
     pub(super) state: State,
-    /// How many others it hears.
+    /// Who hears it.
+    pub(super) heard_by: Vec<usize>,
+    /// How many others it hears now.
     pub(super) carriers: usize,
     /// Since when it hears exactly one and does not send, so that it understands it; `None` where that is not so.
     pub(super) clear_since: Option<Instant>,
@@ -52,8 +54,9 @@ pub(super) enum State {
 }
 
 impl<P> Station<P> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(heard_by: Vec<usize>) -> Self {
         Station {
+            heard_by,
             waiting: VecDeque::new(),
             flying: VecDeque::new(),
             state: State::Idle,

@@ -140,26 +140,7 @@ impl Link {
         let nth = self.counts.offered;
         self.counts.offered += 1;
         let octets = packet.octets();
-        if self.conditions.mtu.is_some_and(|mtu| octets > mtu) {
-            self.counts.too_long += 1;
-            return Carried::Lost;
-        }
-        let start = match self.sender.turn(&self.conditions, now, octets) {
-            Ok(start) => start,
-            Err(dropped) => {
-                let count = match dropped {
-                    Dropped::AtTail => &mut self.counts.dropped_at_tail,
-                    Dropped::ByCoDel => &mut self.counts.dropped_by_codel,
-                };
-                *count += 1;
-                return Carried::Lost;
-            }
-        };
-        let left = self.sender.leave(&self.conditions, now, start, octets);
-        if self.conditions.outages.is_down(start) {
-            self.counts.in_outage += 1;
-            return Carried::Lost;
-        }
+        let Some(left) = self.send(now, octets) else { return Carried::Lost };
         let fate = self.fate(nth, packet.exposed());
         self.note(nth, &fate);
         if fate.lost {
@@ -213,6 +194,33 @@ impl Link {
         self.counts.octets += octets as u64;
         // Whoever asked keeps the order of each stream; others do not wait for what is sent again.
         Some(left + self.conditions.delay + late)
+    }
+
+    /// When so many octets, sent `now`, have left; `None` where they are dropped.
+    fn send(&mut self, now: Instant, octets: usize) -> Option<Instant> {
+        let Link { conditions, sender, counts, .. } = self;
+        if conditions.mtu.is_some_and(|mtu| octets > mtu) {
+            counts.too_long += 1;
+            return None;
+        }
+        let start = match sender.turn(conditions, now, octets) {
+            Ok(start) => start,
+            Err(Dropped::AtTail) => {
+                counts.dropped_at_tail += 1;
+                return None;
+            }
+            Err(Dropped::ByCoDel) => {
+                counts.dropped_by_codel += 1;
+                return None;
+            }
+        };
+        let left = sender.leave(conditions, now, start, octets);
+        // Nobody tells the sender: what is lost so takes its time on the link all the same.
+        if conditions.outages.is_down(start) {
+            counts.in_outage += 1;
+            return None;
+        }
+        Some(left)
     }
 
     /// What happens to the `nth` packet.

@@ -97,7 +97,7 @@ impl Profile {
         NamedProfile {
             name: "leo-pass",
             about: "a small satellite 500 km high, 9600 b/s each way on two bands: 8 minutes of every 95 it is above \
-                    the horizon, 6 ms away (1800 km, half-way up), with a bit error in 100 000 (usual for a budget)",
+                    the horizon, 6 ms away (1800 km, as when it stands low), with a bit error in 100 000 (a usual link budget)",
             profile: || symmetric(low_orbit()),
         },
         NamedProfile {

@@ -163,6 +163,32 @@ fn two_busy_stations_share_the_rate() {
 }
 
 #[test]
+fn stations_that_are_all_hidden_are_pure_aloha() {
+    // Who hears nobody sends when it likes. A frame survives where no other begins within its time before or after its
+    // own beginning: with a load of G frames in that time, one in e^2G.
+    const STATIONS: usize = 200;
+    const FRAMES: u32 = 20_000;
+    for (seed, load) in [(1, 0.1), (2, 0.5), (3, 1.0)] {
+        let mut hearing = Hearing::ALL;
+        for listener in 1..STATIONS {
+            hearing = (1..STATIONS).fold(hearing, |hearing, speaker| hearing.without(listener, speaker));
+        }
+        let mut channel = Channel::new(ChannelConditions { hearing, ..plain() }, STATIONS, seed);
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (mut now, mut heard) = (at(0), Vec::new());
+        for _ in 0..FRAMES {
+            // A Poisson process: the times between are exponential. A frame takes 0.1 s.
+            now = now + Duration::from_secs_f64(-(1.0 - random.f64()).ln() * 0.1 / load);
+            heard.extend(until(&mut channel, now));
+            channel.send(now, random.usize(1..STATIONS), Some(0), probe(0, 100));
+        }
+        heard.extend(rest(&mut channel));
+        let (share, expected) = (heard.len() as f64 / f64::from(FRAMES), f64::exp(-2.0 * load));
+        assert!((share - expected).abs() < 0.015, "{share} of the frames survive, not {expected}");
+    }
+}
+
+#[test]
 fn a_station_that_never_hears_silence_never_sends() {
     let mut channel = Channel::new(plain(), 3, 0);
     // As long as 1000 s of frames wait in station 0 ...

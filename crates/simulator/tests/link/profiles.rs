@@ -1,6 +1,9 @@
 //! Links known by name.
 
-use stackwright_simulator::{Conditions, Profile};
+use stackwright_contract::Duration;
+use stackwright_simulator::{Carried, Conditions, Link, Loss, Profile};
+
+use crate::{Probe, at};
 
 fn both(name: &str) -> [Conditions; 2] {
     match Profile::named(name) {
@@ -18,6 +21,25 @@ fn every_name_is_found_once_and_says_what_it_is() {
         assert!(known.about.len() > 40 && !known.about.contains("  "), "{}: {}", known.name, known.about);
     }
     assert_eq!(Profile::named("wann"), None);
+}
+
+#[test]
+fn every_link_carries_its_longest_packet() {
+    for known in Profile::ALL {
+        let Profile::Link { forward, back } = known.profile() else { continue };
+        for way in [forward, back] {
+            let (mtu, rate) = (way.mtu.expect("each has one"), way.rate.expect("each has one"));
+            let mut link = Link::new(Conditions { loss: Loss::None, bit_errors: 0.0, ..way.clone() }, 0);
+            assert_eq!(link.carry(at(0), Probe::new(0, mtu + 1)), Carried::Lost, "{}", known.name);
+            let Carried::Once(arrival, _) = link.carry(at(0), Probe::new(0, mtu)) else {
+                panic!("{}: it does not arrive", known.name)
+            };
+            let sent = Duration::from_secs_f64((mtu + way.overhead) as f64 / rate as f64);
+            let earliest = at(0) + sent + way.delay;
+            let range = earliest.nanoseconds() - 1..=(earliest + way.jitter).nanoseconds() + 1;
+            assert!(range.contains(&arrival.nanoseconds()), "{}: {arrival:?}", known.name);
+        }
+    }
 }
 
 #[test]

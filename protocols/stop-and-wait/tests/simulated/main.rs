@@ -1,5 +1,6 @@
 //! Stop-and-wait over a link that loses, doubles and reorders: everything arrives once, in order, or the end is said.
 
+mod channel;
 mod graphs;
 mod replay;
 mod talker;

@@ -71,6 +71,17 @@ pub(crate) fn layers<M: Message>(address: IpAddr, seed: u64) -> (StopAndWait<M>,
     (StopAndWait::new(Rules::default(), seed), SimulatedDatagrams::new(address, ROOM))
 }
 
+/// The same, where an acknowledgement is waited for so long.
+pub(crate) fn layers_with<M: Message>(
+    patience: Duration,
+    address: IpAddr,
+    seed: u64,
+) -> (StopAndWait<M>, SimulatedDatagrams<M>) {
+    let mut rules = Rules::default();
+    rules.patience = patience;
+    (StopAndWait::new(rules, seed), SimulatedDatagrams::new(address, ROOM))
+}
+
 /// A link by chance: it loses, doubles and reorders.
 pub(crate) fn any_conditions(seed: u64) -> Conditions {
     let random = &mut fastrand::Rng::with_seed(seed);
