@@ -34,13 +34,15 @@ impl Shown {
             say(&json!({ "event": "up", "a": end(Side::A, a), "b": end(Side::B, b), "mtu": mtu }));
         } else if !has_command {
             let (near, far) = (a.namespace.name(), b.namespace.name());
-            eprintln!("The link is up: {} and {}, MTU {mtu}.", Side::A.address(), Side::B.address());
-            eprintln!("  ip netns exec {far} COMMAND       at the far end, a server");
-            eprintln!(
-                "  ip netns exec {near} COMMAND       at the near end, which asks {}",
+            tell_person(&format!(
+                "The link is up: {} and {}, MTU {mtu}.\n  \
+                   ip netns exec {far} COMMAND       at the far end, a server\n  \
+                   ip netns exec {near} COMMAND       at the near end, which asks {}\n\
+                 Ctrl-C ends it and removes both.\n",
+                Side::A.address(),
+                Side::B.address(),
                 Side::B.address()
-            );
-            eprintln!("Ctrl-C ends it and removes both.");
+            ));
         }
     }
 
@@ -72,12 +74,17 @@ impl Shown {
         if let Some(line) = &self.line {
             line.finish_and_clear();
         }
-        if self.json { tell("done", reports) } else { eprint!("{}", table(reports)) }
+        if self.json { tell("done", reports) } else { tell_person(&table(reports)) }
     }
 }
 
 fn tell(event: &str, [forward, back]: &[Report; 2]) {
     say(&json!({ "event": event, "forward": forward, "back": back }));
+}
+
+/// Says something where a person may read it. Where nobody does any more, the link is removed all the same.
+fn tell_person(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Says a line. Where nobody reads it any more, the link goes on all the same.
