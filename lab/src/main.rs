@@ -1,4 +1,5 @@
 //! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
+#![deny(unsafe_code)]
 
 mod campaign;
 mod check;

@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 /// Above the rows.
-pub(super) const TITLE: &str = "       what                                       to be              is";
+pub(super) const TITLE: &str = "       what                                        to be              is";
 
 /// One comparison.
 #[derive(Debug)]
@@ -40,7 +40,7 @@ impl Row {
         what: impl Into<String>,
         target: f64,
         measured: f64,
-        note: &str,
+        note: impl Into<String>,
     ) -> Row {
         Row {
             what: what.into(),
@@ -62,7 +62,7 @@ impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let Row { what, target, measured, holds, note } = self;
         let verdict = if *holds { "ok" } else { "FAILS" };
-        write!(f, "{verdict:<7}{what:<43}{target:<19}{measured}")?;
+        write!(f, "{verdict:<7}{what:<44}{target:<19}{measured}")?;
         if note.is_empty() { Ok(()) } else { write!(f, "\n         {note}") }
     }
 }

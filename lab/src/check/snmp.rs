@@ -5,6 +5,8 @@ use crate::problem::Problem;
 
 /// Packets whose checksum is wrong.
 pub(super) const CHECKSUM_WRONG: &str = "InCsumErrors";
+/// Datagrams that the receiving program has read.
+pub(super) const READ: &str = "InDatagrams";
 /// Datagrams for which the receiving program left no room.
 pub(super) const NO_ROOM: &str = "RcvbufErrors";
 

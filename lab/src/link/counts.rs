@@ -59,6 +59,8 @@ pub(crate) struct Report {
     pub(crate) icmp: Counts,
     /// Of all else.
     pub(crate) other: Counts,
+    /// How much later than the model says packets were written: what this machine took for other work.
+    pub(crate) late: Quantiles,
     /// Packets that have not arrived yet.
     pub(crate) under_way: u64,
     /// Dropped since so many octets were held that memory would grow without bound.
@@ -84,10 +86,23 @@ pub(super) struct Tally {
 /// Longer than any time under way: a longer one counts as this.
 const LONGEST: u64 = 3_600_000_000_000;
 
+/// No times yet.
+fn times() -> Histogram<u64> {
+    Histogram::new_with_bounds(1, LONGEST, 3).expect("sound bounds")
+}
+
+fn quantiles(times: &Histogram<u64>) -> Quantiles {
+    let quantile = |part| times.value_at_quantile(part) as f64 / 1e6;
+    Quantiles { median_ms: quantile(0.5), p95_ms: quantile(0.95) }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
 impl Tally {
     fn new() -> Tally {
-        let transit = Histogram::new_with_bounds(1, LONGEST, 3).expect("sound bounds");
-        Tally { counts: Counts::default(), transit, reached: 0 }
+        Tally { counts: Counts::default(), transit: times(), reached: 0 }
     }
 
     /// A packet is offered; its number.
@@ -106,8 +121,7 @@ impl Tally {
     }
 
     fn counts(&self, propagation: Duration) -> Counts {
-        let quantile = |part| self.transit.value_at_quantile(part) as f64 / 1e6;
-        let transit = Quantiles { median_ms: quantile(0.5), p95_ms: quantile(0.95) };
+        let transit = quantiles(&self.transit);
         let less = |quantile: f64| (quantile - propagation.as_secs_f64() * 1e3).max(0.0);
         let queueing = Quantiles { median_ms: less(transit.median_ms), p95_ms: less(transit.p95_ms) };
         Counts { transit, queueing, ..self.counts }
@@ -119,6 +133,8 @@ impl Tally {
 pub(super) struct Tallies {
     all: Tally,
     each: [Tally; Protocol::ALL.len()],
+    /// In nanoseconds.
+    late: Histogram<u64>,
     /// As [`Report::held_too_many`].
     pub(super) held_too_many: u64,
     /// As [`Report::malformed`].
@@ -150,7 +166,7 @@ pub(super) enum Why {
 impl Tallies {
     pub(super) fn new() -> Tallies {
         let each = Protocol::ALL.map(|_| Tally::new());
-        Tallies { all: Tally::new(), each, held_too_many: 0, malformed: 0, refused: 0 }
+        Tallies { all: Tally::new(), each, late: times(), held_too_many: 0, malformed: 0, refused: 0 }
     }
 
     /// A packet is offered.
@@ -179,8 +195,8 @@ impl Tallies {
 
     /// The model says how long one is under way.
     pub(super) fn under_way(&mut self, protocol: Protocol, transit: Duration) {
-        let nanoseconds = u64::try_from(transit.as_nanos()).unwrap_or(u64::MAX);
-        self.both(protocol).for_each(|tally| tally.transit.saturating_record(nanoseconds));
+        let transit = nanoseconds(transit);
+        self.both(protocol).for_each(|tally| tally.transit.saturating_record(transit));
     }
 
     /// One has arrived.
@@ -189,12 +205,30 @@ impl Tallies {
         self.each[protocol as usize].delivered(number.of_protocol, octets, altered);
     }
 
+    /// It is written so much later than the model says.
+    pub(super) fn late(&mut self, by: Duration) {
+        self.late.saturating_record(nanoseconds(by));
+    }
+
     /// What is known of packets that are no longer under way, where they take at least `propagation`.
     pub(super) fn report(&self, propagation: Duration) -> Report {
         let [tcp, udp, icmp, other] = self.each.each_ref().map(|tally| tally.counts(propagation));
         let all = self.all.counts(propagation);
         let Tallies { held_too_many, malformed, refused, .. } = *self;
-        Report { all, tcp, udp, icmp, other, under_way: 0, held_too_many, malformed, refused, missed: None }
+        let late = quantiles(&self.late);
+        Report {
+            all,
+            tcp,
+            udp,
+            icmp,
+            other,
+            late,
+            under_way: 0,
+            held_too_many,
+            malformed,
+            refused,
+            missed: None,
+        }
     }
 
     /// The same, where nobody says which packets are lost: those that are not `waiting`, counted by protocol,

@@ -142,7 +142,8 @@ impl Direction {
         if self.next().is_none_or(|arrival| arrival > now) {
             return None;
         }
-        let Reverse(UnderWay { sent, .. }) = self.under_way.pop()?;
+        let Reverse(UnderWay { sent, arrival, .. }) = self.under_way.pop()?;
+        self.tallies.late(now.since(arrival));
         let octets = sent.octets();
         self.held -= octets + HELD_EACH;
         let segment = &sent.segment;

@@ -34,13 +34,15 @@ impl Shown {
             say(&json!({ "event": "up", "a": end(Side::A, a), "b": end(Side::B, b), "mtu": mtu }));
         } else if !has_command {
             let (near, far) = (a.namespace.name(), b.namespace.name());
-            eprintln!("The link is up: {} and {}, MTU {mtu}.", Side::A.address(), Side::B.address());
-            eprintln!("  ip netns exec {far} COMMAND       at the far end, a server");
-            eprintln!(
-                "  ip netns exec {near} COMMAND       at the near end, which asks {}",
+            tell_person(&format!(
+                "The link is up: {} and {}, MTU {mtu}.\n  \
+                   ip netns exec {far} COMMAND       at the far end, a server\n  \
+                   ip netns exec {near} COMMAND       at the near end, which asks {}\n\
+                 Ctrl-C ends it and removes both.\n",
+                Side::A.address(),
+                Side::B.address(),
                 Side::B.address()
-            );
-            eprintln!("Ctrl-C ends it and removes both.");
+            ));
         }
     }
 
@@ -72,12 +74,17 @@ impl Shown {
         if let Some(line) = &self.line {
             line.finish_and_clear();
         }
-        if self.json { tell("done", reports) } else { eprint!("{}", table(reports)) }
+        if self.json { tell("done", reports) } else { tell_person(&table(reports)) }
     }
 }
 
 fn tell(event: &str, [forward, back]: &[Report; 2]) {
     say(&json!({ "event": event, "forward": forward, "back": back }));
+}
+
+/// Says something where a person may read it. Where nobody does any more, the link is removed all the same.
+fn tell_person(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Says a line. Where nobody reads it any more, the link goes on all the same.
@@ -116,11 +123,13 @@ fn table(reports: &[Report; 2]) -> String {
     row("missed: not read in time", false, each(|report| report.missed.unwrap_or(0)));
     row("octets offered", true, all(|counts| counts.octets_offered));
     row("octets delivered", true, all(|counts| counts.octets_delivered));
-    let mut time = |name: &str, pick: fn(&Counts) -> f64| {
-        let [forward, back] = reports.each_ref().map(|report| pick(&report.all));
+    let mut time = |name: &str, pick: fn(&Report) -> f64| {
+        let [forward, back] = reports.each_ref().map(pick);
         lines += &format!("{name:<28}{forward:>13.3} ms{back:>13.3} ms\n");
     };
-    time("queueing delay, median", |counts| counts.queueing.median_ms);
-    time("queueing delay, 95 %", |counts| counts.queueing.p95_ms);
+    time("queueing delay, median", |report| report.all.queueing.median_ms);
+    time("queueing delay, 95 %", |report| report.all.queueing.p95_ms);
+    time("later than modelled, median", |report| report.late.median_ms);
+    time("later than modelled, 95 %", |report| report.late.p95_ms);
     lines
 }
