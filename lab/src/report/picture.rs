@@ -3,7 +3,7 @@
 use plotters::prelude::*;
 
 use crate::problem::Problem;
-use crate::table::outcome::{Outcome, Row};
+use crate::table::outcome::{Comparison, Outcome, Row};
 use crate::table::palette::{DOCUMENT, INK, colour};
 use crate::table::verdict::Target;
 
@@ -27,7 +27,7 @@ fn lines(outcomes: &[Outcome]) -> Vec<Line> {
     let mut lines: Vec<(Line, i32)> = Vec::new();
     for outcome in outcomes {
         for (row, comparison) in outcome.comparisons() {
-            let Some(ratio) = comparison.ratio.filter(|_| is_contest(comparison.target)) else { continue };
+            let Some(ratio) = comparison.ratio.filter(|_| is_contest(row, comparison)) else { continue };
             let ends = if row.more_is_better {
                 [1.0 / ratio.value, 1.0 / ratio.high, 1.0 / ratio.low]
             } else {
@@ -60,8 +60,10 @@ fn lines(outcomes: &[Outcome]) -> Vec<Line> {
     lines.into_iter().map(mean).collect()
 }
 
-fn is_contest(target: Option<Target>) -> bool {
-    matches!(target, Some(Target::AtMost(1.0) | Target::AtLeast(1.0)))
+/// Whether it is one with somebody else, and about who is ahead.
+fn is_contest(row: &Row, comparison: &Comparison) -> bool {
+    let with_peer = row.column(&comparison.against).is_some_and(|column| !column.ours);
+    with_peer && matches!(comparison.target, Some(Target::AtMost(1.0) | Target::AtLeast(1.0)))
 }
 
 fn called(outcome: &Outcome, row: &Row) -> String {

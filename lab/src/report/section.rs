@@ -7,7 +7,7 @@ use crate::table::verdict::Verdict;
 use crate::table::{digits, falls_short, panels, quantity, sentences};
 
 /// How many shortfalls are listed before the rest is counted only.
-const LISTED: usize = 12;
+const LISTED: usize = 8;
 
 /// Where the section is found on the page: letters, digits and dashes.
 pub(super) fn anchor(outcome: &Outcome) -> String {

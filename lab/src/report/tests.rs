@@ -65,7 +65,9 @@ fn a_page_says_who_won_and_where_we_fall_short() {
     let document = read(vec![outcome(vec![row("1", 1.0, 2.0), row("100", 2.0, 1.0)])]);
     assert_eq!(
         texts(&document, ".says li"),
-        ["we beside they: beats it in 1, loses to it in 1, of 2 rows (ratios 0.500 to 2.00)."]
+        [
+            "we beside they: beats it in 1, loses to it in 1, of 2 rows (ratios 0.500 to 2.00, the middle 1.25)."
+        ]
     );
     let short = texts(&document, ".short li");
     assert_eq!(short.len(), 1);

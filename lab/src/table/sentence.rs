@@ -1,8 +1,10 @@
 //! Who won, and by how much, in a sentence that follows from the numbers.
 
+use stackwright_tests::statistics::median;
+
 use super::outcome::{Comparison, Outcome, Row};
 use super::quantity::digits;
-use super::verdict::Target;
+use super::verdict::{Target, Verdict};
 
 /// What a table says, a sentence for each two that are compared.
 pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
@@ -27,12 +29,13 @@ pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
     parts
 }
 
-/// Everything that misses its target, a sentence each.
+/// Everything that misses its target, a sentence each; what surely does comes first.
 pub(crate) fn falls_short(outcome: &Outcome) -> Vec<String> {
-    let missed = outcome
-        .comparisons()
-        .filter(|(_, comparison)| comparison.verdict.is_some_and(super::verdict::Verdict::falls_short));
-    missed.filter_map(|(row, comparison)| Some(shortfall(row, comparison)).flatten()).collect()
+    let of = |wanted: Verdict| {
+        let missed = outcome.comparisons().filter(move |(_, comparison)| comparison.verdict == Some(wanted));
+        missed.filter_map(|(row, comparison)| shortfall(row, comparison))
+    };
+    of(Verdict::Missed).chain(of(Verdict::MissedInDoubt)).collect()
 }
 
 fn shortfall(row: &Row, comparison: &Comparison) -> Option<String> {
@@ -66,7 +69,11 @@ impl Pair<'_> {
         let range = match count {
             0 => return None,
             1 => format!("ratio {}", digits(least)),
-            _ => format!("ratios {} to {}", digits(least), digits(most)),
+            _ => {
+                let values: Vec<f64> = ratios.iter().map(|(_, ratio)| ratio.value).collect();
+                let middle = median(&values).map_or_else(String::new, digits);
+                format!("ratios {} to {}, the middle {middle}", digits(least), digits(most))
+            }
         };
         let rows = |number: usize| if number == 1 { "row" } else { "rows" };
         let Some(target) = target else {
@@ -88,18 +95,19 @@ impl Pair<'_> {
             lost += usize::from(if row.more_is_better { below } else { above });
         }
         let even = count - won - lost;
+        let all = if count == 1 { "in 1 row".to_owned() } else { format!("in all {count} rows") };
         let said = match (won, even, lost) {
-            (_, 0, 0) => format!("{ours} beats {against}"),
-            (0, 0, _) => format!("{ours} loses to {against}"),
-            (0, _, 0) => format!("{ours} and {against} are even"),
+            (_, 0, 0) => format!("{ours} beats {against} {all}"),
+            (0, 0, _) => format!("{ours} loses to {against} {all}"),
+            (0, _, 0) => format!("{ours} and {against} are even {all}"),
             _ => {
                 let parts = [(won, "beats"), (even, "is even with"), (lost, "loses to")];
                 let said = parts.iter().filter(|(number, _)| *number > 0);
                 let said: Vec<_> = said.map(|(number, word)| format!("{word} it in {number}")).collect();
-                format!("{ours} beside {against}: {}", said.join(", "))
+                format!("{ours} beside {against}: {}, of {count} rows", said.join(", "))
             }
         };
-        Some(format!("{said}, of {count} {} ({range}).", rows(count)))
+        Some(format!("{said} ({range})."))
     }
 }
 
@@ -149,14 +157,14 @@ mod tests {
     #[test]
     fn a_win_a_loss_and_a_tie_are_told_apart() {
         let said = |rows| sentences(&outcome(rows, FASTER)).join(" ");
-        assert_eq!(said(vec![row("a", 1.0, 2.0, 0.0)]), "we beats they, of 1 row (ratio 0.500).");
-        assert_eq!(said(vec![row("a", 2.0, 1.0, 0.0)]), "we loses to they, of 1 row (ratio 2.00).");
+        assert_eq!(said(vec![row("a", 1.0, 2.0, 0.0)]), "we beats they in 1 row (ratio 0.500).");
+        assert_eq!(said(vec![row("a", 2.0, 1.0, 0.0)]), "we loses to they in 1 row (ratio 2.00).");
         let tie = said(vec![row("a", 1.0, 1.0, 0.1)]);
-        assert!(tie.starts_with("we and they are even, of 1 row (ratio "), "{tie}");
+        assert!(tie.starts_with("we and they are even in 1 row (ratio "), "{tie}");
         let mixed = said(vec![row("a", 1.0, 2.0, 0.0), row("b", 2.0, 1.0, 0.0), row("c", 1.0, 2.0, 0.0)]);
         assert_eq!(
             mixed,
-            "we beside they: beats it in 2, loses to it in 1, of 3 rows (ratios 0.500 to 2.00)."
+            "we beside they: beats it in 2, loses to it in 1, of 3 rows (ratios 0.500 to 2.00, the middle 0.500)."
         );
     }
 
@@ -165,7 +173,7 @@ mod tests {
         let mut one = row("a", 1.0, 2.0, 0.0);
         one.more_is_better = true;
         let outcome = outcome(vec![one], Some(Target::AtLeast(1.0)));
-        assert_eq!(sentences(&outcome).join(" "), "we loses to they, of 1 row (ratio 0.500).");
+        assert_eq!(sentences(&outcome).join(" "), "we loses to they in 1 row (ratio 0.500).");
         let short = falls_short(&outcome);
         assert_eq!(short, ["group, a: we / they is 0.500 [0.500, 0.500]; wanted ≥ 1 (missed)."]);
     }
@@ -183,7 +191,10 @@ mod tests {
     fn other_targets_are_counted() {
         let rows = vec![row("a", 2.0, 1.0, 0.0), row("b", 9.0, 1.0, 0.0)];
         let outcome = outcome(rows, Some(Target::AtMost(8.0)));
-        assert_eq!(sentences(&outcome).join(" "), "we / they is ≤ 8 in 1 of 2 rows (ratios 2.00 to 9.00).");
+        assert_eq!(
+            sentences(&outcome).join(" "),
+            "we / they is ≤ 8 in 1 of 2 rows (ratios 2.00 to 9.00, the middle 5.50)."
+        );
         assert_eq!(falls_short(&outcome).len(), 1);
     }
 }

@@ -18,7 +18,8 @@ const HEADROOM: usize = 128;
 /// Rounds of one sample.
 const ROUNDS: u32 = 8_192;
 
-/// A layer with a header of so many octets, of which the first four are a number that goes up.
+/// A layer with a header of so many octets, of which the first four are a number that goes up. It has two exits,
+/// one for payload and one for every other word, as most layers are written.
 #[derive(Default)]
 struct Layer<const HEADER: usize> {
     number: u32,
@@ -30,30 +31,35 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
     type Uses = Datagrams<SingleBuffer>;
 
     #[inline]
-    fn handle_request(&mut self, _: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
-        if let DatagramsRequest::Send { message, .. } = &mut request {
-            self.number = self.number.wrapping_add(1);
-            let mut header = [0; HEADER];
-            header[..4].copy_from_slice(&self.number.to_be_bytes());
-            message.push_front(HEADER).copy_from_slice(&header);
+    fn handle_request(&mut self, _: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        match request {
+            DatagramsRequest::Send { association, mut message } => {
+                self.number = self.number.wrapping_add(1);
+                let mut header = [0; HEADER];
+                header[..4].copy_from_slice(&self.number.to_be_bytes());
+                message.push_front(HEADER).copy_from_slice(&header);
+                out.request(DatagramsRequest::Send { association, message });
+            }
+            other => out.request(other),
         }
-        out.request(request);
     }
 
     #[inline]
     fn handle_indication(
         &mut self,
         _: &Context,
-        mut indication: IndicationTo<Self>,
+        indication: IndicationTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
-        if let DatagramsIndication::Delivered { message, .. } = &mut indication {
-            if message.front(HEADER).is_none() {
-                return;
+        match indication {
+            DatagramsIndication::Delivered { association, mut message } => {
+                if message.front(HEADER).is_some() {
+                    message.advance(HEADER);
+                    out.indicate(DatagramsIndication::Delivered { association, message });
+                }
             }
-            message.advance(HEADER);
+            other => out.indicate(other),
         }
-        out.indicate(indication);
     }
 }
 
