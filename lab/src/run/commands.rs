@@ -2,8 +2,6 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -15,6 +13,7 @@ use super::search::{Found, search};
 use super::simulated::{self, Keep};
 use super::sweep::{Mishap, sweep};
 use super::{real, written};
+use crate::measure::Stop;
 use crate::problem::Problem;
 use crate::scenario::{self, Scenario};
 
@@ -150,7 +149,7 @@ impl Search {
     pub(crate) fn run(&self) -> Result<(), Problem> {
         let scenario = self.source.load()?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let stop = interrupted()?;
+        let stop = Stop::on_signals().map_err(Problem::new)?;
         let bar = progress(self.seeds);
         let begin = Instant::now();
         let jobs = self.jobs.unwrap_or(cores);
@@ -168,7 +167,7 @@ impl Search {
         if let Some(found) = found {
             return Err(self.tell(&scenario, &found)?);
         }
-        if stop.load(Ordering::Relaxed) { Err(Problem::interrupted()) } else { Ok(()) }
+        if stop.asked() { Err(Problem::interrupted()) } else { Ok(()) }
     }
 
     fn tell(&self, scenario: &Scenario, found: &Found) -> Result<Problem, Problem> {
@@ -216,11 +215,11 @@ impl Sweep {
         let scenario = self.source.load()?;
         let ways = super::sweep::ways(&scenario).len() as u64;
         let bar = progress(ways * self.mishaps.len() as u64 * self.to);
-        let stop = interrupted()?;
+        let stop = Stop::on_signals().map_err(Problem::new)?;
         let late = Duration::from_millis(self.late);
         let (run, failures) = sweep(&scenario, &self.mishaps, self.to, late, || {
             bar.inc(1);
-            !stop.load(Ordering::Relaxed)
+            !stop.asked()
         });
         bar.finish_and_clear();
         println!("{run} runs, {} broke a promise", failures.len());
@@ -228,7 +227,7 @@ impl Sweep {
             println!("  {}", failure.broken);
         }
         match failures.first() {
-            None if stop.load(Ordering::Relaxed) => Err(Problem::interrupted()),
+            None if stop.asked() => Err(Problem::interrupted()),
             None => Ok(()),
             Some(first) => {
                 println!(
@@ -254,15 +253,4 @@ fn progress(length: u64) -> ProgressBar {
     let bar = ProgressBar::new(length);
     style.map(|style| bar.set_style(style)).ok();
     bar
-}
-
-/// Becomes true with the first Ctrl-C; the second ends the program as usual.
-fn interrupted() -> Result<Arc<AtomicBool>, Problem> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_default(signal, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(Problem::new)?;
-    }
-    Ok(stop)
 }

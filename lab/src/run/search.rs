@@ -1,11 +1,12 @@
 //! Many seeds, until one breaks a promise; then the least that breaks it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use stackwright_simulator::shrink;
 
 use super::simulated::{self, Keep};
+use crate::measure::Stop;
 use crate::scenario::{Fault, Scenario};
 use crate::workload::Broken;
 
@@ -28,7 +29,7 @@ pub(crate) fn search(
     seeds: u64,
     jobs: usize,
     seen: impl Fn() + Sync,
-    stop: &AtomicBool,
+    stop: &Stop,
 ) -> (u64, Option<Found>) {
     let (next, run) = (AtomicU64::new(0), AtomicU64::new(0));
     let lowest = AtomicU64::new(u64::MAX);
@@ -38,7 +39,7 @@ pub(crate) fn search(
                 loop {
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let over = at >= seeds || lowest.load(Ordering::Relaxed) != u64::MAX;
-                    if over || stop.load(Ordering::Relaxed) {
+                    if over || stop.asked() {
                         return;
                     }
                     let seed = first.wrapping_add(at);

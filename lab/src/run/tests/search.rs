@@ -1,8 +1,7 @@
 //! Bugs are found, and shrunk; the same seed is the same run.
 
-use std::sync::atomic::AtomicBool;
-
 use super::two;
+use crate::measure::Stop;
 use crate::run::search::{Found, search};
 use crate::run::simulated::{self, Keep};
 use crate::run::sweep::{Mishap, sweep};
@@ -13,7 +12,7 @@ const BAD: &str = "profile = \"lan-1g\"\nloss = 0.1\nduplicate = 0.1\ncorrupt = 
 const FEW: &str = "{ messages = { count = 20, message = \"64 B\" } }";
 
 fn find(scenario: &Scenario, seeds: u64) -> Option<Found> {
-    search(scenario, 1, seeds, 2, || {}, &AtomicBool::new(false)).1
+    search(scenario, 1, seeds, 2, || {}, &Stop::default()).1
 }
 
 /// The octet that a retransmission forgets: one lost message shows it.
