@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
+use rustix::process::{Pid, Signal, kill_process};
 use stackwright_tests::content::SIZES;
 use stackwright_tests::place::Place;
 use stackwright_tests::scratch::Scratch;
 use stackwright_tests::served;
 use stackwright_tests::servers::{Server, Vsftpd, may_mount, ours_at, pure_ftpd_at, vsftpd_at};
 
+use super::held::family;
 use super::wires::{Between, WIRES, between};
 use super::{program, strangers};
 use crate::problem::Problem;
@@ -30,6 +32,21 @@ pub(super) struct Wired {
     // Servers end before their wire does.
     servers: BTreeMap<&'static str, Server>,
     between: Between,
+}
+
+impl Drop for Wired {
+    /// A server's processes for single associations do not end with it where the wire is gone from under them: they would wait
+    /// for minutes for a peer that says nothing any more.
+    fn drop(&mut self) {
+        for server in self.servers.values() {
+            for process in family(server.running.number()).into_iter().skip(1) {
+                if let Some(process) = i32::try_from(process).ok().and_then(Pid::from_raw) {
+                    // Whoever has ended meanwhile is not there to be told.
+                    let _ = kill_process(process, Signal::KILL);
+                }
+            }
+        }
+    }
 }
 
 /// Our server's name, and theirs.
