@@ -78,22 +78,22 @@ impl Creation {
         Ok(self.source.is_none())
     }
 
-    /// Writes all of `message`, beginning at `offset`. `scratch` is lent for regions of other files.
+    /// Writes all of `messages`, one behind the other, beginning at `offset`. `scratch` is lent for regions of other files.
     pub(super) fn write<M: Message>(
         &self,
         offset: u64,
-        message: &M,
+        messages: &[M],
         scratch: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         // The largest offset of a file is that of a signed number.
-        let end = offset.checked_add(message.len() as u64);
+        let end = messages.iter().try_fold(offset, |end, message| end.checked_add(message.len() as u64));
         if end.is_none_or(|end| end > i64::MAX as u64) {
             return Err(Failure::Full);
         }
         let mut at = offset;
         let mut pieces = [IoSlice::new(&[]); PIECES];
         let mut count = 0;
-        for leaf in message.leaves() {
+        for leaf in messages.iter().flat_map(Message::leaves) {
             match leaf {
                 Leaf::Octets(octets) => {
                     pieces[count] = IoSlice::new(octets);

@@ -173,6 +173,10 @@ impl<M: Message + Send> Disk<M> {
                 // At once: the next read finds the block while it is still in the processor's cache.
                 Answer::Block(block) => self.pool.give(block),
                 Answer::Message(message) => message.reclaim(&self.pool),
+                Answer::Written { file, octets, message } => {
+                    message.reclaim(&self.pool);
+                    self.told.push_back(Answer::Tell(FilesIndication::Written { file, octets }));
+                }
                 answer => self.told.push_back(answer),
             }
         }
@@ -291,6 +295,10 @@ impl<M: Message + Send> Disk<M> {
             Answer::Tell(indication) => indication,
             Answer::Block(block) => return self.pool.give(block),
             Answer::Message(message) => return message.reclaim(&self.pool),
+            Answer::Written { file, octets, message } => {
+                message.reclaim(&self.pool); // first, so that its block is there for what is read next
+                FilesIndication::Written { file, octets }
+            }
             Answer::LeftOut(count) => {
                 return cx
                     .event(NAME, format_args!("{count} names cannot be told and were left out of a list"));

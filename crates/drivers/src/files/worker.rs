@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fs::File;
+use std::mem;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -88,8 +89,10 @@ pub(super) enum Answer<M> {
     Tell(FilesIndication<M>),
     /// A block that is not needed any more.
     Block(Box<[u8]>),
-    /// A message that was written, or will not be.
+    /// A message that will not be written.
     Message(M),
+    /// One that was.
+    Written { file: Handle, octets: usize, message: M },
     /// So many names were left out of a list, because no path could lead to them.
     LeftOut(usize),
     /// A job met a name that had its last word.
@@ -154,7 +157,12 @@ pub(super) struct Worker<M> {
     unfinished: VecDeque<Unfinished<M>>,
     random: fastrand::Rng,
     scratch: Vec<u8>,
+    /// Messages that are written by one call: empty between two jobs, kept for its memory.
+    together: Vec<M>,
 }
+
+/// So many messages are written by one call at most.
+const WRITES_TOGETHER: usize = 4;
 
 impl<M: Message> Worker<M> {
     pub(super) fn new(
@@ -172,18 +180,20 @@ impl<M: Message> Worker<M> {
             unfinished: VecDeque::new(),
             random: fastrand::Rng::new(),
             scratch: Vec::new(),
+            together: Vec::new(),
         }
     }
 
     /// Works until nobody can ask any more. What was asked until then is still done; what is unfinished leaves no trace.
     pub(super) fn run(mut self, jobs: Receiver<Job<M>>) {
+        let mut next = None;
         loop {
             if self.unfinished.is_empty() {
-                let Ok(job) = jobs.recv() else { return };
-                self.perform(job);
+                let Some(job) = next.take().or_else(|| jobs.recv().ok()) else { return };
+                next = self.perform_together(job, &jobs);
                 continue;
             }
-            match jobs.try_recv() {
+            match next.take().map_or_else(|| jobs.try_recv(), Ok) {
                 Ok(job) => match self.unfinished.iter_mut().find(|begun| begun.file == job.name()) {
                     Some(begun) => begun.waiting.push_back(job),
                     None => self.perform(job),
@@ -195,14 +205,48 @@ impl<M: Message> Worker<M> {
         }
     }
 
+    /// Performs a job. Writes that wait behind it and go on where it ends are one call to the system with it; gives the first
+    /// job that does not.
+    fn perform_together(&mut self, job: Job<M>, jobs: &Receiver<Job<M>>) -> Option<Job<M>> {
+        let Job::Write { file, offset, message } = job else {
+            self.perform(job);
+            return None;
+        };
+        let mut end = offset.saturating_add(message.len() as u64);
+        self.together.push(message);
+        let other = loop {
+            if self.together.len() == WRITES_TOGETHER {
+                break None;
+            }
+            match jobs.try_recv() {
+                Ok(Job::Write { file: same, offset, message }) if same == file && offset == end => {
+                    end = end.saturating_add(message.len() as u64);
+                    self.together.push(message);
+                }
+                other => break other.ok(),
+            }
+        };
+        self.write(file, offset);
+        other
+    }
+
     /// Another worker shall go on with this file.
     pub(super) fn give_up(&mut self, file: Handle) -> Option<OpenFile> {
         self.files.remove(file)
     }
 
     fn answer(&self, answer: Answer<M>) {
+        self.put(answer);
+        self.wake();
+    }
+
+    /// An answer, and others behind it: nobody is woken for it yet.
+    fn put(&self, answer: Answer<M>) {
         // It fails only where the disk is being dropped.
         let _ = self.answers.send(answer);
+    }
+
+    fn wake(&self) {
         if let Some(signal) = &self.signal {
             signal.raise();
         }
@@ -218,7 +262,10 @@ impl<M: Message> Worker<M> {
             Job::Open { file, place, purpose } => self.open(file, &place, purpose),
             Job::Read { file, offset, length, memory } => self.read(file, offset, length, memory),
             Job::Next { file } => self.next(file),
-            Job::Write { file, offset, message } => self.write(file, offset, message),
+            Job::Write { file, offset, message } => {
+                self.together.push(message);
+                self.write(file, offset);
+            }
             Job::Close { file, keep } => self.close(file, keep),
             Job::Stat { token, place } => {
                 self.tell(FilesIndication::Stated { token, result: self.root.status(&place) });
@@ -341,20 +388,31 @@ impl<M: Message> Worker<M> {
         }
     }
 
-    fn write(&mut self, file: Handle, offset: u64, message: M) {
-        let octets = message.len();
+    /// Writes what was put together, and answers for each of it.
+    fn write(&mut self, file: Handle, offset: u64) {
         let written = match self.files.get(file) {
-            Some(OpenFile::Creating(creation)) => creation.write(offset, &message, &mut self.scratch),
-            Some(_) => Err(Failure::Unsupported),
-            None => {
-                self.answer(Answer::Message(message));
-                return self.answer(Answer::Crossed);
+            Some(OpenFile::Creating(creation)) => {
+                Some(creation.write(offset, &self.together, &mut self.scratch))
             }
+            Some(_) => Some(Err(Failure::Unsupported)),
+            None => None,
         };
-        self.answer(Answer::Message(message)); // first, so that its block is there for what is read next
-        match written {
-            Ok(()) => self.tell(FilesIndication::Written { file, octets }),
-            Err(why) => self.fail(file, why),
+        let mut together = mem::take(&mut self.together);
+        for message in together.drain(..) {
+            let octets = message.len();
+            match written {
+                Some(Ok(())) => self.put(Answer::Written { file, octets, message }),
+                Some(Err(_)) => self.put(Answer::Message(message)),
+                None => {
+                    self.put(Answer::Message(message));
+                    self.put(Answer::Crossed);
+                }
+            }
+        }
+        self.wake();
+        self.together = together;
+        if let Some(Err(why)) = written {
+            self.fail(file, why);
         }
     }
 
