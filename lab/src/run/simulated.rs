@@ -11,7 +11,7 @@ use super::network::{self, address};
 use super::outcome::{FlowOutcome, Outcome};
 use crate::scenario::{Fault, Scenario};
 use crate::transport::{M, Simulated, Stacked, Woven};
-use crate::workload::{Client, Plan, Request, Server, Told};
+use crate::workload::{Client, Request, Server, Told, Working};
 
 /// What one run shall keep.
 #[derive(Clone, Copy, Default)]
@@ -51,10 +51,11 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep
         world.keep_packets();
     }
     network::lay(&mut world, scenario, faults, keep.faults);
-    let flows: Vec<_> = (0..scenario.flows.len()).map(|at| start(&mut world, scenario, at, seed)).collect();
+    let flows: Vec<_> =
+        (0..scenario.flows.len()).map(|at| Flowing::start(&mut world, scenario, at, seed)).collect();
     let end = Instant::START + scenario.time;
     let broken = |world: &World<M>| flows.iter().any(|flow| flow.broken(world));
-    let done = |world: &World<M>| flows.iter().all(|flow| flow.client.done(world));
+    let done = |world: &World<M>| flows.iter().all(|flow| flow.done(world));
     let _ = world.run_until(|world| broken(world) || done(world), end.since(world.now()));
     let ended = done(&world);
     if ended && !broken(&world) {
@@ -70,47 +71,38 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep
 
 /// Both ends of a flow.
 struct Flowing {
-    client: Box<dyn ClientEnd>,
-    server: Box<dyn ServerEnd>,
+    client: Box<dyn End<Client<M>>>,
+    server: Box<dyn End<Server<M>>>,
 }
 
 impl Flowing {
+    /// Puts both ends of a flow into the world, and starts them.
+    fn start(world: &mut World<M>, scenario: &Scenario, at: usize, seed: u64) -> Self {
+        let flow = &scenario.flows[at];
+        let (here, there) = (address(flow.from, at), address(flow.to, at));
+        let start = SocketAddr::new(there, PORT);
+        let plan = || flow.plan.clone();
+        let server = Here { world, address: there, start, upper: |given| Server::new(plan(), given) };
+        let server = flow.transport.over(Simulated(there), seed, server);
+        let client = Here { world, address: here, start, upper: |given| Client::new(plan(), given) };
+        let client = flow.transport.over(Simulated(here), !seed, client);
+        Flowing { client, server }
+    }
+
+    fn done(&self, world: &World<M>) -> bool {
+        self.client.upper(world).done()
+    }
+
     fn broken(&self, world: &World<M>) -> bool {
-        self.server.broken(world) || self.client.broken(world)
+        let back = self.client.upper(world).replies.broken.is_some();
+        back || self.server.upper(world).promises.broken.is_some()
     }
 
     fn outcome(&self, world: &mut World<M>) -> FlowOutcome {
-        self.server.outcome(world, &*self.client)
-    }
-}
-
-/// The client of a flow, on whichever stack.
-trait ClientEnd {
-    fn client<'a>(&self, world: &'a World<M>) -> &'a Client<M>;
-
-    fn done(&self, world: &World<M>) -> bool {
-        self.client(world).done()
-    }
-
-    fn broken(&self, world: &World<M>) -> bool {
-        self.client(world).replies.broken.is_some()
-    }
-}
-
-/// The server of a flow, on whichever stack.
-trait ServerEnd {
-    fn server<'a>(&self, world: &'a World<M>) -> &'a Server<M>;
-    fn server_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut Server<M>;
-
-    fn broken(&self, world: &World<M>) -> bool {
-        self.server(world).promises.broken.is_some()
-    }
-
-    fn outcome(&self, world: &mut World<M>, client: &dyn ClientEnd) -> FlowOutcome {
-        let theirs = client.client(world);
-        let account = theirs.account.clone();
-        let (ends, back) = (theirs.ends().collect::<Vec<_>>(), theirs.replies.broken.clone());
-        let server = self.server_mut(world);
+        let client = self.client.upper(world);
+        let (account, back) = (client.account.clone(), client.replies.broken.clone());
+        let ends: Vec<_> = client.ends().collect();
+        let server = self.server.upper_mut(world);
         server.concluded(&ends);
         FlowOutcome {
             account,
@@ -122,51 +114,54 @@ trait ServerEnd {
     }
 }
 
-type At<U, P> = StationId<Over<U, P>, Heard<Told>>;
-
-impl<P> ClientEnd for At<Client<M>, P>
-where
-    P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
-{
-    fn client<'a>(&self, world: &'a World<M>) -> &'a Client<M> {
-        &world.stack(*self).upper
-    }
+/// A workload of one kind in the world, on whichever stack.
+trait End<U> {
+    fn upper<'a>(&self, world: &'a World<M>) -> &'a U;
+    fn upper_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut U;
 }
 
-impl<P> ServerEnd for At<Server<M>, P>
+impl<U, P> End<U> for StationId<Over<U, P>, Heard<Told>>
 where
+    U: Protocol<Provides = Working, Uses = Datagrams<M>> + 'static,
     P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
 {
-    fn server<'a>(&self, world: &'a World<M>) -> &'a Server<M> {
+    fn upper<'a>(&self, world: &'a World<M>) -> &'a U {
         &world.stack(*self).upper
     }
 
-    fn server_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut Server<M> {
+    fn upper_mut<'a>(&self, world: &'a mut World<M>) -> &'a mut U {
         &mut world.stack_mut(*self).upper
     }
 }
 
-/// Puts both ends of a flow into the world, and starts them.
-fn start(world: &mut World<M>, scenario: &Scenario, at: usize, seed: u64) -> Flowing {
-    let flow = &scenario.flows[at];
-    let (here, there) = (address(flow.from, at), address(flow.to, at));
-    let remote = SocketAddr::new(there, PORT);
-    let server = ServerHere { world, plan: &flow.plan, address: there, local: remote };
-    let server = flow.transport.over(Simulated(there), seed, server);
-    let client = ClientHere { world, plan: &flow.plan, address: here, remote };
-    let client = flow.transport.over(Simulated(here), !seed, client);
-    Flowing { client, server }
-}
-
-struct ServerHere<'a> {
+/// Where a workload is put on its stack: its address, where it starts, and how it is made for what the stack promises.
+struct Here<'a, F> {
     world: &'a mut World<M>,
-    plan: &'a Plan,
     address: IpAddr,
-    local: SocketAddr,
+    start: SocketAddr,
+    upper: F,
 }
 
-impl Stacked<Segments<M>> for ServerHere<'_> {
-    type Done = Box<dyn ServerEnd>;
+impl<F> Here<'_, F> {
+    fn place<U, P>(self, stack: P, given: Guarantees) -> Box<dyn End<U>>
+    where
+        F: FnOnce(Guarantees) -> U,
+        U: Protocol<Provides = Working, Uses = Datagrams<M>> + 'static,
+        P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
+    {
+        let stack = Over::new((self.upper)(given), stack);
+        let station = self.world.add(self.address, stack, Heard::default());
+        self.world.ask(station, Request::Start(self.start.into()));
+        Box::new(station)
+    }
+}
+
+impl<F, U> Stacked<Segments<M>> for Here<'_, F>
+where
+    F: FnOnce(Guarantees) -> U,
+    U: Protocol<Provides = Working, Uses = Datagrams<M>> + 'static,
+{
+    type Done = Box<dyn End<U>>;
 
     fn stacked<P>(self, stack: P, given: Guarantees) -> Self::Done
     where
@@ -178,52 +173,5 @@ impl Stacked<Segments<M>> for ServerHere<'_> {
     fn woven(self, graph: Woven<Segments<M>>) -> Self::Done {
         let given = graph.facts().gives;
         self.place(graph, given)
-    }
-}
-
-impl ServerHere<'_> {
-    fn place<P>(self, stack: P, given: Guarantees) -> Box<dyn ServerEnd>
-    where
-        P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
-    {
-        let server = Over::new(Server::new(self.plan.clone(), given), stack);
-        let station = self.world.add(self.address, server, Heard::default());
-        self.world.ask(station, Request::Start(self.local.into()));
-        Box::new(station)
-    }
-}
-
-struct ClientHere<'a> {
-    world: &'a mut World<M>,
-    plan: &'a Plan,
-    address: IpAddr,
-    remote: SocketAddr,
-}
-
-impl Stacked<Segments<M>> for ClientHere<'_> {
-    type Done = Box<dyn ClientEnd>;
-
-    fn stacked<P>(self, stack: P, given: Guarantees) -> Self::Done
-    where
-        P: Protocol<Provides = Datagrams<M>, Uses = Segments<M>> + 'static,
-    {
-        self.place(stack, given)
-    }
-
-    fn woven(self, graph: Woven<Segments<M>>) -> Self::Done {
-        let given = graph.facts().gives;
-        self.place(graph, given)
-    }
-}
-
-impl ClientHere<'_> {
-    fn place<P>(self, stack: P, given: Guarantees) -> Box<dyn ClientEnd>
-    where
-        P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
-    {
-        let client = Over::new(Client::new(self.plan.clone(), given), stack);
-        let station = self.world.add(self.address, client, Heard::default());
-        self.world.ask(station, Request::Start(self.remote.into()));
-        Box::new(station)
     }
 }

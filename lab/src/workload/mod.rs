@@ -26,7 +26,7 @@ pub(crate) use client::Client;
 pub(crate) use plan::{Plan, Workload};
 pub(crate) use promises::{Broken, Counts};
 pub(crate) use server::Server;
-pub(crate) use words::{Request, Told};
+pub(crate) use words::{Request, Told, Working};
 
 use stackwright_contract::Duration;
 
