@@ -307,6 +307,16 @@ fn a_hit_hashes_nothing_and_compares_once() {
             assert_eq!(map.resolve(&Counted(99)), Some(99));
         }
         assert_eq!(HASHED.get(), 1);
+        // Whom nobody knows puts it to sleep, too: no key is compared for him in vain.
+        map.resolve(&Counted(99));
+        for key in 100..120 {
+            assert_eq!(map.resolve(&Counted(key)), None);
+        }
+        HASHED.set(0);
+        for expected in [1, 1, 1] {
+            assert_eq!(map.resolve(&Counted(99)), Some(99));
+            assert_eq!(HASHED.get(), expected, "one repetition wakes it");
+        }
         // Pairs keep it awake.
         HASHED.set(0);
         for key in 0..50 {

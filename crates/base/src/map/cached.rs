@@ -40,7 +40,10 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
     #[cold]
     #[inline(never)]
     fn find_awake(&self, key: &K) -> Option<&V> {
-        let (place, node) = self.map.find(key)?;
+        let Some((place, node)) = self.map.find(key) else {
+            self.recent.absent();
+            return None;
+        };
         self.recent.missed(place);
         Some(&node.value)
     }

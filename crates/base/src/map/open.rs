@@ -86,7 +86,10 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
 
     #[inline(never)]
     fn find_awake(&self, key: &K) -> Option<(usize, &(K, V))> {
-        let found = self.find(key)?;
+        let Some(found) = self.find(key) else {
+            self.recent.absent();
+            return None;
+        };
         self.recent.missed(found.0);
         Some(found)
     }

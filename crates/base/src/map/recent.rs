@@ -48,6 +48,12 @@ impl Recent {
         self.place.set(place);
     }
 
+    /// Awake: the key was nowhere. Whoever asks for keys that nobody has gives the cache nothing to do.
+    #[inline]
+    pub(super) fn absent(&self) {
+        self.misses.set(self.misses.get() + 1);
+    }
+
     /// Asleep: the key was at `place`.
     #[inline]
     pub(super) fn dreamt(&self, place: usize) {
