@@ -1,4 +1,5 @@
 //! The `stackwright` program.
+#![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 
 mod arguments;
 mod demo;
@@ -17,15 +18,15 @@ mod secret;
 mod serve;
 mod shown;
 mod stacks;
+mod start;
 mod transfer;
-
-use std::process::ExitCode;
 
 use clap::Parser;
 
 use arguments::{Arguments, Command};
 
-fn main() -> ExitCode {
+/// Does what the command line says; gives the exit code.
+fn run() -> u8 {
     let arguments = Arguments::parse();
     let (json, done) = match &arguments.command {
         Command::Demo => (false, demo::run()),
@@ -39,10 +40,15 @@ fn main() -> ExitCode {
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
     };
     match done {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => 0,
         Err(problem) => {
             problem.tell(json);
-            ExitCode::from(problem.exit_code())
+            problem.exit_code()
         }
     }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu", not(test))))]
+fn main() -> std::process::ExitCode {
+    run().into()
 }
