@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use stackwright_tests::processes::{Outcome, Running, eventually, run};
+use stackwright_tests::processes::{Outcome, Running, eventually, find, run};
 use stackwright_tests::scratch::Scratch;
 
 const SHORT: &str = "time = \"60 s\"\n[[links]]\nbetween = [\"here\", \"there\"]\nprofile = \"lan-1g\"\nloss = 0.1\n\
@@ -88,6 +88,36 @@ fn a_run_can_be_kept() {
     assert_eq!(left.len(), 4, "nothing half-written is left: {left:?}");
 }
 
+/// Wireshark finds nothing odd in what a station sees of a wire on which nothing goes wrong.
+#[test]
+fn a_capture_is_what_one_station_sees() {
+    let Some(tshark) = find("tshark") else { return println!("skipped: tshark is not installed") };
+    let folder = Scratch::new();
+    let (scenario, packets) = (folder.join("short.toml"), folder.join("packets.pcapng"));
+    fs::write(&scenario, SHORT).expect("room for it");
+    let look = |filter: &str| {
+        let mut command = Command::new(&tshark);
+        command.arg("-r").arg(&packets).args(["-Y", filter, "-o", "udp.check_checksum:TRUE"]);
+        run(command.args(["-o", "tcp.check_checksum:TRUE"])).succeeded().text()
+    };
+    for (transport, messages) in [("\"tcp\"", "tcp.len > 0"), ("\"udp\"", "udp.length > 8")] {
+        for at in ["here", "there"] {
+            let mut command = lab(&["run", "--set", "links.0.loss=0.0", "--at", at, "--set"]);
+            command
+                .arg(format!("flows.0.transport={transport}"))
+                .arg(&scenario)
+                .arg("--packets")
+                .arg(&packets);
+            run(&mut command).succeeded();
+            assert!(look(messages).lines().count() > 0, "{transport} at {at}");
+            let odd = "_ws.malformed or tcp.analysis.retransmission or tcp.analysis.ack_lost_segment or \
+                       tcp.analysis.lost_segment or tcp.checksum.status == 0 or udp.checksum.status == 0";
+            assert_eq!(look(odd), "", "{transport} at {at}");
+        }
+    }
+    run(lab(&["run", "--at", "moon", "--packets"]).arg(&packets).arg(&scenario)).exited(2);
+}
+
 /// What is wrong is said with its place, and exits with 2.
 #[test]
 fn bad_scenarios_are_told_from_good_ones() {
@@ -128,6 +158,13 @@ fn bad_scenarios_are_told_from_good_ones() {
     fs::write(&scenario, SHORT).expect("room for it");
     run(lab(&["run", "--set", "links.7.loss=0"]).arg(&scenario)).exited(2);
     run(lab(&["run", "--set", "links.0.loss=2"]).arg(&scenario)).exited(2);
+    fs::write(
+        &scenario,
+        format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 1\nlose = true\n"),
+    )
+    .expect("room for it");
+    run(lab(&["search"]).arg(&scenario)).exited(2);
+    fs::write(&scenario, SHORT).expect("room for it");
     run(lab(&["run", "--real", "--set", "links.0.profile=packet-radio-1200"]).arg(&scenario)).exited(2);
 }
 

@@ -1,6 +1,6 @@
-//! All packets of a world, as a capture for Wireshark and for `stackwright dissect`.
+//! The packets of some stations, as a capture for Wireshark and for `stackwright dissect`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::Instant;
@@ -11,20 +11,31 @@ use stackwright_wire::capture::{
 
 use crate::{Segment, Word};
 
-/// A capture of what leaves the stations and what reaches them: an interface for each address. Time is the world's, from
-/// the beginning of 1970 on.
+/// A capture of what leaves some stations and of what reaches them, as one that is taken there: an interface for each of
+/// their addresses. Time is the world's, from the beginning of 1970 on.
 #[derive(Debug)]
 pub(crate) struct Packets {
     capture: Capture,
     interfaces: BTreeMap<IpAddr, InterfaceId>,
-    /// The numbers of the next octet of each direction of a stream: to leave, and to arrive. It arrives in order, each once.
-    numbers: BTreeMap<(SocketAddr, SocketAddr, u64), [u32; 2]>,
+    ways: BTreeMap<(SocketAddr, SocketAddr, u64), Way>,
+}
+
+/// One direction of a stream, of which segments arrive in order, each once.
+#[derive(Clone, Debug, Default)]
+struct Way {
+    /// The number of the octet that leaves next, and of the one that arrives next.
+    leaves: u32,
+    arrives: u32,
+    /// What the segments under way acknowledge.
+    acknowledge: VecDeque<Option<u32>>,
 }
 
 impl Packets {
-    pub(crate) fn new() -> Self {
-        let capture = Capture::new("stackwright simulator");
-        Packets { capture, interfaces: BTreeMap::new(), numbers: BTreeMap::new() }
+    pub(crate) fn of(addresses: &[IpAddr]) -> Self {
+        let mut capture = Capture::new("stackwright simulator");
+        let mut interface = |at: &IpAddr| capture.interface(&at.to_string(), "simulated", LinkType::RAW);
+        let interfaces = addresses.iter().map(|at| (*at, interface(at))).collect();
+        Packets { capture, interfaces, ways: BTreeMap::new() }
     }
 
     /// What was written since it was last taken.
@@ -33,48 +44,60 @@ impl Packets {
     }
 
     pub(crate) fn left<M: Message>(&mut self, now: Instant, segment: &Segment<M>) {
-        self.write(now, segment, segment.from.ip(), Direction::Outbound);
+        if let Word::Datagram(_) = segment.word {
+            return self.write(now, segment, (0, None), (segment.from.ip(), Direction::Outbound));
+        }
+        let heard = self.ways.get(&(segment.to, segment.from, segment.number)).map(|back| back.arrives);
+        // The first word of all has nothing to acknowledge.
+        let acknowledgement = heard.filter(|_| !matches!(segment.word, Word::Ask { .. }));
+        let way = self.way(segment);
+        let sequence = way.leaves;
+        way.leaves = sequence.wrapping_add(occupied(&segment.word));
+        way.acknowledge.push_back(acknowledgement);
+        self.write(now, segment, (sequence, acknowledgement), (segment.from.ip(), Direction::Outbound));
     }
 
     pub(crate) fn arrived<M: Message>(&mut self, now: Instant, segment: &Segment<M>) {
-        self.write(now, segment, segment.to.ip(), Direction::Inbound);
+        if let Word::Datagram(_) = segment.word {
+            return self.write(now, segment, (0, None), (segment.to.ip(), Direction::Inbound));
+        }
+        let way = self.way(segment);
+        let sequence = way.arrives;
+        way.arrives = sequence.wrapping_add(occupied(&segment.word));
+        // A reset that nobody sent acknowledges nothing.
+        let acknowledgement = way.acknowledge.pop_front().flatten();
+        self.write(now, segment, (sequence, acknowledgement), (segment.to.ip(), Direction::Inbound));
     }
 
-    fn write<M: Message>(&mut self, now: Instant, segment: &Segment<M>, at: IpAddr, direction: Direction) {
-        let (from, to) = match direction {
-            Direction::Outbound => (0, 1),
-            Direction::Inbound => (1, 0),
-        };
-        let back = (segment.to, segment.from, segment.number);
-        // What a station has heard it acknowledges with whatever it says next.
-        let acknowledgement = self.numbers.get(&back).map(|numbers| numbers[to]);
-        let numbers = self.numbers.entry((segment.from, segment.to, segment.number)).or_default();
-        let sequence = numbers[from];
-        numbers[from] = sequence.wrapping_add(occupied(&segment.word));
+    fn way<M>(&mut self, segment: &Segment<M>) -> &mut Way {
+        self.ways.entry((segment.from, segment.to, segment.number)).or_default()
+    }
+
+    fn write<M: Message>(
+        &mut self,
+        now: Instant,
+        segment: &Segment<M>,
+        (sequence, acknowledgement): (u32, Option<u32>),
+        (at, direction): (IpAddr, Direction),
+    ) {
         let Packets { capture, interfaces, .. } = self;
-        let interface = *interfaces
-            .entry(at)
-            .or_insert_with(|| capture.interface(&at.to_string(), "simulated", LinkType::RAW));
-        let ends = Ends::between(segment.from, segment.to);
-        let payload = match &segment.word {
-            Word::Octets(message) | Word::Datagram(message) => Payload::of(message),
-            _ => Payload::default(),
-        };
-        let comment = segment.altered.then_some("altered on the way: a checksum would not agree");
-        let control = match &segment.word {
-            Word::Ask { .. } | Word::Answer { .. } => Control::Synchronise,
-            Word::Finish => Control::Finish,
-            Word::Reset => Control::Reset,
-            Word::Octets(_) | Word::Window(_) | Word::Datagram(_) => Control::Absent,
-        };
+        let Some(interface) = interfaces.get(&at).copied() else { return };
         let time = now.nanoseconds();
-        if let Word::Datagram(_) = segment.word {
-            if let Some(frame) = Frame::datagram(ends, payload) {
-                capture.packet(interface, time, direction, &frame, comment);
+        let ends = Ends::between(segment.from, segment.to);
+        let comment = segment.altered.then_some("altered on the way: a checksum would not agree");
+        let (payload, control) = match &segment.word {
+            Word::Datagram(message) => {
+                if let Some(frame) = Frame::datagram(ends, Payload::of(message)) {
+                    capture.packet(interface, time, direction, &frame, comment);
+                }
+                return;
             }
-            return;
-        }
-        let acknowledgement = acknowledgement.filter(|_| !matches!(segment.word, Word::Ask { .. }));
+            Word::Octets(message) => (Payload::of(message), Control::Absent),
+            Word::Ask { .. } | Word::Answer { .. } => (Payload::default(), Control::Synchronise),
+            Word::Finish => (Payload::default(), Control::Finish),
+            Word::Reset => (Payload::default(), Control::Reset),
+            Word::Window(_) => (Payload::default(), Control::Absent),
+        };
         let said = capture::Segment { sequence, acknowledgement, urgent: false, control };
         for frame in Frame::segments(ends, said, payload) {
             capture.packet(interface, time, direction, &frame, comment);

@@ -136,9 +136,10 @@ impl<M: Message> World<M> {
         self.trace.as_ref().expect("`keep_trace` comes first").borrow()
     }
 
-    /// From now on, a capture of all packets is kept, of those that leave and of those that arrive.
-    pub fn keep_packets(&mut self) {
-        self.packets.get_or_insert_with(Packets::new);
+    /// From now on, a capture is kept of what leaves the adapters at these addresses and of what reaches them. One side of
+    /// a link is what Wireshark understands: where both are in one file it takes each arrival for a copy.
+    pub fn keep_packets(&mut self, addresses: &[IpAddr]) {
+        self.packets = Some(Packets::of(addresses));
     }
 
     /// What was written of the capture since it was last taken: pcapng. Nothing where none is kept.

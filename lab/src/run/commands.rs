@@ -50,9 +50,12 @@ pub(crate) struct Run {
     /// Write what happened, as JSON lines
     #[arg(long, value_name = "FILE", conflicts_with = "real")]
     trace: Option<PathBuf>,
-    /// Write the packets, as pcapng
+    /// Write the packets of one station, as pcapng
     #[arg(long, value_name = "FILE", conflicts_with = "real")]
     packets: Option<PathBuf>,
+    /// Whose packets [default: the first station's]
+    #[arg(long, value_name = "STATION", requires = "packets")]
+    at: Option<String>,
     /// Run it so many times, and tell how many different traces there were
     #[arg(long, value_name = "TIMES", conflicts_with_all = ["real", "trace", "packets"])]
     repeat: Option<u64>,
@@ -77,12 +80,10 @@ impl Run {
         let (outcome, place) = if self.real {
             (real::run(&scenario, &self.source.scenario, &self.source.set, seed)?, "real")
         } else {
-            let (trace, packets) = (self.trace.is_some(), self.packets.is_some());
+            let packets = self.packets.as_ref().map(|_| self.station(&scenario)).transpose()?;
             let keep = Keep { trace: true, packets, faults: false };
             let run = simulated::run(&scenario, seed, scenario.faults.as_deref(), keep);
-            if let Some(path) = &self.trace
-                && trace
-            {
+            if let Some(path) = &self.trace {
                 written::trace(path, &run.world.trace())?;
             }
             if let Some(path) = &self.packets {
@@ -107,6 +108,16 @@ impl Run {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Run {
+    /// Whose packets are to be kept.
+    fn station(&self, scenario: &Scenario) -> Result<usize, Problem> {
+        let Some(name) = &self.at else { return Ok(0) };
+        let station = scenario.stations.iter().position(|station| station == name);
+        let known = scenario.stations.iter().map(String::as_str);
+        station.ok_or_else(|| Problem::usage(scenario::unknown("station", name, known)))
     }
 }
 
@@ -202,6 +213,10 @@ pub(crate) struct Search {
 impl Search {
     pub(crate) fn run(&self) -> Result<(), Problem> {
         let scenario = self.source.load()?;
+        if scenario.faults.is_some() {
+            return Err(Problem::usage("this scenario lists what goes wrong: every seed is the same run")
+                .advise("`lab run` runs it; without `faults` there is something to search"));
+        }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let stop = Stop::on_signals().map_err(Problem::new)?;
         let bar = progress(self.seeds);

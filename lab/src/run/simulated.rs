@@ -9,7 +9,7 @@ use stackwright_simulator::{Heard, Lanes, Segments, StationId, World};
 
 use super::network::{self, address};
 use super::outcome::{FlowOutcome, Outcome};
-use crate::scenario::{Fault, Scenario};
+use crate::scenario::{Fault, Flow, Scenario};
 use crate::transport::{M, Simulated, Stacked, Woven};
 use crate::workload::{Client, Request, Server, Told, Working};
 
@@ -20,8 +20,8 @@ pub(crate) struct Keep {
     pub(crate) trace: bool,
     /// What went wrong with which packet, to do the same again.
     pub(crate) faults: bool,
-    /// Every packet, for a capture.
-    pub(crate) packets: bool,
+    /// A capture of what leaves this station and of what reaches it.
+    pub(crate) packets: Option<usize>,
 }
 
 /// A run that is over, and the world in which it was.
@@ -47,8 +47,12 @@ pub(crate) fn run(scenario: &Scenario, seed: u64, faults: Option<&[Fault]>, keep
     if keep.trace {
         world.keep_trace();
     }
-    if keep.packets {
-        world.keep_packets();
+    if let Some(station) = keep.packets {
+        let here = |(at, flow): (usize, &Flow)| {
+            [flow.from, flow.to].contains(&station).then(|| address(station, at))
+        };
+        let addresses: Vec<_> = scenario.flows.iter().enumerate().filter_map(here).collect();
+        world.keep_packets(&addresses);
     }
     network::lay(&mut world, scenario, faults, keep.faults);
     let flows: Vec<_> =

@@ -29,6 +29,7 @@ mod flaw;
 
 pub(crate) use edit::set;
 pub(crate) use fault::{Fault, written};
+pub(crate) use flaw::unknown;
 pub(crate) use stackwright_simulator::{Octets, Time};
 
 use std::collections::BTreeSet;
