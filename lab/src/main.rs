@@ -3,6 +3,7 @@
 
 mod campaign;
 mod check;
+mod flaw;
 mod link;
 mod measure;
 mod problem;

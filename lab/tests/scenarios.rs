@@ -126,7 +126,7 @@ fn bad_scenarios_are_told_from_good_ones() {
     let replaced = |from: &str, to: &str| SHORT.replacen(from, to, 1);
     for (text, sentence) in [
         (replaced("lan-1g", "lan-1h"), "lan-1g"),
-        (replaced("to = \"there\"", "to = \"their\""), "there is no station `their`; did you mean `there`?"),
+        (replaced("to = \"there\"", "to = \"their\""), "there is no station `their`; is `there` meant?"),
         (replaced("loss = 0.1", "loss = 1.1"), "bad.toml:2:"),
         (replaced("loss = 0.1", "lost = 0.1"), "lost"),
         (replaced("stop-and-wait", "stop-and-go"), "stop-and-wait"),

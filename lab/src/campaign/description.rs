@@ -5,10 +5,10 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::flaw::{Flaw, suggestion};
 use super::read::Reader;
 use super::sweep::{Cell, OUT, Parameter, SEED, Seeds, Sweep};
 use super::template::Template;
+use crate::flaw::{Flaw, suggestion};
 
 /// Octets of the largest file.
 const FILE_MOST: usize = 1 << 20;
@@ -37,8 +37,7 @@ impl Campaign {
         if text.len() > FILE_MOST {
             return Err(Flaw::whole(format!("the file has {} octets; {FILE_MOST} are the most", text.len())));
         }
-        let table = DeTable::parse(text)
-            .map_err(|error| Flaw::at(text, &error.span().unwrap_or_default(), error.message()))?;
+        let table = DeTable::parse(text).map_err(|error| Flaw::of(text, &error))?;
         let reader = Reader { text };
         let mut campaign = Campaign { sweeps: Vec::new(), count: 0 };
         let mut limit = LIMIT;

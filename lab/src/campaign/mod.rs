@@ -11,7 +11,6 @@
 mod child;
 mod description;
 mod flatten;
-mod flaw;
 mod folder;
 mod read;
 mod run;
@@ -107,10 +106,7 @@ fn read(file: &Path) -> Result<(Campaign, PathBuf), Problem> {
     let text = fs::read_to_string(file).map_err(unreadable)?;
     let whole = fs::canonicalize(file).map_err(unreadable)?;
     let base = whole.parent().unwrap_or(Path::new("/")).to_owned();
-    let campaign = Campaign::read(&text).map_err(|flaw| {
-        Problem::usage(format!("{}: {flaw}", file.display()))
-            .advise("lab/campaign/example.toml shows everything that may stand in such a file")
-    })?;
+    let campaign = Campaign::read(&text).map_err(|flaw| flaw.problem(file))?;
     Ok((campaign, base))
 }
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::flaw::{Flaw, suggestion};
 use super::sweep::Seeds;
+use crate::flaw::{Flaw, suggestion};
 
 /// The longest limit in seconds: thirty days.
 const SECONDS_MOST: f64 = 30.0 * 86_400.0;
@@ -18,7 +18,7 @@ pub(crate) struct Reader<'a> {
 
 impl Reader<'_> {
     /// A flaw of what stands there.
-    pub(crate) fn flaw<T>(&self, what: &Spanned<T>, says: impl Into<String>) -> Flaw {
+    pub(crate) fn flaw<T>(&self, what: &Spanned<T>, says: impl std::fmt::Display) -> Flaw {
         Flaw::at(self.text, &what.span(), says)
     }
 

@@ -116,8 +116,7 @@ impl Run {
     fn station(&self, scenario: &Scenario) -> Result<usize, Problem> {
         let Some(name) = &self.at else { return Ok(0) };
         let station = scenario.stations.iter().position(|station| station == name);
-        let known = scenario.stations.iter().map(String::as_str);
-        station.ok_or_else(|| Problem::usage(scenario::unknown("station", name, known)))
+        station.ok_or_else(|| Problem::usage(scenario::unknown_station(name, &scenario.stations)))
     }
 }
 

@@ -37,7 +37,7 @@ impl Entry {
     pub(super) fn resolve(&self, stations: &[String]) -> Result<Fault, String> {
         let station = |name: &String| {
             let known = stations.iter().position(|known| known == name);
-            known.ok_or_else(|| super::flaw::unknown("station", name, stations.iter().map(String::as_str)))
+            known.ok_or_else(|| super::unknown_station(name, stations))
         };
         let deeds = [
             self.lose.then_some(Deed::Lose),

@@ -25,11 +25,9 @@
 
 mod edit;
 mod fault;
-mod flaw;
 
 pub(crate) use edit::set;
 pub(crate) use fault::{Fault, written};
-pub(crate) use flaw::unknown;
 pub(crate) use stackwright_simulator::{Octets, Time};
 
 use std::collections::BTreeSet;
@@ -40,10 +38,10 @@ use stackwright_contract::Duration;
 use stackwright_simulator::{LinkDescription, Profile};
 use toml::{Spanned, Table};
 
+use crate::flaw::{Flaw, suggestion};
 use crate::problem::Problem;
 use crate::transport::Transport;
 use crate::workload::{Plan, Workload};
-use flaw::Flaws;
 
 /// What a file says, once it makes sense.
 #[derive(Clone, Debug)]
@@ -141,9 +139,8 @@ impl Scenario {
     }
 
     /// Reads a text.
-    pub(crate) fn read(name: String, text: String) -> Result<Scenario, flaw::Flaw> {
-        let flaws = Flaws(&text);
-        let file: File = toml::from_str(&text).map_err(|error| flaws.of(&error))?;
+    pub(crate) fn read(name: String, text: String) -> Result<Scenario, Flaw> {
+        let file: File = toml::from_str(&text).map_err(|error| Flaw::of(&text, &error))?;
         let mut stations: Vec<String> = Vec::new();
         let mut links = Vec::new();
         let mut joined = BTreeSet::new();
@@ -152,17 +149,19 @@ impl Scenario {
             let LinkEntry { between, conditions } = entry.get_ref();
             let description: Result<LinkDescription, _> = conditions.clone().try_into();
             let profile = description
-                .map_err(|error| flaws.at(&at, toml::de::Error::message(&error)))?
+                .map_err(|error| Flaw::at(&text, &at, toml::de::Error::message(&error)))?
                 .resolve()
-                .map_err(|error| flaws.at(&at, error))?;
+                .map_err(|error| Flaw::at(&text, &at, error))?;
             let distinct: BTreeSet<_> = between.iter().collect();
             if distinct.len() != between.len()
                 || between.len() < 2
                 || between.len() > 2 && matches!(profile, Profile::Link { .. })
             {
-                return Err(
-                    flaws.at(&at, "`between` names two different stations; a shared channel may have more")
-                );
+                return Err(Flaw::at(
+                    &text,
+                    &at,
+                    "`between` names two different stations; a shared channel may have more",
+                ));
             }
             let members: Vec<usize> = between
                 .iter()
@@ -178,7 +177,7 @@ impl Scenario {
                     if !joined.insert((*one, *other)) {
                         let says =
                             format!("`{}` and `{}` are joined twice", stations[*one], stations[*other]);
-                        return Err(flaws.at(&at, says));
+                        return Err(Flaw::at(&text, &at, says));
                     }
                 }
             }
@@ -186,11 +185,11 @@ impl Scenario {
         }
         if stations.len() > STATIONS_MOST {
             let says = format!("there are {} stations; {STATIONS_MOST} are the most", stations.len());
-            return Err(flaws.whole(says));
+            return Err(Flaw::whole(says));
         }
         let station = |name: &Spanned<String>| {
             let known = stations.iter().position(|known| known == name.get_ref());
-            known.ok_or_else(|| flaws.unknown(&name.span(), "station", name.get_ref(), &stations))
+            known.ok_or_else(|| Flaw::at(&text, &name.span(), unknown_station(name.get_ref(), &stations)))
         };
         let mut flows = Vec::new();
         for entry in &file.flows {
@@ -198,17 +197,17 @@ impl Scenario {
             let (from, to) = (station(from)?, station(to)?);
             if !joined.contains(&(from.min(to), from.max(to))) {
                 let says = format!("no link joins `{}` and `{}`", stations[from], stations[to]);
-                return Err(flaws.at(&entry.span(), says));
+                return Err(Flaw::at(&text, &entry.span(), says));
             }
-            let plan = Plan::of(workload, transport).map_err(|says| flaws.at(&entry.span(), says))?;
+            let plan = Plan::of(workload, transport).map_err(|says| Flaw::at(&text, &entry.span(), says))?;
             flows.push(Flow { from, to, transport: transport.clone(), plan });
         }
         if flows.is_empty() || flows.len() > FLOWS_MOST {
-            return Err(flaws.whole(format!("there are {} flows; 1 to {FLOWS_MOST} may be", flows.len())));
+            return Err(Flaw::whole(format!("there are {} flows; 1 to {FLOWS_MOST} may be", flows.len())));
         }
         let faults = file.faults.as_ref().map(|faults| {
             let read = |entry: &Spanned<fault::Entry>| {
-                entry.get_ref().resolve(&stations).map_err(|says| flaws.at(&entry.span(), says))
+                entry.get_ref().resolve(&stations).map_err(|says| Flaw::at(&text, &entry.span(), says))
             };
             faults.iter().map(read).collect::<Result<Vec<_>, _>>()
         });
@@ -223,4 +222,9 @@ impl Scenario {
             text: text.clone(),
         })
     }
+}
+
+/// That nobody is called so, and who may be meant.
+pub(crate) fn unknown_station(name: &str, stations: &[String]) -> String {
+    format!("there is no station `{name}`{}", suggestion(name, stations.iter().map(String::as_str)))
 }

@@ -9,7 +9,6 @@ const GOOD: &str = "[[sweep]]\nname = \"s\"\nrun = [\"run\", \"{seed}\", \"{loss
 fn refused(text: &str, says: &str) {
     let said = Setting::new(text).ask(&["--count"]).ended(2);
     assert!(said.err.contains(says), "{text}\nexpected: {says}\nsaid: {}", said.err);
-    assert!(said.err.contains("example.toml"), "{}", said.err);
 }
 
 #[test]
@@ -20,64 +19,48 @@ fn the_good_one_is_taken() {
 #[test]
 fn each_flaw_has_a_place_and_a_sentence() {
     for (from, to, says) in [
-        ("seeds", "seed", "line 4, column 1: `seed` is unknown here; is `seeds` meant?"),
-        ("first", "frist", "line 4, column 11: `frist` is unknown here; is `first` meant?"),
+        ("seeds", "seed", ":4:1: `seed` is unknown here; is `seeds` meant?"),
+        ("first", "frist", ":4:11: `frist` is unknown here; is `first` meant?"),
         (
             "first = 1, last = 3",
             "first = 4, last = 3",
-            "line 4, column 9: the range is empty: its last seed, 3, is before its first, 4",
+            ":4:9: the range is empty: its last seed, 3, is before its first, 4",
         ),
-        ("first = 1, last = 3", "first = 1", "line 4, column 9: `seeds` needs both"),
-        ("first = 1", "first = -1", "line 4, column 19: a seed is not negative"),
-        ("{ first = 1, last = 3 }", "[]", "line 4, column 9: `seeds` has no values"),
-        ("{ first = 1, last = 3 }", "7", "line 4, column 9: `seeds` is { first = 1, last = 20 } or a list"),
-        ("{ first = 1, last = 3 }", "[1, \"x\"]", "line 4, column 13: this is not a whole number"),
-        (
-            "last = 3",
-            "last = 9_000_000",
-            "line 1, column 1: with `s` the campaign has more than 10000000 cells",
-        ),
+        ("first = 1, last = 3", "first = 1", ":4:9: `seeds` needs both"),
+        ("first = 1", "first = -1", ":4:19: a seed is not negative"),
+        ("{ first = 1, last = 3 }", "[]", ":4:9: `seeds` has no values"),
+        ("{ first = 1, last = 3 }", "7", ":4:9: `seeds` is { first = 1, last = 20 } or a list"),
+        ("{ first = 1, last = 3 }", "[1, \"x\"]", ":4:13: this is not a whole number"),
+        ("last = 3", "last = 9_000_000", ":1:1: with `s` the campaign has more than 10000000 cells"),
         (
             "last = 3",
             "last = 9223372036854775807",
-            "line 1, column 1: with `s` the campaign has more than 10000000 cells",
+            ":1:1: with `s` the campaign has more than 10000000 cells",
         ),
-        ("[0, 0.5]", "[]", "line 5, column 19: `loss` has no values"),
-        ("[0, 0.5]", "0.5", "line 5, column 19: `loss` is a list of values, and a fraction stands there"),
-        ("[0, 0.5]", "[0, [1]]", "line 5, column 23: a value of `loss` is a text"),
-        ("[0, 0.5]", "[0, 0]", "line 5, column 23: `0` stands there twice"),
-        ("[0, 0.5]", "[\"a\\u0000\"]", "line 5, column 20: a value of `loss` has a NUL in it"),
-        ("loss = [", "seed = [", "line 5, column 12: `seed` has a meaning of its own"),
-        ("loss = [", "\"lo/ss\" = [", "line 5, column 12: the name \"lo/ss\" has other characters"),
-        ("{loss}", "{los}", "line 3, column 25: `{los}` has no values; is `loss` meant?"),
-        (
-            "{loss}",
-            "{elsewhere}",
-            "line 3, column 25: `{elsewhere}` has no values; there are loss, seed, out",
-        ),
-        ("{loss}", "loss", "line 3, column 7: no word of `s` has `{loss}`"),
-        ("{seed}", "1", "line 3, column 7: no word of `s` has `{seed}`"),
-        ("{loss}", "{loss", "line 3, column 25: `{loss` has a brace without its other half"),
-        ("seeds = { first = 1, last = 3 }\n", "", "line 3, column 15: `{seed}` has no values; say `seeds = "),
-        ("run = [\"run\", \"{seed}\", \"{loss}\"]\n", "", "line 1, column 1: `s` has no `run`"),
-        ("[\"run\", \"{seed}\", \"{loss}\"]", "\"run\"", "line 3, column 7: `run` is a list of words"),
-        ("\"run\"", "1", "line 3, column 8: a word of `run` is a text, and a number stands there"),
-        ("name = \"s\"\n", "", "line 1, column 1: this sweep has no `name`"),
-        ("name = \"s\"", "name = \"../s\"", "line 2, column 8: the name \"../s\" has other characters"),
-        (
-            "name = \"s\"",
-            "name = \"s\"\nlimit = 0",
-            "line 3, column 9: `limit` is a number of seconds above 0",
-        ),
-        (
-            "name = \"s\"",
-            "name = \"s\"\nlimit = nan",
-            "line 3, column 9: `limit` is a number of seconds above 0",
-        ),
-        ("name = \"s\"", "name = \"s\"\nname = \"t\"", "line 3, column 1: duplicate key"),
-        ("[[sweep]]", "[sweep]", "line 1, column 1: a sweep begins with `[[sweep]]`"),
-        ("[[sweep]]", "[[sweeps]]", "line 1, column 3: `sweeps` is unknown here; is `sweep` meant?"),
-        ("= [0, 0.5]", "", "line 5, column "),
+        ("[0, 0.5]", "[]", ":5:19: `loss` has no values"),
+        ("[0, 0.5]", "0.5", ":5:19: `loss` is a list of values, and a fraction stands there"),
+        ("[0, 0.5]", "[0, [1]]", ":5:23: a value of `loss` is a text"),
+        ("[0, 0.5]", "[0, 0]", ":5:23: `0` stands there twice"),
+        ("[0, 0.5]", "[\"a\\u0000\"]", ":5:20: a value of `loss` has a NUL in it"),
+        ("loss = [", "seed = [", ":5:12: `seed` has a meaning of its own"),
+        ("loss = [", "\"lo/ss\" = [", ":5:12: the name \"lo/ss\" has other characters"),
+        ("{loss}", "{los}", ":3:25: `{los}` has no values; is `loss` meant?"),
+        ("{loss}", "{elsewhere}", ":3:25: `{elsewhere}` has no values; there are loss, seed, out"),
+        ("{loss}", "loss", ":3:7: no word of `s` has `{loss}`"),
+        ("{seed}", "1", ":3:7: no word of `s` has `{seed}`"),
+        ("{loss}", "{loss", ":3:25: `{loss` has a brace without its other half"),
+        ("seeds = { first = 1, last = 3 }\n", "", ":3:15: `{seed}` has no values; say `seeds = "),
+        ("run = [\"run\", \"{seed}\", \"{loss}\"]\n", "", ":1:1: `s` has no `run`"),
+        ("[\"run\", \"{seed}\", \"{loss}\"]", "\"run\"", ":3:7: `run` is a list of words"),
+        ("\"run\"", "1", ":3:8: a word of `run` is a text, and a number stands there"),
+        ("name = \"s\"\n", "", ":1:1: this sweep has no `name`"),
+        ("name = \"s\"", "name = \"../s\"", ":2:8: the name \"../s\" has other characters"),
+        ("name = \"s\"", "name = \"s\"\nlimit = 0", ":3:9: `limit` is a number of seconds above 0"),
+        ("name = \"s\"", "name = \"s\"\nlimit = nan", ":3:9: `limit` is a number of seconds above 0"),
+        ("name = \"s\"", "name = \"s\"\nname = \"t\"", ":3:1: duplicate key"),
+        ("[[sweep]]", "[sweep]", ":1:1: a sweep begins with `[[sweep]]`"),
+        ("[[sweep]]", "[[sweeps]]", ":1:3: `sweeps` is unknown here; is `sweep` meant?"),
+        ("= [0, 0.5]", "", ":5:"),
     ] {
         assert!(GOOD.contains(from), "{from}");
         refused(&GOOD.replacen(from, to, 1), says);
@@ -88,11 +71,11 @@ fn each_flaw_has_a_place_and_a_sentence() {
 fn flaws_of_the_whole() {
     refused("", "the file has no sweep: begin one with `[[sweep]]`");
     refused("sweep = []", "there is no sweep");
-    refused("sweep = [1]", "line 1, column 10: a sweep is a table");
-    refused(&format!("{GOOD}{GOOD}"), "line 6, column 1: there is a sweep `s` already");
+    refused("sweep = [1]", ":1:10: a sweep is a table");
+    refused(&format!("{GOOD}{GOOD}"), ":6:1: there is a sweep `s` already");
     refused(
         &GOOD.replace("0.5", &format!("\"{}\"", "x".repeat(300))),
-        "line 1, column 1: the cells of `s` have names of up to 312 octets",
+        ":1:1: the cells of `s` have names of up to 312 octets",
     );
     refused(&format!("# {}\n", "x".repeat(1 << 20)), "octets; 1048576 are the most");
 }
@@ -106,10 +89,7 @@ fn the_bound_is_for_all_sweeps_together() {
     };
     let two = sweep("a") + &sweep("b");
     assert_eq!(Setting::new(&two).ask(&["--count"]).ended(0).out, "10000000\n");
-    refused(
-        &(two + &sweep("c").replace("5_000_000", "1")),
-        "line 9, column 1: with `c` the campaign has more than",
-    );
+    refused(&(two + &sweep("c").replace("5_000_000", "1")), ":9:1: with `c` the campaign has more than");
 }
 
 #[test]
