@@ -1,5 +1,5 @@
 //! Where the program begins. The standard library's own beginning looks for the bounds of the stack in `/proc/self/maps` and
-//! installs handlers for its overflow: twenty calls to the system, 3 % of a small transfer. What an overflow ends with is
+//! installs handlers for its overflow: twenty calls to the system, 5 % of a small transfer. What an overflow ends with is
 //! the same, only without a sentence.
 #![cfg(all(target_os = "linux", target_env = "gnu", not(test)))]
 

@@ -19,7 +19,7 @@ pub trait Enabled<K, E> {
     /// None yet; see [`Map::new`] for the seed.
     fn new(seed: u64) -> Self;
     /// The enable object of `key`, which counts one more; `fresh` makes it. `None` where nothing arrives.
-    fn enable(&mut self, key: K, fresh: impl FnOnce() -> E) -> Option<(&mut E, usize)>;
+    fn enable(&mut self, key: K, fresh: impl FnOnce() -> E) -> Option<&mut E>;
     /// The enable object counts one less; gives it where that was the last one.
     fn disable(&mut self, key: &K) -> Option<E>;
     /// Takes the enable object away, however many count on it.
@@ -60,7 +60,7 @@ impl<K, E> Enabled<K, E> for Nobody {
     fn new(_seed: u64) -> Self {
         Nobody
     }
-    fn enable(&mut self, _key: K, _fresh: impl FnOnce() -> E) -> Option<(&mut E, usize)> {
+    fn enable(&mut self, _key: K, _fresh: impl FnOnce() -> E) -> Option<&mut E> {
         None
     }
     fn disable(&mut self, _key: &K) -> Option<E> {
@@ -82,13 +82,13 @@ impl<M: Map<K, (E, usize)>, K: Key, E> Enabled<K, E> for PassiveMap<M> {
         PassiveMap(M::new(seed))
     }
 
-    fn enable(&mut self, key: K, fresh: impl FnOnce() -> E) -> Option<(&mut E, usize)> {
+    fn enable(&mut self, key: K, fresh: impl FnOnce() -> E) -> Option<&mut E> {
         if self.0.lookup(&key).is_none() {
             self.0.install(key.clone(), (fresh(), 0));
         }
         let (enabled, count) = self.0.lookup_mut(&key)?;
         *count += 1;
-        Some((enabled, *count))
+        Some(enabled)
     }
 
     fn disable(&mut self, key: &K) -> Option<E> {

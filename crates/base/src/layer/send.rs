@@ -90,7 +90,7 @@ impl<H: Hooks> Layer<H> {
         };
         let spot = (self.lowers.listen(local, key.clone(), out), key);
         let enabled = self.base.enabled().enable(spot.clone(), Enabled::default);
-        let Some((enabled, _)) = enabled else { unreachable!("ActivePassive has enable objects") };
+        let Some(enabled) = enabled else { unreachable!("ActivePassive has enable objects") };
         enabled.names.push(listener);
         let local = self.lowers.door(spot.0).and_then(|door| door.local);
         self.listeners.insert(listener, spot);
