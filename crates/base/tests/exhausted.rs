@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use stackwright_base::{Hooks, Layer, MessageOf, Place, generate};
 use stackwright_compose::Over;
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
 use stackwright_contract::{Context, Duration, Facts, Handle, Participant};
 use stackwright_simulator::{Heard, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Header, Message, SingleBuffer};
@@ -119,7 +119,10 @@ fn strangers_without_a_name_take_nothing() {
         world.ask(*stranger, DatagramsRequest::Open { association: name(0), remote: peer(), room: ROOM });
         for _ in 0..3 {
             let message = SingleBuffer::with_headroom(8, b"let me in");
-            world.ask(*stranger, DatagramsRequest::Send { association: name(0), message });
+            world.ask(
+                *stranger,
+                DatagramsRequest::Send { association: name(0), message, quality: Quality::default() },
+            );
         }
     }
     world.run_for(Duration::from_secs(10));
@@ -140,7 +143,11 @@ fn a_name_that_is_over_is_told_from_the_next_one_of_its_index() {
     world.ask(here, DatagramsRequest::Open { association: second, remote: peer(), room: ROOM });
     let before = world.context(here).dropped_count();
     for late in [
-        DatagramsRequest::Send { association: name(0), message: SingleBuffer::with_headroom(8, b"late") },
+        DatagramsRequest::Send {
+            association: name(0),
+            message: SingleBuffer::with_headroom(8, b"late"),
+            quality: Quality::default(),
+        },
         DatagramsRequest::Close { association: name(0) },
     ] {
         world.ask(here, late);

@@ -2,7 +2,7 @@
 //! listen in another.
 
 use stackwright_base::{Configuration, Features, Hooks, Layer, MessageOf, Place, events, opening, session};
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
@@ -190,7 +190,8 @@ fn who_listens_in_two_places_hears_who_comes_to_each() {
                 let came = DatagramsIndication::Opened { association, local, remote: place(9), room: ROOM };
                 scene.layer.handle_indication(&scene.cx, came, &mut scene.ends);
                 let message = M::with_headroom(0, &[0]);
-                let said = DatagramsIndication::Delivered { association, message };
+                let said =
+                    DatagramsIndication::Delivered { association, message, quality: Quality::default() };
                 scene.layer.handle_indication(&scene.cx, said, &mut scene.ends);
             }
             other => panic!("{other:?}"),

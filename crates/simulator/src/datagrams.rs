@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+};
 use stackwright_contract::{
     Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Participant, Protocol,
 };
@@ -273,7 +275,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
             DatagramsRequest::Open { association, remote, room } => {
                 self.open(cx, association, remote, room, out);
             }
-            DatagramsRequest::Send { association, message } => self.send(cx, association, message, out),
+            DatagramsRequest::Send { association, message, .. } => self.send(cx, association, message, out),
             DatagramsRequest::Receive { association, room } => {
                 assert!(room != Room::default(), "{NAME}: a Receive of nothing: room is never zero");
                 if let Some(open) = self.association(cx, association) {
@@ -300,7 +302,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
             return cx.dropped(NAME, "a datagram for which there is no room");
         }
         open.up = Room { octets: open.up.octets - message.len(), messages: open.up.messages - 1 };
-        out.indicate(DatagramsIndication::Delivered { association, message });
+        out.indicate(DatagramsIndication::Delivered { association, message, quality: Quality::default() });
     }
 
     fn handle_timeout(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {

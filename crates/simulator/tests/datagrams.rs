@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Room};
+use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Quality, Room};
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{Conditions, Heard, Queue, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Message, SingleBuffer};
@@ -35,7 +35,7 @@ fn sent(conditions: Conditions) -> Vec<[u8; 4]> {
     let (mut world, here, there) = two(conditions, AMPLE);
     for number in 0..COUNT {
         let message = SingleBuffer::with_headroom(0, &number.to_be_bytes());
-        world.ask(here, Ask::Send { association: name(0), message });
+        world.ask(here, Ask::Send { association: name(0), message, quality: Quality::default() });
     }
     world.run_for(Duration::from_secs(10));
     assert_eq!(world.network().in_flight(), 0);
@@ -112,7 +112,7 @@ fn who_has_no_room_misses_it() {
     let (mut world, here, there) = two(Conditions::IDEAL, Room { octets: 10, messages: 2 });
     for length in [4, 7, 6, 1] {
         let message = SingleBuffer::with_headroom(0, &vec![0; length]);
-        world.ask(here, Ask::Send { association: name(0), message });
+        world.ask(here, Ask::Send { association: name(0), message, quality: Quality::default() });
     }
     world.run_for(Duration::from_secs(1));
     let lengths = |told: &Told<SingleBuffer>| match told {
@@ -126,7 +126,11 @@ fn who_has_no_room_misses_it() {
 #[test]
 fn an_answer_finds_its_way_back_and_every_name_ends() {
     let (mut world, here, there) = two(Conditions::IDEAL, AMPLE);
-    let hello = |name| Ask::Send { association: name, message: SingleBuffer::with_headroom(0, b"hello") };
+    let hello = |name| Ask::Send {
+        association: name,
+        message: SingleBuffer::with_headroom(0, b"hello"),
+        quality: Quality::default(),
+    };
     world.ask(here, hello(name(0)));
     world.run_for(Duration::from_secs(1));
     world.ask(there, hello(name(1)));
@@ -155,5 +159,12 @@ fn a_send_beyond_the_room_is_a_bug() {
         station,
         Ask::Open { association: name(0), remote: SocketAddr::new(HERE, 1).into(), room: AMPLE },
     );
-    world.ask(station, Ask::Send { association: name(0), message: SingleBuffer::with_headroom(0, b"12345") });
+    world.ask(
+        station,
+        Ask::Send {
+            association: name(0),
+            message: SingleBuffer::with_headroom(0, b"12345"),
+            quality: Quality::default(),
+        },
+    );
 }

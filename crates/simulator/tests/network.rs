@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Room};
+use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Quality, Room};
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{Conditions, Deed, Event, Heard, Network, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Message, SingleBuffer};
@@ -48,7 +48,10 @@ impl Scene {
     fn send(&mut self, from: usize) {
         for number in 0..COUNT {
             let message = SingleBuffer::with_headroom(0, &number.to_be_bytes());
-            self.world.ask(self.stations[from], Ask::Send { association: name(0), message });
+            self.world.ask(
+                self.stations[from],
+                Ask::Send { association: name(0), message, quality: Quality::default() },
+            );
         }
         self.world.run_for(Duration::from_secs(10));
     }
@@ -56,7 +59,7 @@ impl Scene {
     /// Which numbers arrived from one of the stations: from the one whose first arrived as the `nth`.
     fn arrived(&self, nth: u32) -> Vec<u32> {
         let number = |told: &Told<M>| match told {
-            Told::Delivered { association, message } if association.index == nth => {
+            Told::Delivered { association, message, .. } if association.index == nth => {
                 Some(u32::from_be_bytes(message.octets().try_into().expect("a number")))
             }
             _ => None,

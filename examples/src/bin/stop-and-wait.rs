@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 
 use stackwright::compose::graph::{Builder, Graph};
 use stackwright::compose::{Over, stack};
-use stackwright::contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright::contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+};
 use stackwright::contract::{Context, Handle, Outlet, Participant, Protocol};
 use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::wire::{BufferTree, Leaf, Message, Pool};
@@ -63,14 +65,18 @@ impl Talker {
             DatagramsIndication::Opened { room, .. } | DatagramsIndication::Room { room, .. } => {
                 for _ in 0..room.messages.min((self.to_send - self.sent) as usize) {
                     let message = M::with_headroom(64, &self.sent.to_be_bytes());
-                    ask(DatagramsRequest::Send { association: ASSOCIATION, message });
+                    ask(DatagramsRequest::Send {
+                        association: ASSOCIATION,
+                        message,
+                        quality: Quality::default(),
+                    });
                     self.sent += 1;
                     if self.sent == self.to_send {
                         ask(DatagramsRequest::Close { association: ASSOCIATION });
                     }
                 }
             }
-            DatagramsIndication::Delivered { association, message } => {
+            DatagramsIndication::Delivered { association, message, .. } => {
                 if let Some(Leaf::Octets(octets)) = message.leaves().next() {
                     self.heard.extend(octets.try_into().map(u32::from_be_bytes));
                 }

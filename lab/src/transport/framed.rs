@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use stackwright::wire::{Header, Message};
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Room, Streams, StreamsIndication, StreamsRequest,
+    Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room, Streams, StreamsIndication,
+    StreamsRequest,
 };
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Protocol};
 
@@ -100,7 +101,11 @@ impl<M: Message> Framed<M> {
             let mut message = arrived.split_to(whole);
             message.advance(Length::LENGTH);
             consumed += whole;
-            out.indicate(DatagramsIndication::Delivered { association: name, message });
+            out.indicate(DatagramsIndication::Delivered {
+                association: name,
+                message,
+                quality: Quality::default(),
+            });
         }
         if consumed > 0 {
             out.request(StreamsRequest::Receive { association: name, room: consumed });
@@ -133,7 +138,7 @@ impl<M: Message> Protocol for Framed<M> {
                 self.begin(association, room);
                 out.request(StreamsRequest::Open { association, remote, local: None, room: ROOM_UP });
             }
-            DatagramsRequest::Send { association: name, mut message } => {
+            DatagramsRequest::Send { association: name, mut message, .. } => {
                 let whole = message.len();
                 let (Some(association), Ok(octets)) = (self.associations.get_mut(name), u16::try_from(whole))
                 else {

@@ -29,7 +29,7 @@ impl Protocol for Forgetful {
         mut request: DatagramsRequest<M>,
         out: &mut impl Outlet<Self>,
     ) {
-        if let DatagramsRequest::Send { association, message } = &mut request
+        if let DatagramsRequest::Send { association, message, .. } = &mut request
             && let Some(octets) = message.front(Label::LENGTH)
             && let Ok(Label { acknowledgement: false, number, .. }) = Label::decode(octets)
             && !self.sent.insert((*association, number))

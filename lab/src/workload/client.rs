@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+};
 use stackwright_contract::{
     Context, Facts, Guarantees, Handle, Instant, Names, Outlet, Participant, Protocol,
 };
@@ -148,7 +150,11 @@ impl<M: Message> Client<M> {
                 open.asked = Some((number, now));
                 wake = Some(now + PATIENCE);
             }
-            out.request(DatagramsRequest::Send { association, message: content::write(&label) });
+            out.request(DatagramsRequest::Send {
+                association,
+                message: content::write(&label),
+                quality: Quality::default(),
+            });
         }
         let all = open.sent == messages && open.asked.is_none();
         if let Some(before) = open.wakes.take() {
@@ -231,7 +237,7 @@ impl<M: Message> Protocol for Client<M> {
                     self.go_on(cx, conversation, out);
                 }
             }
-            DatagramsIndication::Delivered { association, message } => {
+            DatagramsIndication::Delivered { association, message, .. } => {
                 let Some(conversation) = self.names.get(association).copied() else { return };
                 let room = Room { octets: message.len(), messages: 1 };
                 self.heard(cx, conversation, message, out);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Room};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room};
 use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Instant, Names, Outlet, Protocol};
 use stackwright_wire::Message;
 
@@ -95,7 +95,7 @@ impl<M: Message> Server<M> {
         while let Some((message, asked_octets)) = replies.pop_front_if(|(message, _)| fits(*room, message)) {
             room.messages -= 1;
             room.octets -= message.len();
-            out.request(DatagramsRequest::Send { association, message });
+            out.request(DatagramsRequest::Send { association, message, quality: Quality::default() });
             receive(association, asked_octets, out);
         }
     }
@@ -145,7 +145,7 @@ impl<M: Message> Protocol for Server<M> {
                     self.send(association, out);
                 }
             }
-            DatagramsIndication::Delivered { association, message } => {
+            DatagramsIndication::Delivered { association, message, .. } => {
                 self.heard(cx, association, message, out);
             }
             DatagramsIndication::Ended { name, why } => {

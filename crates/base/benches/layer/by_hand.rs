@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use stackwright_base::map::{Kind, Map};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Room};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room};
 use stackwright_contract::{Context, Facts, Handle, Mirror, Names, Outlet, Participant, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
@@ -92,7 +92,11 @@ impl ByHand {
         }
         lower.room.octets -= length;
         lower.room.messages -= 1;
-        out.request(DatagramsRequest::Send { association: association.lower, message });
+        out.request(DatagramsRequest::Send {
+            association: association.lower,
+            message,
+            quality: Quality::default(),
+        });
         association.down.octets += octets;
         association.down.messages += 1;
         out.indicate(DatagramsIndication::Room { association: name, room: Room { octets, messages: 1 } });
@@ -111,7 +115,7 @@ impl ByHand {
             lower.room.octets -= message.len();
             lower.room.messages -= 1;
             let room = Room { octets: message.len() - Label::LENGTH, messages: 1 };
-            out.request(DatagramsRequest::Send { association: name, message });
+            out.request(DatagramsRequest::Send { association: name, message, quality: Quality::default() });
             if let Some(state) = self.associations.get_mut(association) {
                 state.down.octets += room.octets;
                 state.down.messages += 1;
@@ -142,7 +146,11 @@ impl ByHand {
                         } else {
                             state.up.octets -= octets;
                             state.up.messages -= 1;
-                            out.indicate(DatagramsIndication::Delivered { association, message });
+                            out.indicate(DatagramsIndication::Delivered {
+                                association,
+                                message,
+                                quality: Quality::default(),
+                            });
                         }
                     }
                 }
@@ -176,7 +184,7 @@ impl Protocol for ByHand {
         out: &mut impl Outlet<Self>,
     ) {
         match request {
-            DatagramsRequest::Send { association, message } => self.send(cx, association, message, out),
+            DatagramsRequest::Send { association, message, .. } => self.send(cx, association, message, out),
             DatagramsRequest::Receive { association, room } => {
                 if let Some(state) = self.associations.get_mut(association) {
                     state.up.octets += room.octets;
@@ -197,7 +205,7 @@ impl Protocol for ByHand {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, message } => {
+            DatagramsIndication::Delivered { association, message, .. } => {
                 self.delivered(cx, association, message, out)
             }
             DatagramsIndication::Room { association, room } => self.more_room(association, room, out),

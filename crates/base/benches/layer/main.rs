@@ -19,7 +19,7 @@ use std::process::ExitCode;
 use by_hand::ByHand;
 use ports::{Label, Ports};
 use stackwright_base::{Features, Layer, events, map, opening, session};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Room};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room};
 use stackwright_contract::{Context, Handle, Outlet, Participant, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
@@ -109,7 +109,11 @@ where
         // By fours, so that the cache of one entry is hit as often as not.
         let index = (round / 4 % u64::from(ASSOCIATIONS)) as u32;
         let association = name(index);
-        protocol.handle_request(&cx, DatagramsRequest::Send { association, message }, &mut ends);
+        protocol.handle_request(
+            &cx,
+            DatagramsRequest::Send { association, message, quality: Quality::default() },
+            &mut ends,
+        );
         let mut echo = ends.fallen.take().expect("it goes down");
         let room = Room { octets: echo.len(), messages: 1 };
         protocol.handle_indication(&cx, DatagramsIndication::Room { association: below, room }, &mut ends);
@@ -118,7 +122,7 @@ where
         echo.push(&Label { source: destination, destination: source });
         protocol.handle_indication(
             &cx,
-            DatagramsIndication::Delivered { association: below, message: echo },
+            DatagramsIndication::Delivered { association: below, message: echo, quality: Quality::default() },
             &mut ends,
         );
         message = ends.risen.take().expect("it goes up");

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsRequest, Room};
+use stackwright_contract::services::{DatagramsRequest, Quality, Room};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant};
 use stackwright_wire::{Header, Message};
 
@@ -221,7 +221,11 @@ impl<H: Hooks> Lowers<H> {
         match self.association(name) {
             Some(association) if association.backlog.is_empty() && association.fits(message.len()) => {
                 association.take(message.len());
-                out.request(DatagramsRequest::Send { association: name, message });
+                out.request(DatagramsRequest::Send {
+                    association: name,
+                    message,
+                    quality: Quality::default(),
+                });
                 Ok(())
             }
             _ => Err(message),
@@ -271,7 +275,11 @@ impl<H: Hooks> Lowers<H> {
         {
             let octets = waiting.message.len();
             association.take(octets);
-            out.request(DatagramsRequest::Send { association: name, message: waiting.message });
+            out.request(DatagramsRequest::Send {
+                association: name,
+                message: waiting.message,
+                quality: Quality::default(),
+            });
             if let Some(above) = waiting.back {
                 back(above, Room { octets: octets - H::Header::LENGTH, messages: 1 }, out);
             }

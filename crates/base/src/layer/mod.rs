@@ -157,7 +157,7 @@ impl<H: Hooks> Protocol for Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         match request {
-            DatagramsRequest::Send { association, message } => self.push(cx, association, message, out),
+            DatagramsRequest::Send { association, message, .. } => self.push(cx, association, message, out),
             DatagramsRequest::Receive { association, room } => {
                 self.more_room_above(cx, association, room, out)
             }
@@ -181,7 +181,7 @@ impl<H: Hooks> Protocol for Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, message } => {
+            DatagramsIndication::Delivered { association, message, .. } => {
                 self.pop(cx, association, message, out)
             }
             DatagramsIndication::Room { association, room } => self.more_room_below(association, room, out),

@@ -1,6 +1,6 @@
 //! Where a hook is called: one association, its timers, the way down and the way up.
 
-use stackwright_contract::services::{DatagramsIndication, Ended, Room};
+use stackwright_contract::services::{DatagramsIndication, Ended, Quality, Room};
 use stackwright_contract::{Context, Handle, Instant, Outlet};
 use stackwright_wire::Message;
 
@@ -96,7 +96,11 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         }
         up.octets -= octets;
         up.messages -= 1;
-        self.out.indicate(DatagramsIndication::Delivered { association: self.name, message });
+        self.out.indicate(DatagramsIndication::Delivered {
+            association: self.name,
+            message,
+            quality: Quality::default(),
+        });
     }
 
     fn room(&self) -> Room {

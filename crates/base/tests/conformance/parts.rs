@@ -7,7 +7,7 @@ use std::net::{IpAddr, SocketAddr};
 use stackwright_base::session::Removed;
 use stackwright_base::{Base, Configuration, Features, Layer, Subject, features};
 use stackwright_compose::Over;
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
 use stackwright_contract::{Context, Duration, Handle, Instant};
 use stackwright_simulator::{Application, Asks, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Leaf, Message};
@@ -58,7 +58,7 @@ impl<C: Configuration + 'static> Application<Stack<C>> for Talker {
         match indication {
             DatagramsIndication::Listening { .. } => self.listening += 1,
             DatagramsIndication::Opened { association, .. } => self.opened.push(association),
-            DatagramsIndication::Delivered { association, message } => {
+            DatagramsIndication::Delivered { association, message, .. } => {
                 let octets: Vec<u8> = message
                     .leaves()
                     .flat_map(|leaf| match leaf {
@@ -84,7 +84,11 @@ fn name(index: u32) -> Handle {
 }
 
 fn say<C: Configuration>(association: Handle, octets: &[u8]) -> DatagramsRequest<MessageIn<C>> {
-    DatagramsRequest::Send { association, message: MessageIn::<C>::with_headroom(64, octets) }
+    DatagramsRequest::Send {
+        association,
+        message: MessageIn::<C>::with_headroom(64, octets),
+        quality: Quality::default(),
+    }
 }
 
 fn station<C: Configuration + 'static>(

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Quality};
 
 use crate::{NAME, PAYLOAD, ROOM, Rounds};
 
@@ -225,12 +225,12 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
     #[inline]
     fn handle_request(&mut self, _: Instant, request: Request, out: &mut impl Outlet<Self>) {
         match request {
-            Request::Send { association, mut message } => {
+            Request::Send { association, mut message, quality } => {
                 let mut header = [0; HEADER];
                 self.sequence = self.sequence.wrapping_add(1);
                 header[..4].copy_from_slice(&self.sequence.to_be_bytes());
                 message.push_header(&header);
-                out.request(Request::Send { association, message });
+                out.request(Request::Send { association, message, quality });
             }
             other => out.request(other),
         }
@@ -239,9 +239,9 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
     #[inline]
     fn handle_indication(&mut self, _: Instant, indication: Indication, out: &mut impl Outlet<Self>) {
         match indication {
-            Indication::Delivered { association, mut message } => {
+            Indication::Delivered { association, mut message, quality } => {
                 if message.pull_header(HEADER).is_some() {
-                    out.indicate(Indication::Delivered { association, message });
+                    out.indicate(Indication::Delivered { association, message, quality });
                 }
             }
             other => out.indicate(other),
@@ -281,11 +281,15 @@ impl<P: Protocol<Provides = Datagrams, Uses = Datagrams>> Rounds for Subject<P> 
         for _ in 0..rounds {
             *tick += 1;
             let message = ends.risen.take().expect("what rose goes down again");
-            stack.handle_request(Instant(*tick), Request::Send { association: NAME, message }, ends);
+            stack.handle_request(
+                Instant(*tick),
+                Request::Send { association: NAME, message, quality: Quality::default() },
+                ends,
+            );
             let message = ends.fallen.take().expect("what goes down arrives below");
             stack.handle_indication(
                 Instant(*tick),
-                Indication::Delivered { association: NAME, message },
+                Indication::Delivered { association: NAME, message, quality: Quality::default() },
                 ends,
             );
             octets += ends.risen.as_ref().map_or(0, Message::len);

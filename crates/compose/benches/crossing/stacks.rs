@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 
 use stackwright_compose::{Over, stack};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
 use stackwright_contract::{Context, Facts, IndicationTo, Outlet, Protocol, RequestTo};
 use stackwright_wire::check::{Crc16, Crc32c, Internet};
 use stackwright_wire::{Header, Message, SingleBuffer};
@@ -370,12 +370,20 @@ impl<const CHECKS: bool> BothWays for Joined<CHECKS> {
         if message.headroom() < Self::FACTS.header_room {
             return down_with_room(self, cx, &message, ends);
         }
-        self.handle_request(cx, DatagramsRequest::Send { association: NAME, message }, ends);
+        self.handle_request(
+            cx,
+            DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
+            ends,
+        );
     }
 
     #[inline(never)]
     fn up(&mut self, cx: &Context, message: SingleBuffer, ends: &mut Ends) {
-        self.handle_indication(cx, DatagramsIndication::Delivered { association: NAME, message }, ends);
+        self.handle_indication(
+            cx,
+            DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() },
+            ends,
+        );
     }
 }
 

@@ -2,7 +2,7 @@
 
 use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
 use stackwright_contract::words::InLane;
 use stackwright_contract::{Context, Facts, IndicationTo, Instant, Outlet, Protocol, RequestTo};
 use stackwright_wire::{Message, SingleBuffer};
@@ -47,9 +47,9 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     fn handle_request(&mut self, _: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         if EXITS == 2 {
             match request {
-                DatagramsRequest::Send { association, mut message } => {
+                DatagramsRequest::Send { association, mut message, quality } => {
                     self.wrap(&mut message);
-                    out.request(DatagramsRequest::Send { association, message });
+                    out.request(DatagramsRequest::Send { association, message, quality });
                 }
                 other => out.request(other),
             }
@@ -70,9 +70,9 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     ) {
         if EXITS == 2 {
             match indication {
-                DatagramsIndication::Delivered { association, mut message } => {
+                DatagramsIndication::Delivered { association, mut message, quality } => {
                     if unwrap(&mut message, HEADER) {
-                        out.indicate(DatagramsIndication::Delivered { association, message });
+                        out.indicate(DatagramsIndication::Delivered { association, message, quality });
                     }
                 }
                 other => out.indicate(other),
@@ -106,9 +106,17 @@ where
             *tick += 1;
             cx.set_now(Instant::from_nanoseconds(*tick));
             let message = ends.risen.take().expect("what rose goes down again");
-            stack.handle_request(cx, DatagramsRequest::Send { association: NAME, message }, ends);
+            stack.handle_request(
+                cx,
+                DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
+                ends,
+            );
             let message = ends.fallen.take().expect("what goes down arrives below");
-            stack.handle_indication(cx, DatagramsIndication::Delivered { association: NAME, message }, ends);
+            stack.handle_indication(
+                cx,
+                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() },
+                ends,
+            );
             octets += ends.risen.as_ref().map_or(0, Message::len);
         }
         octets
@@ -219,10 +227,11 @@ impl Rounds for WovenSubject {
             *tick += 1;
             cx.set_now(Instant::from_nanoseconds(*tick));
             let message = ends.risen.take().expect("what rose goes down again");
-            let word = DatagramsRequest::Send { association: NAME, message };
+            let word = DatagramsRequest::Send { association: NAME, message, quality: Quality::default() };
             graph.handle_request(cx, word, &mut Around(ends));
             let message = ends.fallen.take().expect("what goes down arrives below");
-            let word = DatagramsIndication::Delivered { association: NAME, message };
+            let word =
+                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() };
             graph.handle_indication(cx, InLane { lane: 0, word }, &mut Around(ends));
             octets += ends.risen.as_ref().map_or(0, Message::len);
         }

@@ -36,7 +36,7 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
                 Unlisten { listener } => ("Unlisten", listener, None),
                 Await { association, .. } => ("Await", association, None),
                 Open { association, .. } => ("Open", association, None),
-                Send { association, message } => ("Send", association, Some(message)),
+                Send { association, message, .. } => ("Send", association, Some(message)),
                 Receive { association, .. } => ("Receive", association, None),
                 Close { association } => ("Close", association, None),
             };
@@ -88,7 +88,7 @@ pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Speech<'_
                 Listening { listener, .. } => ("Listening", listener, None),
                 Opened { association, .. } => ("Opened", association, None),
                 Room { association, .. } => ("Room", association, None),
-                Delivered { association, message } => ("Delivered", association, Some(message)),
+                Delivered { association, message, .. } => ("Delivered", association, Some(message)),
                 Ended { name, .. } => ("Ended", name, None),
             };
             speech("Datagrams", primitive, Some(*name), message)

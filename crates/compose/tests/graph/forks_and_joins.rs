@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_compose::{Joined, Over, Split, fork, join};
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room, StreamsRequest,
+    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room, StreamsRequest,
 };
 use stackwright_contract::{Both, Context, Duration, Either, Handle, Participant, Protocol};
 use stackwright_simulator::{
@@ -150,8 +150,8 @@ where
                     asks.push_back(DatagramsRequest::Await { listener, association, room: ROOM });
                 }
             }
-            DatagramsIndication::Delivered { association, message } => {
-                asks.push_back(DatagramsRequest::Send { association, message });
+            DatagramsIndication::Delivered { association, message, quality } => {
+                asks.push_back(DatagramsRequest::Send { association, message, quality });
             }
             _ => {}
         }
@@ -184,7 +184,11 @@ where
     let remote = mirror(&mut world, HERE[1]);
     let station = world.add(HERE[0], stack, Heard::<Either<Told, Told>>::default());
     let open = || DatagramsRequest::Open { association: name(0), remote, room: ROOM };
-    let send = |octet| DatagramsRequest::Send { association: name(0), message: datagram(octet) };
+    let send = |octet| DatagramsRequest::Send {
+        association: name(0),
+        message: datagram(octet),
+        quality: Quality::default(),
+    };
     world.ask(station, Either::Left(open()));
     world.ask(station, Either::Right(open()));
     world.run_for(Duration::from_secs(1));
@@ -205,7 +209,7 @@ where
             Either::Right(word) => (&mut right, word),
         };
         match word {
-            Told::Delivered { association, message } => {
+            Told::Delivered { association, message, .. } => {
                 assert_eq!(*association, name(0));
                 heard.push(message.front(1).expect("four octets")[0]);
             }
@@ -245,7 +249,11 @@ fn datagrams_go_the_way_that_was_chosen() {
     for index in [0, 1] {
         world.ask(
             station,
-            DatagramsRequest::Send { association: name(index), message: datagram(index as u8) },
+            DatagramsRequest::Send {
+                association: name(index),
+                message: datagram(index as u8),
+                quality: Quality::default(),
+            },
         );
     }
     world.run_for(Duration::from_secs(1));

@@ -2,19 +2,20 @@
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapNGSlice};
-use stackwright_compose::graph::modules::Recorder;
+use stackwright_compose::graph::modules::{Counter, Delay, Passage, Recorder, Tap};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Octets, OctetsIndication, OctetsRequest, Room,
-    Streams, StreamsIndication, StreamsRequest,
+    Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageKind, Octets, OctetsIndication,
+    OctetsRequest, Quality, Room, Streams, StreamsIndication, StreamsRequest,
 };
-use stackwright_contract::words::{InLane, Speaks};
+use stackwright_contract::words::{InLane, Outside, Speaks};
 use stackwright_contract::{
-    Context, Facts, Handle, IndicationOf, IndicationTo, Outlet, Participant, Protocol, RequestOf, RequestTo,
-    Service, outermost,
+    Context, Duration, Facts, Handle, IndicationOf, IndicationTo, Outlet, Participant, Protocol, RequestOf,
+    RequestTo, Service, outermost,
 };
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -251,15 +252,15 @@ fn a_recorder_that_comes_late() {
 
 #[test]
 fn datagrams() {
-    let room = Room { octets: 99, messages: 9 };
+    let (room, quality) = (Room { octets: 99, messages: 9 }, Quality::default());
     let (association, long) = (NAME, "x".repeat(65_536));
     let words = |local, remote| {
         vec![
             Down(DatagramsRequest::Open { association, remote, room }),
             Up(DatagramsIndication::Opened { association, local, remote, room }),
-            Down(DatagramsRequest::Send { association, message: message("ask") }),
-            Up(DatagramsIndication::Delivered { association, message: message("answer") }),
-            Down(DatagramsRequest::Send { association, message: message(&long) }),
+            Down(DatagramsRequest::Send { association, message: message("ask"), quality }),
+            Up(DatagramsIndication::Delivered { association, message: message("answer"), quality }),
+            Down(DatagramsRequest::Send { association, message: message(&long), quality }),
             Down(DatagramsRequest::Close { association }),
             Up(DatagramsIndication::Ended { name: NAME, why: Ended::Finished }),
         ]
@@ -281,6 +282,60 @@ fn datagrams() {
             &long,
         ]
     );
+}
+
+/// What is wished of each message that comes out.
+#[derive(Default)]
+struct Wishes(Vec<Quality>);
+
+impl<P> Outlet<P> for Wishes
+where
+    P: Protocol<Provides = Datagrams<M>, Uses = Outside<Outer<Datagrams<M>>>>,
+{
+    fn indicate(&mut self, word: DatagramsIndication<M>) {
+        if let DatagramsIndication::Delivered { quality, .. } = word {
+            self.0.push(quality);
+        }
+    }
+    fn request(&mut self, InLane { word, .. }: InLane<DatagramsRequest<M>>) {
+        if let DatagramsRequest::Send { quality, .. } = word {
+            self.0.push(quality);
+        }
+    }
+}
+
+#[test]
+fn a_wish_comes_through_whatever_was_pushed() {
+    type Below = Outer<Datagrams<M>>;
+    const TIME: Duration = Duration::from_millis(1);
+    let builder =
+        Builder::new().protocol("above", Relay::<Datagrams<M>, Datagrams<M>>(PhantomData)).over("below");
+    let builder = builder.protocol("below", Relay::<Datagrams<M>, Below>(PhantomData)).top("above");
+    let mut graph: Graph<M, Below, Datagrams<M>> = builder.build().expect("it fits");
+    graph
+        .push("above", "below", "recorder", Recorder::new("here", "above", 0, |_| {}))
+        .expect("it fits there");
+    graph.push("above", "below", "counter", Counter::default()).expect("it fits there");
+    graph.push("above", "below", "tap", Tap::new(|_: &Passage<'_, M>| {})).expect("it fits there");
+    graph.push("above", "below", "delay", Delay::new(TIME)).expect("it fits there");
+    let (cx, mut wishes) = (Context::new(1), Wishes::default());
+    let wish = |priority| Quality {
+        lifetime: NonZeroU32::new(40_000),
+        number: Some(7),
+        priority,
+        kind: MessageKind::Control,
+    };
+    let (association, word) = (NAME, message("ask"));
+    graph.handle_request(
+        &cx,
+        DatagramsRequest::Send { association, message: word, quality: wish(1) },
+        &mut wishes,
+    );
+    let word = DatagramsIndication::Delivered { association, message: message("answer"), quality: wish(2) };
+    graph.handle_indication(&cx, InLane { lane: 0, word }, &mut wishes);
+    cx.set_now(cx.now() + TIME);
+    graph.handle_timeout(&cx, &mut wishes);
+    assert_eq!(wishes.0, [wish(2), wish(1)], "a delay lets what rises go first");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Messages with bounds.
 
 use core::marker::PhantomData;
+use core::num::NonZeroU32;
 
 use super::Ended;
 use crate::{Handle, Participant, Service};
@@ -21,6 +22,35 @@ pub struct Room {
     pub octets: usize,
     /// In messages.
     pub messages: usize,
+}
+
+/// What is wished of one message, and what came with one. A layer that cannot carry a wish lets it go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Quality {
+    /// For how long it is of use, from when it is sent, in microseconds (at most 71 minutes); `None`: for ever.
+    pub lifetime: Option<NonZeroU32>,
+    /// The application's own number of it (ARTP's DSEQ); `None`: whoever needs one counts.
+    pub number: Option<u32>,
+    /// The smaller, the more urgent, as XTP's sort is: 0 is the most urgent, 128 where nothing is wished.
+    pub priority: u8,
+    /// Data, or what applications tell each other about data.
+    pub kind: MessageKind,
+}
+
+impl Default for Quality {
+    fn default() -> Self {
+        Quality { lifetime: None, number: None, priority: 128, kind: MessageKind::Data }
+    }
+}
+
+/// What a message is to the applications. Layers carry both alike, unless their specification tells them apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MessageKind {
+    /// What they exchange.
+    #[default]
+    Data,
+    /// What they tell each other about it.
+    Control,
 }
 
 /// What may be asked of a datagram service.
@@ -62,6 +92,8 @@ pub enum DatagramsRequest<M> {
         association: Handle,
         /// The payload.
         message: M,
+        /// What is wished of it.
+        quality: Quality,
     },
     /// The upper has consumed this much, or has room for so much more. Never zero.
     Receive {
@@ -111,6 +143,8 @@ pub enum DatagramsIndication<M> {
         association: Handle,
         /// The payload.
         message: M,
+        /// What came with it; the default where the layer does not carry it.
+        quality: Quality,
     },
     /// The last word on any name, listeners too.
     Ended {

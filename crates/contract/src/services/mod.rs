@@ -5,7 +5,7 @@ mod files;
 mod octets;
 mod streams;
 
-pub use datagrams::{Datagrams, DatagramsIndication, DatagramsRequest, Room};
+pub use datagrams::{Datagrams, DatagramsIndication, DatagramsRequest, MessageKind, Quality, Room};
 pub use files::{Entry, Failure, Files, FilesIndication, FilesRequest, Kind, Purpose, Status};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
 pub use streams::{Ended, Streams, StreamsIndication, StreamsRequest};

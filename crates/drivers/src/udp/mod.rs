@@ -269,7 +269,7 @@ impl<M: Message> Protocol for Udp<M> {
             }
             DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
             DatagramsRequest::Open { association, remote, room } => self.open(association, remote, room, out),
-            DatagramsRequest::Send { association, message } => self.queue(cx, association, message),
+            DatagramsRequest::Send { association, message, .. } => self.queue(cx, association, message),
             DatagramsRequest::Receive { association, room } => {
                 if let Some(open) = self.association(cx, association) {
                     open.up = sum(open.up, room);

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recvfrom};
-use stackwright_contract::services::DatagramsIndication;
+use stackwright_contract::services::{DatagramsIndication, Quality};
 use stackwright_contract::{Context, Handle, Instant, Mirror, Outlet};
 use stackwright_wire::{Message, Pool};
 
@@ -146,7 +146,7 @@ impl<M: Message> Socket<M> {
         } else {
             M::with_headroom(0, &block[..octets])
         };
-        out.indicate(DatagramsIndication::Delivered { association, message });
+        out.indicate(DatagramsIndication::Delivered { association, message, quality: Quality::default() });
         Ok(())
     }
 }

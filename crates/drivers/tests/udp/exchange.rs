@@ -1,7 +1,7 @@
 //! What travels, and how much of it.
 
 use stackwright_contract::Protocol;
-use stackwright_contract::services::{DatagramsRequest as Ask, Room};
+use stackwright_contract::services::{DatagramsRequest as Ask, Quality, Room};
 use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
 use stackwright_wire::{BufferTree, Message};
 
@@ -51,7 +51,7 @@ fn the_longest_datagram_travels_both_ways_and_ropes_are_gathered() {
             for piece in long.chunks(LONGEST.div_ceil(pieces)) {
                 rope.join(message(piece));
             }
-            side.ask(Ask::Send { association, message: rope });
+            side.ask(Ask::Send { association, message: rope, quality: Quality::default() });
             side.turn(0);
             assert!(hear(&peer).0 == long, "{pieces} pieces");
         }

@@ -5,7 +5,9 @@ use std::net::{SocketAddr, UdpSocket};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Ended, Room};
+use stackwright_contract::services::{
+    DatagramsIndication as Told, DatagramsRequest as Ask, Ended, Quality, Room,
+};
 use stackwright_contract::{Handle, Outlet};
 use stackwright_drivers::Driver;
 use stackwright_drivers::udp::Udp;
@@ -52,7 +54,7 @@ impl Side {
     }
 
     pub(crate) fn send(&mut self, association: Handle, octets: &[u8]) {
-        self.ask(Ask::Send { association, message: message(octets) });
+        self.ask(Ask::Send { association, message: message(octets), quality: Quality::default() });
     }
 
     pub(crate) fn turn(&mut self, most: u64) {
@@ -125,7 +127,7 @@ pub(crate) fn end_of(told: &[Told<BufferTree>], wanted: Handle) -> Option<Ended>
 
 pub(crate) fn delivered(told: &[Told<BufferTree>], name: Handle) -> Vec<Vec<u8>> {
     let of_name = told.iter().filter_map(|told| match told {
-        Told::Delivered { association, message } if *association == name => Some(message),
+        Told::Delivered { association, message, .. } if *association == name => Some(message),
         _ => None,
     });
     of_name.map(octets).collect()

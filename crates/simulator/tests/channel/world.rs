@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::services::{
-    DatagramsIndication as Told, DatagramsRequest as Ask, Room, StreamsRequest,
+    DatagramsIndication as Told, DatagramsRequest as Ask, Quality, Room, StreamsRequest,
 };
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{
@@ -47,7 +47,7 @@ fn three(conditions: ChannelConditions, seed: u64) -> (World<SingleBuffer>, [Sta
 
 fn send(world: &mut World<SingleBuffer>, from: Station, association: Handle, octets: usize) {
     let message = SingleBuffer::with_headroom(0, &vec![7; octets]);
-    world.ask(from, Ask::Send { association, message });
+    world.ask(from, Ask::Send { association, message, quality: Quality::default() });
 }
 
 fn delivered(world: &World<SingleBuffer>, station: Station) -> usize {

@@ -5,7 +5,7 @@ use std::time::Instant as Clock;
 
 use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
 use stackwright_contract::words::InLane;
 use stackwright_contract::{Context, Facts, Handle, IndicationTo, Outlet, Protocol, RequestTo};
 use stackwright_wire::{Message, SingleBuffer};
@@ -33,12 +33,12 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
     #[inline]
     fn handle_request(&mut self, _: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         match request {
-            DatagramsRequest::Send { association, mut message } => {
+            DatagramsRequest::Send { association, mut message, quality } => {
                 self.number = self.number.wrapping_add(1);
                 let mut header = [0; HEADER];
                 header[..4].copy_from_slice(&self.number.to_be_bytes());
                 message.push_front(HEADER).copy_from_slice(&header);
-                out.request(DatagramsRequest::Send { association, message });
+                out.request(DatagramsRequest::Send { association, message, quality });
             }
             other => out.request(other),
         }
@@ -52,10 +52,10 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, mut message } => {
+            DatagramsIndication::Delivered { association, mut message, quality } => {
                 if message.front(HEADER).is_some() {
                     message.advance(HEADER);
-                    out.indicate(DatagramsIndication::Delivered { association, message });
+                    out.indicate(DatagramsIndication::Delivered { association, message, quality });
                 }
             }
             other => out.indicate(other),
@@ -116,9 +116,17 @@ where
         let begin = Clock::now();
         for _ in 0..ROUNDS {
             let message = black_box(ends.risen.take()).ok_or_else(lost)?;
-            stack.handle_request(cx, DatagramsRequest::Send { association: NAME, message }, ends);
+            stack.handle_request(
+                cx,
+                DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
+                ends,
+            );
             let message = black_box(ends.fallen.take()).ok_or_else(lost)?;
-            stack.handle_indication(cx, DatagramsIndication::Delivered { association: NAME, message }, ends);
+            stack.handle_indication(
+                cx,
+                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() },
+                ends,
+            );
         }
         Ok(begin.elapsed().as_secs_f64() / f64::from(ROUNDS))
     }
@@ -206,11 +214,12 @@ impl Rounds for Weave {
             let message = ends.risen.take().ok_or_else(lost)?;
             graph.handle_request(
                 cx,
-                DatagramsRequest::Send { association: NAME, message },
+                DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
                 &mut Around(ends),
             );
             let message = ends.fallen.take().ok_or_else(lost)?;
-            let word = DatagramsIndication::Delivered { association: NAME, message };
+            let word =
+                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() };
             graph.handle_indication(cx, InLane { lane: 0, word }, &mut Around(ends));
         }
         Ok(begin.elapsed().as_secs_f64() / f64::from(ROUNDS))

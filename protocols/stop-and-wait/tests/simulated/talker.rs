@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+};
 use stackwright_contract::{Context, Duration, Handle, Protocol};
 use stackwright_simulator::{
     Application, Asks, Conditions, Lanes, Network, SimulatedDatagrams, StationId, World,
@@ -31,7 +33,7 @@ impl Talker {
         while self.sent < self.to_send && self.room.messages > 0 {
             self.room.messages -= 1;
             let message = M::with_headroom(64, &self.sent.to_be_bytes());
-            ask(DatagramsRequest::Send { association: ASSOCIATION, message });
+            ask(DatagramsRequest::Send { association: ASSOCIATION, message, quality: Quality::default() });
             self.sent += 1;
             if self.sent == self.to_send {
                 ask(DatagramsRequest::Close { association: ASSOCIATION });
@@ -55,7 +57,7 @@ impl<M: Message, P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker
                 self.room.messages += room.messages;
                 self.go_on(|request| asks.push_back(request));
             }
-            DatagramsIndication::Delivered { association, message } => {
+            DatagramsIndication::Delivered { association, message, .. } => {
                 self.heard.push(number(&message));
                 let room = Room { octets: 4, messages: 1 };
                 asks.push_back(DatagramsRequest::Receive { association, room });

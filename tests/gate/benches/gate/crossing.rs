@@ -2,7 +2,7 @@
 
 use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
 use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{
     Context, Facts, Handle, IndicationTo, Instant, Outlet, Protocol, RequestOf, RequestTo, Service,
@@ -163,9 +163,14 @@ impl<P: Protocol<Provides = Datagrams<SingleBuffer>, Uses: Below>> Subject for R
         for round in 0..ROUNDS {
             cx.set_now(Instant::from_nanoseconds(round));
             let message = ends.message.take().expect("what rose goes down again");
-            stack.handle_request(cx, DatagramsRequest::Send { association: NAME, message }, ends);
+            stack.handle_request(
+                cx,
+                DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
+                ends,
+            );
             let message = ends.message.take().expect("what falls arrives below");
-            let word = DatagramsIndication::Delivered { association: NAME, message };
+            let word =
+                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() };
             stack.handle_indication(cx, P::Uses::arrived(word), ends);
             octets += ends.message.as_ref().map_or(0, Message::len);
         }
