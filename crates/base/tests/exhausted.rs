@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use stackwright_base::{Hooks, Layer, MessageOf, Place, generate};
+use stackwright_base::{Hooks, Layer, MessageOf, Origin, Place, generate};
 use stackwright_compose::Over;
 use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
 use stackwright_contract::{Context, Duration, Facts, Handle, Participant};
@@ -40,11 +40,11 @@ impl Hooks for Channels {
         label.channel
     }
 
-    fn create(&mut self, _cx: &Context, key: &u8) -> u8 {
+    fn create(&mut self, _cx: &Context, key: &u8, _remote: Participant, _origin: Origin) -> u8 {
         *key
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _quality: Quality) {
         let channel = *at.association();
         at.forward(&Label { channel }, message);
     }

@@ -1,7 +1,9 @@
 //! A name that is over hears nothing more, also where the layer below answers late; and who listens in one place does not
 //! listen in another.
 
-use stackwright_base::{Configuration, Features, Hooks, Layer, MessageOf, Place, events, opening, session};
+use stackwright_base::{
+    Configuration, Features, Hooks, Layer, MessageOf, Origin, Place, events, opening, session,
+};
 use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
@@ -29,9 +31,9 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Plain<C> {
     type Timer = ();
     const FACTS: Facts = Facts { header_room: 1, ..Facts::named("plain") };
 
-    fn create(&mut self, _: &Context, (): &()) {}
+    fn create(&mut self, _: &Context, (): &(), _: Participant, _: Origin) {}
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _: Quality) {
         at.forward(&Label { number: 0 }, message);
     }
 }

@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 use std::marker::PhantomData;
 
 use stackwright::base::features::Needs;
-use stackwright::base::{Hooks, Layer, Place, generate};
+use stackwright::base::{Hooks, Layer, Origin, Place, generate};
 use stackwright::wire::{Header, Message};
-use stackwright_contract::services::{Ended, Room};
-use stackwright_contract::{Context, Duration, Facts, Guarantees};
+use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
 
 generate! {
     pub(crate) WindowBase<M> { events: Simple, opening: ActivePassive, session: Present }
@@ -124,11 +124,11 @@ impl<M: Message> Hooks for Rules<M> {
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
     const ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
 
-    fn create(&mut self, _cx: &Context, (): &()) -> State<M> {
+    fn create(&mut self, _cx: &Context, (): &(), _remote: Participant, _origin: Origin) -> State<M> {
         State { waiting: VecDeque::new(), sent: 0, acknowledged: 0, heard: 0, told: 0, closing: false }
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: M) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: M, _quality: Quality) {
         at.association().waiting.push_back(message);
         self.send_waiting(at);
     }
@@ -151,7 +151,7 @@ impl<M: Message> Hooks for Rules<M> {
             let soon = at.cx().now() + TELL_AFTER;
             at.wake(Timer::Tell, soon);
         }
-        at.deliver(message);
+        at.deliver(message, Quality::default());
     }
 
     fn expired(&mut self, at: &mut impl Place<Self>, timer: Timer) {

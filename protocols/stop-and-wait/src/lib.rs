@@ -16,9 +16,9 @@ use alloc::collections::VecDeque;
 use core::marker::PhantomData;
 
 use stackwright_base::features::Needs;
-use stackwright_base::{Hooks, Layer, Place, generate};
-use stackwright_contract::services::{Ended, Room};
-use stackwright_contract::{Context, Duration, Facts, Guarantees};
+use stackwright_base::{Hooks, Layer, Origin, Place, generate};
+use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
 use stackwright_wire::{Header, Message};
 
 generate! {
@@ -94,11 +94,11 @@ impl<M: Message> Hooks for Rules<M> {
     };
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
-    fn create(&mut self, _cx: &Context, (): &()) -> State<M> {
+    fn create(&mut self, _cx: &Context, (): &(), _remote: Participant, _origin: Origin) -> State<M> {
         State { waiting: VecDeque::new(), number: 0, tries: 0, expected: 0, closing: false }
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: M) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: M, _quality: Quality) {
         at.association().waiting.push_back(message);
         if at.association().waiting.len() == 1 {
             self.send_first(at);
@@ -121,7 +121,7 @@ impl<M: Message> Hooks for Rules<M> {
         // A copy is acknowledged, too: the first acknowledgement was lost, or is late.
         at.send(&Label { acknowledgement: true, ..label }, M::with_headroom(Label::LENGTH, &[]));
         if fresh {
-            at.deliver(message);
+            at.deliver(message, Quality::default());
         }
     }
 

@@ -1,9 +1,9 @@
 //! What the author of a protocol adds to a base, with defaults: PIX's overridable operations (thesis §4.1.2, §4.4).
 
-use stackwright_contract::services::{Ended, Room};
+use stackwright_contract::services::{Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Instant, Participant};
-use stackwright_wire::Header;
 
+use super::Envelope;
 use crate::Configuration;
 use crate::features::Needs;
 use crate::map::Key;
@@ -19,14 +19,15 @@ pub type MessageOf<H> = <<H as Hooks>::Features as Configuration>::Message;
 /// | `listen` | xOpenEnablePreamble |
 /// | `key`, `passive_key` | assignDemuxKey |
 /// | `create` | createSession |
+/// | `opened` | xOpenDone |
 /// | `push` | xPush |
 /// | `pop` | xPop |
 /// | `expired` | an event's procedure |
 pub trait Hooks: Sized + 'static {
     /// The selection of its base.
     type Features: Configuration;
-    /// What it puts before a message.
-    type Header: Header;
+    /// What it puts before a message, and reads of one before it is known whose it is.
+    type Header: Envelope<MessageOf<Self>>;
     /// Tells an association from the others with the same peer; `()` where a peer has only one.
     type Key: Key + Default;
     /// Tells a listener from the others; `()` where there is only one in a place.
@@ -40,8 +41,13 @@ pub trait Hooks: Sized + 'static {
     const FACTS: Facts;
     /// Which features it cannot do without.
     const NEEDS: Needs = Needs::NOTHING;
-    /// How much may be on its way down on one association: the first room.
+    /// How much may be on its way down on one association, where [`first_room`](Hooks::first_room) does not say otherwise.
     const ROOM: Room = Room { octets: 64 << 10, messages: 16 };
+
+    /// How much may be on its way down on an association that begins now.
+    fn first_room(&self) -> Room {
+        Self::ROOM
+    }
 
     /// An association is to be opened: with whom below, and what is its key? By default with the same, and the only one.
     ///
@@ -74,21 +80,51 @@ pub trait Hooks: Sized + 'static {
         Self::PassiveKey::default()
     }
 
-    /// A new association.
-    fn create(&mut self, cx: &Context, key: &Self::Key) -> Self::Association;
+    /// A message came whose key nobody has, from `remote`; somebody listens for it, and a name waits. By default he is
+    /// welcome.
+    fn arrival(
+        &mut self,
+        _cx: &Context,
+        _remote: Participant,
+        _header: &Self::Header,
+        _message: &mut MessageOf<Self>,
+    ) -> Arrival<MessageOf<Self>> {
+        Arrival::Welcome
+    }
+
+    /// A new association with `remote`, as it is called below.
+    fn create(
+        &mut self,
+        cx: &Context,
+        key: &Self::Key,
+        remote: Participant,
+        origin: Origin,
+    ) -> Self::Association;
+
+    /// An association that was asked for can speak below. `true`: it is open; `false`: the protocol has something to agree
+    /// on first, and says [`opened`](Place::opened) then. An arrival is open from the first.
+    fn opened(&mut self, _at: &mut impl Place<Self>) -> bool {
+        true
+    }
 
     /// A message comes from above. What the protocol has to say of it stands in the header with which it
     /// [forwards](Place::forward) it.
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>);
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, quality: Quality);
 
-    /// A message came from below, and its header is off. By default it goes up; where there is no room, it is dropped.
+    /// A message came from below, and its header was read. By default it goes up; where there is no room, it is dropped.
     #[inline(always)]
     fn pop(&mut self, at: &mut impl Place<Self>, _header: Self::Header, message: MessageOf<Self>) {
-        at.deliver(message);
+        at.deliver(message, Quality::default());
     }
 
     /// The layer above has room (again). By default that is only remembered.
     fn room(&mut self, _at: &mut impl Place<Self>) {}
+
+    /// The association below, where [room was wanted](Place::wants_room), has some.
+    fn room_came(&mut self, _at: &mut impl Place<Self>) {}
+
+    /// The batch is done in which it was [put off](Place::later) what there is to say.
+    fn batch(&mut self, _at: &mut impl Place<Self>) {}
 
     /// A timer has expired.
     fn expired(&mut self, _at: &mut impl Place<Self>, _timer: Self::Timer) {}
@@ -100,22 +136,54 @@ pub trait Hooks: Sized + 'static {
     }
 }
 
+/// Who began an association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// The layer above asked for it.
+    Asked,
+    /// A message of the peer's arrived.
+    Arrived,
+}
+
+/// What becomes of a message whose key nobody has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrival<M> {
+    /// It begins an association.
+    Welcome,
+    /// Nothing is made of it; it is counted, with the reason.
+    Ignored(&'static str),
+    /// Nothing is made of it, and this goes back as it is, where there is room below: one message at most for one, so that
+    /// nobody is overwhelmed in another's name.
+    Answered(M),
+}
+
 /// Where a hook is called: at one association, between the layers above and below it.
 pub trait Place<H: Hooks> {
     /// What is known of the association.
     fn association(&mut self) -> &mut H::Association;
     /// What every handler is lent.
     fn cx(&self) -> &Context;
+    /// With whom it is, as he is called below.
+    fn remote(&self) -> Participant;
+    /// It is open: the layer above is told, where it was not yet. Does nothing before the association below is open.
+    fn opened(&mut self);
     /// Sends a message of the protocol's own.
     fn send(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Sends a message of the upper layer, which gets its room back when it has left.
     fn forward(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Delivers a message, where there is room for it; otherwise it is dropped, and counted.
-    fn deliver(&mut self, message: MessageOf<H>);
+    fn deliver(&mut self, message: MessageOf<H>, quality: Quality);
     /// How much may be delivered.
     fn room(&self) -> Room;
     /// So much of what the upper layer sent is done with: it may send more.
     fn give_room(&mut self, room: Room);
+    /// How much may be sent now: what is sent beyond it waits. All associations with one peer share it.
+    fn room_below(&self) -> Room;
+    /// [`room_came`](Hooks::room_came) is called, once, when there is more room below. Those that want it are called in the
+    /// order in which they asked, as long as there is some.
+    fn wants_room(&mut self);
+    /// [`batch`](Hooks::batch) is called, once, when this batch is done; from within it, with the next one.
+    fn later(&mut self);
     /// The timer expires at `at`, and not when it was to before.
     fn wake(&mut self, timer: H::Timer, at: Instant);
     /// The timer does not expire.

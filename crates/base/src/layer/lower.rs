@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 
 use stackwright_contract::services::{DatagramsRequest, Quality, Room};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant};
-use stackwright_wire::{Header, Message};
+use stackwright_wire::Message;
 
 use super::{Hooks, Layer, MessageOf, Spot};
 use crate::map::{ChainedHash, Keyed, Kind, Map};
@@ -49,14 +49,16 @@ pub(super) struct Association<M> {
     pub(super) users: usize,
     pub(super) waiting: Vec<Handle>,
     pub(super) local: Option<Participant>,
+    /// Names above that want to hear when there is more room.
+    pub(super) wanting: VecDeque<Handle>,
     room: Room,
     backlog: VecDeque<Waiting<M>>,
 }
 
-/// A message for which there was no room below, and who gets room back for it.
+/// A message for which there was no room below, and who gets how much room back for it.
 struct Waiting<M> {
     message: M,
-    back: Option<Handle>,
+    back: Option<(Handle, Room)>,
 }
 
 pub(super) struct Lowers<H: Hooks> {
@@ -73,6 +75,11 @@ impl<H: Hooks> Lowers<H> {
     #[inline(always)]
     pub(super) fn association(&mut self, name: Handle) -> Option<&mut Association<MessageOf<H>>> {
         self.associations.get_mut(name)
+    }
+
+    /// How much may be sent now. Nothing where the association is not open, or messages wait.
+    pub(super) fn room(&self, name: Handle) -> Room {
+        self.associations.get(name).map_or(Room::default(), Association::free)
     }
 
     /// Somebody came, under a name that waited for it.
@@ -235,7 +242,13 @@ impl<H: Hooks> Lowers<H> {
     /// Keeps a message until there is room; `back` gets its room back then. What nobody gets room back for is bounded by
     /// nobody: where much waits already, it is dropped.
     #[cold]
-    pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: MessageOf<H>, back: Option<Handle>) {
+    pub(super) fn queue(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        message: MessageOf<H>,
+        back: Option<(Handle, Room)>,
+    ) {
         match self.association(name) {
             Some(association) if back.is_some() || association.backlog.len() < BACKLOG_MOST => {
                 association.backlog.push_back(Waiting { message, back });
@@ -244,7 +257,8 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// There is more room below: what waits for it leaves, and `back` hears who gets his room back.
+    /// There is more room below: what waits for it leaves, and `back` hears who gets his room back. Gives whether somebody
+    /// wants to hear of it.
     #[inline]
     pub(super) fn more_room<O: Outlet<Layer<H>>>(
         &mut self,
@@ -252,13 +266,15 @@ impl<H: Hooks> Lowers<H> {
         room: Room,
         out: &mut O,
         back: impl FnMut(Handle, Room, &mut O),
-    ) {
-        let Some(association) = self.association(name) else { return };
+    ) -> bool {
+        let Some(association) = self.association(name) else { return false };
         association.room.octets += room.octets;
         association.room.messages += room.messages;
+        let wanted = !association.wanting.is_empty();
         if !association.backlog.is_empty() {
             self.send_backlog(name, out, back);
         }
+        wanted
     }
 
     #[cold]
@@ -273,15 +289,14 @@ impl<H: Hooks> Lowers<H> {
             && association.fits(front.message.len())
             && let Some(waiting) = association.backlog.pop_front()
         {
-            let octets = waiting.message.len();
-            association.take(octets);
+            association.take(waiting.message.len());
             out.request(DatagramsRequest::Send {
                 association: name,
                 message: waiting.message,
                 quality: Quality::default(),
             });
-            if let Some(above) = waiting.back {
-                back(above, Room { octets: octets - H::Header::LENGTH, messages: 1 }, out);
+            if let Some((above, room)) = waiting.back {
+                back(above, room, out);
             }
         }
         self.close_unused(name, out);
@@ -296,6 +311,7 @@ impl<M> Association<M> {
             users: 0,
             waiting: Vec::new(),
             local: None,
+            wanting: VecDeque::new(),
             room: Room { octets: 0, messages: 0 },
             backlog: VecDeque::new(),
         }
@@ -305,6 +321,16 @@ impl<M> Association<M> {
         self.local = Some(local);
         self.room = room;
         core::mem::take(&mut self.waiting)
+    }
+
+    fn free(&self) -> Room {
+        if self.backlog.is_empty() { self.room } else { Room::default() }
+    }
+
+    /// Whose turn it is of those that want room, as long as there is some.
+    pub(super) fn next_wanting(&mut self) -> Option<Handle> {
+        let Room { octets, messages } = self.free();
+        if octets > 0 && messages > 0 { self.wanting.pop_front() } else { None }
     }
 
     /// Whether there is room for one message. There is none before the association is open.

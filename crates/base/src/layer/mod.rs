@@ -4,26 +4,29 @@
 //! | file | what |
 //! | --- | --- |
 //! | `hooks.rs` | what the author says, with defaults |
+//! | `envelope.rs` | what is read of a message before it is known whose it is |
 //! | `lower.rs` | the associations below, shared and counted |
 //! | `send.rs` | from above, downward |
 //! | `receive.rs` | from below, upward |
 //! | `place.rs` | where a hook is called |
 
+mod envelope;
 mod hooks;
 mod lower;
 mod place;
 mod receive;
 mod send;
 
-pub use hooks::{Hooks, MessageOf, Place};
+pub use envelope::Envelope;
+pub use hooks::{Arrival, Hooks, MessageOf, Origin, Place};
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
-use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Protocol};
+use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
 
-use crate::features::{Refusal, Selection};
+use crate::features::{Refusal, Selection, Session};
 use crate::{Base, Configuration, Subject};
 use lower::Lowers;
 
@@ -36,6 +39,8 @@ pub struct Layer<H: Hooks> {
     /// Names above that wait for an arrival, and where.
     awaited: Mirror<Spot<H>>,
     lowers: Lowers<H>,
+    /// Those that have something to say when the batch is done.
+    due: VecDeque<Handle>,
 }
 
 /// Where somebody listens: the listener below, and what tells those apart that share it.
@@ -55,12 +60,18 @@ impl<H: Hooks> Subject for Associations<H> {
 
 /// An association, and what the layer itself has to know of it.
 struct Link<H: Hooks> {
-    /// The association below that carries it.
+    /// The association below that carries it, and with whom that is.
     lower: Handle,
+    remote: Participant,
     /// How much the layer above takes.
     up: Room,
     /// How much of the layer above is on its way down.
     down: Room,
+    /// Names that have not heard yet that it is open, each with its first room downward.
+    unopened: Vec<(Handle, Room)>,
+    /// Whether it is among those that are due, and those that want room below.
+    due: bool,
+    wants_room: bool,
     own: H::Association,
 }
 
@@ -120,6 +131,7 @@ impl<H: Hooks> Layer<H> {
             listeners: Mirror::default(),
             awaited: Mirror::default(),
             lowers: Lowers::new(seed.rotate_left(16)),
+            due: VecDeque::new(),
         }
     }
 
@@ -136,6 +148,16 @@ impl<H: Hooks> Layer<H> {
     /// How many names it gave to the layer below, whose last word has not come.
     pub fn names(&self) -> usize {
         self.lowers.names.len()
+    }
+
+    /// A name of the same association that is not over: an endpoint that is shared outlives its names.
+    fn living(&self, name: Handle) -> Handle {
+        match Self::SELECTION.session {
+            Session::Absent if self.base.get(name).is_none() => {
+                self.base.iter().next().map_or(name, |(other, _)| other)
+            }
+            _ => name,
+        }
     }
 
     fn refuse(cx: &Context, name: Handle, why: Ended, reason: &'static str, out: &mut impl Outlet<Self>) {
@@ -157,7 +179,9 @@ impl<H: Hooks> Protocol for Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         match request {
-            DatagramsRequest::Send { association, message, .. } => self.push(cx, association, message, out),
+            DatagramsRequest::Send { association, message, quality } => {
+                self.push(cx, association, message, quality, out);
+            }
             DatagramsRequest::Receive { association, room } => {
                 self.more_room_above(cx, association, room, out)
             }
@@ -184,9 +208,11 @@ impl<H: Hooks> Protocol for Layer<H> {
             DatagramsIndication::Delivered { association, message, .. } => {
                 self.pop(cx, association, message, out)
             }
-            DatagramsIndication::Room { association, room } => self.more_room_below(association, room, out),
+            DatagramsIndication::Room { association, room } => {
+                self.more_room_below(cx, association, room, out)
+            }
             DatagramsIndication::Opened { association, local, remote, room } => {
-                self.opened_below(association, local, remote, room, out);
+                self.opened_below(cx, association, local, remote, room, out);
             }
             DatagramsIndication::Listening { listener, local } => self.listening_below(listener, local, out),
             DatagramsIndication::Ended { name, why } => self.ended_below(cx, name, why, out),
@@ -197,9 +223,18 @@ impl<H: Hooks> Protocol for Layer<H> {
         while let Some((name, timer)) = self.base.expire(cx.now()) {
             self.at(cx, name, out, |hooks, place| hooks.expired(place, timer));
         }
+        // Who asks from now on is due with the next batch.
+        for _ in 0..self.due.len() {
+            let Some(name) = self.due.pop_front() else { break };
+            self.at(cx, self.living(name), out, |hooks, place| {
+                if place.was_due() {
+                    hooks.batch(place);
+                }
+            });
+        }
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        self.base.next_deadline()
+        if self.due.is_empty() { self.base.next_deadline() } else { Some(Instant::START) }
     }
 }

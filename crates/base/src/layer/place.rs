@@ -1,11 +1,14 @@
 //! Where a hook is called: one association, its timers, the way down and the way up.
 
+use alloc::collections::VecDeque;
+use core::mem;
+
 use stackwright_contract::services::{DatagramsIndication, Ended, Quality, Room};
-use stackwright_contract::{Context, Handle, Instant, Outlet};
+use stackwright_contract::{Context, Handle, Instant, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::lower::Lowers;
-use super::{Associations, Hooks, Layer, Link, MessageOf, Place};
+use super::{Associations, Envelope as _, Hooks, Layer, Link, MessageOf, Place};
 use crate::base::Timers;
 
 // All on the way of a message is always inlined: only then does a hook work on the association itself, and not on a
@@ -17,6 +20,7 @@ pub(super) struct At<'a, H: Hooks, O> {
     link: &'a mut Link<H>,
     timers: Timers<'a, H::Features, Associations<H>>,
     lowers: &'a mut Lowers<H>,
+    due: &'a mut VecDeque<Handle>,
     out: &'a mut O,
     over: Option<Ended>,
 }
@@ -31,9 +35,9 @@ impl<H: Hooks> Layer<H> {
         out: &mut O,
         hook: impl FnOnce(&mut H, &mut At<'_, H, O>) -> R,
     ) -> Option<R> {
-        let Layer { hooks, base, lowers, .. } = self;
+        let Layer { hooks, base, lowers, due, .. } = self;
         let (link, timers) = base.with_timers(name)?;
-        let mut at = At { cx, name, link, timers, lowers, out, over: None };
+        let mut at = At { cx, name, link, timers, lowers, due, out, over: None };
         let said = hook(hooks, &mut at);
         if let Some(why) = at.over {
             self.end(name, why, out);
@@ -57,6 +61,16 @@ impl<H: Hooks, O> At<'_, H, O> {
         down.octets -= octets;
         down.messages -= 1;
     }
+
+    /// Whether it is due. From now on it is not.
+    pub(super) fn was_due(&mut self) -> bool {
+        mem::take(&mut self.link.due)
+    }
+
+    /// Whether it wants room below. From now on it does not.
+    pub(super) fn wanted_room(&mut self) -> bool {
+        mem::take(&mut self.link.wants_room)
+    }
 }
 
 impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
@@ -70,8 +84,22 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         self.cx
     }
 
+    fn remote(&self) -> Participant {
+        self.link.remote
+    }
+
+    #[cold]
+    fn opened(&mut self) {
+        let local = self.lowers.association(self.link.lower).and_then(|below| below.local);
+        let (Some(local), None) = (local, self.over) else { return };
+        let remote = self.link.remote;
+        for (association, room) in mem::take(&mut self.link.unopened) {
+            self.out.indicate(DatagramsIndication::Opened { association, local, remote, room });
+        }
+    }
+
     fn send(&mut self, header: &H::Header, mut message: MessageOf<H>) {
-        message.push(header);
+        header.close(&mut message);
         if let Err(message) = self.lowers.send(self.link.lower, message, self.out) {
             self.lowers.queue(self.cx, self.link.lower, message, None);
         }
@@ -80,15 +108,15 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
     #[inline(always)]
     fn forward(&mut self, header: &H::Header, mut message: MessageOf<H>) {
         let room = Room { octets: message.len(), messages: 1 };
-        message.push(header);
+        header.close(&mut message);
         match self.lowers.send(self.link.lower, message, self.out) {
             Ok(()) => self.give_room(room),
-            Err(message) => self.lowers.queue(self.cx, self.link.lower, message, Some(self.name)),
+            Err(message) => self.lowers.queue(self.cx, self.link.lower, message, Some((self.name, room))),
         }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, message: MessageOf<H>) {
+    fn deliver(&mut self, message: MessageOf<H>, quality: Quality) {
         let up = &mut self.link.up;
         let octets = message.len();
         if octets > up.octets || up.messages == 0 {
@@ -96,11 +124,7 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         }
         up.octets -= octets;
         up.messages -= 1;
-        self.out.indicate(DatagramsIndication::Delivered {
-            association: self.name,
-            message,
-            quality: Quality::default(),
-        });
+        self.out.indicate(DatagramsIndication::Delivered { association: self.name, message, quality });
     }
 
     fn room(&self) -> Room {
@@ -110,6 +134,24 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
     #[inline(always)]
     fn give_room(&mut self, room: Room) {
         self.link.give(self.name, room, self.out);
+    }
+
+    fn room_below(&self) -> Room {
+        self.lowers.room(self.link.lower)
+    }
+
+    fn wants_room(&mut self) {
+        if !mem::replace(&mut self.link.wants_room, true)
+            && let Some(below) = self.lowers.association(self.link.lower)
+        {
+            below.wanting.push_back(self.name);
+        }
+    }
+
+    fn later(&mut self) {
+        if !mem::replace(&mut self.link.due, true) {
+            self.due.push_back(self.name);
+        }
     }
 
     fn wake(&mut self, timer: H::Timer, at: Instant) {

@@ -7,7 +7,7 @@ use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::lower::Lower;
-use super::{Awaiting, Hooks, Layer, MessageOf};
+use super::{Arrival, Awaiting, Envelope as _, Hooks, Layer, MessageOf, Origin, Place as _, Spot};
 use crate::opening::Enabled as _;
 
 impl<H: Hooks> Layer<H> {
@@ -26,6 +26,7 @@ impl<H: Hooks> Layer<H> {
     #[cold]
     pub(super) fn opened_below(
         &mut self,
+        cx: &Context,
         lower: Handle,
         local: Participant,
         remote: Participant,
@@ -35,9 +36,14 @@ impl<H: Hooks> Layer<H> {
         match self.lowers.names.get(lower) {
             Some(Lower::Association) => {
                 let Some(association) = self.lowers.association(lower) else { return };
-                for association in association.opened(local, room) {
-                    out.indicate(DatagramsIndication::Opened { association, local, remote, room: H::ROOM });
+                for name in association.opened(local, room) {
+                    if let Some(link) = self.base.get_mut(name) {
+                        link.remote = remote;
+                    }
+                    self.opens(cx, name, out);
                 }
+                // What was sent, and who wanted room, before it was open.
+                self.more_room_below(cx, lower, Room::default(), out);
             }
             // For whom he comes, his first message tells.
             Some(Lower::Awaited { door }) => {
@@ -53,13 +59,38 @@ impl<H: Hooks> Layer<H> {
     }
 
     #[inline]
-    pub(super) fn more_room_below(&mut self, lower: Handle, room: Room, out: &mut impl Outlet<Self>) {
+    pub(super) fn more_room_below(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        room: Room,
+        out: &mut impl Outlet<Self>,
+    ) {
         let Layer { base, lowers, .. } = self;
-        lowers.more_room(lower, room, out, |name, room, out| {
+        let wanted = lowers.more_room(lower, room, out, |name, room, out| {
             if let Some(link) = base.get_mut(name) {
                 link.give(name, room, out);
             }
         });
+        if wanted {
+            self.room_came(cx, lower, out);
+        }
+    }
+
+    /// Those that want room below hear of it, in the order in which they asked. For whom none is left, it is his turn next.
+    #[cold]
+    fn room_came(&mut self, cx: &Context, lower: Handle, out: &mut impl Outlet<Self>) {
+        // Who asks from now on hears of the next room.
+        let wanting = self.lowers.association(lower).map_or(0, |below| below.wanting.len());
+        for _ in 0..wanting {
+            let next = self.lowers.association(lower).and_then(|below| below.next_wanting());
+            let Some(name) = next else { return };
+            self.at(cx, self.living(name), out, |hooks, at| {
+                if at.wanted_room() {
+                    hooks.room_came(at);
+                }
+            });
+        }
     }
 
     #[inline]
@@ -72,7 +103,7 @@ impl<H: Hooks> Layer<H> {
     ) {
         // What came is handled before this returns: the room is free again.
         let room = Room { octets: message.len(), messages: 1 };
-        match message.pull::<H::Header>() {
+        match H::Header::open(&mut message) {
             Ok(header) => self.lead(cx, lower, header, message, out),
             Err(_) => cx.dropped(H::FACTS.name, "a header that cannot be read"),
         }
@@ -90,20 +121,20 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         lower: Handle,
         header: H::Header,
-        message: MessageOf<H>,
+        mut message: MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) {
         let name = match self.base.find(&(lower, H::key(&header))) {
             Some(name) => name,
-            None => match self.arrive(cx, lower, &header, out) {
+            None => match self.arrive(cx, lower, &header, &mut message, out) {
                 Some(name) => name,
-                None => return cx.dropped(H::FACTS.name, "a message for which nobody is here"),
+                None => return,
             },
         };
         self.at(cx, name, out, |hooks, at| hooks.pop(at, header, message));
     }
 
-    /// The first message of somebody: he gets a name, where one waits.
+    /// The first message of somebody: he gets a name, where one waits and he is welcome. Otherwise it is dealt with.
     #[cold]
     #[inline(never)]
     fn arrive(
@@ -111,28 +142,56 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         lower: Handle,
         header: &H::Header,
+        message: &mut MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
-        let asked = H::passive_key(header);
-        let below = self.lowers.association(lower)?;
-        let (local, remote, door) = (below.local?, below.remote, below.door);
-        // An association that we opened came through no listener: whoever listens for that key takes what arrives on it.
-        let door = door.or_else(|| self.lowers.door_of(&asked))?;
-        let enabled = self.base.enabled().get_mut(&(door, asked))?;
-        let Awaiting { association: name, room, .. } = enabled.awaiting.pop_front()?;
-        if let Some(door) = self.lowers.door(door) {
+        let Some((spot, remote)) = self.expected(lower, header) else {
+            cx.dropped(H::FACTS.name, "a message for which nobody is here");
+            return None;
+        };
+        match self.hooks.arrival(cx, remote, header, message) {
+            Arrival::Welcome => {}
+            Arrival::Ignored(reason) => {
+                cx.dropped(H::FACTS.name, reason);
+                return None;
+            }
+            Arrival::Answered(answer) => {
+                // It does not wait for room: strangers would fill memory with what is said to them.
+                if self.lowers.send(lower, answer, out).is_err() {
+                    cx.dropped(H::FACTS.name, "an answer for which there is no room below");
+                }
+                return None;
+            }
+        }
+        let Awaiting { association: name, room, .. } =
+            self.base.enabled().get_mut(&spot)?.awaiting.pop_front()?;
+        if let Some(door) = self.lowers.door(spot.0) {
             door.wanted -= 1;
         }
         self.awaited.remove(name);
-        if let Err(why) = self.install(cx, name, lower, H::key(header), room) {
+        let key = H::key(header);
+        let link = self.link(cx, &key, lower, remote, Origin::Arrived, room);
+        if let Err(why) = self.install(name, key, link) {
             Self::refuse(cx, name, why, "an arrival whose key is taken", out);
             return None;
         }
         if let Some(below) = self.lowers.association(lower) {
             below.users += 1;
         }
-        out.indicate(DatagramsIndication::Opened { association: name, local, remote, room: H::ROOM });
+        self.at(cx, name, out, |_, at| at.opened());
         Some(name)
+    }
+
+    /// Where somebody listens for who comes so, and a name waits; and who he is.
+    fn expected(&mut self, lower: Handle, header: &H::Header) -> Option<(Spot<H>, Participant)> {
+        let asked = H::passive_key(header);
+        let below = self.lowers.association(lower)?;
+        let (remote, door) = (below.remote, below.door);
+        below.local?;
+        // An association that we opened came through no listener: whoever listens for that key takes what arrives on it.
+        let spot = (door.or_else(|| self.lowers.door_of(&asked))?, asked);
+        let enabled = self.base.enabled().get_mut(&spot)?;
+        (!enabled.awaiting.is_empty()).then_some((spot, remote))
     }
 
     #[cold]

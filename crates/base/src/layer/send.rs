@@ -3,12 +3,13 @@
 //! What happens once an association is marked as cold: out of line, it does not crowd the way of the messages.
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsIndication, Ended, Room};
+use stackwright_contract::services::{DatagramsIndication, Ended, Quality, Room};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
-use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf};
+use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf, Origin, Place as _};
 use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
@@ -39,32 +40,52 @@ impl<H: Hooks> Layer<H> {
             Some(lower) if self.lowers.join(lower, name) => lower,
             _ => self.lowers.share(remote, name, out),
         };
-        if let Err(why) = self.install(cx, name, lower, key, room) {
+        let link = self.link(cx, &key, lower, remote, Origin::Asked, room);
+        if let Err(why) = self.install(name, key, link) {
             self.lowers.release(lower, name, out);
             return Self::refuse(cx, name, why, "open: an association of that key is there already", out);
         }
-        // Where the association below is open already, so is this one.
-        if let Some(below) = self.lowers.association(lower)
-            && let Some(local) = below.local
-        {
-            out.indicate(DatagramsIndication::Opened { association: name, local, remote, room: H::ROOM });
+        // Where the association below is open already, this one can speak.
+        if self.lowers.association(lower).is_some_and(|below| below.local.is_some()) {
+            self.opens(cx, name, out);
         }
     }
 
-    pub(super) fn install(
+    /// An association that was asked for can speak below.
+    pub(super) fn opens(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
+        self.at(cx, name, out, |hooks, at| {
+            if hooks.opened(at) {
+                at.opened();
+            }
+        });
+    }
+
+    pub(super) fn link(
         &mut self,
         cx: &Context,
-        name: Handle,
+        key: &H::Key,
         lower: Handle,
-        key: H::Key,
+        remote: Participant,
+        origin: Origin,
         up: Room,
-    ) -> Result<(), Ended> {
-        let own = self.hooks.create(cx, &key);
-        let link = Link { lower, up, down: H::ROOM, own };
-        match self.base.install(name, (lower, key), link) {
-            Ok(_) => Ok(()),
-            Err(_) => Err(Ended::Unavailable),
+    ) -> Link<H> {
+        let own = self.hooks.create(cx, key, remote, origin);
+        let down = self.hooks.first_room();
+        Link { lower, remote, up, down, unopened: Vec::new(), due: false, wants_room: false, own }
+    }
+
+    pub(super) fn install(&mut self, name: Handle, key: H::Key, link: Link<H>) -> Result<(), Ended> {
+        let (lower, first) = (link.lower, link.down);
+        let joined = self.base.install(name, (lower, key), link).map_err(|_| Ended::Unavailable)?.is_some();
+        if let Some(link) = self.base.get_mut(name) {
+            if joined {
+                // Whoever joins an endpoint has room of his own.
+                link.down.octets += first.octets;
+                link.down.messages += first.messages;
+            }
+            link.unopened.push((name, first));
         }
+        Ok(())
     }
 
     #[cold]
@@ -151,11 +172,12 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         name: Handle,
         message: MessageOf<H>,
+        quality: Quality,
         out: &mut impl Outlet<Self>,
     ) {
         let pushed = self.at(cx, name, out, |hooks, at| {
             at.taken(message.len());
-            hooks.push(at, message);
+            hooks.push(at, message, quality);
         });
         if pushed.is_none() {
             cx.dropped(H::FACTS.name, "a word for an association that is over");
@@ -197,12 +219,16 @@ impl<H: Hooks> Layer<H> {
     /// The last word on an association.
     #[cold]
     pub(super) fn end(&mut self, name: Handle, why: Ended, out: &mut impl Outlet<Self>) {
-        let lower = self.base.get(name).map(|link| link.lower);
-        if !matches!(self.base.close(name), Removed::Unknown) {
-            if let Some(lower) = lower {
-                self.lowers.release(lower, name, out);
-            }
-            out.indicate(DatagramsIndication::Ended { name, why });
+        let Some(link) = self.base.get_mut(name) else { return };
+        let lower = link.lower;
+        link.unopened.retain(|(waits, _)| *waits != name);
+        if let Removed::Last(link) = self.base.close(name)
+            && link.wants_room
+            && let Some(below) = self.lowers.association(lower)
+        {
+            below.wanting.retain(|wants| *wants != name);
         }
+        self.lowers.release(lower, name, out);
+        out.indicate(DatagramsIndication::Ended { name, why });
     }
 }

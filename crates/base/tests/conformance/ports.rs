@@ -3,8 +3,8 @@
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 
-use stackwright_base::{Configuration, Hooks, MessageOf, Place};
-use stackwright_contract::services::Ended;
+use stackwright_base::{Configuration, Hooks, MessageOf, Origin, Place};
+use stackwright_contract::services::{Ended, Quality};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_wire::Header;
 
@@ -64,11 +64,11 @@ impl<C: Configuration + 'static> Hooks for Ports<C> {
         label.destination
     }
 
-    fn create(&mut self, _cx: &Context, key: &Pair) -> Pair {
+    fn create(&mut self, _cx: &Context, key: &Pair, _remote: Participant, _origin: Origin) -> Pair {
         *key
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _quality: Quality) {
         let (theirs, ours) = *at.association();
         at.forward(&Label { source: ours, destination: theirs }, message);
     }

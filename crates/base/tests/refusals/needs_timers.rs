@@ -1,7 +1,8 @@
 //! A protocol that waits, on a base without event manager.
 use stackwright_base::features::Needs;
-use stackwright_base::{Hooks, Layer, MessageOf, Place, generate};
-use stackwright_contract::{Context, Facts};
+use stackwright_base::{Hooks, Layer, MessageOf, Origin, Place, generate};
+use stackwright_contract::services::Quality;
+use stackwright_contract::{Context, Facts, Participant};
 use stackwright_wire::Header;
 
 generate! { pub Timeless { events: Absent } }
@@ -25,8 +26,8 @@ impl Hooks for Patience {
     const FACTS: Facts = Facts::named("patience");
     const NEEDS: Needs = Needs { timers: true, ..Needs::NOTHING };
 
-    fn create(&mut self, _: &Context, (): &()) {}
-    fn push(&mut self, _: &mut impl Place<Self>, _: MessageOf<Self>) {}
+    fn create(&mut self, _: &Context, (): &(), _: Participant, _: Origin) {}
+    fn push(&mut self, _: &mut impl Place<Self>, _: MessageOf<Self>, _: Quality) {}
 }
 
 const _: () = Layer::<Patience>::fits();
