@@ -73,7 +73,7 @@ impl Subject for Cut {
 
 /// A block becomes a message, gets a header and is given back.
 struct Pooled {
-    pool: Pool,
+    pool: Pool<BufferTree>,
 }
 
 impl Pooled {
@@ -99,7 +99,7 @@ impl Subject for Pooled {
 
 /// A header in a block of its own before a body that somebody else holds, too.
 struct Apart {
-    pool: Pool,
+    pool: Pool<BufferTree>,
     body: BufferTree,
 }
 
