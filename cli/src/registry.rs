@@ -32,7 +32,7 @@ type Made = Result<Box<dyn Node<Message, Readiness>>, Flaw>;
 /// What a described stack is made with.
 pub(crate) struct Setting {
     pub(crate) driver: Driver,
-    pub(crate) pool: Rc<Pool>,
+    pub(crate) pool: Rc<Pool<Message>>,
     /// The command's, until a node has it.
     pub(crate) client: Cell<Option<client::Config>>,
     pub(crate) root: Cell<Option<Root>>,

@@ -43,7 +43,7 @@ struct Ground {
 }
 
 /// The blocks that all adapters of a stack share.
-pub(crate) fn pool() -> Rc<Pool> {
+pub(crate) fn pool() -> Rc<Pool<Message>> {
     Rc::new(Pool::new(BLOCK, BLOCKS_KEPT))
 }
 

@@ -23,10 +23,10 @@ const NAME: &str = "pipe";
 pub const SEND_ROOM: usize = 64 << 10;
 
 /// The adapter.
-pub struct Pipe<M> {
+pub struct Pipe<M: Message> {
     input: File,
     output: File,
-    pool: Rc<Pool>,
+    pool: Rc<Pool<M>>,
     queue: VecDeque<M>,
     /// How much more the upper takes.
     room: usize,
@@ -50,7 +50,7 @@ impl<M: Message> Pipe<M> {
         output: OwnedFd,
         registry: &Registry,
         lane: usize,
-        pool: Rc<Pool>,
+        pool: Rc<Pool<M>>,
     ) -> io::Result<Self> {
         for descriptor in [&input, &output] {
             rustix::io::ioctl_fionbio(descriptor, true)?;

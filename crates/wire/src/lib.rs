@@ -14,5 +14,5 @@ mod message;
 
 pub use dissect::{Dissection, dissect, dissect_fields};
 pub use header::{Field, FieldValue, Header, Malformed, Order};
-pub use message::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer};
+pub use message::{Block, BufferTree, Leaf, Message, Pool, Region, SingleBuffer, Unshared};
 pub use stackwright_macros::Header;

@@ -2,7 +2,9 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer};
+use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer, Unshared};
+use std::collections::BTreeSet;
+use std::mem;
 use std::sync::Arc;
 
 /// Something done to a message. Numbers are reduced to what the message has, so that every one of them is allowed.
@@ -24,6 +26,12 @@ enum Step {
     PushOntoTheRest(usize, Vec<u8>),
     /// Takes the same octets once more, and puts a header before one of the two.
     Share(Vec<u8>, bool),
+    /// Gets a header, is shared while it has it, and loses it again, as a packet that is sent once more.
+    Resend(Vec<u8>, bool),
+    /// Goes on as a copy in a block of a pool, which gets the memory of the original.
+    CopyInto(usize),
+    /// Goes on as a copy in a block of a pool that is a message without octets first.
+    Refill(usize),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -41,6 +49,9 @@ fn step() -> impl Strategy<Value = Step> {
         (number(), octets()).prop_map(|(room, octets)| Step::JoinTo(room, octets)),
         (number(), octets()).prop_map(|(at, octets)| Step::PushOntoTheRest(at, octets)),
         (octets(), any::<bool>()).prop_map(|(octets, first)| Step::Share(octets, first)),
+        (octets(), any::<bool>()).prop_map(|(octets, kept)| Step::Resend(octets, kept)),
+        number().prop_map(Step::CopyInto),
+        number().prop_map(Step::Refill),
     ]
 }
 
@@ -50,7 +61,7 @@ fn push<M: Message>(message: &mut M, model: &mut Vec<u8>, octets: &[u8]) {
 }
 
 /// Does one step to a message and to its model.
-fn take<M: Message>(step: &Step, message: &mut M, model: &mut Vec<u8>) {
+fn take<M: Message>(step: &Step, pool: &Pool<M>, message: &mut M, model: &mut Vec<u8>) {
     let within = |number: usize| number.min(model.len());
     match step {
         Step::Push(octets) => push(message, model, octets),
@@ -78,7 +89,7 @@ fn take<M: Message>(step: &Step, message: &mut M, model: &mut Vec<u8>) {
         }
         Step::SplitAndJoin(at) => {
             let mut head = message.split_to(within(*at));
-            std::mem::swap(message, &mut head);
+            mem::swap(message, &mut head);
             message.join(head);
         }
         Step::Join(room, octets) => {
@@ -86,7 +97,7 @@ fn take<M: Message>(step: &Step, message: &mut M, model: &mut Vec<u8>) {
             model.extend(octets);
         }
         Step::JoinTo(room, octets) => {
-            let rest = std::mem::replace(message, M::with_headroom(*room, octets));
+            let rest = mem::replace(message, M::with_headroom(*room, octets));
             message.join(rest);
             model.splice(..0, octets.iter().copied());
         }
@@ -107,6 +118,30 @@ fn take<M: Message>(step: &Step, message: &mut M, model: &mut Vec<u8>) {
             } else {
                 agree(&twin, &longer);
             }
+        }
+        Step::Resend(octets, kept) => {
+            message.push_front(octets.len()).copy_from_slice(octets);
+            let packet = message.share();
+            message.advance(octets.len());
+            let packet = if *kept { Some(packet) } else { None };
+            push(message, model, octets);
+            if let Some(packet) = packet {
+                agree(&packet, model);
+                packet.reclaim(pool);
+            }
+        }
+        Step::CopyInto(headroom) => {
+            let copy = message.copy_into(pool, *headroom);
+            assert!(copy.leaves().count() <= 1, "a copy is in one piece");
+            mem::replace(message, copy).reclaim(pool);
+        }
+        Step::Refill(at) => {
+            let block = pool.take();
+            let at = (*at).min(block.len());
+            let mut copy = M::from_block(block, at, at);
+            agree(&copy, &[]);
+            push(&mut copy, &mut Vec::new(), model);
+            mem::replace(message, copy).reclaim(pool);
         }
     }
     agree(message, model);
@@ -129,9 +164,11 @@ fn agree<M: Message>(message: &M, model: &[u8]) {
 fn run<M: Message>(steps: &[Step], headroom: usize, payload: &[u8]) {
     let mut message = M::with_headroom(headroom, payload);
     let mut model = payload.to_vec();
+    // Some messages are longer than its blocks, some shorter.
+    let pool = Pool::new(128, 2);
     agree(&message, &model);
     for step in steps {
-        take(step, &mut message, &mut model);
+        take(step, &pool, &mut message, &mut model);
     }
 }
 
@@ -177,35 +214,129 @@ fn regions() {
     assert!(SingleBuffer::from_region(region(3)).is_err_and(|back| back.length == 3));
 }
 
-/// Where the pool's next block lies.
-fn address(pool: &Pool) -> usize {
+/// Where the pool's next block lies; it is put back.
+fn address<M: Message>(pool: &Pool<M>) -> usize {
     let block = pool.take();
-    block.as_ptr().addr()
+    let address = block.as_ptr().addr();
+    pool.give(block);
+    address
+}
+
+/// Both kinds, each with a pool of blocks of 64 octets, of which the first one taken lies at the address that is told.
+fn with_a_pool(single: fn(&Pool<SingleBuffer>, usize), tree: fn(&Pool<BufferTree>, usize)) {
+    let pool = Pool::new(64, 4);
+    single(&pool, address(&pool));
+    let pool = Pool::new(64, 4);
+    tree(&pool, address(&pool));
 }
 
 /// A block goes back to its pool from the last message that holds it.
 #[test]
 fn blocks_go_back() {
-    fn back<M: Message>() {
-        let pool = Pool::new(64, 4);
-        let block = pool.take();
-        let place = block.as_ptr().addr();
-        let mut message = M::from_block(block, 32, 40);
+    fn back<M: Message>(pool: &Pool<M>, place: usize) {
+        let mut message = M::from_block(pool.take(), 32, 40);
         message.push_front(32);
-        message.reclaim(&pool);
-        assert_eq!(address(&pool), place);
+        message.reclaim(pool);
+        assert_eq!(address(pool), place);
     }
-    back::<SingleBuffer>();
-    back::<BufferTree>();
+    with_a_pool(back::<SingleBuffer>, back::<BufferTree>);
 
     let pool = Pool::new(64, 4);
-    let block = pool.take();
-    let place = block.as_ptr().addr();
-    let mut rest = BufferTree::from_block(block, 0, 64);
+    let place = address(&pool);
+    let mut rest = BufferTree::from_block(pool.take(), 0, 64);
     rest.split_to(10).reclaim(&pool);
     assert_ne!(address(&pool), place, "the rest still holds the block");
     rest.reclaim(&pool);
     assert_eq!(address(&pool), place);
+}
+
+/// All blocks of a message go back, whatever lies between them.
+#[test]
+fn all_blocks_of_a_message_go_back() {
+    let pool = Pool::<BufferTree>::new(128, 8);
+    let places = |blocks: &[Unshared]| BTreeSet::from_iter(blocks.iter().map(|block| block.as_ptr().addr()));
+    for pieces in 1..=8 {
+        let blocks: Vec<_> = (0..pieces).map(|_| pool.take()).collect();
+        let before = places(&blocks);
+        let mut message = BufferTree::default();
+        for block in blocks {
+            message.join(BufferTree::from_block(block, 0, 128));
+            message.join(BufferTree::from_region(region(3)).expect("a buffer tree holds regions"));
+        }
+        message.reclaim(&pool);
+        let blocks: Vec<_> = (0..pieces).map(|_| pool.take()).collect();
+        assert_eq!(places(&blocks), before);
+        blocks.into_iter().for_each(|block| pool.give(block));
+    }
+}
+
+/// A message without octets has its block as headroom, and gives it back; so does one whose octets were all taken away.
+#[test]
+fn a_message_without_octets_keeps_its_block() {
+    fn kept<M: Message>(pool: &Pool<M>, place: usize) {
+        let mut message = M::from_block(pool.take(), 40, 40);
+        assert!(message.is_empty() && message.leaves().next().is_none());
+        assert_eq!(message.push_front(40).as_ptr().addr(), place);
+        message.advance(40);
+        assert_eq!(message.push_front(8).as_ptr().addr(), place + 32);
+        message.truncate(0);
+        assert_eq!(message.push_front(8).as_ptr().addr(), place + 24);
+        message.advance(8);
+        assert!(message.is_empty() && message.leaves().next().is_none());
+        message.reclaim(pool);
+        assert_eq!(address(pool), place);
+    }
+    with_a_pool(kept::<SingleBuffer>, kept::<BufferTree>);
+}
+
+/// A copy has its headroom, in a block of the pool where it fits into one.
+#[test]
+fn copies_lie_in_blocks_of_the_pool() {
+    fn copied<M: Message>(pool: &Pool<M>, place: usize) {
+        let message = M::with_headroom(0, &[7; 40]);
+        let mut copy = message.copy_into(pool, 24);
+        assert_eq!(copy.push_front(24).as_ptr().addr(), place);
+        copy.advance(24);
+        agree(&copy, &[7; 40]);
+        let mut larger = message.copy_into(pool, 25);
+        larger.push_front(25).fill(8);
+        larger.advance(25);
+        agree(&larger, &[7; 40]);
+        larger.reclaim(pool);
+        copy.reclaim(pool);
+        assert_eq!(address(pool), place, "and no other block was given to it");
+    }
+    with_a_pool(copied::<SingleBuffer>, copied::<BufferTree>);
+}
+
+#[test]
+#[should_panic(expected = "a region of a file is not in memory")]
+fn a_region_is_not_copied() {
+    let mut message = BufferTree::from_region(region(5)).expect("a buffer tree holds regions");
+    message.push_front(3);
+    let _ = message.copy_into(&Pool::new(64, 1), 0);
+}
+
+/// What has no octets any more keeps no file open.
+#[test]
+fn a_region_that_is_used_up_is_let_go() {
+    let whole = region(5);
+    let taken: [fn(&mut BufferTree); 2] = [|message| message.advance(5), |message| message.truncate(0)];
+    for take in taken {
+        let mut message = BufferTree::from_region(whole.clone()).expect("a buffer tree holds regions");
+        take(&mut message);
+        assert_eq!((message.len(), Arc::strong_count(&whole.source)), (0, 1));
+    }
+    let none = BufferTree::from_region(Region { length: 0, ..whole.clone() });
+    assert_eq!((none.map(|none| none.len()).ok(), Arc::strong_count(&whole.source)), (Some(0), 1));
+}
+
+/// A message is moved from layer to layer, and in a graph within a word.
+#[test]
+#[cfg(target_pointer_width = "64")]
+fn messages_are_small() {
+    assert_eq!(size_of::<SingleBuffer>(), 32);
+    assert_eq!(size_of::<BufferTree>(), 80);
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl Lowers for Simulated {
 /// Of this machine, for one stack.
 pub(crate) struct Real {
     pub(crate) registry: Registry,
-    pub(crate) pool: Rc<Pool>,
+    pub(crate) pool: Rc<Pool<M>>,
 }
 
 impl Lowers for Real {

@@ -1,7 +1,7 @@
 //! What stands in a message: who it is, and octets that follow from that, so that whoever gets it can tell whether it is
 //! whole.
 
-use stackwright_wire::{Header, Message};
+use stackwright_wire::{Block, Header, Message};
 
 /// What a message says of itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
@@ -60,7 +60,7 @@ impl Words {
 /// Where it has less than [`SHORTEST`] octets.
 pub(crate) fn write<M: Message>(label: &Label) -> M {
     let octets = usize::from(label.octets);
-    let mut block = vec![0; super::HEADROOM + octets].into_boxed_slice();
+    let mut block = M::Block::zeroed(super::HEADROOM + octets);
     let (front, content) = block[super::HEADROOM..].split_at_mut(Label::LENGTH);
     label.encode(front);
     let mut words = Words::of(label);

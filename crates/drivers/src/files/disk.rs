@@ -12,7 +12,7 @@ use mio::{Registry, Waker};
 use stackwright_contract::rules::HEADER_ROOM_MOST;
 use stackwright_contract::services::{Failure, Files, FilesIndication, FilesRequest, Purpose};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
-use stackwright_wire::{Message, Pool};
+use stackwright_wire::{Block, Message, Pool};
 
 use super::NAME;
 use super::root::{Place, Root};
@@ -67,12 +67,12 @@ impl Default for Options {
 /// # When it is dropped
 /// What was asked is still done and the threads are waited for. Files that were not closed, or that still take octets
 /// over, leave no trace.
-pub struct Disk<M> {
+pub struct Disk<M: Message> {
     root: Root,
     options: Options,
     registry: Registry,
     lane: usize,
-    pool: Rc<Pool>,
+    pool: Rc<Pool<M>>,
     asked: Mirror<Asked>,
     /// How many names live.
     names: usize,
@@ -102,7 +102,7 @@ enum Asked {
     Question,
 }
 
-struct Hired<M> {
+struct Hired<M: Message> {
     jobs: Sender<Job<M>>,
     thread: JoinHandle<()>,
 }
@@ -114,7 +114,7 @@ impl<M: Message + Send> Disk<M> {
     ///
     /// # Panics
     /// Where `options` has no workers.
-    pub fn new(root: Root, options: Options, registry: Registry, lane: usize, pool: Rc<Pool>) -> Self {
+    pub fn new(root: Root, options: Options, registry: Registry, lane: usize, pool: Rc<Pool<M>>) -> Self {
         assert!(options.workers > 0, "somebody must do the work");
         let (answering, answers) = mpsc::channel();
         let (own_answering, own_answers) = mpsc::channel();
@@ -264,7 +264,7 @@ impl<M: Message + Send> Disk<M> {
     }
 
     /// Memory for the answer to a read; `None` where it will be a region.
-    fn memory(&self, length: usize) -> Option<Box<[u8]>> {
+    fn memory(&self, length: usize) -> Option<M::Block> {
         assert!(length > 0, "a read of nothing has no answer that is not the end");
         if self.options.regions && M::HOLDS_REGIONS {
             return None;
@@ -273,7 +273,7 @@ impl<M: Message + Send> Disk<M> {
         if length > SMALL && length <= self.pool.block() {
             return Some(self.pool.take());
         }
-        Some(vec![0; HEADER_ROOM_MOST + length].into_boxed_slice())
+        Some(M::Block::zeroed(HEADER_ROOM_MOST + length))
     }
 
     /// Tells what the workers have answered, one turn's worth.
@@ -415,7 +415,7 @@ impl<M: Message + Send> Protocol for Disk<M> {
     }
 }
 
-impl<M> Drop for Disk<M> {
+impl<M: Message> Drop for Disk<M> {
     fn drop(&mut self) {
         if self.names == 0 {
             return; // all last words were told: the threads hold nothing, and end by themselves

@@ -22,7 +22,7 @@ use super::listing::Listing;
 use super::root::{Place, Root, failure};
 
 /// What a worker is asked. It is a request whose paths are read, and that carries the memory for its answer.
-pub(super) enum Job<M> {
+pub(super) enum Job<M: Message> {
     /// Another worker began it.
     TakeOver {
         file: Handle,
@@ -37,7 +37,7 @@ pub(super) enum Job<M> {
         file: Handle,
         offset: u64,
         length: usize,
-        memory: Option<Box<[u8]>>,
+        memory: Option<M::Block>,
     },
     Next {
         file: Handle,
@@ -66,7 +66,7 @@ pub(super) enum Job<M> {
     },
 }
 
-impl<M> Job<M> {
+impl<M: Message> Job<M> {
     /// The name on which it waits for its turn.
     fn name(&self) -> Handle {
         match *self {
@@ -84,11 +84,11 @@ impl<M> Job<M> {
 }
 
 /// What comes back from a worker.
-pub(super) enum Answer<M> {
+pub(super) enum Answer<M: Message> {
     /// For the layer above.
     Tell(FilesIndication<M>),
     /// A block that is not needed any more.
-    Block(Box<[u8]>),
+    Block(M::Block),
     /// A message that will not be written.
     Message(M),
     /// One that was.
@@ -138,7 +138,7 @@ pub(super) enum OpenFile {
 }
 
 /// A file that still takes octets over from the one before it, a share at a time.
-struct Unfinished<M> {
+struct Unfinished<M: Message> {
     file: Handle,
     creation: Creation,
     from: u64,
@@ -147,7 +147,7 @@ struct Unfinished<M> {
 }
 
 /// The thread's state.
-pub(super) struct Worker<M> {
+pub(super) struct Worker<M: Message> {
     root: Root,
     sync: bool,
     answers: Sender<Answer<M>>,
@@ -331,7 +331,7 @@ impl<M: Message> Worker<M> {
         self.tell(FilesIndication::Closed { file, result: Err(why) });
     }
 
-    fn read(&mut self, file: Handle, offset: u64, length: usize, memory: Option<Box<[u8]>>) {
+    fn read(&mut self, file: Handle, offset: u64, length: usize, memory: Option<M::Block>) {
         let read = match (self.files.get(file), memory) {
             (Some(OpenFile::Reading(opened)), Some(memory)) => self.octets(opened, offset, length, memory),
             (Some(OpenFile::Reading(opened)), None) => region(opened, offset, length),
@@ -353,7 +353,7 @@ impl<M: Message> Worker<M> {
     }
 
     /// Reads into `memory`, behind room for headers as far as there is some.
-    fn octets(&self, file: &File, offset: u64, length: usize, mut memory: Box<[u8]>) -> Result<M, Failure> {
+    fn octets(&self, file: &File, offset: u64, length: usize, mut memory: M::Block) -> Result<M, Failure> {
         let start = (memory.len() - length).min(HEADER_ROOM_MOST);
         let filled = match read_at(file, &mut memory[start..start + length], offset) {
             Ok(filled) => filled,
@@ -430,7 +430,7 @@ impl<M: Message> Worker<M> {
     }
 }
 
-impl<M> Drop for Worker<M> {
+impl<M: Message> Drop for Worker<M> {
     fn drop(&mut self) {
         if thread::panicking() {
             let _ = self.answers.send(Answer::Panicked);

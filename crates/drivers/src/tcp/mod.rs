@@ -41,10 +41,10 @@ const RECEIVE_TURN: usize = 256 << 10;
 const NAME: &str = "tcp";
 
 /// The adapter. One of them serves thousands of associations on one thread.
-pub struct Tcp<M> {
+pub struct Tcp<M: Message> {
     registry: Registry,
     lane: usize,
-    pool: Rc<Pool>,
+    pool: Rc<Pool<M>>,
     sockets: Mirror<Socket<M>>,
     due: Vec<Handle>,
     /// The list that was due in the last turn: kept for its memory.
@@ -81,7 +81,7 @@ enum Turn {
 
 impl<M: Message> Tcp<M> {
     /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from `pool`.
-    pub fn new(registry: Registry, lane: usize, pool: Rc<Pool>) -> Self {
+    pub fn new(registry: Registry, lane: usize, pool: Rc<Pool<M>>) -> Self {
         Tcp {
             registry,
             lane,
@@ -182,7 +182,7 @@ impl<M: Message> Tcp<M> {
 
 impl<M: Message> Streaming<M> {
     /// One fair share of work.
-    fn turn(&mut self, association: Handle, pool: &Pool, out: &mut dyn Outlet<Tcp<M>>) -> Turn {
+    fn turn(&mut self, association: Handle, pool: &Pool<M>, out: &mut dyn Outlet<Tcp<M>>) -> Turn {
         if !self.opened {
             if !self.sending.writable {
                 return Turn::Idle;

@@ -54,7 +54,7 @@ impl Receiving {
         &mut self,
         stream: &mut TcpStream,
         association: Handle,
-        pool: &Pool,
+        pool: &Pool<M>,
         out: &mut dyn Outlet<Tcp<M>>,
     ) -> Result<bool, Ended> {
         let mut share = if self.came < MODEST { pool.block() } else { RECEIVE_TURN };
@@ -88,7 +88,7 @@ impl Receiving {
     }
 
     /// One read; `None` is the end while the socket is `readable`, and nothing to read otherwise.
-    fn read<M: Message>(&mut self, stream: &mut TcpStream, pool: &Pool) -> Result<Option<M>, Ended> {
+    fn read<M: Message>(&mut self, stream: &mut TcpStream, pool: &Pool<M>) -> Result<Option<M>, Ended> {
         if !self.plenty {
             return self.read_little(stream);
         }

@@ -68,7 +68,7 @@ impl<M: Message> Sending<M> {
         &mut self,
         stream: &mut TcpStream,
         association: Handle,
-        pool: &Pool,
+        pool: &Pool<M>,
         out: &mut dyn Outlet<Tcp<M>>,
     ) -> Result<bool, Ended> {
         let mut moved = 0;
@@ -125,7 +125,7 @@ impl<M: Message> Sending<M> {
     }
 
     /// So many octets are the kernel's now.
-    fn left(&mut self, mut octets: usize, pool: &Pool) {
+    fn left(&mut self, mut octets: usize, pool: &Pool<M>) {
         self.queued -= octets;
         while octets > 0 {
             let front = &mut self.queue[0].message;

@@ -58,10 +58,10 @@ const HELD: usize = 4 << 20;
 const NAME: &str = "udp";
 
 /// The adapter. One of them serves thousands of associations on one thread.
-pub struct Udp<M> {
+pub struct Udp<M: Message> {
     registry: Registry,
     lane: usize,
-    pool: Rc<Pool>,
+    pool: Rc<Pool<M>>,
     names: Mirror<Named>,
     sockets: Names<Socket<M>>,
     due: Vec<Handle>,
@@ -93,13 +93,13 @@ struct Association {
     closing: bool,
 }
 
-struct Socket<M> {
+struct Socket<M: Message> {
     socket: UdpSocket,
     local: SocketAddr,
     peers: Peers,
     /// What waits for the socket, in the order in which it was sent, with its association.
     queue: VecDeque<(Handle, M)>,
-    held: Option<Held>,
+    held: Option<Held<M>>,
     readable: bool,
     writable: bool,
     /// The network says that the peer cannot be reached: the association ends when what came before is delivered.
@@ -119,7 +119,7 @@ impl<M: Message> Udp<M> {
     /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from `pool`.
     ///
     /// A datagram that is longer than a block is dropped: blocks of 64 KiB hold any.
-    pub fn new(registry: Registry, lane: usize, pool: Rc<Pool>) -> Self {
+    pub fn new(registry: Registry, lane: usize, pool: Rc<Pool<M>>) -> Self {
         Udp {
             registry,
             lane,

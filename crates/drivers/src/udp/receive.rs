@@ -20,9 +20,9 @@ struct Arrival {
 }
 
 /// A datagram that came when its batch had used up the room.
-pub(super) struct Held {
+pub(super) struct Held<M: Message> {
     arrival: Arrival,
-    block: Box<[u8]>,
+    block: M::Block,
     /// The time of the batch.
     since: Instant,
 }
@@ -120,9 +120,9 @@ impl<M: Message> Socket<M> {
         &mut self,
         itself: Handle,
         arrival: Arrival,
-        block: &mut Box<[u8]>,
+        block: &mut M::Block,
         names: &mut Mirror<Named>,
-        pool: &Pool,
+        pool: &Pool<M>,
         out: &mut dyn Outlet<Udp<M>>,
     ) -> Result<(), Undelivered> {
         let Arrival { octets, from } = arrival;

@@ -33,7 +33,7 @@ pub(crate) struct Bench<M: Message + Send = BufferTree> {
     pub(crate) disk: Disk<M>,
     pub(crate) heard: Heard<M>,
     pub(crate) names: Names<()>,
-    pub(crate) pool: Rc<Pool>,
+    pub(crate) pool: Rc<Pool<M>>,
     /// What the root lies in: `home/root` is the root, all else is outside.
     pub(crate) home: TempDir,
 }

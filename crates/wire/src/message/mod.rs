@@ -8,17 +8,17 @@
 //!
 //! There are two implementations. A stack has exactly one; protocols are written for any.
 
+mod block;
 mod pool;
 mod region;
 mod single_buffer;
 mod tree;
 
+pub use block::Block;
 pub use pool::Pool;
 pub use region::Region;
 pub use single_buffer::SingleBuffer;
-pub use tree::BufferTree;
-
-use alloc::boxed::Box;
+pub use tree::{BufferTree, Unshared};
 
 use crate::header::{Header, Malformed};
 
@@ -36,14 +36,18 @@ pub trait Message: Sized + 'static {
     /// Whether a leaf may be a region of a file.
     const HOLDS_REGIONS: bool;
 
+    /// The memory that such a message is made from, and that a [`Pool`] keeps.
+    type Block: Block;
+
     /// A copy of `payload`, with `headroom` octets of room in front of it.
     fn with_headroom(headroom: usize, payload: &[u8]) -> Self;
 
-    /// The octets `start..end` of `block`, without a copy; what is before them is headroom.
+    /// The octets `start..end` of `block`, without a copy; what is before them is headroom. There may be none: a message of
+    /// headers alone begins so.
     ///
     /// # Panics
     /// Where `start..end` does not lie within `block`.
-    fn from_block(block: Box<[u8]>, start: usize, end: usize) -> Self;
+    fn from_block(block: Self::Block, start: usize, end: usize) -> Self;
 
     /// A region of a file as a message.
     ///
@@ -63,6 +67,9 @@ pub trait Message: Sized + 'static {
     fn front(&mut self, octets: usize) -> Option<&[u8]>;
 
     /// Makes the message `octets` longer in front and lends the new part, whose content is anything, to be written.
+    ///
+    /// It lies where the message already is, if there is headroom and nobody else holds that block; else memory is asked
+    /// for.
     fn push_front(&mut self, octets: usize) -> &mut [u8];
 
     /// Takes the first `octets` octets away.
@@ -105,7 +112,7 @@ pub trait Message: Sized + 'static {
     }
 
     /// Gives the memory back to `pool` where nobody else holds it.
-    fn reclaim(self, pool: &Pool);
+    fn reclaim(self, pool: &Pool<Self>);
 
     // The next two are always inlined, and with them `encode` and `decode`: only in place does a field that nobody looks
     // at cost nothing.
@@ -142,5 +149,19 @@ pub trait Message: Sized + 'static {
             copied += length;
         }
         copied
+    }
+
+    /// A copy of the octets, with `headroom` octets of room in front of them: how a packet is cut from what its sender
+    /// keeps. It lies in a block of `pool`, or in a new one where those are too small.
+    ///
+    /// # Panics
+    /// Where it holds a region of a file.
+    #[must_use]
+    fn copy_into(&self, pool: &Pool<Self>, headroom: usize) -> Self {
+        let end = headroom + self.len();
+        let mut block = if end <= pool.block() { pool.take() } else { Self::Block::zeroed(end) };
+        let copied = self.copy_to(&mut block[headroom..end]);
+        assert!(copied == self.len(), "a region of a file is not in memory");
+        Self::from_block(block, headroom, end)
     }
 }

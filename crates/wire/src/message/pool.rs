@@ -1,22 +1,22 @@
 //! Blocks of memory that are used again.
 
-use alloc::boxed::Box;
-use alloc::vec;
 use alloc::vec::Vec;
 use core::cell::RefCell;
 
-/// A pool of equal blocks, shared by the drivers of one stack: one takes, another gives back.
+use super::{Block, Message};
+
+/// A pool of equal blocks for one kind of message, shared by the drivers of one stack: one takes, another gives back.
 ///
 /// Blocks that are never given back are lost to the pool and nothing else; the last one used is the first one taken,
 /// because it is still in the processor's cache.
 #[derive(Debug)]
-pub struct Pool {
+pub struct Pool<M: Message> {
     block: usize,
     most: usize,
-    free: RefCell<Vec<Box<[u8]>>>,
+    free: RefCell<Vec<M::Block>>,
 }
 
-impl Pool {
+impl<M: Message> Pool<M> {
     /// A pool of blocks of `block` octets that keeps at most `most` of them.
     pub fn new(block: usize, most: usize) -> Self {
         Pool { block, most, free: RefCell::new(Vec::with_capacity(most)) }
@@ -28,12 +28,14 @@ impl Pool {
     }
 
     /// A block, used again where there is one. Its content is anything.
-    pub fn take(&self) -> Box<[u8]> {
-        self.free.borrow_mut().pop().unwrap_or_else(|| vec![0; self.block].into_boxed_slice())
+    #[inline]
+    pub fn take(&self) -> M::Block {
+        self.free.borrow_mut().pop().unwrap_or_else(|| M::Block::zeroed(self.block))
     }
 
     /// Gives a block back; one of another size, or one too many, is freed.
-    pub fn give(&self, block: Box<[u8]>) {
+    #[inline]
+    pub fn give(&self, block: M::Block) {
         let mut free = self.free.borrow_mut();
         if block.len() == self.block && free.len() < self.most {
             free.push(block);

@@ -65,6 +65,7 @@ fn stand_by(length: usize) -> usize {
 
 impl Message for SingleBuffer {
     const HOLDS_REGIONS: bool = false;
+    type Block = Box<[u8]>;
 
     fn with_headroom(headroom: usize, payload: &[u8]) -> Self {
         let mut block = vec![0; headroom + payload.len()].into_boxed_slice();
@@ -158,7 +159,7 @@ impl Message for SingleBuffer {
         take(self.octets());
     }
 
-    fn reclaim(self, pool: &Pool) {
+    fn reclaim(self, pool: &Pool<Self>) {
         pool.give(self.block);
     }
 }

@@ -13,6 +13,7 @@ mod events;
 mod ftp;
 mod headers;
 mod maps;
+mod messages;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -56,6 +57,7 @@ fn figures() -> Vec<Figure> {
     headers::add(&mut figures);
     events::add(&mut figures);
     ftp::add(&mut figures);
+    messages::add(&mut figures);
     figures
 }
 

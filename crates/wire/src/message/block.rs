@@ -1,0 +1,19 @@
+//! Memory that becomes a message without a copy.
+
+use alloc::boxed::Box;
+use alloc::vec;
+use alloc::vec::Vec;
+use core::fmt::Debug;
+use core::ops::DerefMut;
+
+/// Octets that nobody else holds: they can be written, and become a message with all that the message needs beside them.
+///
+/// It is a slice of its octets. A program that has octets already makes one [`From`] their vector.
+pub trait Block: DerefMut<Target = [u8]> + From<Vec<u8>> + Debug + Send + 'static {
+    /// A block of `octets` octets, all zero.
+    fn zeroed(octets: usize) -> Self {
+        vec![0; octets].into()
+    }
+}
+
+impl Block for Box<[u8]> {}

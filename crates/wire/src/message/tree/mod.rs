@@ -1,0 +1,248 @@
+//! A message put together from shared pieces: what the x-Kernel calls a buffer tree, kept as a rope.
+
+mod pieces;
+mod slice;
+
+use core::mem;
+
+use pieces::{Piece, Pieces};
+use slice::Slice;
+pub use slice::Unshared;
+
+use super::{Block, Leaf, Message, Pool, Region};
+
+/// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a file.
+///
+/// Nothing is allocated for a message of one piece or two but the memory of its octets.
+#[derive(Clone, Debug, Default)]
+pub struct BufferTree {
+    /// None is empty, but for the octets of a message that has none: they are kept for the headroom before them.
+    pieces: Pieces,
+    /// Of all pieces together: asked far more often than changed.
+    length: usize,
+}
+
+/// The headroom of a piece that is made for headers alone.
+const HEADER_PIECE: usize = 256;
+/// Pieces up to this length are copied together when they are joined: a peer that sends octet by octet must not make us
+/// hold a hundred times what it sent.
+const SMALL_PIECE: usize = 64;
+/// The room of a block in which small pieces are gathered.
+const GATHERED: usize = 512;
+
+impl BufferTree {
+    #[inline]
+    fn of_slice(slice: Slice) -> Self {
+        BufferTree { length: slice.len(), pieces: Pieces::One(Piece::Octets(slice)) }
+    }
+
+    fn push_piece(&mut self, piece: Piece) {
+        if self.is_empty() {
+            self.pieces = Pieces::None; // the new piece has headroom of its own
+        }
+        self.length += piece.len();
+        self.pieces.push_first(piece);
+    }
+
+    #[inline]
+    fn append_piece(&mut self, piece: Piece) {
+        self.length += piece.len();
+        self.pieces.push_last(piece);
+    }
+
+    /// Appends a piece, and copies it where that is cheaper than to keep it.
+    #[inline]
+    fn join_piece(&mut self, piece: Piece) {
+        match &piece {
+            Piece::Octets(slice) if slice.len() <= SMALL_PIECE => self.join_small(slice.octets()),
+            _ => self.append_piece(piece),
+        }
+    }
+
+    fn join_small(&mut self, octets: &[u8]) {
+        if let Some(Piece::Octets(last)) = self.pieces.last_mut()
+            && last.append(octets)
+        {
+            self.length += octets.len();
+            return;
+        }
+        let mut block = Unshared::zeroed(GATHERED);
+        block[..octets.len()].copy_from_slice(octets);
+        self.append_piece(Piece::Octets(Slice::new(block, 0, octets.len())));
+    }
+
+    /// Gathers the first `octets` octets, which lie in several pieces, into one.
+    #[cold]
+    fn gather(&mut self, octets: usize) -> Option<()> {
+        if self.length < octets {
+            return None;
+        }
+        let end = HEADER_PIECE + octets;
+        let mut block = Unshared::zeroed(end);
+        if self.copy_to(&mut block[HEADER_PIECE..]) < octets {
+            return None; // a region lies within them
+        }
+        self.advance(octets);
+        self.push_piece(Piece::Octets(Slice::new(block, HEADER_PIECE, end)));
+        Some(())
+    }
+
+    /// Puts a piece in front that has room for `octets` octets, and none yet.
+    #[cold]
+    fn make_headroom(&mut self, octets: usize) {
+        let room = HEADER_PIECE.max(octets);
+        self.push_piece(Piece::Octets(Slice::new(Unshared::zeroed(room), room, room)));
+    }
+}
+
+impl Message for BufferTree {
+    const HOLDS_REGIONS: bool = true;
+    type Block = Unshared;
+
+    fn with_headroom(headroom: usize, payload: &[u8]) -> Self {
+        let end = headroom + payload.len();
+        let mut block = Unshared::zeroed(end);
+        block[headroom..].copy_from_slice(payload);
+        Self::from_block(block, headroom, end)
+    }
+
+    #[inline]
+    fn from_block(block: Unshared, start: usize, end: usize) -> Self {
+        Self::of_slice(Slice::new(block, start, end))
+    }
+
+    fn from_region(region: Region) -> Result<Self, Region> {
+        let mut message = BufferTree::default();
+        if region.length > 0 {
+            message.append_piece(Piece::Region(region));
+        }
+        Ok(message)
+    }
+
+    #[inline]
+    fn len(&self) -> usize {
+        self.length
+    }
+
+    #[inline]
+    fn front(&mut self, octets: usize) -> Option<&[u8]> {
+        if self.pieces.first().map_or(0, Piece::len) < octets {
+            self.gather(octets)?;
+        }
+        match self.pieces.first() {
+            Some(Piece::Octets(slice)) => slice.octets().get(..octets),
+            _ => (octets == 0).then_some(&[]), // nothing is asked of a region then
+        }
+    }
+
+    #[inline]
+    fn push_front(&mut self, octets: usize) -> &mut [u8] {
+        if octets == 0 {
+            return &mut []; // no piece is empty
+        }
+        if !matches!(self.pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets)) {
+            self.make_headroom(octets);
+        }
+        self.length += octets;
+        match self.pieces.first_mut() {
+            Some(Piece::Octets(slice)) => slice.push_front(octets),
+            _ => unreachable!("the first piece holds octets since the lines above"),
+        }
+    }
+
+    #[inline]
+    fn advance(&mut self, mut octets: usize) {
+        assert!(octets <= self.length, "advance within the length");
+        self.length -= octets;
+        if let Pieces::One(Piece::Octets(slice)) = &mut self.pieces {
+            return slice.advance(octets);
+        }
+        while octets > 0 {
+            let first = self.pieces.first_mut().expect("as long as its pieces");
+            let length = first.len();
+            if octets < length {
+                return first.advance(octets);
+            }
+            octets -= length;
+            self.pieces.pop_first();
+        }
+    }
+
+    #[inline]
+    fn truncate(&mut self, octets: usize) {
+        let mut beyond = self.length.saturating_sub(octets);
+        self.length -= beyond;
+        if let Pieces::One(Piece::Octets(slice)) = &mut self.pieces {
+            return slice.truncate(self.length);
+        }
+        while beyond > 0 {
+            let last = self.pieces.last_mut().expect("as long as its pieces");
+            let length = last.len();
+            if beyond < length {
+                return last.truncate(length - beyond);
+            }
+            beyond -= length;
+            self.pieces.pop_last();
+        }
+    }
+
+    #[inline]
+    fn split_to(&mut self, mut octets: usize) -> Self {
+        assert!(octets <= self.length, "split within the length");
+        let mut head = BufferTree::default();
+        if octets == 0 {
+            return head; // it would hold the block for nothing
+        }
+        if octets == self.length {
+            return mem::take(self);
+        }
+        self.length -= octets;
+        if let Pieces::One(Piece::Octets(slice)) = &mut self.pieces {
+            return Self::of_slice(slice.split_to(octets));
+        }
+        while octets > 0 {
+            let mut first = self.pieces.pop_first().expect("as long as its pieces");
+            if octets < first.len() {
+                head.append_piece(first.split_to(octets));
+                self.pieces.push_first(first);
+                break;
+            }
+            octets -= first.len();
+            head.append_piece(first);
+        }
+        head
+    }
+
+    fn join(&mut self, rest: Self) {
+        if self.is_empty() {
+            *self = rest;
+        } else if !rest.is_empty() {
+            rest.pieces.for_each(|piece| self.join_piece(piece));
+        }
+    }
+
+    #[inline]
+    fn share(&self) -> Self {
+        self.clone()
+    }
+
+    #[inline]
+    fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
+        let (first, second) = if self.is_empty() { Default::default() } else { self.pieces.as_slices() };
+        first.iter().chain(second).map(|piece| match piece {
+            Piece::Octets(slice) => Leaf::Octets(slice.octets()),
+            Piece::Region(region) => Leaf::Region(region),
+        })
+    }
+
+    #[inline]
+    fn reclaim(self, pool: &Pool<Self>) {
+        self.pieces.for_each(|piece| {
+            if let Piece::Octets(slice) = piece
+                && let Some(block) = slice.into_block()
+            {
+                pool.give(block);
+            }
+        });
+    }
+}

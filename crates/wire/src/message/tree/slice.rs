@@ -1,0 +1,129 @@
+//! Octets of a block that several pieces may hold.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+// Counted without weak references: whether nobody else holds a block, which is asked for every header, is one load then.
+use triomphe::{Arc, UniqueArc};
+
+use super::super::Block;
+
+/// The block of a [`BufferTree`](crate::BufferTree): memory with its count of holders, of which there is one.
+pub struct Unshared(UniqueArc<Box<[u8]>>);
+
+impl Block for Unshared {}
+
+impl fmt::Debug for Unshared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Unshared").field(&&self[..]).finish()
+    }
+}
+
+impl From<Vec<u8>> for Unshared {
+    fn from(octets: Vec<u8>) -> Self {
+        Unshared(UniqueArc::new(octets.into_boxed_slice()))
+    }
+}
+
+impl Deref for Unshared {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl DerefMut for Unshared {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+}
+
+/// A part of a block. Slices of one block may overlap: only a block with one holder is written.
+#[derive(Clone, Debug)]
+pub(super) struct Slice {
+    block: Arc<Box<[u8]>>,
+    // `start <= end <= block.len()`
+    start: usize,
+    end: usize,
+}
+
+impl Slice {
+    /// # Panics
+    /// Where `start..end` does not lie within `block`.
+    #[inline]
+    pub(super) fn new(block: Unshared, start: usize, end: usize) -> Self {
+        assert!(start <= end && end <= block.len(), "the octets lie within the block");
+        Slice { block: block.0.shareable(), start, end }
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.end - self.start
+    }
+
+    #[inline]
+    pub(super) fn octets(&self) -> &[u8] {
+        &self.block[self.start..self.end]
+    }
+
+    #[inline]
+    pub(super) fn advance(&mut self, octets: usize) {
+        self.start += octets;
+    }
+
+    #[inline]
+    pub(super) fn truncate(&mut self, octets: usize) {
+        self.end = self.start + octets;
+    }
+
+    /// Splits the first `octets` octets off.
+    #[inline]
+    pub(super) fn split_to(&mut self, octets: usize) -> Slice {
+        let mut head = self.clone();
+        head.truncate(octets);
+        self.advance(octets);
+        head
+    }
+
+    /// Whether it can grow to the front in place: there is room, and nobody else holds the block, whose octets might lie
+    /// right before these.
+    #[inline]
+    pub(super) fn has_headroom(&self, octets: usize) -> bool {
+        octets <= self.start && self.block.is_unique()
+    }
+
+    /// Grows to the front in place.
+    ///
+    /// # Panics
+    /// Where it [has no headroom](Slice::has_headroom) for that.
+    #[inline]
+    pub(super) fn push_front(&mut self, octets: usize) -> &mut [u8] {
+        let block = Arc::get_mut(&mut self.block).expect("nobody else holds the block");
+        let end = self.start;
+        self.start -= octets;
+        &mut block[self.start..end]
+    }
+
+    /// Appends `octets` in place, where nobody else holds the block and there is room behind; says whether.
+    pub(super) fn append(&mut self, octets: &[u8]) -> bool {
+        let spare =
+            Arc::get_mut(&mut self.block).and_then(|block| block.get_mut(self.end..self.end + octets.len()));
+        if let Some(spare) = spare {
+            spare.copy_from_slice(octets);
+            self.end += octets.len();
+            return true;
+        }
+        false
+    }
+
+    /// Its block, where nobody else holds it.
+    #[inline]
+    pub(super) fn into_block(self) -> Option<Unshared> {
+        Arc::into_unique(self.block).map(Unshared)
+    }
+}

@@ -1,0 +1,137 @@
+//! Nothing is allocated in the steady state: the memory of messages is used again, with all that lies beside the octets.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use stackwright_wire::{BufferTree, Message, Pool, SingleBuffer};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting touches no memory of
+// anybody else.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: the caller's promises are the system allocator's conditions.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+const ROUNDS: usize = 1000;
+const HEADER: usize = 16;
+const PAYLOAD: usize = 200;
+/// Octets before the payload.
+const ROOM: usize = 40;
+
+/// Does `round` once, so that all memory has been asked for, and a thousand times more.
+fn steady(what: &str, mut round: impl FnMut(usize)) {
+    round(0);
+    let before = ALLOCATIONS.load(Relaxed);
+    (0..ROUNDS).for_each(round);
+    assert_eq!(ALLOCATIONS.load(Relaxed) - before, 0, "{what}");
+}
+
+fn push<M: Message>(message: &mut M, round: usize) {
+    message.push_front(HEADER).fill(round as u8);
+}
+
+/// One message of a pool, from its octets to the wire.
+fn pooled<M: Message>(kind: &str) {
+    let pool = Pool::<M>::new(512, 4);
+    steady(&format!("{kind}: a block of a pool with a header"), |round| {
+        let mut message = M::from_block(pool.take(), ROOM, ROOM + PAYLOAD);
+        push(&mut message, round);
+        assert_eq!(message.len(), HEADER + PAYLOAD);
+        message.reclaim(&pool);
+    });
+    steady(&format!("{kind}: nothing but headers"), |round| {
+        let mut message = M::from_block(pool.take(), ROOM, ROOM);
+        push(&mut message, round);
+        push(&mut message, round);
+        message.advance(2 * HEADER);
+        message.reclaim(&pool);
+    });
+    let whole = M::with_headroom(0, &[7; PAYLOAD]);
+    steady(&format!("{kind}: a copy of a pool"), |round| {
+        let mut packet = whole.copy_into(&pool, ROOM);
+        push(&mut packet, round);
+        assert_eq!(packet.len(), HEADER + PAYLOAD);
+        packet.reclaim(&pool);
+    });
+}
+
+/// What is kept until it is acknowledged gets a header in place each time it is sent.
+fn sent_again() {
+    let mut body = BufferTree::with_headroom(ROOM, &[7; PAYLOAD]);
+    let place = |message: &mut BufferTree| message.front(1).map(|octets| octets.as_ptr().addr());
+    let first = place(&mut body);
+    steady("a body that is sent again and again", |round| {
+        push(&mut body, round);
+        let packet = body.share();
+        body.advance(HEADER);
+        assert_eq!((packet.len(), packet.leaves().count()), (HEADER + PAYLOAD, 1));
+    });
+    assert_eq!(place(&mut body), first, "its header was written in place");
+}
+
+/// A long message is cut into slices.
+fn split() {
+    let mut whole = BufferTree::with_headroom(0, &[7; (ROUNDS + 1) * PAYLOAD]);
+    steady("slices of one piece", |_| {
+        let slice = whole.split_to(PAYLOAD);
+        assert_eq!(slice.len(), PAYLOAD);
+    });
+    assert!(whole.is_empty());
+}
+
+/// A header in a block of its own, before a body that others hold, too; and two bodies joined.
+fn two_pieces() {
+    let pool = Pool::<BufferTree>::new(512, 4);
+    let body = BufferTree::with_headroom(0, &[7; PAYLOAD]);
+    steady("a header in a piece of its own", |round| {
+        let mut packet = BufferTree::from_block(pool.take(), ROOM, ROOM);
+        push(&mut packet, round);
+        packet.join(body.share());
+        assert_eq!((packet.len(), packet.leaves().count()), (HEADER + PAYLOAD, 2));
+        packet.reclaim(&pool);
+    });
+    steady("two blocks in one message", |round| {
+        let mut message = BufferTree::from_block(pool.take(), ROOM, ROOM + PAYLOAD);
+        message.join(BufferTree::from_block(pool.take(), ROOM, ROOM + PAYLOAD));
+        push(&mut message, round);
+        assert_eq!((message.len(), message.leaves().count()), (HEADER + 2 * PAYLOAD, 2));
+        message.reclaim(&pool);
+    });
+}
+
+// One test only: allocations of another one would be counted.
+#[test]
+fn nothing_is_allocated() {
+    pooled::<SingleBuffer>("SingleBuffer");
+    pooled::<BufferTree>("BufferTree");
+    sent_again();
+    split();
+    two_pieces();
+}
