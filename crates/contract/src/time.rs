@@ -23,6 +23,16 @@ impl Instant {
         self.0
     }
 
+    /// The instant so many nanoseconds later. Saturates: a deadline past the end of time never comes.
+    pub const fn later(self, nanoseconds: u64) -> Self {
+        Instant(self.0.saturating_add(nanoseconds))
+    }
+
+    /// The nanoseconds from `earlier` to here; zero where `earlier` is the later one.
+    pub const fn nanoseconds_since(self, earlier: Instant) -> u64 {
+        self.0.saturating_sub(earlier.0)
+    }
+
     /// The time from `earlier` to here; zero where `earlier` is the later one.
     pub const fn since(self, earlier: Instant) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))

@@ -1,0 +1,126 @@
+//! Every packet's number, gathered, now and then.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+use stackwright_transport::slots::Acknowledgement;
+use stackwright_transport::words::{Nanoseconds, Report, View};
+use stackwright_transport::{Receipts, component};
+
+/// How many spans that were said are said again: a list that is lost would cost resends.
+const REPEATED_MOST: usize = 4;
+
+/// The numbers of what arrived are gathered and listed every so often, a duplicate's too (ARTP §1.4.5). What was said last
+/// is said once more where there is room, since a list may be lost.
+///
+/// A list leaves a quarter of a round trip after the first number it holds, at most `every` after it, and at once where it
+/// has `most` numbers or where the sender waits for room.
+///
+/// Choose it for a path that reorders: numbers say what arrived and nothing else. On a narrow way back, prefer to be asked.
+///
+/// ```
+/// use stackwright_policies::acknowledgement::PeriodicList;
+/// let list = PeriodicList::new(50_000_000, 2);
+/// # let _ = list;
+/// ```
+#[derive(Clone, Debug)]
+pub struct PeriodicList {
+    every: Nanoseconds,
+    most: u64,
+    at: Instant,
+    /// What arrived since the last list, in the order of arrival; how many numbers.
+    news: Vec<Range<u64>>,
+    numbers: u64,
+    said: Vec<Range<u64>>,
+}
+
+impl PeriodicList {
+    /// A list at most `every` after its first number, or when it has `most` numbers.
+    pub const fn new(every: Nanoseconds, most: u64) -> Self {
+        PeriodicList { every, most, at: Instant::END, news: Vec::new(), numbers: 0, said: Vec::new() }
+    }
+
+    fn gather(&mut self, span: &Range<u64>) {
+        self.numbers += span.end - span.start;
+        match self.news.last_mut() {
+            Some(last) if last.end == span.start => last.end = span.end,
+            _ => self.news.push(span.clone()),
+        }
+    }
+
+    /// What has to be said although nothing new arrived: the last that did, again.
+    fn remind(&mut self, view: &View, receipts: &Receipts) {
+        if self.news.is_empty() && receipts.highest() > 0 {
+            let last = receipts.highest() - 1;
+            if last < receipts.upto() || receipts.beyond().last().is_some_and(|span| span.contains(&last)) {
+                self.gather(&(last..last + 1));
+            }
+        }
+        self.at = view.now;
+    }
+}
+
+impl Acknowledgement for PeriodicList {
+    fn on_received(&mut self, view: &View, span: &Range<u64>, _gap: Option<Range<u64>>) {
+        self.gather(span);
+        let wait = match view.rtt.smoothed {
+            0 => self.every,
+            smoothed => self.every.min(smoothed / 4),
+        };
+        self.at = if self.numbers >= self.most { view.now } else { self.at.min(view.now.later(wait)) };
+    }
+
+    fn on_refused(&mut self, view: &View, receipts: &Receipts) {
+        self.remind(view, receipts);
+    }
+
+    fn on_room(&mut self, view: &View, receipts: &Receipts) {
+        self.remind(view, receipts);
+    }
+
+    fn report(&self, view: &View, _: &Receipts, room: usize, into: &mut Report) -> bool {
+        if self.at > view.now || self.news.is_empty() {
+            return false;
+        }
+        into.clear();
+        let mut left = room as u64;
+        for span in self.news.iter().chain(&self.said) {
+            if left == 0 {
+                break;
+            }
+            let end = span.end.min(span.start + left);
+            left -= end - span.start;
+            into.held.push(span.start..end);
+        }
+        true
+    }
+
+    fn on_reported(&mut self, view: &View, report: &Report) {
+        let mut said = report.held.iter().map(|span| span.end - span.start).sum::<u64>().min(self.numbers);
+        self.numbers -= said;
+        self.said.clear();
+        let mut whole = 0;
+        for span in &mut self.news {
+            let length = span.end - span.start;
+            if length > said {
+                span.start += said;
+                break;
+            }
+            said -= length;
+            whole += 1;
+        }
+        let repeated = whole.min(REPEATED_MOST);
+        self.said.extend(self.news.drain(..whole).skip(whole - repeated));
+        self.at = if self.news.is_empty() { Instant::END } else { view.now };
+    }
+
+    fn deadline(&self) -> Instant {
+        self.at
+    }
+}
+
+component! {
+    PeriodicList: "acknowledgement by a periodic list", "lists the number of every packet, now and then",
+    needs: Property::SPANS, gives: Property::REPORTS.and(Property::UNASKED),
+}

@@ -1,0 +1,71 @@
+//! One packet more each round trip, half of it with each loss.
+
+use stackwright_contract::Instant;
+use stackwright_transport::component;
+use stackwright_transport::slots::Congestion;
+use stackwright_transport::words::View;
+
+/// The window begins with three packets, grows by a packet's square over the window with each packet that arrives, halves at
+/// most once a round trip when something is lost, never below where it began, and begins anew after an idle time. There is no
+/// slow start (ARTP §1.4.5).
+///
+/// Only what was not acknowledged before counts, so that a peer gains nothing by acknowledging often.
+///
+/// Choose it to do what the document does; [`Cubic`](super::Cubic) finds a fast path sooner.
+///
+/// ```
+/// use stackwright_policies::congestion::Aimd;
+/// use stackwright_transport::slots::Congestion;
+/// assert_eq!(Aimd::new(1000).window(), 3000);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Aimd {
+    packet: u64,
+    window: u64,
+    /// No loss before this counts: it is the same congestion.
+    cut_until: Instant,
+    sent_at: Instant,
+}
+
+impl Aimd {
+    /// For packets of so many octets.
+    pub const fn new(packet: u64) -> Self {
+        Aimd { packet, window: 3 * packet, cut_until: Instant::START, sent_at: Instant::START }
+    }
+
+    fn first(&self) -> u64 {
+        3 * self.packet
+    }
+}
+
+impl Congestion for Aimd {
+    #[inline]
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn on_sent(&mut self, view: &View) {
+        if view.idle && view.now.nanoseconds_since(self.sent_at) > view.rtt.timeout {
+            self.window = self.first();
+        }
+        self.sent_at = view.now;
+    }
+
+    fn on_acknowledged(&mut self, _: &View, _: u64, units: u64) {
+        for _ in 0..units {
+            self.window += (self.packet * self.packet / self.window).max(1);
+        }
+    }
+
+    fn on_lost(&mut self, view: &View, _: u64) {
+        if view.now >= self.cut_until {
+            self.window = (self.window / 2).max(self.first());
+            self.cut_until = view.now.later(view.rtt.smoothed);
+        }
+    }
+}
+
+component! {
+    Aimd: "congestion by AIMD", "adds a packet each round trip and halves with a loss",
+    needs: Property::REPORTS,
+}

@@ -1,0 +1,254 @@
+//! Asked for, and granted or refused, before any data: ARTP's arrangement.
+
+use stackwright_contract::Instant;
+use stackwright_transport::component;
+use stackwright_transport::slots::{Connection, Tidings};
+use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
+
+/// How often a question is asked before the other side is believed to be gone, where nothing else is wished.
+const TRIES_MOST: u32 = 10;
+
+/// How often the wait for an answer is doubled, at most.
+const DOUBLED_MOST: u32 = 3;
+
+/// How often an end is told before it is believed without an answer: what was sent has arrived anyhow.
+const FAREWELLS_MOST: u32 = 3;
+
+/// What may be sent to whom nobody has heard yet, in octets for each octet from there: who asks in another's name must not
+/// make us flood him (RFC 9000 §8.1).
+const AMPLIFICATION_MOST: u64 = 3;
+
+/// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who asked confirms that it
+/// heard the answer; before that, or before it reports anything, it is sent at most three times what came from it.
+///
+/// It is closed by telling (stage 1 of §1.4.4) when all that was sent has arrived; who hears that has lost what is still
+/// under way from his own side.
+///
+/// Choose it where the application decides whom it serves. It costs a round trip before the first datagram.
+///
+/// ```
+/// use stackwright_policies::connection::TwoStage;
+/// use stackwright_transport::slots::Connection;
+/// assert!(!TwoStage::new(1_000_000_000).may_send(1), "nobody has asked yet");
+/// ```
+#[derive(Clone, Debug)]
+pub struct TwoStage {
+    state: State,
+    /// How long the first answer is waited for.
+    every: Nanoseconds,
+    tries_most: u32,
+    finishing: bool,
+    /// What the peer is owed.
+    answer: Signals,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Idle,
+    /// We ask, again at this time.
+    Asking(Question),
+    /// We have said yes, and say it again at this time, until it is heard; but not longer than until then.
+    Granting(Question, Budget, Instant),
+    Open,
+    /// We tell that it is over, again at this time.
+    Leaving(Question),
+    Ended(Ending),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Question {
+    at: Instant,
+    tries: u32,
+}
+
+/// In octets.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Budget {
+    heard: u64,
+    said: u64,
+}
+
+impl Question {
+    fn first(now: Instant) -> Self {
+        Question { at: now, tries: 0 }
+    }
+
+    fn asked(self, now: Instant, every: Nanoseconds) -> Self {
+        Question { at: now.later(every << self.tries.min(DOUBLED_MOST)), tries: self.tries + 1 }
+    }
+
+    fn is_due(self, view: &View) -> bool {
+        self.at <= view.now
+    }
+}
+
+impl Budget {
+    fn allows(self, octets: usize) -> bool {
+        self.said + octets as u64 <= AMPLIFICATION_MOST * self.heard
+    }
+}
+
+impl TwoStage {
+    /// The first answer is waited for `every` long, the next twice as long, and so on.
+    pub const fn new(every: Nanoseconds) -> Self {
+        TwoStage {
+            state: State::Idle,
+            every,
+            tries_most: TRIES_MOST,
+            finishing: false,
+            answer: Signals::NONE,
+        }
+    }
+
+    /// Asks so often, at most.
+    #[must_use]
+    pub const fn tries(self, most: u32) -> Self {
+        TwoStage { tries_most: most, ..self }
+    }
+
+    fn farewell(&self, view: &View) -> bool {
+        match self.state {
+            State::Open => self.finishing && view.idle && view.drained,
+            State::Leaving(question) => question.is_due(view) && question.tries < FAREWELLS_MOST,
+            _ => false,
+        }
+    }
+
+    fn grants(&self, view: &View) -> bool {
+        match self.state {
+            State::Granting(question, budget, _) => question.is_due(view) && budget.allows(GRANT),
+            _ => false,
+        }
+    }
+}
+
+/// The octets of an answer, for the budget: a bound.
+const GRANT: usize = 128;
+
+impl Connection for TwoStage {
+    fn open(&mut self, view: &View) {
+        self.state = State::Asking(Question::first(view.now));
+    }
+
+    fn finish(&mut self) {
+        self.finishing = true;
+    }
+
+    fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
+        let signals = tidings.signals;
+        // As long as the other side may go on asking.
+        let patience =
+            view.now.later((self.every << DOUBLED_MOST).saturating_mul(u64::from(self.tries_most)));
+        if signals.has(Signals::OPEN) && self.state == State::Idle {
+            self.state = State::Granting(Question::first(view.now), Budget::default(), patience);
+        }
+        if let State::Granting(question, budget, until) = &mut self.state {
+            budget.heard += tidings.octets as u64;
+            if signals.has(Signals::OPEN) {
+                (question.at, *until) = (view.now, patience); // it was not heard, or is late
+            }
+            if signals.has(Signals::CONFIRM) || tidings.reports {
+                self.state = State::Open;
+            }
+        }
+        match self.state {
+            State::Asking(_) if signals.has(Signals::REFUSE) => self.state = State::Ended(Ending::Refused),
+            State::Asking(question) if signals.has(Signals::AGAIN) && question.tries <= 1 => {
+                self.state = State::Asking(Question { at: view.now, ..question });
+            }
+            State::Asking(_) if signals.has(Signals::ACCEPT) => self.state = State::Open,
+            State::Idle | State::Asking(_) => return Err(Dropped::NotOurs),
+            _ => {}
+        }
+        self.answer = self.answer.with(Signals::CONFIRM.when(signals.has(Signals::ACCEPT)));
+        if signals.has(Signals::END) {
+            self.answer = Signals::ENDED;
+        }
+        if signals.has(Signals::ENDED) && matches!(self.state, State::Leaving(_)) {
+            self.state = State::Ended(Ending::Finished);
+        }
+        Ok(())
+    }
+
+    fn may_send(&self, octets: usize) -> bool {
+        match self.state {
+            State::Open => true,
+            State::Granting(_, budget, _) => budget.allows(octets),
+            _ => false,
+        }
+    }
+
+    fn signals(&self, view: &View) -> Signals {
+        let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
+        self.answer
+            .with(Signals::OPEN.when(asks))
+            .with(Signals::ACCEPT.when(self.grants(view)))
+            .with(Signals::END.when(self.farewell(view)))
+    }
+
+    fn due(&self, view: &View) -> bool {
+        self.signals(view) != Signals::NONE
+    }
+
+    fn on_said(&mut self, view: &View, signals: Signals, octets: usize) {
+        if let State::Granting(question, budget, _) = &mut self.state {
+            budget.said += octets as u64;
+            if signals.has(Signals::ACCEPT) {
+                *question = question.asked(view.now, self.every);
+            }
+        }
+        if signals == Signals::NONE {
+            return;
+        }
+        self.answer = self.answer.without(signals);
+        self.state = match self.state {
+            State::Asking(question) if signals.has(Signals::OPEN) => {
+                State::Asking(question.asked(view.now, self.every))
+            }
+            State::Open if signals.has(Signals::END) => {
+                State::Leaving(Question::first(view.now).asked(view.now, self.every))
+            }
+            State::Leaving(question) if signals.has(Signals::END) => {
+                State::Leaving(question.asked(view.now, self.every))
+            }
+            // Whoever leaves has all that it sent acknowledged; what we have sent nobody takes any more.
+            _ if signals.has(Signals::ENDED) => {
+                State::Ended(if view.idle && view.drained { Ending::Finished } else { Ending::Reset })
+            }
+            state => state,
+        };
+    }
+
+    fn phase(&self, view: &View) -> Phase {
+        match self.state {
+            State::Idle => Phase::Idle,
+            State::Asking(question) if question.is_due(view) && question.tries >= self.tries_most => {
+                Phase::Ended(Ending::Silent)
+            }
+            State::Granting(_, _, until) if until <= view.now => Phase::Ended(Ending::Silent),
+            State::Leaving(question) if question.is_due(view) && question.tries >= FAREWELLS_MOST => {
+                Phase::Ended(Ending::Finished)
+            }
+            State::Asking(_) => Phase::Opening,
+            State::Granting(..) | State::Open | State::Leaving(_) => Phase::Open,
+            State::Ended(ending) => Phase::Ended(ending),
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        if self.answer != Signals::NONE {
+            return Instant::START;
+        }
+        match self.state {
+            State::Asking(question) | State::Leaving(question) => question.at,
+            State::Granting(question, budget, until) if budget.allows(GRANT) => question.at.min(until),
+            State::Granting(_, _, until) => until,
+            _ => Instant::END,
+        }
+    }
+}
+
+component! {
+    TwoStage: "connection in two stages", "is granted or refused by the other application before any data",
+    needs: Property::SIGNALS,
+}

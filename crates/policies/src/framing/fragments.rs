@@ -1,0 +1,146 @@
+//! Messages in fragments, each of which says of which message it is, which one, and of how many.
+
+use alloc::collections::BTreeMap;
+
+use stackwright_contract::Instant;
+use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_transport::component;
+use stackwright_transport::slots::{Framing, Joined};
+use stackwright_transport::words::{Dropped, Label, Nanoseconds, SECOND, Unit, View};
+use stackwright_wire::{Message, Pool};
+
+use super::assembly::Assembly;
+
+/// After how long without a piece a message is forgotten of which some will never come.
+const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
+
+/// Messages in fragments: message number, index, count. Messages go up when they are whole, in any order.
+///
+/// The number is the application's where it gives one (ARTP's DSEQ); it must not be in use twice at a time. Fragments are
+/// equally long, within one octet, so that no packet is short. What applications tell each other about data
+/// ([`MessageKind::Control`]) is not fragmented.
+///
+/// Memory for messages that are not whole is bounded by `most` octets each, and by four times that together.
+///
+/// ```
+/// use stackwright_policies::framing::Fragments;
+/// let fragments = Fragments::new(0xffff, 10 << 20);
+/// # let _ = fragments;
+/// ```
+pub struct Fragments<M> {
+    /// The most fragments that can be said.
+    count_most: u32,
+    most: usize,
+    next: u32,
+    begun: BTreeMap<u32, Assembly<M>>,
+    held: usize,
+    /// How many numbers the sender may have on their way, where some of them may never come.
+    forgetting: Option<u64>,
+    /// When to look for messages that will never be whole.
+    looks_at: Instant,
+}
+
+impl<M> Fragments<M> {
+    /// Messages of at most `count_most` fragments and `most` octets.
+    pub const fn new(count_most: u32, most: usize) -> Self {
+        Fragments {
+            count_most,
+            most,
+            next: 0,
+            begun: BTreeMap::new(),
+            held: 0,
+            forgetting: None,
+            looks_at: Instant::END,
+        }
+    }
+
+    /// Pieces may never come because they expire: a message of which nothing came for 30 s and for `window` numbers is forgotten.
+    #[must_use]
+    pub fn forgetting(self, window: Option<u64>) -> Self {
+        Fragments { forgetting: window, ..self }
+    }
+}
+
+impl<M: Message> Framing<M> for Fragments<M> {
+    fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+        let octets = message.len();
+        let count = octets.div_ceil(room).max(1);
+        let most = if quality.kind == MessageKind::Control { 1 } else { self.count_most };
+        let Some(count) = u32::try_from(count).ok().filter(|count| *count <= most) else {
+            return Err(message);
+        };
+        let number = quality.number.unwrap_or(self.next);
+        self.next = number.wrapping_add(1);
+        let label = Label {
+            message: number,
+            index: 0,
+            count,
+            last: count == 1,
+            kind: quality.kind,
+            priority: quality.priority,
+        };
+        Ok((message, label, octets.div_ceil(count as usize).max(1)))
+    }
+
+    fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+        let label = unit.label;
+        let quality = Quality {
+            lifetime: None,
+            number: (label.kind == MessageKind::Data).then_some(label.message),
+            priority: label.priority,
+            kind: label.kind,
+        };
+        if label.count <= 1 {
+            let numbers = unit.span.end - unit.span.start;
+            return Ok(Some(Joined { message: unit.body, quality, numbers }));
+        }
+        let bits = (label.count as usize).div_ceil(8);
+        if bits > self.most || self.held > self.most.saturating_mul(4) {
+            return Err(Dropped::Unjoinable);
+        }
+        let assembly = self.begun.entry(label.message).or_insert_with(|| {
+            let assembly = Assembly::new(&unit, quality);
+            self.held += assembly.held();
+            assembly
+        });
+        if self.forgetting.is_some() && self.looks_at == Instant::END {
+            self.looks_at = view.now.later(FORGOTTEN_AFTER);
+        }
+        let before = assembly.held();
+        let taken = assembly.take(unit, self.most, pool);
+        self.held = (self.held + assembly.held()).saturating_sub(before);
+        if !taken? {
+            return Ok(None);
+        }
+        let Some(assembly) = self.begun.remove(&label.message) else { return Ok(None) };
+        self.held = self.held.saturating_sub(assembly.held());
+        let (quality, numbers) = (assembly.quality, assembly.numbers);
+        Ok(Some(Joined { message: assembly.whole(), quality, numbers }))
+    }
+
+    fn forget(&mut self, view: &View) -> u64 {
+        let Some(window) = self.forgetting.filter(|_| self.looks_at <= view.now) else { return 0 };
+        let mut numbers = 0;
+        let held = &mut self.held;
+        self.begun.retain(|_, assembly| {
+            let dead = assembly.upto + window <= view.received_upto
+                && view.now.nanoseconds_since(assembly.at) >= FORGOTTEN_AFTER;
+            if dead {
+                numbers += assembly.numbers;
+                *held = held.saturating_sub(assembly.held());
+            }
+            !dead
+        });
+        self.looks_at = if self.begun.is_empty() { Instant::END } else { view.now.later(FORGOTTEN_AFTER) };
+        numbers
+    }
+
+    fn deadline(&self) -> Instant {
+        self.looks_at
+    }
+}
+
+component! {
+    <M> Fragments<M>: "framing in fragments", "cuts messages and joins them in any order",
+    needs: Property::FRAGMENTS, gives: Property::BOUNDS,
+}

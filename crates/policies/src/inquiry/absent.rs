@@ -1,0 +1,23 @@
+//! The sender never asks.
+
+use stackwright_transport::component;
+use stackwright_transport::slots::Inquiry;
+use stackwright_transport::words::{Occasion, View};
+
+/// The sender never asks: the receiver reports by itself, or not at all.
+///
+/// ```
+/// use stackwright_policies::inquiry::Absent;
+/// use stackwright_transport::slots::Inquiry;
+/// assert!(!Absent.holds());
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Absent;
+
+impl Inquiry for Absent {
+    fn due(&self, _: &View, _: Occasion) -> bool {
+        false
+    }
+}
+
+component! { Absent: "inquiry absent", "never asks" }

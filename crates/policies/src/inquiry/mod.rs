@@ -1,0 +1,5 @@
+//! The slot `inquiry`: when the sender asks, and insists.
+
+mod absent;
+
+pub use absent::Absent;

@@ -1,0 +1,18 @@
+//! Everything is of use for ever.
+
+use stackwright_transport::component;
+use stackwright_transport::slots::Lifetime;
+
+/// Everything is of use for ever, whatever is wished.
+///
+/// ```
+/// use stackwright_policies::lifetime::Absent;
+/// let lifetime = Absent;
+/// # let _ = lifetime;
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Absent;
+
+impl Lifetime for Absent {}
+
+component! { Absent: "lifetime absent", "keeps everything for ever" }

@@ -1,0 +1,93 @@
+//! Times on packets, by the peer's clock.
+
+use core::num::NonZeroU32;
+
+use stackwright_contract::Instant;
+use stackwright_transport::component;
+use stackwright_transport::slots::Lifetime;
+use stackwright_transport::words::{Dropped, Nanoseconds, Stamp, View};
+
+/// Packets bear when they were sent and for how long they are of use; what is late is dropped, at both ends (ARTP §1.4.2).
+///
+/// Clocks need not agree. Each report tells the difference: mine − (peer's + half the round trip), which is wrong by at most
+/// half the round trip. Data are then stamped by the peer's clock as we believe it to be, reports by our own. Before the first
+/// report, nothing expires on the wire.
+///
+/// Time is monotonic: the clock of the day is read once, when the association begins, so that a clock that is set does no
+/// harm.
+///
+/// ```
+/// use stackwright_policies::lifetime::Timestamps;
+/// let lifetime = Timestamps::new(1_100_000_000_250_000);
+/// # let _ = lifetime;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Timestamps {
+    /// The time of day at the start of time, in microseconds since 1970.
+    epoch: u64,
+    /// My clock − the peer's, in microseconds.
+    difference: Option<i64>,
+}
+
+impl Timestamps {
+    /// `epoch`: what time of day it was at [`Instant::START`], in microseconds since 1970.
+    pub const fn new(epoch: u64) -> Self {
+        Timestamps { epoch, difference: None }
+    }
+
+    /// My clock − the peer's, in microseconds; `None` before the first report.
+    pub fn difference(&self) -> Option<i64> {
+        self.difference
+    }
+
+    fn now(&self, view: &View) -> u64 {
+        self.epoch.saturating_add(view.now.nanoseconds() / 1000)
+    }
+}
+
+impl Lifetime for Timestamps {
+    fn is_over(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> bool {
+        wish.is_some_and(|wish| view.now.nanoseconds_since(since) / 1000 >= u64::from(wish.get()))
+    }
+
+    fn stamp(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> Stamp {
+        let now = self.now(view);
+        match self.difference {
+            None => Stamp { at: now, valid: 0 },
+            Some(difference) => {
+                let age = view.now.nanoseconds_since(since) / 1000;
+                let left = wish.map_or(0, |wish| u64::from(wish.get()).saturating_sub(age).max(1));
+                Stamp { at: now.saturating_add_signed(difference.saturating_neg()), valid: left as u32 }
+            }
+        }
+    }
+
+    #[inline]
+    fn clock(&self, view: &View) -> u64 {
+        self.now(view)
+    }
+
+    fn admit(&self, view: &View, stamp: Stamp, reports: bool) -> Result<(), Dropped> {
+        if stamp.valid == 0 {
+            return Ok(()); // §1.4.2: 0 is always valid
+        }
+        let mut until = stamp.at.saturating_add(u64::from(stamp.valid));
+        if reports {
+            // The first report is always valid: it is what tells the difference.
+            let Some(difference) = self.difference else { return Ok(()) };
+            until = until.saturating_add_signed(difference);
+        }
+        if until < self.now(view) { Err(Dropped::Expired) } else { Ok(()) }
+    }
+
+    fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Stamp) {
+        // ts_delta = CT − (ST + RTT/2)
+        let sent = i128::from(stamp.at) + i128::from(took / 2000);
+        self.difference = i64::try_from(i128::from(self.now(view)) - sent).ok();
+    }
+}
+
+component! {
+    Timestamps: "lifetime by timestamps", "drops what is late, by the peer's clock",
+    needs: Property::TIMES, gives: Property::EXPIRES,
+}

@@ -1,0 +1,5 @@
+//! The slot `rate`: how fast.
+
+mod absent;
+
+pub use absent::Absent;

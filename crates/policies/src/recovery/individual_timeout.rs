@@ -1,0 +1,66 @@
+//! Each packet is sent again when nothing was heard of it in time.
+
+use stackwright_transport::component;
+use stackwright_transport::slots::Recovery;
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, View};
+
+/// How much later than two round trips the end of a burst is believed to be lost: a report is not sent at once.
+const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
+
+/// Each packet is sent again when nothing was heard of it in time (ARTP §1.4.5), until something is heard or `silence` has
+/// passed without a word from the peer.
+///
+/// Two things make that quick without making it wrong. A packet is lost already when `reordering` packets that left after it
+/// have arrived (`None`: that means nothing, as in the document). And when the end of a burst stays unheard of, its last
+/// packet is sent once more after two round trips, so that what is heard of it tells about the rest.
+///
+/// Choose it where each packet is acknowledged by itself.
+///
+/// ```
+/// use stackwright_policies::recovery::IndividualTimeout;
+/// use stackwright_transport::slots::Recovery;
+/// let recovery = IndividualTimeout::new(30_000_000_000).reordering(Some(3));
+/// assert_eq!(recovery.tolerance(), Some(3));
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct IndividualTimeout {
+    silence: Nanoseconds,
+    reordering: Option<u64>,
+}
+
+impl IndividualTimeout {
+    /// The peer is dead after so long a silence.
+    pub const fn new(silence: Nanoseconds) -> Self {
+        IndividualTimeout { silence, reordering: Some(3) }
+    }
+
+    /// How many packets may overtake one that is not lost.
+    #[must_use]
+    pub const fn reordering(self, reordering: Option<u64>) -> Self {
+        IndividualTimeout { reordering, ..self }
+    }
+}
+
+impl Recovery for IndividualTimeout {
+    fn tolerance(&self) -> Option<u64> {
+        self.reordering
+    }
+
+    fn patience(&self, view: &View) -> Option<Nanoseconds> {
+        Some(view.rtt.timeout)
+    }
+
+    fn probes_after(&self, view: &View) -> Option<Nanoseconds> {
+        self.reordering?; // what is heard of the last one tells nothing then
+        (view.rtt.smoothed > 0).then(|| 2 * view.rtt.smoothed + PROBE_SLACK)
+    }
+
+    fn gives_up(&self, times: u16, silence: Nanoseconds) -> bool {
+        times > 1 && silence >= self.silence
+    }
+}
+
+component! {
+    IndividualTimeout: "recovery by individual timeouts", "sends a packet again when nothing was heard of it in time",
+    needs: Property::UNASKED, gives: Property::REPEATS,
+}

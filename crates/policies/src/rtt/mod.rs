@@ -1,0 +1,32 @@
+//! The slot `rtt`: how long the way there and back takes.
+
+mod fixed;
+mod rfc6298;
+mod srtt;
+
+pub use fixed::Fixed;
+pub use rfc6298::Rfc6298;
+pub use srtt::Srtt;
+
+use stackwright_transport::words::{Nanoseconds, Sample};
+
+/// How often a timeout is doubled, at most.
+const DOUBLED_MOST: u32 = 6;
+
+/// Which samples are believed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Of {
+    /// Of questions and their answers: no copy confuses them.
+    Answers,
+    /// Of units that were sent once (Karn's rule).
+    Units,
+}
+
+impl Of {
+    fn believes(self, sample: Sample) -> Option<Nanoseconds> {
+        match (self, sample) {
+            (Of::Answers, Sample::OfAnswer(took)) | (Of::Units, Sample::OfUnit(took)) => Some(took.max(1)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! A configuration: one policy for each slot. One line lists the slots; all that has one field a slot is made from it.
+
+use alloc::boxed::Box;
+use core::marker::PhantomData;
+
+use stackwright_wire::Message;
+
+use crate::rules::{Component, Facts, Misfit, check};
+use crate::slots::{
+    Acknowledgement, Congestion, Connection, Flow, Format, Framing, Inquiry, Integrity, Lifetime, Ordering,
+    Rate, Recovery, Rtt,
+};
+
+/// A policy that a program chose while it runs, and what the rule book knows of it.
+pub struct Part<T: ?Sized> {
+    facts: Facts,
+    policy: Box<T>,
+}
+
+impl<T: ?Sized> Part<T> {
+    /// What the rule book knows of it.
+    pub fn facts(&self) -> &Facts {
+        &self.facts
+    }
+}
+
+/// How a policy becomes a part that is chosen while a program runs.
+///
+/// ```
+/// use stackwright_transport::{IntoPart, Part, component, slots::Rate};
+/// struct Unlimited;
+/// impl Rate for Unlimited {}
+/// component! { Unlimited: "rate absent", "sends as fast as the window allows" }
+/// let part: Part<dyn Rate> = Unlimited.part();
+/// assert_eq!(part.facts().name, "rate absent");
+/// ```
+pub trait IntoPart<T: ?Sized> {
+    /// The same policy, in a box.
+    fn part(self) -> Part<T>;
+}
+
+/// Replaces a judge between two packets: numbers, octets and receipts are not theirs.
+pub trait Exchange<T: ?Sized> {
+    /// Puts `part` into its slot, and gives what was there.
+    ///
+    /// # Errors
+    /// Where the rule book refuses what would come of it; then all is as it was.
+    fn exchange(&mut self, part: Part<T>) -> Result<Part<T>, Misfit>;
+}
+
+macro_rules! slots {
+    (data { $($data:ident: $Data:ident,)* } judges { $($judge:ident: $Judge:ident,)* }) => {
+        /// One type for each slot. It is written by [`configuration!`](crate::configuration).
+        pub trait Configuration: 'static {
+            /// How messages are held.
+            type Message: Message;
+            /// What the rule book knows of the policies, in the order of [`SLOTS`]; none where they are chosen while the
+            /// program runs.
+            const PARTS: &'static [Facts];
+            $(
+                #[doc = concat!("What fits the slot `", stringify!($data), "`.")]
+                type $Data: $Data<Self::Message>;
+            )*
+            $(
+                #[doc = concat!("What fits the slot `", stringify!($judge), "`.")]
+                type $Judge: $Judge;
+            )*
+        }
+
+        /// The names of the slots, in the order in which facts are listed.
+        pub const SLOTS: [&str; 13] = [$(stringify!($data),)* $(stringify!($judge),)*];
+
+        /// The policies of a configuration that is written down, by name.
+        #[allow(missing_docs, reason = "each field is the slot of its name")]
+        pub struct Policies<C: Configuration> {
+            $(pub $data: C::$Data,)*
+            $(pub $judge: C::$Judge,)*
+        }
+
+        /// The policies of one association.
+        pub struct Slots<C: Configuration> {
+            $(pub(crate) $data: C::$Data,)*
+            $(pub(crate) $judge: C::$Judge,)*
+            /// Where they were chosen while the program runs.
+            facts: Option<Box<[Facts; SLOTS.len()]>>,
+        }
+
+        impl<C: Configuration> From<Policies<C>> for Slots<C> {
+            fn from(policies: Policies<C>) -> Self {
+                // Boxes get in here only from `Parts` and from a configuration, of which the rule book has heard.
+                const { assert!(!C::PARTS.is_empty(), "what is chosen while the program runs is made of Parts") };
+                Slots { $($data: policies.$data,)* $($judge: policies.$judge,)* facts: None }
+            }
+        }
+
+        impl<C: Configuration> Slots<C> {
+            /// The same policies, in boxes.
+            pub fn boxed(self) -> Slots<Boxed<C::Message>>
+            where
+                $(C::$Data: Component + 'static,)*
+                $(C::$Judge: Component + 'static,)*
+            {
+                let facts = [$(<C::$Data as Component>::FACTS,)* $(<C::$Judge as Component>::FACTS,)*];
+                Slots {
+                    $($data: Box::new(self.$data),)*
+                    $($judge: Box::new(self.$judge),)*
+                    facts: Some(Box::new(facts)),
+                }
+            }
+
+            /// What the rule book knows of them, in the order of [`SLOTS`].
+            pub fn facts(&self) -> &[Facts] {
+                self.facts.as_deref().map_or(C::PARTS, |facts| facts)
+            }
+        }
+
+        /// The configuration whose slots are boxes: what a program chooses while it runs.
+        pub struct Boxed<M>(PhantomData<fn() -> M>);
+
+        impl<M: Message> Configuration for Boxed<M> {
+            type Message = M;
+            const PARTS: &'static [Facts] = &[];
+            $(type $Data = Box<dyn $Data<M>>;)*
+            $(type $Judge = Box<dyn $Judge>;)*
+        }
+
+        /// What a program chose, by name. The only way from here to an association leads through the rule book.
+        #[allow(missing_docs, reason = "each field is the slot of its name")]
+        pub struct Parts<M: Message> {
+            $(pub $data: Part<dyn $Data<M>>,)*
+            $(pub $judge: Part<dyn $Judge>,)*
+        }
+
+        impl<M: Message> Parts<M> {
+            /// What the rule book knows of each, in the order of [`SLOTS`].
+            pub fn facts(&self) -> [Facts; SLOTS.len()] {
+                [$(self.$data.facts,)* $(self.$judge.facts,)*]
+            }
+
+            /// Asks the rule book.
+            ///
+            /// # Errors
+            /// The first rule that they break.
+            pub fn build(self) -> Result<Slots<Boxed<M>>, Misfit> {
+                let facts = self.facts();
+                check(&facts)?;
+                let facts = Some(Box::new(facts));
+                Ok(Slots { $($data: self.$data.policy,)* $($judge: self.$judge.policy,)* facts })
+            }
+        }
+
+        $(impl<M: Message, P: $Data<M> + Component + 'static> IntoPart<dyn $Data<M>> for P {
+            fn part(self) -> Part<dyn $Data<M>> {
+                Part { facts: P::FACTS, policy: Box::new(self) }
+            }
+        })*
+
+        $(impl<P: $Judge + Component + 'static> IntoPart<dyn $Judge> for P {
+            fn part(self) -> Part<dyn $Judge> {
+                Part { facts: P::FACTS, policy: Box::new(self) }
+            }
+        }
+
+        impl<M: Message> Exchange<dyn $Judge> for Slots<Boxed<M>> {
+            fn exchange(&mut self, part: Part<dyn $Judge>) -> Result<Part<dyn $Judge>, Misfit> {
+                let place = SLOTS.iter().position(|slot| *slot == stringify!($judge)).expect("it is listed");
+                let known = self.facts.as_deref_mut().expect("what was chosen is known");
+                let before = core::mem::replace(&mut known[place], part.facts);
+                if let Err(misfit) = check(known) {
+                    known[place] = before;
+                    return Err(misfit);
+                }
+                let policy = core::mem::replace(&mut self.$judge, part.policy);
+                Ok(Part { facts: before, policy })
+            }
+        })*
+    };
+}
+
+// Those that hold data stay what they are as long as an association lives; a judge can be exchanged.
+slots! {
+    data { format: Format, ordering: Ordering, framing: Framing, integrity: Integrity, }
+    judges {
+        connection: Connection,
+        acknowledgement: Acknowledgement,
+        inquiry: Inquiry,
+        recovery: Recovery,
+        rtt: Rtt,
+        flow: Flow,
+        congestion: Congestion,
+        rate: Rate,
+        lifetime: Lifetime,
+    }
+}
+
+/// Names a configuration and asks the rule book about it: one that makes no transport does not compile.
+///
+/// Slots are written in the order in which facts are listed ([`SLOTS`]).
+///
+/// ```compile_fail
+/// use stackwright_transport::configuration;
+/// configuration! { pub Nothing<M> { Format: (), Ordering: () } }
+/// ```
+#[macro_export]
+macro_rules! configuration {
+    ($(#[$doc:meta])* $vis:vis $Name:ident<$M:ident> { $($Slot:ident: $Part:ty),* $(,)? }) => {
+        $(#[$doc])*
+        $vis struct $Name<$M>(::core::marker::PhantomData<fn() -> $M>);
+
+        impl<$M: $crate::Message> $crate::Configuration for $Name<$M> {
+            type Message = $M;
+            const PARTS: &'static [$crate::rules::Facts] =
+                &[$(<$Part as $crate::rules::Component>::FACTS),*];
+            $(type $Slot = $Part;)*
+        }
+
+        // For one message in the place of all, so that `cargo check` already says it: no fact depends on the message.
+        const _: () = {
+            #[allow(dead_code, reason = "not every policy holds messages")]
+            type $M = $crate::SingleBuffer;
+            $crate::rules::insist(&[$(<$Part as $crate::rules::Component>::FACTS),*])
+        };
+    };
+}

@@ -1,0 +1,209 @@
+//! The engine: the order in which a packet earns trust, and the order in which one is made. It knows no protocol.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `receive.rs` | a packet arrives |
+//! | `send.rs` | a packet leaves |
+//! | `timers.rs` | time has passed |
+
+mod receive;
+mod send;
+mod timers;
+
+use alloc::collections::VecDeque;
+use alloc::vec::Vec;
+
+use stackwright_contract::Instant;
+use stackwright_contract::services::{Quality, Room};
+use stackwright_wire::{Message, Pool};
+
+use crate::configuration::{Configuration, Slots};
+use crate::receipts::Receipts;
+use crate::sending::Sending;
+use crate::slots::{
+    Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Joined, Rtt as _,
+};
+use crate::words::{Ending, Phase, Report, View};
+
+/// Memory that all associations of a transport share, so that an idle one has nearly none.
+#[derive(Debug)]
+pub struct Memory<M: Message> {
+    /// Where blocks of packets come from and go to.
+    pub pool: Pool<M>,
+    /// Octets to leave free before a packet, for the headers of the layers below.
+    pub headroom: usize,
+    header: Vec<u8>,
+    heard: Report,
+    saying: Report,
+}
+
+impl<M: Message> Memory<M> {
+    /// Packets have at most `packet` octets, and `headroom` octets are left free before them; at most `most` blocks are kept.
+    pub fn new(packet: usize, headroom: usize, most: usize) -> Self {
+        Memory {
+            pool: Pool::new(headroom + packet, most),
+            headroom,
+            header: Vec::with_capacity(packet),
+            heard: Report::default(),
+            saying: Report::default(),
+        }
+    }
+}
+
+/// One association: its policies, and what every transport has and nobody chooses.
+pub struct Association<C: Configuration> {
+    slots: Slots<C>,
+    sending: Sending<C::Message>,
+    receipts: Receipts,
+    /// The peer's first number is known.
+    begun: bool,
+    /// The last question; when it was asked; the last one that was answered; the last one of the peer's.
+    asked: u32,
+    asked_at: Instant,
+    heard: u32,
+    answered: u32,
+    /// Messages that the application has not taken, and how many numbers of all that was received.
+    inbox: VecDeque<Joined<C::Message>>,
+    pending: u64,
+    /// Since when something is in flight and nothing was heard of the peer.
+    quiet_since: Instant,
+    /// When something was last sent, or heard of.
+    stirred: Instant,
+    probed: bool,
+    /// Since when the peer's window is shut, with nothing in flight.
+    shut_since: Option<Instant>,
+    given_up: bool,
+}
+
+impl<C: Configuration> Association<C> {
+    /// An association of these policies.
+    pub fn new(slots: Slots<C>) -> Self {
+        let mut association = Association {
+            sending: Sending::new(slots.format.numbering(), slots.format.first()),
+            slots,
+            receipts: Receipts::default(),
+            begun: false,
+            asked: 0,
+            asked_at: Instant::START,
+            heard: 0,
+            answered: 0,
+            inbox: VecDeque::new(),
+            pending: 0,
+            quiet_since: Instant::START,
+            stirred: Instant::START,
+            probed: false,
+            shut_since: None,
+            given_up: false,
+        };
+        association.begin();
+        association
+    }
+
+    #[inline(always)]
+    fn view(&self, now: Instant) -> View {
+        View {
+            now,
+            rtt: self.slots.rtt.estimate(),
+            in_flight: self.sending.in_flight(),
+            sent_upto: self.sending.sent_upto(),
+            settled_upto: self.sending.settled_upto(),
+            received_upto: self.receipts.upto(),
+            pending: self.pending,
+            asked: self.asked,
+            answered: self.answered,
+            idle: self.sending.is_idle(),
+            drained: self.sending.is_drained(),
+        }
+    }
+
+    /// The layer above wants an association with the peer.
+    pub fn open(&mut self, now: Instant) {
+        let view = self.view(now);
+        self.slots.connection.open(&view);
+    }
+
+    /// The layer above has no more to send.
+    pub fn finish(&mut self) {
+        self.slots.connection.finish();
+    }
+
+    /// A message to be sent.
+    ///
+    /// # Errors
+    /// Gives it back where it is longer than the format can say, or than the peer takes.
+    pub fn send(&mut self, now: Instant, message: C::Message, quality: Quality) -> Result<(), C::Message> {
+        let octets = message.len();
+        if octets > self.slots.format.longest() {
+            return Err(message);
+        }
+        let room = self.slots.format.room();
+        let (message, label, piece) = self.slots.framing.begin(message, &quality, room)?;
+        self.sending.push(message, label, piece, octets, now, quality.lifetime);
+        Ok(())
+    }
+
+    /// The next message for the application, within `room`.
+    #[inline]
+    pub fn take(&mut self, now: Instant, room: Room) -> Option<(C::Message, Quality)> {
+        let octets = self.inbox.front()?.message.len();
+        if room.messages == 0 || octets > room.octets {
+            return None;
+        }
+        let joined = self.inbox.pop_front()?;
+        self.taken(now, joined.numbers);
+        Some((joined.message, joined.quality))
+    }
+
+    /// So many numbers are done with.
+    #[inline]
+    fn taken(&mut self, now: Instant, numbers: u64) {
+        self.pending = self.pending.saturating_sub(numbers);
+        let view = self.view(now);
+        if self.slots.flow.on_taken(&view) {
+            self.slots.acknowledgement.on_room(&view, &self.receipts);
+        }
+    }
+
+    /// How many messages wait for the application.
+    pub fn inbox(&self) -> usize {
+        self.inbox.len()
+    }
+
+    /// What the layer above may send again since this was asked last.
+    pub fn released(&mut self) -> Room {
+        self.sending.released()
+    }
+
+    /// Where the association stands.
+    pub fn phase(&self, now: Instant) -> Phase {
+        self.phase_in(&self.view(now))
+    }
+
+    fn phase_in(&self, view: &View) -> Phase {
+        if self.given_up { Phase::Ended(Ending::Silent) } else { self.slots.connection.phase(view) }
+    }
+
+    fn has_ended(&self, view: &View) -> bool {
+        matches!(self.phase_in(view), Phase::Ended(_))
+    }
+
+    /// The policies.
+    pub fn slots(&self) -> &Slots<C> {
+        &self.slots
+    }
+
+    /// The policies, of which judges may be exchanged between two packets.
+    pub fn slots_mut(&mut self) -> &mut Slots<C> {
+        &mut self.slots
+    }
+
+    /// What was sent and what waits.
+    pub fn sending(&self) -> &Sending<C::Message> {
+        &self.sending
+    }
+
+    /// What was received.
+    pub fn receipts(&self) -> &Receipts {
+        &self.receipts
+    }
+}

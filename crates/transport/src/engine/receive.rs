@@ -1,0 +1,225 @@
+//! A packet arrives: it is verified, decoded, admitted, heeded, and what is new of it goes up.
+
+use alloc::vec::Vec;
+
+use stackwright_contract::Instant;
+use stackwright_wire::{Message as _, Pool};
+
+use super::{Association, Memory};
+use crate::configuration::Configuration;
+use crate::receipts::Receipts;
+use crate::sending::Acknowledged;
+use crate::slots::{
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
+    Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Recovery as _, Rtt as _, Suspect, Tidings,
+};
+use crate::words::{Dropped, Label, Report, Sample, Stamp, Unit, View};
+
+impl<C: Configuration> Association<C> {
+    /// A packet of this association arrives.
+    ///
+    /// # Errors
+    /// Why it was dropped, in part or as a whole.
+    pub fn receive(
+        &mut self,
+        now: Instant,
+        mut packet: C::Message,
+        memory: &mut Memory<C::Message>,
+    ) -> Result<(), Dropped> {
+        let view = self.view(now);
+        let slots = &mut self.slots;
+        let (octets, looks_at) = (packet.len(), slots.integrity.looks_at());
+        if looks_at > 0 {
+            let at = packet.front(looks_at.min(octets)).and_then(|front| slots.format.check(front, octets));
+            slots.integrity.verify(&packet, at)?;
+        }
+        memory.heard.clear();
+        let segment = slots.format.decode(&view, packet, &mut memory.heard)?;
+        if let Some(stamp) = segment.stamp {
+            slots.lifetime.admit(&view, stamp, segment.reports)?;
+        }
+        if segment.reports {
+            self.refuse_unsent(&view, &memory.heard)?;
+        }
+        let tidings =
+            Tidings { signals: segment.signals, octets, reports: segment.reports, next: segment.next };
+        self.slots.connection.admit(&view, &tidings)?;
+        self.begin();
+        if let Some(credit) = segment.credit {
+            self.slots.flow.on_credit(credit);
+        }
+        if segment.reports {
+            self.heed(&view, &memory.heard, segment.stamp, &memory.pool);
+        }
+        if let Some(number) = segment.inquiry {
+            self.answered = number;
+            self.slots.acknowledgement.on_inquiry(&view, number);
+        }
+        match segment.unit {
+            Some(unit) => self.accept(&view, unit, &memory.pool),
+            None => Ok(()),
+        }
+    }
+
+    /// The peer's first number may be known by now.
+    pub(super) fn begin(&mut self) {
+        if !self.begun
+            && let Some(first) = self.slots.format.peer_first()
+        {
+            self.begun = true;
+            self.receipts = Receipts::new(first);
+            self.slots.ordering.begin(first);
+        }
+    }
+
+    /// Who acknowledges what was never sent is no peer that could be trusted with the rest of the report.
+    fn refuse_unsent(&self, view: &View, report: &Report) -> Result<(), Dropped> {
+        let beyond = |end: u64| end > view.sent_upto;
+        if beyond(report.upto) || report.held.iter().any(|span| beyond(span.end)) {
+            return Err(Dropped::AcknowledgesUnsent);
+        }
+        Ok(())
+    }
+
+    fn heed(&mut self, view: &View, report: &Report, stamp: Option<Stamp>, pool: &Pool<C::Message>) {
+        let mut sum = Acknowledged::default();
+        if report.upto > view.settled_upto {
+            self.sending.acknowledge(view.settled_upto..report.upto, pool, &mut sum);
+        }
+        for span in &report.held {
+            self.sending.acknowledge(span.clone(), pool, &mut sum);
+        }
+        self.quiet_since = view.now;
+        let slots = &mut self.slots;
+        if let Some(at) = sum.newest {
+            let took = view.now.nanoseconds_since(at);
+            slots.rtt.on_sample(Sample::OfUnit(took));
+            if let Some(stamp) = stamp {
+                slots.lifetime.on_sample(view, took, stamp);
+            }
+        }
+        // A peer may repeat its answer for ever: it answers once. Numbers of questions wrap.
+        if let Some(number) = report.answers
+            && (number.wrapping_sub(self.heard) as i32) > 0
+            && (self.asked.wrapping_sub(number) as i32) >= 0
+        {
+            self.heard = number;
+            let took = view.now.nanoseconds_since(self.asked_at);
+            if number == self.asked {
+                slots.rtt.on_sample(Sample::OfAnswer(took));
+            }
+            slots.inquiry.on_answer(view, number, took);
+            slots.congestion.on_answer(view, number, took);
+        }
+        if sum.units > 0 {
+            (self.stirred, self.probed) = (view.now, false);
+            slots.congestion.on_acknowledged(view, sum.octets, sum.units);
+        }
+        let suspects = slots.recovery.suspects(view, report);
+        let mut lost = 0;
+        if !suspects.is_empty() {
+            lost += self.sending.judge(suspects, |sent| {
+                let suspect = Suspect { span: sent.unit.span.clone(), times: sent.times, stamp: sent.stamp };
+                slots.recovery.is_lost(&suspect, report)
+            });
+        }
+        if let Some(tolerance) = slots.recovery.tolerance()
+            && sum.units > 0
+        {
+            lost += self.sending.lose_overtaken(tolerance);
+        }
+        if lost > 0 {
+            slots.congestion.on_lost(view, lost);
+        }
+    }
+
+    fn accept(
+        &mut self,
+        view: &View,
+        unit: Unit<C::Message>,
+        pool: &Pool<C::Message>,
+    ) -> Result<(), Dropped> {
+        if !self.begun {
+            return Err(Dropped::NotOurs);
+        }
+        let slots = &mut self.slots;
+        let duplicate = unit.span.end <= view.received_upto;
+        if !duplicate {
+            let admitted = slots.flow.admit(view, &unit.span);
+            let admitted = if self.receipts.has_room(&unit.span) { admitted } else { Err(Dropped::NoRoom) };
+            if let Err(dropped) = admitted {
+                slots.acknowledgement.on_refused(view, &self.receipts);
+                return Err(dropped);
+            }
+        }
+        let highest = self.receipts.highest();
+        let gap = (unit.span.start > highest).then_some(highest..unit.span.start);
+        // A duplicate too: the report of the first was lost.
+        slots.acknowledgement.on_received(view, &unit.span, gap);
+        if duplicate {
+            return Err(Dropped::Duplicate);
+        }
+        let result = if self.receipts.upto() == unit.span.start && self.receipts.beyond().is_empty() {
+            self.receipts.insert(unit.span.clone(), |_| {});
+            self.raise(view, unit, pool)
+        } else {
+            self.accept_parts(view, unit, pool)
+        };
+        if let Some(upto) = self.slots.ordering.forgives() {
+            self.receipts.forgive(upto);
+        }
+        if let Some(upto) = self.slots.flow.forgives(self.receipts.highest()) {
+            self.receipts.forgive(upto);
+        }
+        result
+    }
+
+    /// Some of the unit may have been here before.
+    fn accept_parts(
+        &mut self,
+        view: &View,
+        unit: Unit<C::Message>,
+        pool: &Pool<C::Message>,
+    ) -> Result<(), Dropped> {
+        let span = unit.span.clone();
+        let (mut first, mut more) = (None, Vec::new()); // there is hardly ever more than one
+        self.receipts.insert(span.clone(), |part| match first {
+            None => first = Some(part),
+            Some(_) => more.push(part),
+        });
+        let Some(first) = first else { return Err(Dropped::Duplicate) };
+        if first == span {
+            return self.raise(view, unit, pool);
+        }
+        let (mut rest, mut at) = (unit.body, span.start);
+        for part in core::iter::once(first).chain(more) {
+            rest.advance((part.start - at) as usize);
+            let body = rest.split_to((part.end - part.start) as usize);
+            at = part.end;
+            let label = Label { last: unit.label.last && part.end == span.end, ..unit.label };
+            self.raise(view, Unit { span: part, label, body, ..unit }, pool)?;
+        }
+        Ok(())
+    }
+
+    /// What is new goes up.
+    #[inline]
+    fn raise(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
+        self.pending += unit.span.end - unit.span.start;
+        let mut ready = self.slots.ordering.arrive(unit);
+        let mut result = Ok(());
+        while let Some(unit) = ready {
+            let numbers = unit.span.end - unit.span.start;
+            match self.slots.framing.join(view, unit, pool) {
+                Ok(Some(joined)) => self.inbox.push_back(joined),
+                Ok(None) => {}
+                Err(dropped) => {
+                    self.taken(view.now, numbers);
+                    result = Err(dropped);
+                }
+            }
+            ready = self.slots.ordering.next();
+        }
+        result
+    }
+}

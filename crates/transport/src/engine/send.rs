@@ -1,0 +1,207 @@
+//! A packet leaves: everybody is asked (nothing changes), the format takes what fits, everybody is told what left.
+
+use stackwright_contract::Instant;
+use stackwright_wire::Message;
+
+use super::{Association, Memory};
+use crate::configuration::Configuration;
+use crate::slots::{
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
+    Integrity as _, Lifetime as _, Rate as _, Recovery as _,
+};
+use crate::words::{Occasion, Saying, Signals, View};
+
+impl<C: Configuration> Association<C> {
+    /// The next packet that is to leave; `None`: nothing is, now.
+    pub fn transmit(&mut self, now: Instant, memory: &mut Memory<C::Message>) -> Option<C::Message> {
+        let mut view = self.view(now);
+        if self.has_ended(&view) {
+            return None;
+        }
+        if self.drop_expired(&view, memory) {
+            view = self.view(now);
+        }
+        let chosen = self.choose(&view);
+        let slots = &mut self.slots;
+        let reporting = self.begun
+            && slots.acknowledgement.report(
+                &view,
+                &self.receipts,
+                slots.format.report_room(),
+                &mut memory.saying,
+            );
+        let signalling = slots.connection.due(&view);
+        let occasion = match chosen {
+            Some(last) => Occasion::Unit { last },
+            None if signalling => Occasion::Signal,
+            None => Occasion::Nothing,
+        };
+        let asking = slots.inquiry.due(&view, occasion) || slots.congestion.asks(&view);
+        if chosen.is_none() && !reporting && !signalling && !asking {
+            return None;
+        }
+
+        let place = match chosen {
+            Some(_) => {
+                let headroom = memory.headroom + slots.format.headroom();
+                self.sending.take_first(&memory.pool, headroom)
+            }
+            None => None,
+        };
+        let signals = slots.connection.signals(&view);
+        let number = self.asked.wrapping_add(1);
+        let unit = place.map(|place| &self.sending.get(place).unit);
+        let (since, lifetime) = unit.map_or((now, None), |unit| (unit.since, unit.lifetime));
+        let mut saying = Saying {
+            unit,
+            report: reporting.then_some(&memory.saying),
+            inquiry: asking.then_some(number),
+            credit: slots.flow.credit(&view),
+            signals,
+            stamp: slots.lifetime.stamp(&view, since, lifetime),
+            clock: slots.lifetime.clock(&view),
+        };
+        let header = &mut memory.header;
+        header.clear();
+        slots.format.encode(&view, &mut saying, header);
+        let (unit_left, reported) =
+            (unit.is_some() && saying.unit.is_none(), reporting && saying.report.is_none());
+        let (asked, said) = (asking && saying.inquiry.is_none(), signals.without(saying.signals));
+        let (credit, credit_left) = (slots.flow.credit(&view), saying.credit.is_none());
+        assert!(unit_left || reported || asked || said != Signals::NONE, "a format takes something");
+        let body = if unit_left { unit.map(|unit| &unit.body) } else { None };
+        let octets = header.len() + body.map_or(0, Message::len);
+        if slots.integrity.looks_at() > 0 {
+            let at = slots.format.check(header, octets);
+            slots.integrity.seal(header, body, at);
+        }
+
+        if reported {
+            slots.acknowledgement.on_reported(&view, &memory.saying);
+        }
+        if let Some(credit) = credit.filter(|_| credit_left) {
+            slots.flow.on_credit_said(credit);
+        }
+        slots.connection.on_said(&view, said, octets);
+        slots.rate.on_sent(&view, octets);
+        let packet = match place.filter(|_| unit_left) {
+            Some(place) => self.left_with(&view, place, memory),
+            None => memory.packet(),
+        };
+        if asked {
+            self.asked = number;
+            self.asked_at = now;
+            self.slots.inquiry.on_asked(&view, number);
+            self.slots.congestion.on_asked(&view, number);
+        }
+        Some(packet)
+    }
+
+    /// The unit leaves behind the header that was written.
+    #[inline]
+    fn left_with(&mut self, view: &View, place: usize, memory: &mut Memory<C::Message>) -> C::Message {
+        let slots = &mut self.slots;
+        let header = &memory.header;
+        let body = &mut self.sending.get_mut(place).unit.body;
+        // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
+        body.push_front(header.len()).copy_from_slice(header);
+        let packet = body.share();
+        body.advance(header.len());
+        if self.sending.is_idle() {
+            self.quiet_since = view.now;
+        }
+        (self.stirred, self.probed) = (view.now, false);
+        // The next question covers it, be it in this very packet or in a later one.
+        let kept = slots.recovery.keeps();
+        self.sending.on_sent(place, view.now, self.asked.wrapping_add(1), kept, &memory.pool);
+        slots.inquiry.on_sent(view);
+        slots.congestion.on_sent(view);
+        packet
+    }
+
+    /// Whether a unit may leave now, and then whether nothing may follow it.
+    #[inline]
+    fn choose(&mut self, view: &View) -> Option<bool> {
+        let (octets, end) = self.sending.first()?;
+        let slots = &self.slots;
+        if !slots.connection.may_send(octets) || slots.inquiry.holds() || slots.rate.ready(view) > view.now {
+            return None;
+        }
+        let (window, limit) = (slots.congestion.window(), slots.flow.limit(view));
+        let in_flight = view.in_flight + octets as u64;
+        // A window smaller than a packet would be shut for ever.
+        if in_flight > window && view.in_flight > 0 {
+            return None;
+        }
+        if end > limit && !self.tries_shut_window(view) {
+            return None;
+        }
+        if end <= limit {
+            self.shut_since = None;
+        }
+        if !self.slots.inquiry.heeds_last() {
+            return Some(false);
+        }
+        let more = self
+            .sending
+            .second()
+            .is_some_and(|(size, number)| in_flight + size as u64 <= window && number.max(end) <= limit);
+        Some(!more)
+    }
+
+    /// The peer takes nothing. What it says when that changes may be lost: so a unit is sent all the same, now and then.
+    #[cold]
+    fn tries_shut_window(&mut self, view: &View) -> bool {
+        let Some(wait) = self.slots.flow.tries_after(view) else { return false };
+        let since = *self.shut_since.get_or_insert(view.now);
+        let tries = view.idle && view.now.nanoseconds_since(since) >= wait;
+        if tries {
+            self.shut_since = Some(view.now);
+        }
+        tries
+    }
+
+    /// What is of no use any more does not leave, not for the first time and not again. Whether there was any.
+    #[inline]
+    fn drop_expired(&mut self, view: &View, memory: &mut Memory<C::Message>) -> bool {
+        let pool = &memory.pool;
+        let lifetime = &self.slots.lifetime;
+        let mut dropped = false;
+        loop {
+            if let Some(place) = self.sending.first_lost() {
+                let unit = &self.sending.get(place).unit;
+                if unit.lifetime.is_none() || !lifetime.is_over(view, unit.since, unit.lifetime) {
+                    return dropped;
+                }
+                self.sending.settle_first_lost(pool);
+            } else if let Some(place) = self.sending.numbered() {
+                let unit = &self.sending.get(place).unit;
+                if unit.lifetime.is_none() || !lifetime.is_over(view, unit.since, unit.lifetime) {
+                    return dropped;
+                }
+                self.sending.drop_numbered(pool);
+            } else {
+                match self.sending.first_waiting() {
+                    Some((since, wish)) if wish.is_some() && lifetime.is_over(view, since, wish) => {
+                        self.sending.drop_waiting(pool);
+                    }
+                    _ => return dropped,
+                }
+            }
+            dropped = true;
+        }
+    }
+}
+
+impl<M: Message> Memory<M> {
+    /// The header that was written, as a packet of its own.
+    fn packet(&self) -> M {
+        let (start, end) = (self.headroom, self.headroom + self.header.len());
+        if self.pool.block() < end {
+            return M::with_headroom(self.headroom, &self.header);
+        }
+        let mut block = self.pool.take();
+        block[start..end].copy_from_slice(&self.header);
+        M::from_block(block, start, end)
+    }
+}

@@ -1,0 +1,97 @@
+//! Time has passed. Deadlines are asked, never set, once a batch.
+
+use stackwright_contract::Instant;
+
+use super::Association;
+use crate::configuration::Configuration;
+use crate::slots::{
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _, Rate as _,
+    Recovery as _, Rtt as _,
+};
+use crate::words::View;
+
+impl<C: Configuration> Association<C> {
+    /// Some time has passed. Only units need to be told; every other policy is asked with the time by `transmit`.
+    pub fn handle_timeout(&mut self, now: Instant) {
+        let view = self.view(now);
+        self.lose_overdue(&view);
+        self.probe(&view);
+        let numbers = self.slots.framing.forget(&view);
+        if numbers > 0 {
+            self.taken(now, numbers);
+        }
+        self.given_up |= self.slots.inquiry.gives_up();
+    }
+
+    fn lose_overdue(&mut self, view: &View) {
+        let mut lost = 0;
+        while let Some(patience) = self.slots.recovery.patience(view) {
+            let before = view.now.nanoseconds().checked_sub(patience).map(Instant::from_nanoseconds);
+            let Some(place) = before.and_then(|before| self.sending.overdue(before)) else { break };
+            let silence = view.now.nanoseconds_since(self.quiet_since);
+            self.given_up |= self.slots.recovery.gives_up(self.sending.get(place).times, silence);
+            lost += self.sending.give_up_waiting(place);
+        }
+        if lost > 0 {
+            self.slots.rtt.on_timeout();
+            self.slots.congestion.on_lost(view, lost);
+            if self.sending.in_flight() == 0 {
+                self.slots.congestion.on_silence(view);
+            }
+        }
+    }
+
+    /// The end of a burst was lost, and nothing that follows it tells: the last unit is sent once more.
+    fn probe(&mut self, view: &View) {
+        if let Some(at) = self.probe_at(view)
+            && at <= view.now
+        {
+            self.probed = self.sending.probe();
+        }
+    }
+
+    fn probe_at(&self, view: &View) -> Option<Instant> {
+        if self.probed || self.sending.is_idle() || !view.drained {
+            return None;
+        }
+        let wait = self.slots.recovery.probes_after(view)?;
+        Some(self.stirred.later(wait))
+    }
+
+    /// When `handle_timeout` and `transmit` are wanted next.
+    pub fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
+        let view = self.view(now);
+        if self.has_ended(&view) {
+            return None;
+        }
+        let slots = &self.slots;
+        let mut at = slots
+            .connection
+            .deadline()
+            .min(slots.acknowledgement.deadline())
+            .min(slots.inquiry.deadline())
+            .min(slots.congestion.deadline())
+            .min(slots.framing.deadline());
+        if let Some(patience) = slots.recovery.patience(&view)
+            && let Some(sent) = self.sending.oldest_at()
+        {
+            at = at.min(sent.later(patience));
+        }
+        if let Some(probe) = self.probe_at(&view) {
+            at = at.min(probe);
+        }
+        if let Some(since) = self.shut_since
+            && view.idle
+            && let Some(wait) = self.slots.flow.tries_after(&view)
+        {
+            at = at.min(since.later(wait));
+        }
+        if !view.drained {
+            let ready = self.slots.rate.ready(&view);
+            if ready > now {
+                at = at.min(ready);
+            }
+        }
+        (at != Instant::END).then_some(at)
+    }
+}

@@ -1,0 +1,32 @@
+//! A transport with slots. One engine, which knows no protocol; what makes a protocol is its format and what it selects for
+//! each slot.
+//!
+//! | to read | for |
+//! | --- | --- |
+//! | [`slots`] | what can be selected: the questions that a policy answers |
+//! | [`configuration!`], [`Policies`] | a selection that is written down |
+//! | [`Parts`], [`Boxed`] | one that a program makes while it runs |
+//! | [`rules`] | which policies make a transport together |
+//! | [`Association`] | the engine: what happens when a packet arrives, and before one leaves |
+//! | [`Transport`], [`Host`] | many associations as one protocol |
+//! | [`words`] | what all of them speak |
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod configuration;
+mod engine;
+mod receipts;
+pub mod rules;
+mod sending;
+pub mod slots;
+pub mod words;
+
+pub use configuration::{Boxed, Configuration, Exchange, IntoPart, Part, Parts, Policies, SLOTS, Slots};
+pub use engine::{Association, Memory};
+pub use receipts::Receipts;
+pub use sending::{Acknowledged, Sending, Sent};
+
+#[doc(hidden)]
+pub use stackwright_wire::{Message, SingleBuffer};

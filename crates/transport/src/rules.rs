@@ -1,0 +1,261 @@
+//! The rule book: which policies make a transport together. One `const fn` over facts: in a constant for a configuration
+//! that is written down, an ordinary call for one that is chosen while a program runs.
+
+use stackwright_contract::Guarantees;
+use stackwright_contract::rules::Sentence;
+
+/// What a policy needs, gives or cannot live with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Property(u32);
+
+macro_rules! properties {
+    ($($(#[$doc:meta])* $NAME:ident = $bit:literal: $words:literal,)*) => {
+        impl Property {
+            $($(#[$doc])* pub const $NAME: Property = Property(1 << $bit);)*
+
+            /// Each with the words that a refusal uses.
+            const WORDS: &'static [(Property, &'static str)] = &[$((Property::$NAME, $words)),*];
+        }
+    };
+}
+
+properties! {
+    /// The receiver reports.
+    REPORTS = 0: "reports from the receiver",
+    /// The receiver reports without being asked.
+    UNASKED = 1: "reports without a question",
+    /// The sender asks.
+    ASKS = 2: "a sender that asks for reports",
+    /// What is lost is sent again.
+    REPEATS = 3: "lost units to be sent again",
+    /// Units go up in the order of their numbers, all of them.
+    TOTAL = 4: "total order",
+    /// Messages can expire.
+    EXPIRES = 5: "messages that may expire",
+    /// Holes are forgiven: late units are lost.
+    FORGIVES = 6: "holes that are forgiven",
+    /// What was altered is noticed.
+    CHECKS = 7: "a check for altered octets",
+    /// The format says spans, or numbers one by one.
+    SPANS = 8: "a format that carries spans",
+    /// The format carries numbered questions.
+    INQUIRIES = 9: "a format that carries numbered questions",
+    /// The format carries credit.
+    CREDIT = 10: "a format that carries credit",
+    /// The format carries the place of a piece in its message.
+    FRAGMENTS = 11: "a format that carries the place of a fragment",
+    /// The format marks the end of a message.
+    MARKS = 12: "a format that marks the end of a message",
+    /// The format carries times.
+    TIMES = 13: "a format that carries times",
+    /// The format carries signals to open and to close.
+    SIGNALS = 14: "a format that carries signals",
+    /// The format has a field for a check.
+    CHECK_FIELD = 15: "a format with a field for a check",
+    /// Numbers count packets.
+    COUNTS_PACKETS = 16: "numbers that count packets",
+    /// Numbers count octets.
+    COUNTS_OCTETS = 17: "numbers that count octets",
+    /// Messages keep their bounds.
+    BOUNDS = 18: "messages that keep their bounds",
+}
+
+impl Property {
+    /// None.
+    pub const NONE: Property = Property(0);
+
+    /// These and those.
+    #[must_use]
+    pub const fn and(self, other: Property) -> Property {
+        Property(self.0 | other.0)
+    }
+
+    /// Those of these that `other` lacks.
+    const fn beyond(self, other: Property) -> Property {
+        Property(self.0 & !other.0)
+    }
+
+    /// Those that are in both.
+    const fn shared(self, other: Property) -> Property {
+        Property(self.0 & other.0)
+    }
+
+    /// Whether all of `wanted` are here.
+    pub const fn has(self, wanted: Property) -> bool {
+        self.0 & wanted.0 == wanted.0
+    }
+
+    const fn first_word(self) -> &'static str {
+        let mut index = 0;
+        while index < Self::WORDS.len() {
+            if self.0 & Self::WORDS[index].0.0 != 0 {
+                return Self::WORDS[index].1;
+            }
+            index += 1;
+        }
+        "nothing"
+    }
+
+    /// In words, as a refusal uses them.
+    pub fn words(self) -> impl Iterator<Item = &'static str> {
+        Self::WORDS.iter().filter(move |(property, _)| self.has(*property)).map(|(_, words)| *words)
+    }
+}
+
+/// What the rule book has to know of a policy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Facts {
+    /// As it stands in a refusal.
+    pub name: &'static str,
+    /// Why one takes it, as half a sentence: "sends again what was not heard of in time".
+    pub does: &'static str,
+    /// Needed from the other policies.
+    pub needs: Property,
+    /// One of these must be given.
+    pub needs_one_of: Property,
+    /// Given to the others.
+    pub gives: Property,
+    /// What must not be given.
+    pub shuns: Property,
+}
+
+impl Facts {
+    /// Nothing needed, nothing given: the start of a description.
+    pub const fn of(name: &'static str, does: &'static str) -> Facts {
+        let none = Property::NONE;
+        Facts { name, does, needs: none, needs_one_of: none, gives: none, shuns: none }
+    }
+}
+
+/// What is known of a policy before there is one. A box is none: nothing unchecked can be built.
+pub trait Component {
+    /// Its facts.
+    const FACTS: Facts;
+}
+
+/// Why these policies make no transport.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Misfit {
+    /// One needs what no other gives.
+    Missing(&'static str, Property),
+    /// One needs one of several things, and no other gives any.
+    MissingAll(&'static str, Property),
+    /// One cannot live with what another gives.
+    Clash(&'static str, &'static str, Property),
+}
+
+/// Whether these policies make a transport.
+///
+/// # Errors
+/// The first rule that they break.
+pub const fn check(parts: &[Facts]) -> Result<(), Misfit> {
+    let gives = given(parts);
+    let mut index = 0;
+    while index < parts.len() {
+        let part = &parts[index];
+        let missing = part.needs.beyond(gives);
+        if missing.0 != 0 {
+            return Err(Misfit::Missing(part.name, missing));
+        }
+        if part.needs_one_of.0 != 0 && part.needs_one_of.shared(gives).0 == 0 {
+            return Err(Misfit::MissingAll(part.name, part.needs_one_of));
+        }
+        let mut other = 0;
+        while other < parts.len() {
+            let clash = part.shuns.shared(parts[other].gives);
+            if clash.0 != 0 {
+                return Err(Misfit::Clash(part.name, parts[other].name, clash));
+            }
+            other += 1;
+        }
+        index += 1;
+    }
+    Ok(())
+}
+
+/// What these policies give together.
+pub const fn given(parts: &[Facts]) -> Property {
+    let (mut gives, mut index) = (Property::NONE, 0);
+    while index < parts.len() {
+        gives = gives.and(parts[index].gives);
+        index += 1;
+    }
+    gives
+}
+
+/// What a transport of these policies promises to the layer above.
+pub const fn promised(parts: &[Facts]) -> Guarantees {
+    let gives = given(parts);
+    let mut promised = Guarantees::ONCE; // the engine's own
+    if gives.has(Property::REPEATS) && !gives.has(Property::FORGIVES) {
+        promised = promised.and(Guarantees::RELIABLE);
+    }
+    if gives.has(Property::TOTAL) || gives.has(Property::FORGIVES) {
+        promised = promised.and(Guarantees::ORDERED);
+    }
+    if gives.has(Property::CHECKS) {
+        promised = promised.and(Guarantees::CHECKED);
+    }
+    promised
+}
+
+impl Misfit {
+    /// The refusal as a sentence.
+    pub const fn explain(&self) -> Sentence {
+        match self {
+            Misfit::Missing(name, what) => {
+                Sentence::of(&["`", name, "` needs ", what.first_word(), ", and no other policy gives that"])
+            }
+            Misfit::MissingAll(name, what) => Sentence::of(&[
+                "`",
+                name,
+                "` needs ",
+                what.first_word(),
+                " or something like it, and no other policy gives that",
+            ]),
+            Misfit::Clash(name, other, what) => Sentence::of(&[
+                "`",
+                name,
+                "` cannot live with ",
+                what.first_word(),
+                ", which `",
+                other,
+                "` gives",
+            ]),
+        }
+    }
+}
+
+/// For a constant: does not compile where the policies make no transport.
+///
+/// # Panics
+/// With the refusal.
+#[track_caller]
+pub const fn insist(parts: &[Facts]) {
+    if let Err(misfit) = check(parts) {
+        panic!("{}", misfit.explain().as_str());
+    }
+}
+
+/// States the facts of policies. Each line: what it is, what it does, and its facts.
+#[macro_export]
+macro_rules! component {
+    (@facts $name:literal, $does:literal $(, $fact:ident: $value:expr)*) => {
+        #[allow(clippy::needless_update, reason = "a policy may state all facts")]
+        const FACTS: $crate::rules::Facts = {
+            #[allow(unused_imports, reason = "a policy may state no property")]
+            use $crate::rules::Property;
+            $crate::rules::Facts { $($fact: $value,)* ..$crate::rules::Facts::of($name, $does) }
+        };
+    };
+    (<$M:ident> $Part:ty: $name:literal, $does:literal $(, $fact:ident: $value:expr)* $(,)?) => {
+        impl<$M> $crate::rules::Component for $Part {
+            $crate::component! { @facts $name, $does $(, $fact: $value)* }
+        }
+    };
+    ($Part:ty: $name:literal, $does:literal $(, $fact:ident: $value:expr)* $(,)?) => {
+        impl $crate::rules::Component for $Part {
+            $crate::component! { @facts $name, $does $(, $fact: $value)* }
+        }
+    };
+}

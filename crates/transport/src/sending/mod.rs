@@ -1,0 +1,341 @@
+//! What was sent, what waits to be, and what is believed to be lost. A mechanism: it judges nothing.
+//!
+//! ```text
+//! send ─▸ waiting ─▸ (cut, numbered) ─▸ in flight ─▸ settled
+//!                                         │   ▴
+//!                                         ▼   │
+//!                                         lost
+//! ```
+
+mod settle;
+mod waiting;
+
+use alloc::collections::VecDeque;
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+use stackwright_contract::services::Room;
+use stackwright_wire::{Message, Pool};
+
+use crate::words::{Numbering, Unit};
+use waiting::Waiting;
+
+pub use settle::Acknowledged;
+
+/// Where a unit stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// It has its number and has not left yet. At most one unit is in this state: the last.
+    Numbered,
+    InFlight,
+    Lost,
+    /// Nobody will hear of it again.
+    Done,
+}
+
+/// A unit that was sent.
+#[derive(Debug)]
+pub struct Sent<M> {
+    /// What.
+    pub unit: Unit<M>,
+    /// When last.
+    pub at: Instant,
+    /// How many packets had left before it, the last time.
+    pub order: u64,
+    /// How often.
+    pub times: u16,
+    /// The first question that covers it.
+    pub stamp: u32,
+    /// What the layer above gets back when this last piece of a message is settled: the message's octets.
+    release: Option<usize>,
+    state: State,
+}
+
+/// A packet that left, in the order in which they did.
+#[derive(Clone, Copy, Debug)]
+struct Left {
+    at: Instant,
+    order: u64,
+    number: u64,
+}
+
+/// Units in the order of their numbers, and messages that wait to become units.
+#[derive(Debug)]
+pub struct Sending<M> {
+    numbering: Numbering,
+    waiting: VecDeque<Waiting<M>>,
+    units: VecDeque<Sent<M>>,
+    /// How many of `units` have left; one more may be numbered.
+    sent: usize,
+    sent_upto: u64,
+    in_flight: u64,
+    /// Numbers of lost units, in the order in which they were lost; some are settled by now.
+    lost: VecDeque<u64>,
+    lost_units: usize,
+    left: VecDeque<Left>,
+    /// How many packets with a unit have left.
+    orders: u64,
+    /// After how many packets the newest one left of which it was heard.
+    heard_order: u64,
+    released: Room,
+}
+
+impl<M: Message> Sending<M> {
+    /// Nothing was sent; the first number will be `first`.
+    pub fn new(numbering: Numbering, first: u64) -> Self {
+        Sending {
+            numbering,
+            waiting: VecDeque::new(),
+            units: VecDeque::new(),
+            sent: 0,
+            sent_upto: first,
+            in_flight: 0,
+            lost: VecDeque::new(),
+            lost_units: 0,
+            left: VecDeque::new(),
+            orders: 0,
+            heard_order: 0,
+            released: Room::default(),
+        }
+    }
+
+    /// Octets that were sent and of which nothing was heard.
+    #[inline]
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Nothing that was sent is unheard of.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.sent == 0
+    }
+
+    /// Nothing waits to be sent, again or for the first time.
+    #[inline]
+    pub fn is_drained(&self) -> bool {
+        self.lost_units == 0 && self.units.len() == self.sent && self.waiting.is_empty()
+    }
+
+    /// The number after the last one sent.
+    #[inline]
+    pub fn sent_upto(&self) -> u64 {
+        self.sent_upto
+    }
+
+    /// The first number that was sent and of which nothing was heard.
+    #[inline]
+    pub fn settled_upto(&self) -> u64 {
+        if self.sent == 0 { self.sent_upto } else { self.units[0].unit.span.start }
+    }
+
+    /// What the layer above may send again for what was settled since this was asked last.
+    pub fn released(&mut self) -> Room {
+        core::mem::take(&mut self.released)
+    }
+
+    /// The unit at a place that this mechanism gave.
+    #[inline]
+    pub(crate) fn get(&self, place: usize) -> &Sent<M> {
+        &self.units[place]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, place: usize) -> &mut Sent<M> {
+        &mut self.units[place]
+    }
+
+    fn numbers(&self, octets: usize) -> u64 {
+        match self.numbering {
+            Numbering::Octets => octets as u64,
+            Numbering::Packets => 1,
+        }
+    }
+
+    /// Where the unit is that has `number`, or the first one beyond it.
+    fn place(&self, number: u64) -> usize {
+        let Some(first) = self.units.front() else { return 0 };
+        let Some(ahead) = number.checked_sub(first.unit.span.start) else { return 0 };
+        match self.numbering {
+            Numbering::Packets => usize::try_from(ahead).unwrap_or(usize::MAX).min(self.units.len()),
+            Numbering::Octets => self.units.partition_point(|sent| sent.unit.span.end <= number),
+        }
+    }
+
+    /// Forgets those that were lost and are settled: then the first one is lost indeed.
+    fn surface(&mut self) {
+        while let Some(number) = self.lost.front() {
+            let place = self.place(*number);
+            if place < self.sent && self.units[place].state == State::Lost {
+                return;
+            }
+            self.lost.pop_front();
+        }
+    }
+
+    /// What could leave next: octets, and the number after its last one. What was lost comes first.
+    #[inline]
+    pub fn first(&mut self) -> Option<(usize, u64)> {
+        if self.lost_units > 0 {
+            self.surface();
+            let unit = &self.units[self.place(*self.lost.front()?)].unit;
+            return Some((unit.body.len(), unit.span.end));
+        }
+        if let Some(numbered) = self.units.get(self.sent) {
+            return Some((numbered.unit.body.len(), numbered.unit.span.end));
+        }
+        let octets = self.waiting.front()?.next_octets();
+        Some((octets, self.sent_upto + self.numbers(octets)))
+    }
+
+    /// What could follow it.
+    pub fn second(&self) -> Option<(usize, u64)> {
+        let fresh = |beyond: usize, upto: u64| {
+            let octets = self
+                .waiting
+                .front()?
+                .octets_after(beyond)
+                .or_else(|| self.waiting.get(1).filter(|_| beyond > 0).map(Waiting::next_octets))?;
+            Some((octets, upto + self.numbers(octets)))
+        };
+        if self.lost_units > 1 {
+            return Some((1, 0)); // it had its number before; nothing is shorter
+        }
+        let numbered = self.units.get(self.sent);
+        match (self.lost_units, numbered) {
+            (0, Some(numbered)) => fresh(0, numbered.unit.span.end),
+            (0, None) => {
+                let first = self.waiting.front()?.next_octets();
+                fresh(1, self.sent_upto + self.numbers(first))
+            }
+            (_, Some(numbered)) => Some((numbered.unit.body.len(), numbered.unit.span.end)),
+            (_, None) => fresh(0, self.sent_upto),
+        }
+    }
+
+    /// The place of what leaves next. A fresh one gets its number now, and not before: what expires or is overtaken while it
+    /// waits leaves no hole.
+    #[inline]
+    pub(crate) fn take_first(&mut self, pool: &Pool<M>, headroom: usize) -> Option<usize> {
+        if self.lost_units > 0 {
+            self.surface();
+            return self.lost.front().map(|number| self.place(*number));
+        }
+        if self.units.len() == self.sent {
+            let (piece, release) = self.cut(pool, headroom)?;
+            let end = self.sent_upto + self.numbers(piece.body.len());
+            debug_assert!(end > self.sent_upto, "a unit has at least one number");
+            let unit = Unit { span: self.sent_upto..end, ..piece };
+            let at = Instant::START;
+            self.units.push_back(Sent {
+                unit,
+                at,
+                order: 0,
+                times: 0,
+                stamp: 0,
+                release,
+                state: State::Numbered,
+            });
+        }
+        Some(self.sent)
+    }
+
+    /// It left. `kept`: it will be heard of.
+    #[inline]
+    pub(crate) fn on_sent(&mut self, place: usize, now: Instant, stamp: u32, kept: bool, pool: &Pool<M>) {
+        let order = self.orders;
+        self.orders += 1;
+        let sent = &mut self.units[place];
+        if sent.state == State::Lost {
+            self.lost.pop_front();
+            self.lost_units -= 1;
+        } else {
+            self.sent += 1;
+            self.sent_upto = sent.unit.span.end;
+        }
+        (sent.at, sent.order, sent.stamp, sent.state) = (now, order, stamp, State::InFlight);
+        sent.times = sent.times.saturating_add(1);
+        self.in_flight += sent.unit.body.len() as u64;
+        let number = sent.unit.span.start;
+        if kept {
+            self.left.push_back(Left { at: now, order, number });
+        } else {
+            self.settle(place, pool);
+        }
+    }
+
+    /// Those of `span` that are in flight and that `is_lost` says are lost. Gives their octets.
+    pub fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Sent<M>) -> bool) -> u64 {
+        let mut octets = 0;
+        for place in self.place(span.start)..self.sent {
+            let sent = &self.units[place];
+            if sent.unit.span.start >= span.end {
+                break;
+            }
+            if sent.state == State::InFlight && is_lost(sent) {
+                octets += self.lose(place);
+            }
+        }
+        octets
+    }
+
+    /// It is believed to be lost. Gives its octets.
+    fn lose(&mut self, place: usize) -> u64 {
+        let sent = &mut self.units[place];
+        let octets = sent.unit.body.len() as u64;
+        sent.state = State::Lost;
+        self.in_flight -= octets;
+        self.lost.push_back(sent.unit.span.start);
+        self.lost_units += 1;
+        octets
+    }
+
+    /// The first packet that left and of which nothing was heard, in the order in which they left.
+    fn oldest(&mut self) -> Option<(Left, usize)> {
+        while let Some(left) = self.left.front().copied() {
+            let place = self.place(left.number);
+            if place < self.sent
+                && self.units[place].state == State::InFlight
+                && self.units[place].order == left.order
+            {
+                return Some((left, place));
+            }
+            self.left.pop_front();
+        }
+        None
+    }
+
+    /// When the first one left of which nothing was heard.
+    pub fn oldest_at(&mut self) -> Option<Instant> {
+        self.oldest().map(|(left, _)| left.at)
+    }
+
+    /// The first of which nothing was heard, if it left at `before` or earlier.
+    pub(crate) fn overdue(&mut self, before: Instant) -> Option<usize> {
+        self.oldest().filter(|(left, _)| left.at <= before).map(|(_, place)| place)
+    }
+
+    /// Of `place`, nothing was heard for too long. Gives its octets.
+    pub(crate) fn give_up_waiting(&mut self, place: usize) -> u64 {
+        self.left.pop_front();
+        self.lose(place)
+    }
+
+    /// Those are lost after which `tolerance` packets or more have left of which it was heard. Gives their octets.
+    pub(crate) fn lose_overtaken(&mut self, tolerance: u64) -> u64 {
+        let mut octets = 0;
+        while let Some((left, place)) = self.oldest()
+            && left.order + tolerance <= self.heard_order
+        {
+            self.left.pop_front();
+            octets += self.lose(place);
+        }
+        octets
+    }
+
+    /// The last one in flight is sent once more: whatever is heard of it tells about all before it.
+    pub(crate) fn probe(&mut self) -> bool {
+        let newest = self.units.range(..self.sent).rposition(|sent| sent.state == State::InFlight);
+        newest.map(|place| self.lose(place)).is_some()
+    }
+}

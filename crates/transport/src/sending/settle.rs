@@ -1,0 +1,100 @@
+//! What happens to units when it is heard of them.
+
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+use stackwright_wire::{Message, Pool};
+
+use super::{Sending, State};
+
+/// What a report newly acknowledged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Acknowledged {
+    /// In octets.
+    pub octets: u64,
+    /// In units.
+    pub units: u64,
+    /// When the newest of those left that were sent once: of the others nobody knows which copy was heard of.
+    pub newest: Option<Instant>,
+}
+
+impl<M: Message> Sending<M> {
+    /// Nobody will hear of it again: it was acknowledged, or it expired, or it is never repeated.
+    pub(crate) fn settle(&mut self, place: usize, pool: &Pool<M>) {
+        let sent = &mut self.units[place];
+        match sent.state {
+            State::InFlight => self.in_flight -= sent.unit.body.len() as u64,
+            State::Lost => self.lost_units -= 1,
+            State::Numbered | State::Done => return,
+        }
+        sent.state = State::Done;
+        if let Some(octets) = sent.release.take() {
+            self.released.octets += octets;
+            self.released.messages += 1;
+        }
+        while self.sent > 0 && self.units[0].state == State::Done {
+            if let Some(done) = self.units.pop_front() {
+                done.unit.body.reclaim(pool);
+            }
+            self.sent -= 1;
+        }
+    }
+
+    /// The units that lie in `span` have arrived.
+    #[inline]
+    pub(crate) fn acknowledge(&mut self, span: Range<u64>, pool: &Pool<M>, sum: &mut Acknowledged) {
+        let mut place = self.place(span.start);
+        while place < self.sent && self.units[place].unit.span.end <= span.end {
+            let sent = &self.units[place];
+            if sent.state == State::Done || sent.unit.span.start < span.start {
+                place += 1;
+                continue;
+            }
+            sum.octets += sent.unit.body.len() as u64;
+            sum.units += 1;
+            if sent.times == 1 {
+                sum.newest = sum.newest.max(Some(sent.at));
+                self.heard_order = self.heard_order.max(sent.order);
+            }
+            let before = self.units.len();
+            self.settle(place, pool);
+            place = (place + 1).saturating_sub(before - self.units.len());
+        }
+    }
+
+    /// The unit that leaves next was sent before and has expired: it is not sent again.
+    pub(crate) fn settle_first_lost(&mut self, pool: &Pool<M>) {
+        self.surface();
+        if let Some(number) = self.lost.pop_front() {
+            let place = self.place(number);
+            self.settle(place, pool);
+        }
+    }
+
+    /// The first of the lost ones.
+    pub(crate) fn first_lost(&mut self) -> Option<usize> {
+        if self.lost_units == 0 {
+            return None;
+        }
+        self.surface();
+        self.lost.front().map(|number| self.place(*number))
+    }
+
+    /// The unit that has its number and has not left.
+    pub(crate) fn numbered(&self) -> Option<usize> {
+        (self.sent < self.units.len()).then_some(self.sent)
+    }
+
+    /// It is of no use any more. Its number goes to another.
+    pub(crate) fn drop_numbered(&mut self, pool: &Pool<M>) {
+        if self.sent < self.units.len()
+            && let Some(sent) = self.units.pop_back()
+        {
+            if let Some(octets) = sent.release {
+                self.released.octets += octets;
+                self.released.messages += 1;
+            }
+            sent.unit.body.reclaim(pool);
+        }
+    }
+}

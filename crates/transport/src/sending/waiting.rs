@@ -1,0 +1,98 @@
+//! Messages that wait, and what is cut off them.
+
+use core::num::NonZeroU32;
+
+use stackwright_contract::Instant;
+use stackwright_wire::{Message, Pool};
+
+use super::Sending;
+use crate::words::{Label, Unit};
+
+/// A message of which something has not left yet.
+#[derive(Debug)]
+pub(super) struct Waiting<M> {
+    rest: M,
+    /// Of the next piece.
+    label: Label,
+    /// The octets of every piece but the last.
+    piece: usize,
+    since: Instant,
+    lifetime: Option<NonZeroU32>,
+    /// What the layer above gets back for it.
+    octets: usize,
+}
+
+impl<M: Message> Waiting<M> {
+    pub(super) fn next_octets(&self) -> usize {
+        self.rest.len().min(self.piece)
+    }
+
+    /// The octets of the piece after so many others.
+    pub(super) fn octets_after(&self, pieces: usize) -> Option<usize> {
+        if pieces == 0 {
+            return Some(self.next_octets());
+        }
+        let left = self.rest.len().saturating_sub(pieces * self.piece);
+        (left > 0).then(|| left.min(self.piece))
+    }
+}
+
+impl<M: Message> Sending<M> {
+    /// A message of the layer above, whose `octets` it gets back when all is done. It is cut into pieces of `piece` octets as
+    /// they leave.
+    pub(crate) fn push(
+        &mut self,
+        message: M,
+        label: Label,
+        piece: usize,
+        octets: usize,
+        since: Instant,
+        lifetime: Option<NonZeroU32>,
+    ) {
+        debug_assert!(piece > 0, "a piece has octets");
+        let waiting = Waiting { rest: message, label, piece, since, lifetime, octets };
+        // What is more urgent overtakes what waits, not what has its number.
+        let place = if self.waiting.back().is_none_or(|last| last.label.priority <= label.priority) {
+            self.waiting.len()
+        } else {
+            self.waiting.partition_point(|other| other.label.priority <= label.priority)
+        };
+        self.waiting.insert(place, waiting);
+    }
+
+    /// How many messages wait, one of which may have left in part.
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Since when the first one waits, and for how long it is of use.
+    pub(crate) fn first_waiting(&self) -> Option<(Instant, Option<NonZeroU32>)> {
+        self.waiting.front().map(|waiting| (waiting.since, waiting.lifetime))
+    }
+
+    /// The first one is of no use any more.
+    pub(crate) fn drop_waiting(&mut self, pool: &Pool<M>) {
+        if let Some(waiting) = self.waiting.pop_front() {
+            self.released.octets += waiting.octets;
+            self.released.messages += 1;
+            waiting.rest.reclaim(pool);
+        }
+    }
+
+    /// The next piece, and what the layer above gets back with it.
+    pub(super) fn cut(&mut self, pool: &Pool<M>, headroom: usize) -> Option<(Unit<M>, Option<usize>)> {
+        let waiting = self.waiting.front_mut()?;
+        let label = Label { last: waiting.rest.len() <= waiting.piece, ..waiting.label };
+        let (since, lifetime) = (waiting.since, waiting.lifetime);
+        if !label.last {
+            // A block of its own, so that a header can be written before it while others are on their way.
+            let piece = waiting.rest.split_to(waiting.piece);
+            let body = piece.copy_into(pool, headroom);
+            waiting.label.index += 1;
+            return Some((Unit { span: 0..0, label, body, since, lifetime }, None));
+        }
+        let Waiting { rest, octets, .. } = self.waiting.pop_front()?;
+        let body = if label.index == 0 { rest } else { rest.copy_into(pool, headroom) };
+        Some((Unit { span: 0..0, label, body, since, lifetime }, Some(octets)))
+    }
+}

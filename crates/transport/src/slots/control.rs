@@ -1,0 +1,91 @@
+//! What is said that is not data.
+
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+
+use super::slot;
+use crate::receipts::Receipts;
+use crate::words::{Dropped, Nanoseconds, Occasion, Phase, Report, Signals, View};
+
+/// What else an arriving packet tells of the association itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tidings {
+    /// Of the association.
+    pub signals: Signals,
+    /// In octets.
+    pub octets: usize,
+    /// It reports of something that was sent: who sent it hears us.
+    pub reports: bool,
+    /// Its sender's number after the last.
+    pub next: Option<u64>,
+}
+
+slot! {
+    /// Opens, closes, answers, gives signals. Says nothing about data.
+    trait Connection {
+        /// The layer above wants an association.
+        fn open(&mut self, view: &View) = ();
+        /// The layer above has no more to send.
+        fn finish(&mut self) = ();
+        /// A packet arrived.
+        ///
+        /// # Errors
+        /// Where it is none of this association.
+        fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> = Ok(());
+        /// Whether so many octets of data may leave now.
+        fn may_send(&self, octets: usize) -> bool = true;
+        /// What rides on whatever leaves now.
+        fn signals(&self, view: &View) -> Signals = Signals::NONE;
+        /// Whether something must leave for their sake.
+        fn due(&self, view: &View) -> bool = false;
+        /// A packet left, with these.
+        fn on_said(&mut self, view: &View, signals: Signals, octets: usize) = ();
+        /// Where the association stands.
+        fn phase(&self, view: &View) -> Phase;
+        /// When it has something to say, or has waited long enough.
+        fn deadline(&self) -> Instant = Instant::END;
+    }
+}
+
+slot! {
+    /// The receiver's half: when something is to be reported, and what.
+    trait Acknowledgement {
+        /// A unit arrived, perhaps not for the first time; `gap` is a hole that it shows.
+        fn on_received(&mut self, view: &View, span: &Range<u64>, gap: Option<Range<u64>>) = ();
+        /// A unit arrived for which there was no room: the peer has to hear where we stand.
+        fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();
+        /// The peer asks.
+        fn on_inquiry(&mut self, view: &View, number: u32) = ();
+        /// The application took so much that the peer may send more.
+        fn on_room(&mut self, view: &View, receipts: &Receipts) = ();
+        /// Writes what is to be reported now, of at most `room` spans or numbers; whether there is anything.
+        fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool;
+        /// It left.
+        fn on_reported(&mut self, view: &View, report: &Report) = ();
+        /// When there will be something.
+        fn deadline(&self) -> Instant = Instant::END;
+    }
+}
+
+slot! {
+    /// The sender's half: when to ask the peer what it has, and when to stop and insist.
+    trait Inquiry {
+        /// Whether to ask now.
+        fn due(&self, view: &View, occasion: Occasion) -> bool;
+        /// Whether it is of interest that nothing may follow a unit.
+        fn heeds_last(&self) -> bool = false;
+        /// A unit left.
+        fn on_sent(&mut self, view: &View) = ();
+        /// The question of this number left.
+        fn on_asked(&mut self, view: &View, number: u32) = ();
+        /// It was answered.
+        fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) = ();
+        /// No data until there is an answer.
+        fn holds(&self) -> bool = false;
+        /// Nobody answers.
+        fn gives_up(&self) -> bool = false;
+        /// When to ask again.
+        fn deadline(&self) -> Instant = Instant::END;
+    }
+}

@@ -1,0 +1,63 @@
+//! How it is written, and whether it is what was sent.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::slot;
+use crate::words::{Dropped, Numbering, Report, Saying, Segment, View};
+
+/// Where a check lies in a packet, and how far it reaches: the format's knowledge. Which sum it is, the integrity slot's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CheckAt {
+    /// Its first octet.
+    pub field: usize,
+    /// What it covers, the field included, which counts as zero.
+    pub covers: Range<usize>,
+}
+
+slot! {
+    /// Words and octets: the protocol's own. It also knows who the association is on the wire (keys, ports, session number),
+    /// and what both sides agreed when they opened it.
+    trait Format<M> {
+        /// What a sequence number counts.
+        fn numbering(&self) -> Numbering;
+        /// Its own first number. Not below 2^32 where the wire has 32 bits, so that nothing is smaller than nothing.
+        fn first(&self) -> u64;
+        /// The peer's first number, once it is known. The default is for formats where both sides begin at 0.
+        fn peer_first(&self) -> Option<u64> = Some(0);
+        /// The most octets of a body that a packet carries.
+        fn room(&self) -> usize;
+        /// The longest message that the peer takes, in octets.
+        fn longest(&self) -> usize = usize::MAX;
+        /// The most octets before a body.
+        fn headroom(&self) -> usize;
+        /// The most spans, or numbers, in one report.
+        fn report_room(&self) -> usize;
+        /// Where the check of a packet lies; `None` where it has none.
+        fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> = None;
+        /// Octets to words. What is reported is written into `report`.
+        ///
+        /// # Errors
+        /// What is wrong with it.
+        fn decode(&mut self, view: &View, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped>;
+        /// Words to octets: *takes* from `say` what one packet can carry and writes what stands before the body of its unit, or
+        /// the whole of a packet that has none.
+        fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, header: &mut Vec<u8>);
+    }
+}
+
+slot! {
+    /// Whether a packet is what was sent.
+    trait Integrity<M> {
+        /// Whether the check of a packet agrees.
+        ///
+        /// # Errors
+        /// [`Dropped::Corrupt`].
+        fn verify(&self, packet: &M, at: Option<CheckAt>) -> Result<(), Dropped> = Ok(());
+        /// Writes the check into a header that stands before a body.
+        fn seal(&self, header: &mut [u8], body: Option<&M>, at: Option<CheckAt>) = ();
+        /// How many octets from the front on the format must see in one piece to know where the check lies; 0 where there is
+        /// none.
+        fn looks_at(&self) -> usize = 0;
+    }
+}

@@ -1,0 +1,130 @@
+//! What is lost, how long it takes, how much, how fast, for how long.
+
+use core::num::NonZeroU32;
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+
+use super::slot;
+use crate::words::{Dropped, Estimate, Nanoseconds, Report, Sample, Stamp, View};
+
+/// What a judge of loss may know of a unit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Suspect {
+    /// Its numbers.
+    pub span: Range<u64>,
+    /// How often it was sent.
+    pub times: u16,
+    /// The first question that covers it.
+    pub stamp: u32,
+}
+
+slot! {
+    /// What is lost. The units and their octets are the engine's.
+    trait Recovery {
+        /// Whether a unit is kept until it is heard of.
+        fn keeps(&self) -> bool = true;
+        /// Which numbers a report makes suspect: named first, or each report would cost the whole flight.
+        fn suspects(&self, view: &View, report: &Report) -> Range<u64> = 0..0;
+        /// Whether one of them is lost.
+        fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool = false;
+        /// A unit is lost when it was heard of one that left so many packets later; `None`: that means nothing.
+        fn tolerance(&self) -> Option<u64> = None;
+        /// A unit is lost when nothing was heard of it for so long; `None`: that means nothing.
+        fn patience(&self, view: &View) -> Option<Nanoseconds> = None;
+        /// The newest unit is sent once more when nothing at all was heard for so long; `None`: never.
+        fn probes_after(&self, view: &View) -> Option<Nanoseconds> = None;
+        /// Whether a unit was sent so often, or nothing heard for so long, that nobody is there.
+        fn gives_up(&self, times: u16, silence: Nanoseconds) -> bool = false;
+    }
+}
+
+slot! {
+    /// How long the way there and back takes.
+    trait Rtt {
+        /// What is believed now.
+        fn estimate(&self) -> Estimate;
+        /// It was measured.
+        fn on_sample(&mut self, sample: Sample) = ();
+        /// Something was not heard of in time.
+        fn on_timeout(&mut self) = ();
+    }
+}
+
+slot! {
+    /// How much the two ends take, in the format's numbers.
+    trait Flow {
+        /// The number from which on nothing may be sent.
+        fn limit(&self, view: &View) -> u64 = u64::MAX;
+        /// The peer lets us send up to this number.
+        fn on_credit(&mut self, credit: u64) = ();
+        /// Whether a unit is taken.
+        ///
+        /// # Errors
+        /// [`Dropped::BeyondWindow`] or [`Dropped::NoRoom`].
+        fn admit(&self, view: &View, span: &Range<u64>) -> Result<(), Dropped> = Ok(());
+        /// The number below which nothing is waited for any more, now that `highest` has come.
+        fn forgives(&self, highest: u64) -> Option<u64> = None;
+        /// How far the peer may send; `None` where that is not said.
+        fn credit(&self, view: &View) -> Option<u64> = None;
+        /// This credit was said.
+        fn on_credit_said(&mut self, credit: u64) = ();
+        /// The application has taken something. `true`: so much that the peer should hear of it now.
+        fn on_taken(&mut self, view: &View) -> bool = false;
+        /// A shut window is tried again when it has been shut for so long; `None`: it never shuts.
+        fn tries_after(&self, view: &View) -> Option<Nanoseconds> = None;
+    }
+}
+
+slot! {
+    /// How much the network takes.
+    trait Congestion {
+        /// The most octets in flight.
+        fn window(&self) -> u64;
+        /// A unit left.
+        fn on_sent(&mut self, view: &View) = ();
+        /// So much arrived.
+        fn on_acknowledged(&mut self, view: &View, octets: u64, units: u64) = ();
+        /// So many octets were lost.
+        fn on_lost(&mut self, view: &View, octets: u64) = ();
+        /// Nothing was heard for so long that all in flight is believed lost.
+        fn on_silence(&mut self, view: &View) = ();
+        /// Whether it wants to ask: a probe is an inquiry.
+        fn asks(&self, view: &View) -> bool = false;
+        /// The question of this number left.
+        fn on_asked(&mut self, view: &View, number: u32) = ();
+        /// It was answered.
+        fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) = ();
+        /// When it wants to ask again.
+        fn deadline(&self) -> Instant = Instant::END;
+    }
+}
+
+slot! {
+    /// How fast.
+    trait Rate {
+        /// When the next packet may leave.
+        fn ready(&self, view: &View) -> Instant = Instant::START;
+        /// A packet left.
+        fn on_sent(&mut self, view: &View, octets: usize) = ();
+    }
+}
+
+slot! {
+    /// Whether something is still of use, and what time it is elsewhere.
+    trait Lifetime {
+        /// Whether a message that waits `since` then, and is wished for so many microseconds, is of no use any more.
+        fn is_over(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> bool = false;
+        /// What is written on it.
+        fn stamp(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> Stamp = Stamp::default();
+        /// By one's own clock, now, in microseconds since 1970.
+        fn clock(&self, view: &View) -> u64 = 0;
+        /// Whether a packet that bears this is of use; `reports`: it says what was received.
+        ///
+        /// # Errors
+        /// [`Dropped::Expired`].
+        fn admit(&self, view: &View, stamp: Stamp, reports: bool) -> Result<(), Dropped> = Ok(());
+        /// A report that bears this stamp answered something so long after it was sent.
+        fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Stamp) = ();
+    }
+}

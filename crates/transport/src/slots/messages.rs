@@ -1,0 +1,54 @@
+//! What may go up now, and how pieces become messages.
+
+use stackwright_contract::Instant;
+use stackwright_contract::services::Quality;
+use stackwright_wire::Pool;
+
+use super::slot;
+use crate::words::{Dropped, Label, Unit, View};
+
+slot! {
+    /// What may go up now. Duplicates never come here.
+    trait Ordering<M> {
+        /// A unit arrived: itself, if it may go up at once.
+        fn arrive(&mut self, unit: Unit<M>) -> Option<Unit<M>>;
+        /// The next one that may go up with it.
+        fn next(&mut self) -> Option<Unit<M>> = None;
+        /// Nothing before this number is waited for any more.
+        fn forgives(&self) -> Option<u64> = None;
+        /// The first number that will come is this one.
+        fn begin(&mut self, first: u64) = ();
+    }
+}
+
+/// A message that is whole again.
+#[derive(Debug)]
+pub struct Joined<M> {
+    /// Its octets.
+    pub message: M,
+    /// What came with it.
+    pub quality: Quality,
+    /// How many numbers its units had.
+    pub numbers: u64,
+}
+
+slot! {
+    /// How a message becomes pieces, and pieces a message.
+    trait Framing<M> {
+        /// A message of the layer above is to leave in packets that carry `room` octets: what its pieces are labelled with, and
+        /// how many octets each has but the last. The message is made what is cut.
+        ///
+        /// # Errors
+        /// Gives the message back where it is longer than can be said.
+        fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M>;
+        /// A unit arrived: the message that is whole with it.
+        ///
+        /// # Errors
+        /// Where it fits no message, or makes one that is not what was sent.
+        fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped>;
+        /// What will never be whole is forgotten; gives how many numbers it had.
+        fn forget(&mut self, view: &View) -> u64 = 0;
+        /// When something will be.
+        fn deadline(&self) -> Instant = Instant::END;
+    }
+}

@@ -1,0 +1,68 @@
+//! The slots. A policy is told (`on_*`, which takes `&mut self`) and asked (everything else: asking changes nothing). It never
+//! acts, and it holds only its own opinion: so it can be replaced between two packets.
+//!
+//! | slot | asks |
+//! | --- | --- |
+//! | [`Format`] | how is it written? |
+//! | [`Connection`] | is there an association, and may it be used? |
+//! | [`Acknowledgement`] | what does the receiver say, and when? |
+//! | [`Inquiry`] | when does the sender ask, and insist? |
+//! | [`Recovery`] | what is lost? |
+//! | [`Rtt`] | how long is the way there and back? |
+//! | [`Flow`] | how much does the peer take? |
+//! | [`Congestion`] | how much does the network take? |
+//! | [`Rate`] | how fast? |
+//! | [`Ordering`] | what may go up now? |
+//! | [`Framing`] | how does a message become pieces, and pieces a message? |
+//! | [`Lifetime`] | is it still of use? |
+//! | [`Integrity`] | is it what was sent? |
+//!
+//! Format, ordering and framing hold data, and stay what they are for the life of an association; the others are judges.
+
+mod control;
+mod format;
+mod judges;
+mod messages;
+
+pub use control::{Acknowledgement, Connection, Inquiry, Tidings};
+pub use format::{CheckAt, Format, Integrity};
+pub use judges::{Congestion, Flow, Lifetime, Rate, Recovery, Rtt, Suspect};
+pub use messages::{Framing, Joined, Ordering};
+
+/// Declares the trait of a slot, and that a box of it fits the slot as well. `= value` is a default answer.
+macro_rules! slot {
+    (
+        $(#[$doc:meta])*
+        trait $Slot:ident $(<$M:ident>)? {
+            $( $(#[$fdoc:meta])* fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)* $(,)?) $(-> $r:ty)? $(= $default:expr)?; )*
+        }
+    ) => {
+        $(#[$doc])*
+        #[allow(unused_variables, reason = "a default answer looks at nothing")]
+        pub trait $Slot $(<$M: stackwright_wire::Message>)? {
+            $( slot! { @one [$(#[$fdoc])*] fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? $(= $default)? } )*
+        }
+
+        impl<$($M: stackwright_wire::Message,)? T: $Slot $(<$M>)? + ?Sized> $Slot $(<$M>)? for alloc::boxed::Box<T> {
+            $(
+                #[inline]
+                fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? {
+                    slot!(@me $($me)+).$f($($a),*)
+                }
+            )*
+        }
+    };
+    (@one [$($doc:tt)*] fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)*) $(-> $r:ty)? = $default:expr) => {
+        $($doc)*
+        #[inline]
+        fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? { $default }
+    };
+    (@one [$($doc:tt)*] fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)*) $(-> $r:ty)?) => {
+        $($doc)*
+        fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)?;
+    };
+    (@me mut $me:ident) => { (**$me) };
+    (@me $me:ident) => { (**$me) };
+}
+
+use slot;

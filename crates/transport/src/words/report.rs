@@ -1,0 +1,52 @@
+//! What one side says that it has received.
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+/// What one side says that it has received.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// All before this number.
+    pub upto: u64,
+    /// What else, in any order.
+    pub held: Vec<Range<u64>>,
+    /// What is known to be missing, in rising order. Of the rest nothing is known.
+    pub missing: Vec<Range<u64>>,
+    /// The question that it answers.
+    pub answers: Option<u32>,
+}
+
+impl Report {
+    /// Says nothing any more, and keeps its memory.
+    pub fn clear(&mut self) {
+        self.upto = 0;
+        self.held.clear();
+        self.missing.clear();
+        self.answers = None;
+    }
+
+    /// Whether it says of any number that it was received.
+    pub fn is_empty(&self) -> bool {
+        self.upto == 0 && self.held.is_empty()
+    }
+}
+
+/// The number nearest to `near` of which the lowest `bits` bits are `low`: how a number that wraps on the wire is read.
+///
+/// ```
+/// use stackwright_transport::words::unwrap;
+/// assert_eq!(unwrap(2, 32, 0xffff_fffe), 0x1_0000_0002);
+/// assert_eq!(unwrap(0xffff_fffe, 32, 0x1_0000_0002), 0xffff_fffe);
+/// ```
+#[inline]
+pub const fn unwrap(low: u32, bits: u32, near: u64) -> u64 {
+    let modulus = 1_u64 << bits;
+    let number = (near & !(modulus - 1)) + low as u64;
+    if number + modulus / 2 < near {
+        number + modulus
+    } else if number > near + modulus / 2 && number >= modulus {
+        number - modulus
+    } else {
+        number
+    }
+}

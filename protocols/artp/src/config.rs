@@ -1,0 +1,118 @@
+//! What can be chosen of ARTP, and its configuration.
+
+use stackwright_contract::services::Room;
+use stackwright_policies::{
+    acknowledgement, congestion, connection, flow, inquiry, integrity, lifetime, ordering, rate, recovery,
+    rtt,
+};
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
+use stackwright_transport::{Policies, Slots, configuration};
+use stackwright_wire::Message;
+
+use crate::message::Messages;
+use crate::state::{Format, Secrets};
+
+/// What can be chosen. The default suits the Internet and local networks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// The longest packet, header included, in octets: 191 … 65507.
+    pub packet: u16,
+    /// How many packets may be on their way, and how many are kept for an application that does not read.
+    pub window: u32,
+    /// The longest datagram that is taken, in octets, rounded down to 65536 (but at least that).
+    pub longest: usize,
+    /// How much may be on its way down: the send buffer.
+    pub send: Room,
+    /// How long numbers are gathered before they are acknowledged.
+    pub gather: Nanoseconds,
+    /// How many numbers are acknowledged at once.
+    pub gather_most: u64,
+    /// How long the first answer is waited for.
+    pub timeout_first: Nanoseconds,
+    /// How often a session is asked for before the peer is believed not to be there.
+    pub tries: u32,
+    /// No packet is sent again sooner, whatever was measured, unless others tell that it is lost.
+    pub timeout_least: Nanoseconds,
+    /// After so long a silence the peer is dead.
+    pub silence: Nanoseconds,
+    /// How many packets may overtake one that is not lost; `None`: only time tells, as in the document.
+    pub reordering: Option<u64>,
+    /// Acknowledgements name ranges where the peer knows them.
+    pub ranges: bool,
+    /// Datagrams may have more than 65535 fragments where the peer knows how.
+    pub large: bool,
+    /// Datagrams may expire: then the peer does not wait for what is missing for long.
+    pub expires: bool,
+    /// What time of day it was at the start of time, in microseconds since 1970.
+    pub epoch: u64,
+    /// What a stranger must not know: random octets, drawn once.
+    pub secret: [u8; 16],
+    /// How many sessions may be half open before strangers have to show that they hear us.
+    pub half_open_most: usize,
+    /// The first packet number, for tests.
+    pub first: Option<u32>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config {
+            packet: 1200,
+            window: 4096,
+            longest: usize::MAX,
+            send: Room { octets: 10 << 20, messages: 4096 },
+            gather: 50 * MILLISECOND,
+            gather_most: 2,
+            timeout_first: SECOND,
+            tries: 10,
+            timeout_least: 200 * MILLISECOND,
+            silence: 30 * SECOND,
+            reordering: Some(3),
+            ranges: true,
+            large: true,
+            expires: false,
+            epoch: 0,
+            secret: [0; 16],
+            half_open_most: 64,
+            first: None,
+        }
+    }
+}
+
+configuration! {
+    /// ARTP as the document describes it: each packet acknowledged by itself, sent again by itself, delivered as it comes.
+    pub Artp<M> {
+        Format: Format<M>,
+        Ordering: ordering::Absent,
+        Framing: Messages<M>,
+        Integrity: integrity::Absent,
+        Connection: connection::TwoStage,
+        Acknowledgement: acknowledgement::PeriodicList,
+        Inquiry: inquiry::Absent,
+        Recovery: recovery::IndividualTimeout,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::Credit,
+        Congestion: congestion::Aimd,
+        Rate: rate::Absent,
+        Lifetime: lifetime::Timestamps,
+    }
+}
+
+/// The policies of one session.
+pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> Slots<Artp<M>> {
+    let window = u64::from(config.window);
+    Slots::from(Policies {
+        format: Format::new(session, config, secrets),
+        ordering: ordering::Absent,
+        framing: Messages::new(config),
+        integrity: integrity::Absent,
+        connection: connection::TwoStage::new(config.timeout_first).tries(config.tries),
+        acknowledgement: acknowledgement::PeriodicList::new(config.gather, config.gather_most),
+        inquiry: inquiry::Absent,
+        recovery: recovery::IndividualTimeout::new(config.silence).reordering(config.reordering),
+        rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least),
+        flow: flow::Credit::new(window).forgiving(config.expires),
+        congestion: congestion::Aimd::new(u64::from(config.packet)),
+        rate: rate::Absent,
+        lifetime: lifetime::Timestamps::new(config.epoch),
+    })
+}

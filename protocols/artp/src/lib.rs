@@ -1,0 +1,80 @@
+//! ARTP, the Active Router Transport Protocol (T. Rebok, CESNET technical report 11/2004): reliable datagrams of any size, in
+//! no order, many sessions between two endpoints, packets that expire.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod config;
+mod control;
+pub mod header;
+mod message;
+pub mod option;
+mod receive;
+mod send;
+mod state;
+
+pub use config::{Artp, Config, policies};
+pub use control::{APPLICATION, Item, items};
+pub use message::Messages;
+pub use state::{Format, Secrets};
+
+use alloc::vec::Vec;
+
+use stackwright_transport::component;
+use stackwright_transport::slots;
+use stackwright_transport::words::{Dropped, Numbering, Report, Saying, Segment, View};
+use stackwright_wire::{Header, Message};
+
+impl<M: Message> slots::Format<M> for Format<M> {
+    fn numbering(&self) -> Numbering {
+        Numbering::Packets
+    }
+
+    fn first(&self) -> u64 {
+        Self::lift(self.ours.first)
+    }
+
+    fn peer_first(&self) -> Option<u64> {
+        self.peer_first
+    }
+
+    fn room(&self) -> usize {
+        self.payload() - header::Fragment::LENGTH
+    }
+
+    fn longest(&self) -> usize {
+        match self.theirs.as_ref().map_or(u32::MAX, |theirs| theirs.longest) {
+            u32::MAX => usize::MAX,
+            longest => (longest as usize) << 16,
+        }
+    }
+
+    fn headroom(&self) -> usize {
+        self.packet() - self.room()
+    }
+
+    fn report_room(&self) -> usize {
+        self.payload() / if self.both(|proposal| proposal.ranges) { 8 } else { 4 }
+    }
+
+    #[inline]
+    fn decode(&mut self, view: &View, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped> {
+        self.read(view, packet, report)
+    }
+
+    #[inline]
+    fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, header: &mut Vec<u8>) {
+        self.write(view, say, header);
+    }
+}
+
+component! {
+    <M> Format<M>: "format of ARTP", "writes ARTP's packets",
+    gives: Property::SPANS
+        .and(Property::CREDIT)
+        .and(Property::FRAGMENTS)
+        .and(Property::TIMES)
+        .and(Property::SIGNALS)
+        .and(Property::COUNTS_PACKETS),
+}

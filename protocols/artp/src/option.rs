@@ -1,0 +1,111 @@
+//! Options: the protocol's own, in any packet, never given to an application (ARTP §1.4.1).
+
+use stackwright_wire::{Header, Malformed};
+
+use crate::header::OptionHeader;
+
+/// Which option. *Chosen*: the document leaves all of them to the implementation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PacketOption {
+    /// Up to which number the peer may send: 32 bits of it.
+    Credit(u32),
+    /// The numbers of an acknowledgement come in pairs, the first and the last of a range.
+    Ranges,
+    /// The upper halves of a fragment's index and count.
+    Large(Large),
+    /// The datagram is more or less urgent than 128; 0 is the most urgent.
+    Priority(u8),
+}
+
+/// The upper halves of a fragment's index and count: for datagrams of more than 65535 fragments, in packets of version 2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Large {
+    /// Of the index.
+    pub index: u16,
+    /// Of the count.
+    pub count: u16,
+}
+
+const CREDIT: u16 = 1;
+const RANGES: u16 = 2;
+const LARGE: u16 = 3;
+const PRIORITY: u16 = 4;
+
+impl PacketOption {
+    /// The most octets that one has.
+    pub const OCTETS_MOST: usize = OptionHeader::LENGTH + 4;
+
+    /// Appends it to `octets`.
+    pub fn write(self, octets: &mut alloc::vec::Vec<u8>) {
+        let (id, value, length) = match self {
+            PacketOption::Credit(edge) => (CREDIT, edge.to_be_bytes(), 4),
+            PacketOption::Ranges => (RANGES, [0; 4], 0),
+            PacketOption::Large(large) => {
+                let mut value = [0; Large::LENGTH];
+                large.encode(&mut value);
+                (LARGE, value, Large::LENGTH)
+            }
+            PacketOption::Priority(priority) => (PRIORITY, [priority, 0, 0, 0], 1),
+        };
+        let mut header = [0; OptionHeader::LENGTH];
+        OptionHeader { size: (OptionHeader::LENGTH + length) as u16, id }.encode(&mut header);
+        octets.extend_from_slice(&header);
+        octets.extend_from_slice(&value[..length]);
+    }
+
+    fn read(id: u16, value: &[u8]) -> Result<Option<Self>, Malformed> {
+        let four = || value.try_into().map(u32::from_be_bytes).map_err(|_| Malformed::Field("size"));
+        Ok(match id {
+            CREDIT => Some(PacketOption::Credit(four()?)),
+            RANGES => Some(PacketOption::Ranges),
+            LARGE => Some(PacketOption::Large(Large::decode(value)?)),
+            PRIORITY => value.first().map(|priority| PacketOption::Priority(*priority)),
+            _ => None, // one that is unknown is skipped
+        })
+    }
+}
+
+/// The options of a packet. Each step takes at least four octets.
+#[derive(Clone, Debug)]
+pub struct Options<'a> {
+    octets: &'a [u8],
+}
+
+impl<'a> Options<'a> {
+    /// Those in `octets`.
+    pub const fn new(octets: &'a [u8]) -> Self {
+        Options { octets }
+    }
+}
+
+impl Iterator for Options<'_> {
+    type Item = Result<PacketOption, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.octets.is_empty() {
+            let header = match OptionHeader::decode(self.octets) {
+                Ok(header) => header,
+                Err(malformed) => {
+                    self.octets = &[];
+                    return Some(Err(malformed));
+                }
+            };
+            let size = usize::from(header.size);
+            if size < OptionHeader::LENGTH || size > self.octets.len() {
+                self.octets = &[];
+                return Some(Err(Malformed::Field("size")));
+            }
+            let (option, rest) = self.octets.split_at(size);
+            self.octets = rest;
+            match PacketOption::read(header.id, &option[OptionHeader::LENGTH..]) {
+                Ok(None) => {}
+                Ok(Some(option)) => return Some(Ok(option)),
+                Err(malformed) => {
+                    self.octets = &[];
+                    return Some(Err(malformed));
+                }
+            }
+        }
+        None
+    }
+}

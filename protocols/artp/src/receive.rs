@@ -1,0 +1,202 @@
+//! Octets to words.
+
+use stackwright_contract::services::MessageKind;
+use stackwright_transport::words::{Dropped, Label, Report, Segment, Signals, Stamp, Unit, View, unwrap};
+use stackwright_wire::{Header, Malformed, Message};
+
+use crate::control::{Item, items};
+use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Token, Verdict, Version};
+use crate::option::{Options, PacketOption};
+use crate::state::{Format, Matter};
+
+/// What the options of a packet say.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    credit: Option<u32>,
+    ranges: bool,
+    high: (u32, u32),
+    priority: u8,
+}
+
+const NOTHING: Said = Said { credit: None, ranges: false, high: (0, 0), priority: 128 };
+
+fn malformed(_: Malformed) -> Dropped {
+    Dropped::Malformed
+}
+
+impl<M: Message> Format<M> {
+    pub(crate) fn read(
+        &mut self,
+        view: &View,
+        mut packet: M,
+        report: &mut Report,
+    ) -> Result<Segment<M>, Dropped> {
+        let header = packet.pull::<Packet>().map_err(malformed)?;
+        let said = options(&header, &mut packet)?;
+        let at = u64::from(header.seconds) * 1_000_000 + u64::from(header.microseconds.get());
+        let stamp = Some(Stamp { at, valid: header.expiry });
+        let mut segment = Segment { stamp, ..Segment::silent() };
+        if header.session != self.session {
+            if header.session != 0 || header.kind != PacketKind::Control {
+                return Err(Dropped::NotOurs);
+            }
+            segment.stamp = None; // what a session is made of does not expire
+            segment.signals = self.arranged(view, &mut segment.credit, packet)?;
+            return Ok(segment);
+        }
+        match header.kind {
+            PacketKind::Data => {
+                let fragment = packet.pull::<Fragment>().map_err(malformed)?;
+                let (index, count) =
+                    (said.high.0 | u32::from(fragment.index), said.high.1 | u32::from(fragment.count));
+                if index >= count {
+                    return Err(Dropped::Malformed);
+                }
+                let label = Label {
+                    message: fragment.datagram,
+                    index,
+                    count,
+                    last: index + 1 == count,
+                    kind: MessageKind::Data,
+                    priority: said.priority,
+                };
+                segment.unit = Some(unit(view, header.sequence, label, packet));
+            }
+            PacketKind::Control => {
+                check_items(&mut packet)?;
+                let (message, kind) = (0, MessageKind::Control);
+                let label = Label { message, index: 0, count: 1, last: true, kind, priority: said.priority };
+                segment.unit = Some(unit(view, header.sequence, label, packet));
+            }
+            PacketKind::Acknowledge => {
+                numbers(view, &mut packet, said.ranges, report)?;
+                segment.reports = true;
+                segment.credit = said.credit.map(|edge| unwrap(edge, 32, view.sent_upto));
+            }
+        }
+        Ok(segment)
+    }
+
+    /// What is said in session 0 about this one.
+    fn arranged(&mut self, view: &View, credit: &mut Option<u64>, mut packet: M) -> Result<Signals, Dropped> {
+        let octets = packet.len();
+        let octets = packet.front(octets).ok_or(Dropped::Malformed)?;
+        let item = match items(octets).next() {
+            Some(Ok(item)) => item,
+            _ => return Err(Dropped::Malformed),
+        };
+        match Matter::of(item.id).ok_or(Dropped::NotOurs)? {
+            Matter::Open => self.proposed(view, credit, item),
+            matter => {
+                let token = Token::decode(item.value).map_err(malformed)?;
+                if token.session != self.session || token.token != self.ours.nonce {
+                    return Err(Dropped::NotOurs);
+                }
+                match (matter, item.kind) {
+                    (Matter::Close, ControlKind::Request) => Ok(Signals::END),
+                    (Matter::Close, ControlKind::Reply) => Ok(Signals::ENDED),
+                    (Matter::Confirm, ControlKind::Request) => Ok(Signals::CONFIRM),
+                    _ => Err(Dropped::Malformed),
+                }
+            }
+        }
+    }
+
+    fn proposed(
+        &mut self,
+        view: &View,
+        credit: &mut Option<u64>,
+        item: Item<'_>,
+    ) -> Result<Signals, Dropped> {
+        let proposal = Proposal::decode(item.value).map_err(malformed)?;
+        if proposal.session != self.session {
+            return Err(Dropped::NotOurs);
+        }
+        let signals = match (item.kind, proposal.verdict) {
+            (ControlKind::Request, Verdict::Asked) => Signals::OPEN,
+            // An answer shows what we asked with: nobody else knows it.
+            (ControlKind::Reply, _) if proposal.echo != self.ours.nonce => return Err(Dropped::NotOurs),
+            (ControlKind::Reply, Verdict::Granted) => Signals::ACCEPT,
+            (ControlKind::Reply, Verdict::Refused) => return Ok(Signals::REFUSE),
+            (ControlKind::Reply, Verdict::Again) => {
+                self.ours.echo = proposal.nonce;
+                return Ok(Signals::AGAIN);
+            }
+            _ => return Err(Dropped::Malformed),
+        };
+        if !self.knows(&proposal) {
+            return Err(Dropped::NotOurs);
+        }
+        self.learn(proposal);
+        *credit = Some(view.settled_upto + u64::from(proposal.window)).filter(|_| view.idle);
+        Ok(signals)
+    }
+}
+
+fn unit<M: Message>(view: &View, sequence: u32, label: Label, body: M) -> Unit<M> {
+    let number = unwrap(sequence, 32, view.received_upto);
+    Unit { span: number..number + 1, label, body, since: view.now, lifetime: None }
+}
+
+#[inline]
+fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped> {
+    if header.options == 0 && header.version == Version::One {
+        return Ok(NOTHING);
+    }
+    let octets = usize::from(header.options);
+    let mut said = NOTHING;
+    let mut large = false;
+    for option in Options::new(packet.front(octets).ok_or(Dropped::Malformed)?) {
+        match option.map_err(malformed)? {
+            PacketOption::Credit(edge) => said.credit = Some(edge),
+            PacketOption::Ranges => said.ranges = true,
+            PacketOption::Large(high) => {
+                large = true;
+                said.high = (u32::from(high.index) << 16, u32::from(high.count) << 16);
+            }
+            PacketOption::Priority(priority) => said.priority = priority,
+        }
+    }
+    packet.advance(octets);
+    // Version 2 says that there is something that must be understood, and nothing else does.
+    if large == (header.version == Version::Two) { Ok(said) } else { Err(Dropped::Malformed) }
+}
+
+fn check_items<M: Message>(packet: &mut M) -> Result<(), Dropped> {
+    let octets = packet.len();
+    let octets = packet.front(octets).filter(|octets| !octets.is_empty()).ok_or(Dropped::Malformed)?;
+    items(octets).try_for_each(|item| item.map(|_| ()).map_err(malformed))
+}
+
+/// Numbers of packets, one by one or in ranges; at least one.
+fn numbers<M: Message>(
+    view: &View,
+    packet: &mut M,
+    ranges: bool,
+    report: &mut Report,
+) -> Result<(), Dropped> {
+    let octets = packet.len();
+    let octets = packet.front(octets).ok_or(Dropped::Malformed)?;
+    let (words, []) = octets.as_chunks::<4>() else { return Err(Dropped::Malformed) };
+    let read = |word: &[u8; 4]| unwrap(u32::from_be_bytes(*word), 32, view.sent_upto);
+    if words.is_empty() || (ranges && words.len() % 2 == 1) {
+        return Err(Dropped::Malformed);
+    }
+    if ranges {
+        for pair in words.chunks_exact(2) {
+            let (first, last) = (read(&pair[0]), read(&pair[1]));
+            if last < first {
+                return Err(Dropped::Malformed);
+            }
+            report.held.push(first..last + 1);
+        }
+        return Ok(());
+    }
+    for number in words.iter().map(read) {
+        match report.held.last_mut() {
+            Some(span) if span.end == number => span.end = number + 1,
+            _ => report.held.push(number..number + 1),
+        }
+    }
+    Ok(())
+}

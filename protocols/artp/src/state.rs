@@ -1,0 +1,128 @@
+//! What a session is on the wire, and what both sides have agreed.
+
+use core::marker::PhantomData;
+
+use stackwright_transport::words::Signals;
+use stackwright_wire::Header;
+
+use crate::config::Config;
+use crate::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict};
+use crate::option::{Large, PacketOption};
+
+/// The most octets of options in a data packet.
+const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
+
+/// Words and octets of one session.
+#[derive(Clone, Debug)]
+pub struct Format<M> {
+    pub(crate) session: u8,
+    /// What we propose, or granted.
+    pub(crate) ours: Proposal,
+    /// What the peer does.
+    pub(crate) theirs: Option<Proposal>,
+    /// The peer's first number.
+    pub(crate) peer_first: Option<u64>,
+    /// Numbers of packets that are not acknowledged themselves have a count of their own, so that they leave no holes.
+    pub(crate) unacknowledged: u32,
+    message: PhantomData<fn() -> M>,
+}
+
+impl<M> Format<M> {
+    /// A session of our own.
+    pub fn new(session: u8, config: &Config, secrets: Secrets) -> Self {
+        let ours = Proposal {
+            session,
+            verdict: Verdict::Asked,
+            packet: config.packet,
+            window: config.window,
+            first: config.first.unwrap_or(secrets.first),
+            longest: u32::try_from(config.longest >> 16).unwrap_or(u32::MAX).max(1),
+            ranges: config.ranges,
+            large: config.large,
+            expires: config.expires,
+            reserved: (),
+            nonce: secrets.nonce,
+            echo: 0,
+            salt: secrets.salt,
+        };
+        Format { session, ours, theirs: None, peer_first: None, unacknowledged: 0, message: PhantomData }
+    }
+
+    /// What both sides propose: for keys.
+    pub fn proposals(&self) -> Option<(&Proposal, &Proposal)> {
+        Some((&self.ours, self.theirs.as_ref()?))
+    }
+
+    /// Numbers begin high enough that none is below 0 when it is read near another.
+    pub(crate) fn lift(first: u32) -> u64 {
+        1 << 32 | u64::from(first)
+    }
+
+    pub(crate) fn both(&self, wishes: impl Fn(&Proposal) -> bool) -> bool {
+        wishes(&self.ours) && self.theirs.as_ref().is_some_and(wishes)
+    }
+
+    /// The longest packet that both take.
+    pub(crate) fn packet(&self) -> usize {
+        let theirs = self.theirs.as_ref().map_or(u16::MAX, |theirs| theirs.packet);
+        usize::from(self.ours.packet.min(theirs)).max(MINIMUM)
+    }
+
+    /// What a packet holds beside its header and its options.
+    pub(crate) fn payload(&self) -> usize {
+        self.packet() - Packet::LENGTH - OPTIONS_MOST
+    }
+
+    /// The peer proposes this: for the first time, or once more?
+    pub(crate) fn knows(&self, proposal: &Proposal) -> bool {
+        self.theirs.as_ref().is_none_or(|theirs| theirs.nonce == proposal.nonce)
+    }
+
+    pub(crate) fn learn(&mut self, proposal: Proposal) {
+        if self.theirs.is_none() {
+            self.peer_first = Some(Self::lift(proposal.first));
+            self.theirs = Some(proposal);
+        }
+    }
+}
+
+/// No packet is shorter at its most: room for a proposal, and for some data.
+pub(crate) const MINIMUM: usize =
+    Packet::LENGTH + OPTIONS_MOST + Fragment::LENGTH + ControlHeader::LENGTH + Proposal::LENGTH;
+
+/// What a stranger must not be able to guess.
+#[derive(Clone, Copy, Debug)]
+pub struct Secrets {
+    /// The first packet number.
+    pub first: u32,
+    /// See [`Proposal::nonce`].
+    pub nonce: u64,
+    /// See [`Proposal::salt`].
+    pub salt: [u8; 16],
+}
+
+/// The control items of sessions (OPTID). *Chosen*: the document leaves them to the implementation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Matter {
+    Open,
+    Close,
+    Confirm,
+}
+
+impl Matter {
+    pub(crate) fn id(self) -> u8 {
+        match self {
+            Matter::Open => 1,
+            Matter::Close => 2,
+            Matter::Confirm => 3,
+        }
+    }
+
+    pub(crate) fn of(id: u8) -> Option<Self> {
+        [Matter::Open, Matter::Close, Matter::Confirm].into_iter().find(|matter| matter.id() == id)
+    }
+}
+
+/// What the engine calls them.
+pub(crate) const ORDER: [Signals; 5] =
+    [Signals::OPEN, Signals::ACCEPT, Signals::CONFIRM, Signals::END, Signals::ENDED];

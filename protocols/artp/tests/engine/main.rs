@@ -1,0 +1,5 @@
+//! ARTP between two ends, without layers around it.
+
+mod setting;
+mod talks;
+mod vectors;

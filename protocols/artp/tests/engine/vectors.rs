@@ -1,0 +1,1 @@
+//! Octets that were computed elsewhere.

@@ -1,0 +1,96 @@
+//! One end.
+
+use stackwright_contract::Instant;
+use stackwright_contract::services::{Quality, Room};
+use stackwright_transport::words::{Dropped, Phase};
+use stackwright_transport::{Association, Configuration, Memory, Slots};
+use stackwright_wire::{BufferTree, Message};
+
+/// Room for everything.
+const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+
+/// A clock that is not everybody's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock {
+    /// How much faster than true time, in parts per million.
+    pub drift: i64,
+}
+
+impl Clock {
+    fn reads(self, now: Instant) -> Instant {
+        let nanoseconds = now.nanoseconds();
+        let drift = i128::from(nanoseconds) * i128::from(self.drift) / 1_000_000;
+        Instant::from_nanoseconds((i128::from(nanoseconds) + drift) as u64)
+    }
+
+    /// When it shows `shown`, at the latest.
+    fn shows(self, shown: Instant) -> Instant {
+        let nanoseconds = i128::from(shown.nanoseconds());
+        Instant::from_nanoseconds((nanoseconds * 1_000_000 / i128::from(1_000_000 + self.drift) + 1) as u64)
+    }
+}
+
+/// One end of a trial.
+pub struct End<C: Configuration<Message = BufferTree>> {
+    /// The association.
+    pub association: Association<C>,
+    /// Its memory.
+    pub memory: Memory<BufferTree>,
+    /// Its clock.
+    pub clock: Clock,
+    /// Whether its application takes what is for it.
+    pub takes: bool,
+}
+
+impl<C: Configuration<Message = BufferTree>> End<C> {
+    pub(crate) fn new(slots: Slots<C>) -> Self {
+        let memory = Memory::new(2048, 32, 64);
+        End { association: Association::new(slots), memory, clock: Clock::default(), takes: true }
+    }
+
+    /// Asks for an association.
+    pub fn open(&mut self, now: Instant) {
+        self.association.open(self.clock.reads(now));
+    }
+
+    /// Sends a message.
+    pub fn send(&mut self, now: Instant, octets: &[u8], quality: Quality) {
+        let message = BufferTree::with_headroom(64, octets);
+        let sent = self.association.send(self.clock.reads(now), message, quality);
+        assert!(sent.is_ok(), "a message of {} octets is too long", octets.len());
+    }
+
+    /// What arrived next.
+    pub fn take(&mut self, now: Instant) -> Option<(Vec<u8>, Quality)> {
+        if !self.takes {
+            return None;
+        }
+        let (message, quality) = self.association.take(self.clock.reads(now), EVERYTHING)?;
+        let mut octets = vec![0; message.len()];
+        message.copy_to(&mut octets);
+        Some((octets, quality))
+    }
+
+    /// Where the association stands.
+    pub fn phase(&self, now: Instant) -> Phase {
+        self.association.phase(self.clock.reads(now))
+    }
+
+    pub(crate) fn receive(&mut self, now: Instant, octets: &[u8]) -> Result<(), Dropped> {
+        let packet = BufferTree::with_headroom(0, octets);
+        self.association.receive(self.clock.reads(now), packet, &mut self.memory)
+    }
+
+    pub(crate) fn transmit(&mut self, now: Instant) -> Option<BufferTree> {
+        self.association.transmit(self.clock.reads(now), &mut self.memory)
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.association.handle_timeout(self.clock.reads(now));
+    }
+
+    pub(crate) fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
+        let at = self.association.next_deadline(self.clock.reads(now))?;
+        Some(self.clock.shows(at).max(now))
+    }
+}
