@@ -246,8 +246,11 @@ fn blocks_go_back() {
     let mut rest = BufferTree::from_block(pool.take(), 0, 64);
     rest.split_to(10).reclaim(&pool);
     assert_ne!(address(&pool), place, "the rest still holds the block");
-    rest.reclaim(&pool);
+    let nothing = rest.split_to(0);
+    let all = rest.split_to(54);
+    all.reclaim(&pool);
     assert_eq!(address(&pool), place);
+    assert!(nothing.is_empty() && rest.is_empty(), "and they hold nothing");
 }
 
 /// All blocks of a message go back, whatever lies between them.
