@@ -78,6 +78,9 @@ impl Default for Config {
     }
 }
 
+/// How many timeouts a silence has at least, so that one loss more is not taken for a death.
+const TIMEOUTS_LEAST: u64 = 12;
+
 configuration! {
     /// ARTP as the document describes it: each packet acknowledged by itself, sent again by itself, delivered as it comes.
     pub Artp<M> {
@@ -109,7 +112,8 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         acknowledgement: acknowledgement::PeriodicList::new(config.gather, config.gather_most),
         inquiry: inquiry::Absent,
         recovery: recovery::IndividualTimeout::new(config.silence).reordering(config.reordering),
-        rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least),
+        rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least)
+            .at_most(config.silence / TIMEOUTS_LEAST),
         flow: flow::Credit::new(window).forgiving(config.expires),
         congestion: congestion::Aimd::new(u64::from(config.packet)),
         rate: rate::Absent,

@@ -98,7 +98,6 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
                 packet.reclaim(&self.ends[side].memory.pool);
                 self.packets += 1;
                 self.note(side, &octets);
-                if std::env::var_os("DBG").is_some() {
                     eprintln!("{:?} {side} {:02x?}", self.now, &octets[..octets.len().min(32)]);
                 }
                 seen(&mut self.ends[side], side, &octets);

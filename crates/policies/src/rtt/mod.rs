@@ -13,6 +13,10 @@ use stackwright_transport::words::{Nanoseconds, Sample};
 /// How often a timeout is doubled, at most.
 const DOUBLED_MOST: u32 = 6;
 
+/// How often it stays doubled while something is heard of. Not 0: where the round trip has become longer than the timeout,
+/// everything is sent twice and nothing is ever measured.
+const DOUBLED_HEARD: u32 = 2;
+
 /// Which samples are believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Of {

@@ -4,9 +4,9 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds, SECOND, Sample};
 
-use super::{DOUBLED_MOST, Of};
+use super::{DOUBLED_HEARD, DOUBLED_MOST, Of};
 
-/// No timeout is longer (RFC 6298 §2.5).
+/// No timeout is longer, where nothing else is wished (RFC 6298 §2.5).
 const TIMEOUT_MOST: Nanoseconds = 60 * SECOND;
 
 /// Smoothed, with the mean deviation (RFC 6298): the timeout is the one plus four times the other, at least `floor`, and
@@ -27,6 +27,7 @@ pub struct Rfc6298 {
     estimate: Estimate,
     timeout: Nanoseconds,
     floor: Nanoseconds,
+    ceiling: Nanoseconds,
     doubled: u32,
 }
 
@@ -34,11 +35,17 @@ impl Rfc6298 {
     /// The timeout is `first` before anything was measured, and never less than `floor` after that.
     pub const fn new(of: Of, first: Nanoseconds, floor: Nanoseconds) -> Self {
         let estimate = Estimate { smoothed: 0, variation: 0, least: 0, timeout: first };
-        Rfc6298 { of, estimate, timeout: first, floor, doubled: 0 }
+        Rfc6298 { of, estimate, timeout: first, floor, ceiling: TIMEOUT_MOST, doubled: 0 }
+    }
+
+    /// No timeout is longer than `ceiling`, unless the round trip is.
+    #[must_use]
+    pub const fn at_most(self, ceiling: Nanoseconds) -> Self {
+        Rfc6298 { ceiling, ..self }
     }
 
     fn settle(&mut self) {
-        self.estimate.timeout = (self.timeout << self.doubled).min(TIMEOUT_MOST.max(self.timeout));
+        self.estimate.timeout = (self.timeout << self.doubled).min(self.ceiling.max(self.timeout));
     }
 }
 
@@ -66,6 +73,13 @@ impl Rtt for Rfc6298 {
     fn on_timeout(&mut self) {
         self.doubled = (self.doubled + 1).min(DOUBLED_MOST);
         self.settle();
+    }
+
+    fn on_progress(&mut self) {
+        if self.doubled > DOUBLED_HEARD {
+            self.doubled = DOUBLED_HEARD;
+            self.settle();
+        }
     }
 }
 

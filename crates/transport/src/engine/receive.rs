@@ -113,6 +113,7 @@ impl<C: Configuration> Association<C> {
         }
         if sum.units > 0 {
             (self.stirred, self.probed) = (view.now, false);
+            slots.rtt.on_progress();
             slots.congestion.on_acknowledged(view, sum.octets, sum.units);
         }
         let suspects = slots.recovery.suspects(view, report);

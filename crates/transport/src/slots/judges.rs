@@ -48,6 +48,8 @@ slot! {
         fn on_sample(&mut self, sample: Sample) = ();
         /// Something was not heard of in time.
         fn on_timeout(&mut self) = ();
+        /// Something was heard of, though perhaps not for the first time it was sent.
+        fn on_progress(&mut self) = ();
     }
 }
 
