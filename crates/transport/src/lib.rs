@@ -8,7 +8,7 @@
 //! | [`Parts`], [`Boxed`] | one that a program makes while it runs |
 //! | [`rules`] | which policies make a transport together |
 //! | [`Association`] | the engine: what happens when a packet arrives, and before one leaves |
-//! | [`Transport`], [`Host`] | many associations as one protocol |
+//! | [`Transport`], [`Host`] | many associations as one protocol, on a generated base |
 //! | [`words`] | what all of them speak |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -21,12 +21,14 @@ mod receipts;
 pub mod rules;
 mod sending;
 pub mod slots;
+mod transport;
 pub mod words;
 
 pub use configuration::{Boxed, Configuration, Exchange, IntoPart, Part, Parts, Policies, SLOTS, Slots};
 pub use engine::{Association, Memory};
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending, Sent};
+pub use transport::{Associations, Host, Located, Session, Transport};
 
 #[doc(hidden)]
 pub use stackwright_wire::{Message, SingleBuffer};

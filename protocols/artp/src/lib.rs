@@ -12,18 +12,34 @@ mod message;
 pub mod option;
 mod receive;
 mod send;
+mod sessions;
 mod state;
 
 pub use config::{Artp, Config, policies};
 pub use control::{APPLICATION, Item, items};
 pub use message::Messages;
+pub use sessions::{Decide, Sessions};
 pub use state::{Format, Secrets};
+
+/// ARTP as a layer.
+pub type Layer<M, C = Artp<M>> = Transport<Sessions<M, C>>;
+
+/// ARTP with `config`, whose policies are known to the compiler. A peer must not know `seed`.
+pub fn layer<M: Message>(config: Config, seed: u64) -> Layer<M> {
+    Transport::new(Associations::new(Sessions::new(config, policies)), seed)
+}
+
+/// The same with its policies in boxes, as a program chooses them while it runs.
+pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> Layer<M, Boxed<M>> {
+    let make = |session, config: &Config, secrets| policies(session, config, secrets).boxed();
+    Transport::new(Associations::new(Sessions::new(config, make)), seed)
+}
 
 use alloc::vec::Vec;
 
 use stackwright_transport::component;
-use stackwright_transport::slots;
 use stackwright_transport::words::{Dropped, Numbering, Report, Saying, Segment, View};
+use stackwright_transport::{Associations, Boxed, Transport, slots};
 use stackwright_wire::{Header, Message};
 
 impl<M: Message> slots::Format<M> for Format<M> {

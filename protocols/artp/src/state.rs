@@ -90,6 +90,9 @@ impl<M> Format<M> {
 pub(crate) const MINIMUM: usize =
     Packet::LENGTH + OPTIONS_MOST + Fragment::LENGTH + ControlHeader::LENGTH + Proposal::LENGTH;
 
+/// The most octets before a fragment.
+pub(crate) const HEADER_MOST: usize = Packet::LENGTH + OPTIONS_MOST + Fragment::LENGTH;
+
 /// What a stranger must not be able to guess.
 #[derive(Clone, Copy, Debug)]
 pub struct Secrets {

@@ -98,8 +98,6 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
                 packet.reclaim(&self.ends[side].memory.pool);
                 self.packets += 1;
                 self.note(side, &octets);
-                    eprintln!("{:?} {side} {:02x?}", self.now, &octets[..octets.len().min(32)]);
-                }
                 seen(&mut self.ends[side], side, &octets);
                 self.wire.carry(self.now, side, octets);
             }

@@ -205,10 +205,8 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
                 self.ends[0].association.finish();
                 continue;
             }
-            if let Some(ended) = self.ended(finished)? {
-                if ended {
-                    break;
-                }
+            if self.ended(finished)? {
+                break;
             }
             steps += 1;
             if steps > 2_000_000 || self.packets > 400_000 {
@@ -238,7 +236,7 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
     }
 
     /// Whether both ends are over; it is an error where one should not be.
-    fn ended(&self, finished: bool) -> Result<Option<bool>, Failure> {
+    fn ended(&self, finished: bool) -> Result<bool, Failure> {
         let mut over = 0;
         for (side, end) in self.ends.iter().enumerate() {
             if let Phase::Ended(ending) = end.phase(self.now) {
@@ -249,7 +247,7 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
             }
         }
         // An end that is told may have nobody left to hear its answer: the one that closes counts.
-        Ok(Some(over == 2 || matches!(self.ends[0].phase(self.now), Phase::Ended(_))))
+        Ok(over == 2 || matches!(self.ends[0].phase(self.now), Phase::Ended(_)))
     }
 
     /// What was dropped, and how often.

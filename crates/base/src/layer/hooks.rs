@@ -129,6 +129,9 @@ pub trait Hooks: Sized + 'static {
     /// A timer has expired.
     fn expired(&mut self, _at: &mut impl Place<Self>, _timer: Self::Timer) {}
 
+    /// An association is over, or was not needed: what was kept of it elsewhere can go.
+    fn gone(&mut self, _association: Self::Association) {}
+
     /// The upper layer has closed it. `true`: at once; `false`: the protocol has something to bring to its end, and says
     /// [`end`](Place::end) then.
     fn close(&mut self, _at: &mut impl Place<Self>) -> bool {

@@ -76,7 +76,16 @@ impl<H: Hooks> Layer<H> {
 
     pub(super) fn install(&mut self, name: Handle, key: H::Key, link: Link<H>) -> Result<(), Ended> {
         let (lower, first) = (link.lower, link.down);
-        let joined = self.base.install(name, (lower, key), link).map_err(|_| Ended::Unavailable)?.is_some();
+        let key = (lower, key);
+        if matches!(Self::SELECTION.session, Session::Present(_)) && self.base.find(&key).is_some() {
+            self.hooks.gone(link.own);
+            return Err(Ended::Unavailable);
+        }
+        let not_needed = self.base.install(name, key, link).map_err(|_| Ended::Unavailable)?;
+        let joined = not_needed.is_some();
+        if let Some(link) = not_needed {
+            self.hooks.gone(link.own);
+        }
         if let Some(link) = self.base.get_mut(name) {
             if joined {
                 // Whoever joins an endpoint has room of his own.
@@ -222,11 +231,13 @@ impl<H: Hooks> Layer<H> {
         let Some(link) = self.base.get_mut(name) else { return };
         let lower = link.lower;
         link.unopened.retain(|(waits, _)| *waits != name);
-        if let Removed::Last(link) = self.base.close(name)
-            && link.wants_room
-            && let Some(below) = self.lowers.association(lower)
-        {
-            below.wanting.retain(|wants| *wants != name);
+        if let Removed::Last(link) = self.base.close(name) {
+            if link.wants_room
+                && let Some(below) = self.lowers.association(lower)
+            {
+                below.wanting.retain(|wants| *wants != name);
+            }
+            self.hooks.gone(link.own);
         }
         self.lowers.release(lower, name, out);
         out.indicate(DatagramsIndication::Ended { name, why });

@@ -166,4 +166,7 @@ pub enum Ended {
     /// It took too long.
     #[error("it took too long")]
     Expired,
+    /// A message was longer than the other side takes, or than can be said.
+    #[error("a message was longer than the other side takes")]
+    TooLong,
 }

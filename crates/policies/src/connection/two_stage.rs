@@ -219,6 +219,10 @@ impl Connection for TwoStage {
         };
     }
 
+    fn is_half_open(&self) -> bool {
+        matches!(self.state, State::Granting(..))
+    }
+
     fn phase(&self, view: &View) -> Phase {
         match self.state {
             State::Idle => Phase::Idle,

@@ -68,7 +68,7 @@ impl<M: Message> Assembly<M> {
             return Err(Dropped::Unjoinable);
         }
         if !is_last && self.piece == 0 {
-            if (body.len() as u64) * u64::from(self.count) > most as u64 + body.len() as u64
+            if (body.len() as u64).saturating_mul(u64::from(self.count - 1)) > most as u64
                 || self.last.as_ref().is_some_and(|last| last.len() > body.len())
             {
                 return Err(Dropped::Unjoinable);

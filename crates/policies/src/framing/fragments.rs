@@ -24,7 +24,8 @@ const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
 ///
 /// ```
 /// use stackwright_policies::framing::Fragments;
-/// let fragments = Fragments::new(0xffff, 10 << 20);
+/// use stackwright_wire::BufferTree;
+/// let fragments = Fragments::<BufferTree>::new(0xffff, 10 << 20);
 /// # let _ = fragments;
 /// ```
 pub struct Fragments<M> {

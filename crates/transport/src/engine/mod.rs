@@ -179,6 +179,11 @@ impl<C: Configuration> Association<C> {
         self.phase_in(&self.view(now))
     }
 
+    /// Whether the peer began it and has not shown that it hears us.
+    pub fn is_half_open(&self) -> bool {
+        self.slots.connection.is_half_open()
+    }
+
     fn phase_in(&self, view: &View) -> Phase {
         if self.given_up { Phase::Ended(Ending::Silent) } else { self.slots.connection.phase(view) }
     }

@@ -41,6 +41,8 @@ slot! {
         fn due(&self, view: &View) -> bool = false;
         /// A packet left, with these.
         fn on_said(&mut self, view: &View, signals: Signals, octets: usize) = ();
+        /// Whether the peer began it and has not shown that it hears us.
+        fn is_half_open(&self) -> bool = false;
         /// Where the association stands.
         fn phase(&self, view: &View) -> Phase;
         /// When it has something to say, or has waited long enough.

@@ -2,4 +2,3 @@
 
 mod setting;
 mod talks;
-mod vectors;

@@ -1,0 +1,313 @@
+//! Many associations as one protocol: the engine on a generated base.
+
+use core::marker::PhantomData;
+
+use stackwright_base::features::Needs;
+use stackwright_base::map::Key;
+use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
+use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::{Context, Facts, Instant, Participant};
+use stackwright_wire::Malformed;
+
+use crate::configuration::{Configuration, Slots};
+use crate::engine::{Association, Memory};
+use crate::words::{Ending, Phase};
+
+/// A transport as a layer.
+pub type Transport<H> = Layer<Associations<H>>;
+
+/// The message of a host's configuration.
+type MessageOf<H> = <<H as Host>::Configuration as Configuration>::Message;
+
+/// Room for everything.
+const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+
+/// What a protocol says of its associations as a whole: the half of its format that has no association yet.
+pub trait Host: Sized + 'static {
+    /// What it selected.
+    type Configuration: Configuration;
+    /// Tells an association from the others with the same peer.
+    type Key: Key + Default;
+
+    /// What the rule book of stacks has to know of it.
+    const FACTS: Facts;
+
+    /// Whose packet this is. It is read before there is an association, and no trust is spent on it.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    fn locate(packet: &mut MessageOf<Self>) -> Result<Self::Key, Malformed>;
+
+    /// The layer above wants an association with `remote`: which key has it?
+    ///
+    /// # Errors
+    /// Why there cannot be one.
+    fn open(&mut self, cx: &Context, remote: Participant) -> Result<Self::Key, Ended>;
+
+    /// A packet came whose key nobody has, while somebody listens and `half_open` others have not shown that they hear us.
+    fn arrival(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        key: &Self::Key,
+        packet: &mut MessageOf<Self>,
+        half_open: usize,
+    ) -> Arrival<MessageOf<Self>>;
+
+    /// The policies of a new association.
+    fn create(
+        &mut self,
+        cx: &Context,
+        key: &Self::Key,
+        remote: Participant,
+        origin: Origin,
+    ) -> Slots<Self::Configuration>;
+
+    /// An association is gone: its key is free.
+    fn gone(&mut self, key: Self::Key, remote: Participant);
+
+    /// How much of the layer above may be on its way down on one association.
+    fn room(&self) -> Room;
+
+    /// The longest packet, in octets, and the header room that the layers below need.
+    fn packet(&self) -> (usize, usize);
+}
+
+/// The hooks of a transport.
+pub struct Associations<H: Host> {
+    host: H,
+    memory: Memory<MessageOf<H>>,
+    /// The longest packet, in octets.
+    packet: usize,
+    half_open: usize,
+}
+
+/// How many blocks of packets are kept for those to come.
+const BLOCKS_KEPT: usize = 256;
+
+impl<H: Host> Associations<H> {
+    /// Those of `host`.
+    pub fn new(host: H) -> Self {
+        let (packet, headroom) = host.packet();
+        Associations { host, memory: Memory::new(packet, headroom, BLOCKS_KEPT), packet, half_open: 0 }
+    }
+
+    /// The protocol's half.
+    pub fn host(&self) -> &H {
+        &self.host
+    }
+
+    /// How many associations arrived that have not shown that they hear us.
+    pub fn half_open(&self) -> usize {
+        self.half_open
+    }
+
+    /// All that the association has to say, as far as there is room below; and when it wants to be woken.
+    fn speak(&mut self, at: &mut impl Place<Self>) {
+        let now = at.cx().now();
+        loop {
+            let room = at.room_below();
+            if room.messages == 0 || room.octets < self.packet {
+                at.wants_room();
+                break;
+            }
+            let Some(packet) = at.association().engine.transmit(now, &mut self.memory) else { break };
+            at.send(&Located(PhantomData, H::Key::default()), packet);
+        }
+        let released = at.association().engine.released();
+        if released != Room::default() {
+            at.give_room(released);
+        }
+        self.conclude(at);
+        let session = at.association();
+        // A later one waits for the timer that is set: it looks again.
+        if let Some(deadline) = session.engine.next_deadline(now)
+            && deadline < session.armed
+        {
+            session.armed = deadline;
+            at.wake((), deadline);
+        }
+    }
+
+    /// What has arrived goes up, as far as there is room.
+    fn deliver(at: &mut impl Place<Self>) {
+        let now = at.cx().now();
+        loop {
+            let room = if at.association().closing { EVERYTHING } else { at.room() };
+            let session = at.association();
+            let Some((message, quality)) = session.engine.take(now, room) else { return };
+            if !session.closing {
+                at.deliver(message, quality);
+            }
+        }
+    }
+
+    /// Tells the layer above where the association stands, where that has changed.
+    fn conclude(&mut self, at: &mut impl Place<Self>) {
+        let now = at.cx().now();
+        let session = at.association();
+        let phase = session.engine.phase(now);
+        if session.half_open && !session.engine.is_half_open() {
+            session.half_open = false;
+            self.half_open -= 1;
+        }
+        match phase {
+            Phase::Open if !session.told => {
+                session.told = true;
+                at.opened();
+            }
+            Phase::Ended(ending) if session.engine.inbox() == 0 => {
+                let why = match ending {
+                    Ending::Finished => Ended::Finished,
+                    Ending::Silent if session.told => Ended::Expired,
+                    Ending::Silent => Ended::Unreachable,
+                    Ending::Refused | Ending::Reset => Ended::Reset,
+                };
+                at.end(why);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// One association, and what the layer must know of it.
+pub struct Session<H: Host> {
+    engine: Association<H::Configuration>,
+    key: H::Key,
+    remote: Participant,
+    /// When the timer is set to.
+    armed: Instant,
+    /// The layer above knows that it is open.
+    told: bool,
+    half_open: bool,
+    /// The layer above takes nothing any more.
+    closing: bool,
+}
+
+/// Whose packet it is. Nothing is taken off: a check may cover the header.
+pub struct Located<H: Host>(PhantomData<fn() -> H>, H::Key);
+
+impl<H: Host> Envelope<MessageOf<H>> for Located<H> {
+    fn open(packet: &mut MessageOf<H>) -> Result<Self, Malformed> {
+        Ok(Located(PhantomData, H::locate(packet)?))
+    }
+
+    fn close(&self, _packet: &mut MessageOf<H>) {}
+}
+
+impl<H: Host> Hooks for Associations<H> {
+    type Features = Features<MessageOf<H>>;
+    type Header = Located<H>;
+    type Key = H::Key;
+    type PassiveKey = ();
+    type Association = Session<H>;
+    type Timer = ();
+
+    const FACTS: Facts = H::FACTS;
+    const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
+
+    fn first_room(&self) -> Room {
+        self.host.room()
+    }
+
+    fn open(&mut self, cx: &Context, remote: Participant) -> Result<(Participant, H::Key), Ended> {
+        Ok((remote, self.host.open(cx, remote)?))
+    }
+
+    #[inline]
+    fn key(header: &Located<H>) -> H::Key {
+        header.1.clone()
+    }
+
+    fn arrival(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        header: &Located<H>,
+        packet: &mut MessageOf<H>,
+    ) -> Arrival<MessageOf<H>> {
+        self.host.arrival(cx, remote, &header.1, packet, self.half_open)
+    }
+
+    fn create(&mut self, cx: &Context, key: &H::Key, remote: Participant, origin: Origin) -> Session<H> {
+        let engine = Association::new(self.host.create(cx, key, remote, origin));
+        let arrived = origin == Origin::Arrived;
+        self.half_open += usize::from(arrived);
+        Session {
+            engine,
+            key: key.clone(),
+            remote,
+            armed: Instant::END,
+            told: arrived,
+            half_open: arrived,
+            closing: false,
+        }
+    }
+
+    fn opened(&mut self, at: &mut impl Place<Self>) -> bool {
+        let now = at.cx().now();
+        at.association().engine.open(now);
+        at.later();
+        false
+    }
+
+    fn gone(&mut self, session: Session<H>) {
+        self.half_open -= usize::from(session.half_open);
+        self.host.gone(session.key, session.remote);
+    }
+
+    #[inline]
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<H>, quality: Quality) {
+        let now = at.cx().now();
+        match at.association().engine.send(now, message, quality) {
+            Ok(()) => at.later(),
+            Err(_) => at.end(Ended::TooLong),
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self, at: &mut impl Place<Self>, _: Located<H>, packet: MessageOf<H>) {
+        let now = at.cx().now();
+        if let Err(dropped) = at.association().engine.receive(now, packet, &mut self.memory) {
+            at.cx().dropped(H::FACTS.name, dropped.reason());
+        }
+        Self::deliver(at);
+        self.conclude(at);
+        at.later();
+    }
+
+    fn room(&mut self, at: &mut impl Place<Self>) {
+        Self::deliver(at);
+        self.conclude(at);
+        at.later();
+    }
+
+    fn room_came(&mut self, at: &mut impl Place<Self>) {
+        at.later();
+    }
+
+    fn batch(&mut self, at: &mut impl Place<Self>) {
+        self.speak(at);
+    }
+
+    fn expired(&mut self, at: &mut impl Place<Self>, (): ()) {
+        let now = at.cx().now();
+        let session = at.association();
+        session.armed = Instant::END;
+        session.engine.handle_timeout(now);
+        self.speak(at);
+    }
+
+    fn close(&mut self, at: &mut impl Place<Self>) -> bool {
+        let now = at.cx().now();
+        let session = at.association();
+        if matches!(session.engine.phase(now), Phase::Idle | Phase::Opening) {
+            return true;
+        }
+        session.closing = true;
+        session.engine.finish();
+        Self::deliver(at);
+        at.later();
+        false
+    }
+}

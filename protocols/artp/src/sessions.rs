@@ -1,0 +1,191 @@
+//! Sessions as a whole: how their numbers are chosen, who may begin one, and what strangers must not guess.
+
+use alloc::collections::BTreeSet;
+use core::hash::{Hash, Hasher};
+
+use siphasher::sip::SipHasher13;
+use stackwright_base::{Arrival, Origin};
+use stackwright_contract::services::{Ended, Room};
+use stackwright_contract::{Context, Facts, Participant};
+use stackwright_transport::rules::promised;
+use stackwright_transport::words::SECOND;
+use stackwright_transport::{Configuration, Host, Slots};
+use stackwright_wire::{Header, Malformed, Message};
+
+use crate::config::{Artp, Config};
+use crate::control::{Item, items};
+use crate::header::{ControlKind, Microseconds, Packet, PacketKind, Proposal, Verdict, Version};
+use crate::state::{Matter, Secrets};
+
+/// For how long what a stranger is given to come again with is good: at least once, at most twice this.
+const COOKIE_LIFE: u64 = 10 * SECOND;
+
+/// Decides whether a request for a session is granted: stage 1 of the arrangement (ARTP §1.4.3), which is the application's.
+pub type Decide = fn(Participant, &Proposal) -> bool;
+
+/// ARTP's sessions.
+pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
+    config: Config,
+    make: fn(u8, &Config, Secrets) -> Slots<C>,
+    decide: Decide,
+    /// The sessions that there are.
+    taken: BTreeSet<(Participant, u8)>,
+    /// How many secrets were drawn.
+    drawn: u64,
+}
+
+impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
+    /// Sessions whose policies `make` makes.
+    pub fn new(config: Config, make: fn(u8, &Config, Secrets) -> Slots<C>) -> Self {
+        Sessions { config, make, decide: |_, _| true, taken: BTreeSet::new(), drawn: 0 }
+    }
+
+    /// Requests are granted as `decide` says.
+    #[must_use]
+    pub fn deciding(self, decide: Decide) -> Self {
+        Sessions { decide, ..self }
+    }
+
+    fn hash(&self, what: impl Hash) -> u64 {
+        let mut hasher = SipHasher13::new_with_key(&self.config.secret);
+        what.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    /// Numbers that follow from the secret, and from nothing that a stranger sees.
+    fn draw(&mut self) -> u64 {
+        self.drawn += 1;
+        self.hash(("draw", self.drawn))
+    }
+
+    fn secrets(&mut self) -> Secrets {
+        let salt = u128::from(self.draw()) << 64 | u128::from(self.draw());
+        Secrets { first: self.draw() as u32, nonce: self.draw(), salt: salt.to_be_bytes() }
+    }
+
+    fn cookie(&self, remote: Participant, proposal: &Proposal, period: u64) -> u64 {
+        self.hash(("cookie", remote, proposal.session, proposal.nonce, period))
+    }
+
+    /// Whether it shows what it was given.
+    fn came_again(&self, cx: &Context, remote: Participant, proposal: &Proposal) -> bool {
+        let period = cx.now().nanoseconds() / COOKIE_LIFE;
+        let given = |period| self.cookie(remote, proposal, period) == proposal.echo;
+        given(period) || period.checked_sub(1).is_some_and(given)
+    }
+}
+
+/// The request for a session in a packet.
+fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
+    let octets = packet.len();
+    let octets = packet.front(octets)?;
+    let header = Packet::decode(octets).ok()?;
+    let control = octets.get(Packet::LENGTH + usize::from(header.options)..)?;
+    match items(control).next()?.ok()? {
+        Item { kind: ControlKind::Request, id, value } if id == Matter::Open.id() => {
+            Proposal::decode(value).ok().filter(|proposal| proposal.verdict == Verdict::Asked)
+        }
+        _ => None,
+    }
+}
+
+/// An answer of which nothing is kept. It is as long as the request.
+fn answer<M: Message>(headroom: usize, asked: &Proposal, verdict: Verdict, nonce: u64) -> M {
+    let mut octets = alloc::vec![0; Packet::LENGTH];
+    let header = Packet {
+        version: Version::One,
+        kind: PacketKind::Control,
+        session: 0,
+        options: 0,
+        sequence: 0,
+        seconds: 0,
+        microseconds: Microseconds::of(0),
+        expiry: 0,
+    };
+    header.encode(&mut octets);
+    let mut value = [0; Proposal::LENGTH];
+    Proposal { verdict, nonce, echo: asked.nonce, ..*asked }.encode(&mut value);
+    Item { kind: ControlKind::Reply, id: Matter::Open.id(), value: &value }.write(&mut octets);
+    M::with_headroom(headroom, &octets)
+}
+
+impl<M: Message, C: Configuration<Message = M>> Host for Sessions<M, C> {
+    type Configuration = C;
+    type Key = u8;
+
+    const FACTS: Facts = Facts {
+        gives: promised(Artp::<M>::PARTS),
+        passes: stackwright_contract::Guarantees::CHECKED,
+        header_room: crate::state::HEADER_MOST,
+        reads_payload: true,
+        ..Facts::named("artp")
+    };
+
+    #[inline]
+    fn locate(packet: &mut M) -> Result<u8, Malformed> {
+        let header = Packet::decode(packet.front(Packet::LENGTH).ok_or(Malformed::TooShort)?)?;
+        if header.session != 0 {
+            return Ok(header.session);
+        }
+        // What is said in session 0 is about another, whose number stands first in the value of an item.
+        let octets = packet.len();
+        let octets = packet.front(octets).ok_or(Malformed::TooShort)?;
+        let control =
+            octets.get(Packet::LENGTH + usize::from(header.options)..).ok_or(Malformed::TooShort)?;
+        let item = items(control).next().ok_or(Malformed::TooShort)??;
+        match (header.kind, item.value.first()) {
+            (PacketKind::Control, Some(session)) if *session != 0 => Ok(*session),
+            _ => Err(Malformed::Field("session")),
+        }
+    }
+
+    fn open(&mut self, _: &Context, remote: Participant) -> Result<u8, Ended> {
+        // Any that is free: the peer opens sessions with us too, and both must rarely choose the same.
+        let start = self.draw() as u8;
+        let free = (0..=u8::MAX).map(|step| start.wrapping_add(step));
+        let free = free.filter(|session| *session != 0 && !self.taken.contains(&(remote, *session)));
+        let mut free = free.fuse();
+        free.next().ok_or(Ended::Unavailable)
+    }
+
+    fn arrival(
+        &mut self,
+        cx: &Context,
+        remote: Participant,
+        _: &u8,
+        packet: &mut M,
+        half_open: usize,
+    ) -> Arrival<M> {
+        let Some(asked) = request(packet) else { return Arrival::Ignored("a packet of no session") };
+        let (_, headroom) = self.packet();
+        if half_open >= self.config.half_open_most && !self.came_again(cx, remote, &asked) {
+            let cookie = self.cookie(remote, &asked, cx.now().nanoseconds() / COOKIE_LIFE);
+            return Arrival::Answered(answer(headroom, &asked, Verdict::Again, cookie));
+        }
+        if !(self.decide)(remote, &asked) {
+            return Arrival::Answered(answer(headroom, &asked, Verdict::Refused, 0));
+        }
+        Arrival::Welcome
+    }
+
+    fn create(&mut self, _: &Context, session: &u8, remote: Participant, _: Origin) -> Slots<C> {
+        self.taken.insert((remote, *session));
+        let secrets = self.secrets();
+        (self.make)(*session, &self.config, secrets)
+    }
+
+    fn gone(&mut self, session: u8, remote: Participant) {
+        self.taken.remove(&(remote, session));
+    }
+
+    fn room(&self) -> Room {
+        self.config.send
+    }
+
+    fn packet(&self) -> (usize, usize) {
+        (usize::from(self.config.packet), HEADROOM_BELOW)
+    }
+}
+
+/// What the layers below may push before a packet: UDP in user space over IPv6 over Ethernet, and some more.
+const HEADROOM_BELOW: usize = 128;

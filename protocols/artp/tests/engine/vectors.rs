@@ -1,1 +1,0 @@
-//! Octets that were computed elsewhere.

@@ -1,0 +1,161 @@
+//! Two who talk over ARTP, and the world between them.
+
+use std::net::{IpAddr, SocketAddr};
+
+use stackwright_artp::Config;
+use stackwright_compose::Over;
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+};
+use stackwright_contract::{Context, Duration, Handle, Protocol};
+use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, StationId, World};
+use stackwright_wire::{BufferTree, Message};
+
+type M = BufferTree;
+
+const SERVER: [u8; 4] = [10, 0, 0, 1];
+const CLIENT: [u8; 4] = [10, 0, 0, 2];
+const LISTENER: Handle = Handle { index: 0, generation: 0 };
+const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
+const ROOM: Room = Room { octets: 1 << 17, messages: 4 };
+const ROOM_BELOW: Room = Room { octets: 16 << 10, messages: 8 };
+
+/// Sends numbered messages as room allows, closes behind the last, and keeps what it hears.
+#[derive(Default)]
+pub(crate) struct Talker {
+    to_send: u32,
+    length: Option<usize>,
+    sent: u32,
+    room: Room,
+    heard: Vec<u32>,
+    ended: Option<Ended>,
+}
+
+impl Talker {
+    /// One message of so many octets.
+    pub(crate) fn with_one_of(octets: usize) -> Self {
+        Talker { to_send: 1, length: Some(octets), ..Talker::default() }
+    }
+
+    fn go_on(&mut self, mut ask: impl FnMut(DatagramsRequest<M>)) {
+        while self.sent < self.to_send {
+            let length = self.length.unwrap_or(4 + (self.sent as usize * 977) % 5000);
+            if self.room.messages == 0 || self.room.octets < length {
+                return;
+            }
+            self.room.messages -= 1;
+            self.room.octets -= length;
+            let mut octets = vec![self.sent as u8; length];
+            octets[..4].copy_from_slice(&self.sent.to_be_bytes());
+            let message = M::with_headroom(64, &octets);
+            ask(DatagramsRequest::Send { association: ASSOCIATION, message, quality: Quality::default() });
+            self.sent += 1;
+            if self.sent == self.to_send {
+                ask(DatagramsRequest::Close { association: ASSOCIATION });
+            }
+        }
+    }
+}
+
+impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
+    fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<P>) {
+        match indication {
+            DatagramsIndication::Opened { room, .. } | DatagramsIndication::Room { room, .. } => {
+                self.room.messages += room.messages;
+                self.room.octets += room.octets;
+                self.go_on(|request| asks.push_back(request));
+            }
+            DatagramsIndication::Delivered { association, mut message, .. } => {
+                let room = Room { octets: message.len(), messages: 1 };
+                let number = message.front(4).and_then(|four| four.try_into().ok()).map(u32::from_be_bytes);
+                let number = number.expect("four octets");
+                let mut octets = vec![0; message.len()];
+                message.copy_to(&mut octets);
+                assert!(octets[4..].iter().all(|octet| *octet == number as u8), "what was sent");
+                self.heard.push(number);
+                asks.push_back(DatagramsRequest::Receive { association, room });
+            }
+            DatagramsIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
+            _ => {}
+        }
+    }
+}
+
+/// A link by chance: it loses, doubles and reorders.
+pub(crate) fn any_conditions(seed: u64) -> Conditions {
+    let random = &mut fastrand::Rng::with_seed(seed);
+    Conditions {
+        delay: Duration::from_millis(random.u64(1..50)),
+        jitter: Duration::from_millis(random.u64(0..100)),
+        loss: (random.f64() * 0.25).into(),
+        duplicate: random.f64() * 0.3,
+        ..Conditions::IDEAL
+    }
+}
+
+pub(crate) fn config() -> Config {
+    Config { tries: 60, first: Some(u32::MAX - 3), ..Config::default() }
+}
+
+/// A server and a client that has so many messages for it.
+pub(crate) struct Scene<P: Protocol> {
+    world: World<M>,
+    server: StationId<Over<P, SimulatedDatagrams<M>>, Talker>,
+    client: StationId<Over<P, SimulatedDatagrams<M>>, Talker>,
+}
+
+pub(crate) fn stacked<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static>(
+    seed: u64,
+    conditions: Conditions,
+    messages: u32,
+    layer: impl Fn(Config, u64) -> P,
+) -> Scene<P> {
+    Scene::new(seed, conditions, Talker { to_send: messages, ..Talker::default() }, layer)
+}
+
+impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<P> {
+    pub(crate) fn new(
+        seed: u64,
+        conditions: Conditions,
+        talker: Talker,
+        layer: impl Fn(Config, u64) -> P,
+    ) -> Self {
+        let mut world = World::new(seed);
+        world.keep_trace();
+        world.network_mut().set_conditions(conditions);
+        let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
+        let stack = |address, secret: u8| {
+            let config = Config { secret: [secret; 16], ..config() };
+            Over::new(layer(config, seed), SimulatedDatagrams::new(address, ROOM_BELOW))
+        };
+        let server = world.add(here, stack(here, 1), Talker::default());
+        let client = world.add(there, stack(there, 2), talker);
+        let local = SocketAddr::from((SERVER, 7)).into();
+        world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
+        world.ask(
+            server,
+            DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, room: ROOM },
+        );
+        world.ask(client, DatagramsRequest::Open { association: ASSOCIATION, remote: local, room: ROOM });
+        Scene { world, server, client }
+    }
+
+    /// Whether both heard that it is over, in ten minutes.
+    pub(crate) fn ends(&mut self) -> bool {
+        let client = self.client;
+        self.world.run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(600))
+    }
+
+    /// What the server heard, and how it ended for the client.
+    pub(crate) fn outcome(&self) -> (Vec<u32>, Option<Ended>) {
+        (self.world.application(self.server).heard.clone(), self.world.application(self.client).ended)
+    }
+
+    pub(crate) fn trace(&self) -> u64 {
+        self.world.trace().hash()
+    }
+
+    pub(crate) fn client_layer(&self) -> &P {
+        &self.world.stack(self.client).upper
+    }
+}
