@@ -249,6 +249,7 @@ impl<M: Message> Protocol for Tcp<M> {
                     self.mark(association);
                 }
             }
+            StreamsRequest::Unread { .. } => {} // octets are all there is here
             StreamsRequest::Finish { association } => {
                 if let Some(streaming) = self.streaming(cx, association) {
                     streaming.sending.finish();
