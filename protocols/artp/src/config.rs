@@ -41,7 +41,7 @@ pub struct Config {
     pub ranges: bool,
     /// Datagrams may have more than 65535 fragments where the peer knows how.
     pub large: bool,
-    /// Datagrams may expire, as their senders wish. Where this is not so, a wish for a lifetime is let go.
+    /// Datagrams may expire, as their senders wish, where the peer says so too; else that wish is let go.
     pub expires: bool,
     /// What time of day it was at the start of time, in microseconds since 1970.
     pub epoch: u64,
@@ -117,6 +117,6 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         flow: flow::Credit::new(window),
         congestion: congestion::Aimd::new(u64::from(config.packet)),
         rate: rate::Absent,
-        lifetime: lifetime::Timestamps::new(config.epoch).expiring(config.expires),
+        lifetime: lifetime::Timestamps::new(config.epoch),
     })
 }

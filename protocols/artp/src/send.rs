@@ -39,7 +39,7 @@ impl<M: Message> Format<M> {
             let control = unit.label.kind == MessageKind::Control;
             let kind = if control { PacketKind::Control } else { PacketKind::Data };
             put(&packet(kind, self.session, unit.span.start as u32, saying.stamp), octets);
-            let settled = self.ours.expires.then_some(view.settled_upto as u32);
+            let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
             label(&unit.label, settled, octets);
             if !control {
                 let (index, count) = (unit.label.index as u16, unit.label.count as u16);

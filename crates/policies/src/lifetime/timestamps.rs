@@ -27,20 +27,12 @@ pub struct Timestamps {
     epoch: u64,
     /// My clock − the peer's, in microseconds.
     difference: Option<i64>,
-    /// Whether what is wished for a while only is held to it.
-    expires: bool,
 }
 
 impl Timestamps {
     /// `epoch`: what time of day it was at [`Instant::START`], in microseconds since 1970.
     pub const fn new(epoch: u64) -> Self {
-        Timestamps { epoch, difference: None, expires: true }
-    }
-
-    /// Whether what is wished for a while only is held to it. Where the peer would wait for what is missing, it is not.
-    #[must_use]
-    pub const fn expiring(self, expires: bool) -> Self {
-        Timestamps { expires, ..self }
+        Timestamps { epoch, difference: None }
     }
 
     /// My clock − the peer's, in microseconds; `None` before the first report.
@@ -55,8 +47,7 @@ impl Timestamps {
 
 impl Lifetime for Timestamps {
     fn is_over(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> bool {
-        self.expires
-            && wish.is_some_and(|wish| view.now.nanoseconds_since(since) / 1000 >= u64::from(wish.get()))
+        wish.is_some_and(|wish| view.now.nanoseconds_since(since) / 1000 >= u64::from(wish.get()))
     }
 
     fn stamp(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> Stamp {
@@ -65,9 +56,7 @@ impl Lifetime for Timestamps {
             None => Stamp { at: now, valid: 0 },
             Some(difference) => {
                 let age = view.now.nanoseconds_since(since) / 1000;
-                let left = wish
-                    .filter(|_| self.expires)
-                    .map_or(0, |wish| u64::from(wish.get()).saturating_sub(age).max(1));
+                let left = wish.map_or(0, |wish| u64::from(wish.get()).saturating_sub(age).max(1));
                 Stamp { at: now.saturating_add_signed(difference.saturating_neg()), valid: left as u32 }
             }
         }

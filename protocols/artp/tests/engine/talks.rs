@@ -21,7 +21,7 @@ fn each_datagram_arrives_once_on_a_bad_link() {
 /// Two ends that have chosen by chance.
 fn any_ends(seed: u64, conditions: &Conditions, expires: bool) -> Ends {
     let random = &mut Rng::with_seed(seed ^ 0xc0f1);
-    let configs = [0, 1].map(|_| Config { expires, ..any_config(random) });
+    let configs = [0, 1].map(|_| Config { expires: expires && random.bool(), ..any_config(random) });
     Trial::new(|side| end(&configs[side], side), conditions, seed)
 }
 
