@@ -9,16 +9,20 @@ use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Token, 
 use crate::option::{Options, PacketOption};
 use crate::state::{Format, Matter};
 
+/// How many numbers of packets that expired may lie between two that arrive. Who guesses a number hits one of as many.
+const SKIPPED_MOST: u64 = 1 << 16;
+
 /// What the options of a packet say.
 #[derive(Clone, Copy, Debug)]
 struct Said {
     credit: Option<u32>,
+    settled: Option<u32>,
     ranges: bool,
     high: (u32, u32),
     priority: u8,
 }
 
-const NOTHING: Said = Said { credit: None, ranges: false, high: (0, 0), priority: 128 };
+const NOTHING: Said = Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128 };
 
 fn malformed(_: Malformed) -> Dropped {
     Dropped::Malformed
@@ -60,12 +64,14 @@ impl<M: Message> Format<M> {
                     kind: MessageKind::Data,
                     priority: said.priority,
                 };
+                segment.settled = self.settled(view, header.sequence, said.settled);
                 segment.unit = Some(unit(view, header.sequence, label, packet));
             }
             PacketKind::Control => {
                 check_items(&mut packet)?;
                 let (message, kind) = (0, MessageKind::Control);
                 let label = Label { message, index: 0, count: 1, last: true, kind, priority: said.priority };
+                segment.settled = self.settled(view, header.sequence, said.settled);
                 segment.unit = Some(unit(view, header.sequence, label, packet));
             }
             PacketKind::Acknowledge => {
@@ -75,6 +81,16 @@ impl<M: Message> Format<M> {
             }
         }
         Ok(segment)
+    }
+
+    /// The number below which nothing will come, where the peer's datagrams expire. It is believed of a packet only that may
+    /// have been sent: after an outage numbers have gone on, but not far.
+    #[inline]
+    fn settled(&self, view: &View, sequence: u32, settled: Option<u32>) -> Option<u64> {
+        let settled = unwrap(settled?, 32, view.received_upto);
+        let number = unwrap(sequence, 32, view.received_upto);
+        let expires = self.theirs.as_ref().is_some_and(|theirs| theirs.expires);
+        (expires && settled <= number && number < view.received_upto + SKIPPED_MOST).then_some(settled)
     }
 
     /// What is said in session 0 about this one.
@@ -155,6 +171,7 @@ fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped>
                 said.high = (u32::from(high.index) << 16, u32::from(high.count) << 16);
             }
             PacketOption::Priority(priority) => said.priority = priority,
+            PacketOption::Settled(number) => said.settled = Some(number),
         }
     }
     packet.advance(octets);

@@ -20,7 +20,7 @@ fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
 }
 
 impl<M: Message> Format<M> {
-    pub(crate) fn write(&mut self, _view: &View, saying: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
+    pub(crate) fn write(&mut self, view: &View, saying: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
         // Acknowledgements bear one's own clock, and do not expire (§1.4.2).
         let own = Stamp { at: saying.clock, valid: 0 };
         if let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal)) {
@@ -39,7 +39,8 @@ impl<M: Message> Format<M> {
             let control = unit.label.kind == MessageKind::Control;
             let kind = if control { PacketKind::Control } else { PacketKind::Data };
             put(&packet(kind, self.session, unit.span.start as u32, saying.stamp), octets);
-            label(&unit.label, octets);
+            let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
+            label(&unit.label, settled, octets);
             if !control {
                 let (index, count) = (unit.label.index as u16, unit.label.count as u16);
                 put(&Fragment { datagram: unit.label.message, index, count }, octets);
@@ -114,10 +115,13 @@ fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet 
 
 /// The options of a unit.
 #[inline]
-fn label(label: &Label, octets: &mut Vec<u8>) {
+fn label(label: &Label, settled: Option<u32>, octets: &mut Vec<u8>) {
     let large = label.count > u32::from(u16::MAX);
-    if !large && label.priority == 128 {
+    if !large && label.priority == 128 && settled.is_none() {
         return;
+    }
+    if let Some(settled) = settled {
+        PacketOption::Settled(settled).write(octets);
     }
     if label.priority != 128 {
         PacketOption::Priority(label.priority).write(octets);

@@ -55,9 +55,13 @@ impl<C: Configuration> Association<C> {
             self.answered = number;
             self.slots.acknowledgement.on_inquiry(&view, number);
         }
-        match segment.unit {
-            Some(unit) => self.accept(&view, unit, &memory.pool),
-            None => Ok(()),
+        let Some(unit) = segment.unit else { return Ok(()) };
+        match segment.settled.filter(|settled| *settled > view.received_upto) {
+            Some(settled) => {
+                self.receipts.forgive(settled);
+                self.accept(&self.view(now), unit, &memory.pool)
+            }
+            None => self.accept(&view, unit, &memory.pool),
         }
     }
 
@@ -167,9 +171,6 @@ impl<C: Configuration> Association<C> {
             self.accept_parts(view, unit, pool)
         };
         if let Some(upto) = self.slots.ordering.forgives() {
-            self.receipts.forgive(upto);
-        }
-        if let Some(upto) = self.slots.flow.forgives(self.receipts.highest()) {
             self.receipts.forgive(upto);
         }
         result

@@ -133,10 +133,12 @@ impl<C: Configuration> Association<C> {
         if in_flight > window && view.in_flight > 0 {
             return None;
         }
-        if end > limit && !self.tries_shut_window(view) {
+        // What was sent may be sent again: it was within the limit, or tried it, and a try that is lost must not be the last.
+        let within = end <= limit.max(view.sent_upto);
+        if !within && !self.tries_shut_window(view) {
             return None;
         }
-        if end <= limit {
+        if within {
             self.shut_since = None;
         }
         if !self.slots.inquiry.heeds_last() {
