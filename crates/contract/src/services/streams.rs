@@ -171,6 +171,9 @@ pub enum Ended {
     /// It took too long.
     #[error("it took too long")]
     Expired,
+    /// What came was not what the other side's seal or signature says, again and again: another key, or a forger.
+    #[error("what came is not sealed with the other side's key")]
+    Forged,
     /// A message was longer than the other side takes, or than can be said.
     #[error("a message was longer than the other side takes")]
     TooLong,

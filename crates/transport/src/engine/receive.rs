@@ -13,7 +13,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
     Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Recovery as _, Rtt as _, Suspect, Tidings,
 };
-use crate::words::{Dropped, Label, Report, Sample, Stamp, Unit, View};
+use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View};
 
 impl<C: Configuration> Association<C> {
     /// A packet of this association arrives.
@@ -73,6 +73,9 @@ impl<C: Configuration> Association<C> {
             self.begun = true;
             self.receipts = Receipts::new(first);
             self.slots.ordering.begin(first);
+            let mut agreed = Vec::new();
+            self.slots.format.agreed(&mut agreed);
+            self.slots.framing.on_begun(&agreed);
         }
     }
 
@@ -216,7 +219,11 @@ impl<C: Configuration> Association<C> {
                 Ok(Some(joined)) => self.inbox.push_back(joined),
                 Ok(None) => {}
                 Err(dropped) => {
+                    let numbers = numbers + self.slots.framing.forget(view);
                     self.taken(view.now, numbers);
+                    if self.slots.framing.gives_up() {
+                        self.given_up = Some(Ending::Forged);
+                    }
                     result = Err(dropped);
                 }
             }
