@@ -88,6 +88,8 @@ pub struct Segment<M> {
     pub next: Option<u64>,
     /// When it was sent.
     pub stamp: Option<Stamp>,
+    /// What is left of a packet without a unit: its memory is used again.
+    pub rest: Option<M>,
 }
 
 impl<M> Segment<M> {
@@ -101,6 +103,7 @@ impl<M> Segment<M> {
             signals: Signals::NONE,
             next: None,
             stamp: None,
+            rest: None,
         }
     }
 }
