@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -160,10 +161,31 @@ pub(crate) struct Features {
 pub(crate) struct Dissect {
     /// The capture, as Wireshark, tcpdump and our own recorder write it.
     pub(crate) file: PathBuf,
-    /// The protocol whose headers the payloads begin with. By default the one that the interface's description names.
+    /// The protocol whose headers the payloads begin with. By default the one that the interface's description names, or
+    /// that is found at that UDP port, as ARTP at 4330.
     #[arg(long = "as", value_name = "NAME")]
     pub(crate) above: Option<String>,
+    /// The protocol at a UDP port, as `--port 5000=artp`; may be given several times.
+    #[arg(long, value_name = "N=NAME")]
+    pub(crate) port: Vec<PortOf>,
     /// Say it as JSON lines, one for each packet.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// A port, and the protocol that is found there.
+#[derive(Clone)]
+pub(crate) struct PortOf {
+    pub(crate) port: u16,
+    pub(crate) name: String,
+}
+
+impl FromStr for PortOf {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (port, name) = text.split_once('=').ok_or("write it as a port, `=` and a protocol's name")?;
+        let port = port.parse().map_err(|_| "the port is a number from 0 to 65535")?;
+        Ok(PortOf { port, name: name.into() })
+    }
 }
