@@ -60,7 +60,7 @@ pub(crate) fn epoch() -> Option<u64> {
     SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
 }
 
-/// The disk below a server. Nothing but TCP can be beside it, which sends regions.
+/// The disk below a server, beside TCP, which sends regions; where a file describes the stack, that is asked of the graph.
 pub(crate) fn server_options(writable: bool, sync: bool) -> Options {
     Options { regions: REGIONS, writable, sync, ..Options::default() }
 }

@@ -138,7 +138,8 @@ impl<C: Configuration> Association<C> {
         }
         let room = self.slots.format.room();
         let (message, label, piece) = self.slots.framing.begin(message, &quality, room)?;
-        self.sending.push(message, label, piece, octets, now, quality.lifetime);
+        let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
+        self.sending.push(message, label, piece, octets, now, lifetime);
         Ok(())
     }
 
