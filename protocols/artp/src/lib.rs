@@ -14,12 +14,17 @@ mod receive;
 mod send;
 mod sessions;
 mod state;
+mod syntax;
 
 pub use config::{Artp, Config, policies};
 pub use control::{APPLICATION, Item, items};
 pub use message::Messages;
 pub use sessions::{Decide, Sessions};
 pub use state::{Format, Secrets};
+pub use syntax::SYNTAX;
+
+/// The UDP port where a server is looked for when nobody says another.
+pub const PORT: u16 = 4330;
 
 /// ARTP as a layer.
 pub type Layer<M, C = Artp<M>> = Transport<Sessions<M, C>>;

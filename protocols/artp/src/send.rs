@@ -8,7 +8,8 @@ use stackwright_wire::{Header, Message};
 
 use crate::control::Item;
 use crate::header::{
-    ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict, Version,
+    Arrived, ArrivedRange, ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict,
+    Version,
 };
 use crate::option::{Large, PacketOption};
 use crate::state::{Format, Matter, ORDER};
@@ -70,12 +71,12 @@ impl<M: Message> Format<M> {
         end_options(octets);
         for span in &report.held {
             if ranges {
-                octets.extend_from_slice(&(span.start as u32).to_be_bytes());
-                octets.extend_from_slice(&(span.end as u32).wrapping_sub(1).to_be_bytes());
+                let last = (span.end as u32).wrapping_sub(1);
+                put(&ArrivedRange { first: span.start as u32, last }, octets);
                 continue;
             }
             for number in span.clone() {
-                octets.extend_from_slice(&(number as u32).to_be_bytes());
+                put(&Arrived { sequence: number as u32 }, octets);
             }
         }
     }
