@@ -119,21 +119,18 @@ impl<M: Message> Framing<M> for Fragments<M> {
         Ok(Some(Joined { message: assembly.whole(), quality, numbers }))
     }
 
-    fn forget(&mut self, view: &View) -> u64 {
-        let Some(window) = self.forgetting.filter(|_| self.looks_at <= view.now) else { return 0 };
-        let mut numbers = 0;
+    fn forget(&mut self, view: &View) {
+        let Some(window) = self.forgetting.filter(|_| self.looks_at <= view.now) else { return };
         let held = &mut self.held;
         self.begun.retain(|_, assembly| {
             let dead = assembly.upto + window <= view.received_upto
                 && view.now.nanoseconds_since(assembly.at) >= FORGOTTEN_AFTER;
             if dead {
-                numbers += assembly.numbers;
                 *held = held.saturating_sub(assembly.held());
             }
             !dead
         });
         self.looks_at = if self.begun.is_empty() { Instant::END } else { view.now.later(FORGOTTEN_AFTER) };
-        numbers
     }
 
     fn deadline(&self) -> Instant {

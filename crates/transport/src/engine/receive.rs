@@ -204,6 +204,9 @@ impl<C: Configuration> Association<C> {
     }
 
     /// What is new goes up.
+    ///
+    /// What was received and waits, to come in order or to be taken, counts against the room of the peer. What is joined does
+    /// not: a message may have more pieces than there is room for numbers, and the framing bounds what it holds by octets.
     #[inline]
     fn raise(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
         self.pending += unit.span.end - unit.span.start;
@@ -212,8 +215,11 @@ impl<C: Configuration> Association<C> {
         while let Some(unit) = ready {
             let numbers = unit.span.end - unit.span.start;
             match self.slots.framing.join(view, unit, pool) {
-                Ok(Some(joined)) => self.inbox.push_back(joined),
-                Ok(None) => {}
+                Ok(Some(joined)) => {
+                    self.pending += joined.numbers.saturating_sub(numbers);
+                    self.inbox.push_back(joined);
+                }
+                Ok(None) => self.taken(view.now, numbers),
                 Err(dropped) => {
                     self.taken(view.now, numbers);
                     result = Err(dropped);

@@ -154,7 +154,8 @@ impl<C: Configuration> Association<C> {
     fn tries_shut_window(&mut self, view: &View) -> bool {
         let Some(wait) = self.slots.flow.tries_after(view) else { return false };
         let since = *self.shut_since.get_or_insert(view.now);
-        let tries = view.idle && view.now.nanoseconds_since(since) >= wait;
+        // What was tried before may be lost, and then it is that which is tried again: nothing is on its way, which is less than idle.
+        let tries = view.in_flight == 0 && view.now.nanoseconds_since(since) >= wait;
         if tries {
             self.shut_since = Some(view.now);
         }

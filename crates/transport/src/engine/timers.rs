@@ -16,10 +16,7 @@ impl<C: Configuration> Association<C> {
         let view = self.view(now);
         self.lose_overdue(&view);
         self.probe(&view);
-        let numbers = self.slots.framing.forget(&view);
-        if numbers > 0 {
-            self.taken(now, numbers);
-        }
+        self.slots.framing.forget(&view);
         self.given_up |= self.slots.inquiry.gives_up();
     }
 
@@ -81,7 +78,7 @@ impl<C: Configuration> Association<C> {
             at = at.min(probe);
         }
         if let Some(since) = self.shut_since
-            && view.idle
+            && view.in_flight == 0
             && let Some(wait) = self.slots.flow.tries_after(&view)
         {
             at = at.min(since.later(wait));

@@ -46,8 +46,8 @@ slot! {
         /// # Errors
         /// Where it fits no message, or makes one that is not what was sent.
         fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped>;
-        /// What will never be whole is forgotten; gives how many numbers it had.
-        fn forget(&mut self, view: &View) -> u64 = 0;
+        /// What will never be whole is forgotten.
+        fn forget(&mut self, view: &View) = ();
         /// When something will be.
         fn deadline(&self) -> Instant = Instant::END;
     }

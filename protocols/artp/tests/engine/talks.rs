@@ -1,5 +1,6 @@
 //! What is promised is kept on a bad link.
 
+use stackwright_artp::Config;
 use stackwright_trial::{Talk, Trial};
 
 use crate::setting::{bad, config, end, seeds};
@@ -9,6 +10,28 @@ fn each_datagram_arrives_once_on_a_bad_link() {
     for seed in seeds(300) {
         let mut trial = Trial::new(|side| end(&config(), side), &bad(seed), seed);
         let outcome = trial.talk(&Talk::default(), seed, |_, _| {});
+        assert!(outcome.is_ok(), "seed {seed}: {outcome:?}");
+    }
+}
+
+#[test]
+fn who_does_not_take_for_a_while_loses_nothing() {
+    let config = Config { window: 32, ..config() };
+    for seed in seeds(300) {
+        let mut trial = Trial::new(|side| end(&config, side), &bad(seed), seed);
+        let takes = |packets: u64| !(30..200).contains(&packets);
+        let outcome = trial.talk(&Talk::default(), seed, |end, packets| end.takes = takes(packets));
+        assert!(outcome.is_ok(), "seed {seed}: {outcome:?}");
+    }
+}
+
+#[test]
+fn a_datagram_may_have_more_fragments_than_the_window() {
+    let config = Config { window: 32, longest: 1 << 17, ..config() };
+    let talk = Talk { there: 20, back: 5, longest: 100_000, ..Talk::default() };
+    for seed in seeds(50) {
+        let mut trial = Trial::new(|side| end(&config, side), &bad(seed), seed);
+        let outcome = trial.talk(&talk, seed, |_, _| {});
         assert!(outcome.is_ok(), "seed {seed}: {outcome:?}");
     }
 }
