@@ -81,7 +81,7 @@ impl<S: Stack> Endpoint<S> {
     /// # Errors
     /// Where the operating system has no more descriptors.
     pub fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
-        let (driver, system) = System::new()?;
+        let (driver, system) = System::with_driver()?;
         let stack = make(&system);
         let desk = Desk::new(config.room, config.arrivals_most);
         let shared = Shared { driver, stack, desk, longest: config.longest };

@@ -32,8 +32,17 @@ pub struct System {
 }
 
 impl System {
-    /// A driver, and what a stack on it gets.
-    pub(crate) fn new() -> io::Result<(Driver, Self)> {
+    /// A driver, and what a stack on it gets: for who runs a stack that provides something else than datagrams.
+    ///
+    /// ```
+    /// let (driver, system) = stackwright_endpoint::System::with_driver()?;
+    /// assert_eq!(driver.context().dropped_count(), 0);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the operating system has no more descriptors.
+    pub fn with_driver() -> io::Result<(Driver, Self)> {
         let mut random = [0; 32];
         // So few octets come whole, or not at all (getrandom(2)).
         getrandom(&mut random, GetRandomFlags::empty())?;

@@ -77,13 +77,15 @@ impl<C: Configuration> Association<C> {
         if let Some(probe) = self.probe_at(&view) {
             at = at.min(probe);
         }
-        if let Some(since) = self.shut_since
-            && view.in_flight == 0
-            && let Some(wait) = self.slots.flow.tries_after(&view)
-        {
-            at = at.min(since.later(wait));
-        }
         if !view.drained {
+            // Where it is over already, something else holds the unit back.
+            if let Some(since) = self.shut_since
+                && view.in_flight == 0
+                && let Some(wait) = self.slots.flow.tries_after(&view)
+                && since.later(wait) > now
+            {
+                at = at.min(since.later(wait));
+            }
             let ready = self.slots.rate.ready(&view);
             if ready > now {
                 at = at.min(ready);

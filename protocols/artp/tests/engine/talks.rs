@@ -1,7 +1,10 @@
 //! What is promised is kept on a bad link.
 
+use core::num::NonZeroU32;
+
 use stackwright_artp::Config;
-use stackwright_trial::{Talk, Trial};
+use stackwright_contract::services::Quality;
+use stackwright_trial::{Promise, Talk, Trial};
 
 use crate::setting::{bad, config, end, seeds};
 
@@ -32,6 +35,19 @@ fn a_datagram_may_have_more_fragments_than_the_window() {
     for seed in seeds(50) {
         let mut trial = Trial::new(|side| end(&config, side), &bad(seed), seed);
         let outcome = trial.talk(&talk, seed, |_, _| {});
+        assert!(outcome.is_ok(), "seed {seed}: {outcome:?}");
+    }
+}
+
+#[test]
+fn what_expires_before_a_shut_window_comes_to_an_end() {
+    let config = Config { window: 4, expires: true, ..config() };
+    let quality = Quality { lifetime: NonZeroU32::new(20_000), ..Quality::default() };
+    let talk = Talk { quality, promise: Promise::AtMostOnce, ..Talk::default() };
+    for seed in seeds(300) {
+        let mut trial = Trial::new(|side| end(&config, side), &bad(seed), seed);
+        let takes = |packets: u64| !(10..40).contains(&packets);
+        let outcome = trial.talk(&talk, seed, |end, packets| end.takes = takes(packets));
         assert!(outcome.is_ok(), "seed {seed}: {outcome:?}");
     }
 }
