@@ -35,6 +35,9 @@ const BLOCKS_KEPT: usize = 256;
 /// Regions of files are used where all that lies between the disk and the outside sends them.
 const REGIONS: bool = <Tcp<Message> as Protocol>::FACTS.gives.has(Guarantees::REGIONS);
 
+/// What a copy moves is written by the disk, and nobody in between reads it.
+const UNREAD: bool = !<CopyStack as Protocol>::FACTS.reads_payload;
+
 /// A driver, its pool, and the two adapters that every stack here stands on.
 struct Ground {
     driver: Driver,
@@ -60,7 +63,7 @@ pub(crate) fn epoch() -> Option<u64> {
     SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
 }
 
-/// The disk below a server. Nothing but TCP can be beside it, which sends regions.
+/// The disk below a server, beside TCP, which sends regions; where a file describes the stack, that is asked of the graph.
 pub(crate) fn server_options(writable: bool, sync: bool) -> Options {
     Options { regions: REGIONS, writable, sync, ..Options::default() }
 }
@@ -90,6 +93,7 @@ pub(crate) fn copy(
     listener: Box<dyn Listener>,
 ) -> io::Result<(Driver, CopyStack)> {
     let Ground { driver, tcp, disk } = ground(root, copy_options())?;
+    let tcp = if UNREAD { tcp.splicing() } else { tcp };
     driver.context().listen(listener);
     Ok((driver, Over::new(Copy::default(), Beside::new(Over::new(Client::new(config), tcp), disk))))
 }

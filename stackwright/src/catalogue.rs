@@ -61,6 +61,8 @@ pub const PROTOCOLS: &[Entry] = &[
     entry::<stackwright_copy::Copy<BufferTree>>("copies files from one place to another"),
     entry::<stackwright_ftp::Client<BufferTree>>("files that lie on an FTP server"),
     entry::<stackwright_ftp::Server<BufferTree>>("serves files to FTP clients"),
+    entry::<stackwright_ordered::Ordered<BufferTree>>("streams over datagrams that arrive in any order")
+        .with_headers(&[Layout::of::<stackwright_ordered::Label>()]),
     entry::<stackwright_stop_and_wait::StopAndWait<BufferTree>>(
         "one message at a time, sent again until it is acknowledged",
     )

@@ -7,7 +7,7 @@
 //! | [`compose`] | putting protocols together |
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
-//! | [`ftp`], [`copy`], [`stop_and_wait`] | protocols |
+//! | [`ftp`], [`copy`], [`ordered`], [`stop_and_wait`] | protocols |
 //! | [`catalogue`] | what there is, with its facts |
 
 pub mod catalogue;
@@ -17,5 +17,6 @@ pub use stackwright_compose as compose;
 pub use stackwright_contract as contract;
 pub use stackwright_copy as copy;
 pub use stackwright_ftp as ftp;
+pub use stackwright_ordered as ordered;
 pub use stackwright_stop_and_wait as stop_and_wait;
 pub use stackwright_wire as wire;

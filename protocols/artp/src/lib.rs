@@ -66,6 +66,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
         }
     }
 
+    fn expires(&self) -> bool {
+        self.both(|proposal| proposal.expires)
+    }
+
     fn headroom(&self) -> usize {
         self.packet() - self.room()
     }

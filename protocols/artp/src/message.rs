@@ -45,8 +45,8 @@ impl<M: Message> Framing<M> for Messages<M> {
         Ok(Some(joined))
     }
 
-    fn forget(&mut self, view: &View) {
-        Framing::<M>::forget(&mut self.fragments, view);
+    fn forget(&mut self, view: &View) -> u64 {
+        self.fragments.forget(view)
     }
 
     fn deadline(&self) -> Instant {

@@ -15,6 +15,8 @@ pub enum PacketOption {
     Large(Large),
     /// The datagram is more or less urgent than 128; 0 is the most urgent.
     Priority(u8),
+    /// No packet with a lower number is sent again: 32 bits of it. Datagrams that expired leave holes, which nobody else closes.
+    Settled(u32),
 }
 
 /// The upper halves of a fragment's index and count: for datagrams of more than 65535 fragments, in packets of version 2.
@@ -30,6 +32,7 @@ const CREDIT: u16 = 1;
 const RANGES: u16 = 2;
 const LARGE: u16 = 3;
 const PRIORITY: u16 = 4;
+const SETTLED: u16 = 5;
 
 impl PacketOption {
     /// The most octets that one has.
@@ -46,6 +49,7 @@ impl PacketOption {
                 (LARGE, value, Large::LENGTH)
             }
             PacketOption::Priority(priority) => (PRIORITY, [priority, 0, 0, 0], 1),
+            PacketOption::Settled(number) => (SETTLED, number.to_be_bytes(), 4),
         };
         let mut header = [0; OptionHeader::LENGTH];
         OptionHeader { size: (OptionHeader::LENGTH + length) as u16, id }.encode(&mut header);
@@ -60,6 +64,7 @@ impl PacketOption {
             RANGES => Some(PacketOption::Ranges),
             LARGE => Some(PacketOption::Large(Large::decode(value)?)),
             PRIORITY => value.first().map(|priority| PacketOption::Priority(*priority)),
+            SETTLED => Some(PacketOption::Settled(four()?)),
             _ => None, // one that is unknown is skipped
         })
     }

@@ -218,14 +218,6 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
                     [0, 1].map(|side| self.ends[side].next_deadline(self.now).map(|at| at.since(self.now))),
                 ));
             }
-            // What expired while it waited made room, and nothing else may happen.
-            let wants = |side: usize| sent[side] < counts[side] && (side == 0 || sent[side] > 0);
-            if [0, 1]
-                .into_iter()
-                .any(|side| wants(side) && self.ends[side].association.sending().waiting() == 0)
-            {
-                continue;
-            }
             if !self.step() {
                 return Err(format!("stuck: {} and {} arrived", heard[0].delivered, heard[1].delivered));
             }
