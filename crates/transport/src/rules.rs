@@ -58,6 +58,8 @@ properties! {
     COUNTS_OCTETS = 17: "numbers that count octets",
     /// Messages keep their bounds.
     BOUNDS = 18: "messages that keep their bounds",
+    /// The receiver answers a question, with its number.
+    ANSWERS = 19: "answers to questions",
 }
 
 impl Property {

@@ -16,6 +16,8 @@ pub struct Acknowledged {
     pub units: u64,
     /// When the newest of those left that were sent once: of the others nobody knows which copy was heard of.
     pub newest: Option<Instant>,
+    /// One of them was sent more than once.
+    pub repeated: bool,
 }
 
 impl<M: Message> Sending<M> {
@@ -29,8 +31,7 @@ impl<M: Message> Sending<M> {
         }
         sent.state = State::Done;
         if let Some(octets) = sent.release.take() {
-            self.released.octets += octets;
-            self.released.messages += 1;
+            self.release(octets);
         }
         while self.sent > 0 && self.units[0].state == State::Done {
             if let Some(done) = self.units.pop_front() {
@@ -55,6 +56,8 @@ impl<M: Message> Sending<M> {
             if sent.times == 1 {
                 sum.newest = sum.newest.max(Some(sent.at));
                 self.heard_order = self.heard_order.max(sent.order);
+            } else {
+                sum.repeated = true;
             }
             let before = self.units.len();
             self.settle(place, pool);
@@ -91,8 +94,7 @@ impl<M: Message> Sending<M> {
             && let Some(sent) = self.units.pop_back()
         {
             if let Some(octets) = sent.release {
-                self.released.octets += octets;
-                self.released.messages += 1;
+                self.release(octets);
             }
             sent.unit.body.reclaim(pool);
         }
