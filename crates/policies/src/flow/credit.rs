@@ -15,7 +15,8 @@ const REACH: u64 = 16;
 /// numbers is bounded by as much.
 ///
 /// Numbers that were received and that the application has not taken count against the room: who does not read stops the
-/// sender. A window that is shut is tried again after a timeout, because what opens it may be lost.
+/// sender. A window that is shut is tried again after a timeout, because what opens it may be lost; where the sender asks as
+/// long as something waits, it need not be ([`asked_about`](Credit::asked_about)).
 ///
 /// ```
 /// use stackwright_policies::flow::Credit;
@@ -30,18 +31,26 @@ pub struct Credit {
     /// Up to where the peer may, as we said last.
     said: u64,
     forgiving: bool,
+    asked_about: bool,
 }
 
 impl Credit {
     /// Room for `window` numbers, which are octets or packets as the format counts.
     pub const fn new(window: u64) -> Self {
-        Credit { window, theirs: None, said: 0, forgiving: false }
+        Credit { window, theirs: None, said: 0, forgiving: false, asked_about: false }
     }
 
     /// What lies more than a window below the highest number is not waited for any more: for messages that expire.
     #[must_use]
     pub const fn forgiving(self, forgiving: bool) -> Self {
         Credit { forgiving, ..self }
+    }
+
+    /// A shut window is left alone: a question finds out when it opens (XTP §5). The inquiry slot must go on asking as long as
+    /// something waits.
+    #[must_use]
+    pub const fn asked_about(self) -> Self {
+        Credit { asked_about: true, ..self }
     }
 
     fn edge(&self, view: &View) -> u64 {
@@ -92,7 +101,7 @@ impl Flow for Credit {
     }
 
     fn tries_after(&self, view: &View) -> Option<Nanoseconds> {
-        Some(view.rtt.timeout)
+        (!self.asked_about).then_some(view.rtt.timeout)
     }
 }
 
