@@ -14,12 +14,17 @@ mod receive;
 mod send;
 mod sessions;
 mod state;
+mod syntax;
 
 pub use config::{Artp, Config, policies};
 pub use control::{APPLICATION, Item, items};
 pub use message::Messages;
 pub use sessions::{Decide, Sessions};
 pub use state::{Format, Secrets};
+pub use syntax::SYNTAX;
+
+/// The UDP port where a server is looked for when nobody says another.
+pub const PORT: u16 = 4330;
 
 /// ARTP as a layer.
 pub type Layer<M, C = Artp<M>> = Transport<Sessions<M, C>>;
@@ -66,6 +71,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
         }
     }
 
+    fn expires(&self) -> bool {
+        self.both(|proposal| proposal.expires)
+    }
+
     fn headroom(&self) -> usize {
         self.packet() - self.room()
     }
@@ -91,6 +100,7 @@ component! {
         .and(Property::CREDIT)
         .and(Property::FRAGMENTS)
         .and(Property::TIMES)
+        .and(Property::SETTLES)
         .and(Property::SIGNALS)
         .and(Property::COUNTS_PACKETS),
 }

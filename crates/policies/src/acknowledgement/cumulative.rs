@@ -71,6 +71,4 @@ impl Acknowledgement for Cumulative {
 component! {
     Cumulative: "acknowledgement of the first missing number", "says the first number that is missing",
     gives: Property::REPORTS.and(Property::UNASKED).and(Property::ANSWERS),
-    // Nothing would ever be said of what lies beyond a hole that is not filled.
-    shuns: Property::EXPIRES,
 }

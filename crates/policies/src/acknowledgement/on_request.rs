@@ -73,8 +73,7 @@ impl<const SPANS: bool> Component for OnRequest<SPANS> {
             Facts { needs, gives, ..Facts::of(name, does) }
         } else {
             let (name, does) = ("acknowledgement on request", "says what is missing first when it is asked");
-            // Nothing would ever be said of what lies beyond a hole that is not filled.
-            Facts { needs: asked, gives, shuns: Property::EXPIRES, ..Facts::of(name, does) }
+            Facts { needs: asked, gives, ..Facts::of(name, does) }
         }
     };
 }

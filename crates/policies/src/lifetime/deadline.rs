@@ -28,5 +28,6 @@ impl Lifetime for Deadline {
 
 component! {
     Deadline: "lifetime by a deadline", "sends nothing that is late",
-    gives: Property::EXPIRES,
+    // Without one of these, the receiver waits for what expired.
+    needs_one_of: Property::SETTLES.and(Property::FORGIVES), gives: Property::EXPIRES,
 }

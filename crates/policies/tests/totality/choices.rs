@@ -92,7 +92,7 @@ choices! { |window|
     ];
     flow: dyn slots::Flow = [
         flow::Absent,
-        flow::Credit::new(window).forgiving(true),
+        flow::Credit::new(window),
     ];
     congestion: dyn slots::Congestion = [
         congestion::Absent,

@@ -50,6 +50,8 @@ struct Packet {
     number: u32,
     /// All before it was received.
     upto: u32,
+    /// Below this number nothing comes again.
+    settled: u32,
     /// The question that is answered.
     answer: u32,
     /// The question that is asked.
@@ -172,6 +174,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             };
             let span = start..start + numbers;
             segment.next = Some(span.end);
+            segment.settled = Some(unwrap(header.settled, 32, start).min(start));
             segment.unit = Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
         }
         Ok(segment)
@@ -203,6 +206,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             missing: report.map_or(0, |report| report.missing.len() as u16),
             number: unit.map_or(view.sent_upto, |unit| unit.span.start) as u32,
             upto: report.map_or(0, |report| report.upto as u32),
+            settled: view.settled_upto as u32,
             answer: report.and_then(|report| report.answers).unwrap_or(0),
             inquiry: inquiry.unwrap_or(0),
             credit: credit.unwrap_or(0) as u32,
@@ -235,6 +239,7 @@ impl<const OCTETS: bool, M> Component for Everything<OCTETS, M> {
                 .and(Property::FRAGMENTS)
                 .and(Property::MARKS)
                 .and(Property::TIMES)
+                .and(Property::SETTLES)
                 .and(Property::SIGNALS)
                 .and(Property::CHECK_FIELD),
             ..Facts::of(name, "carries everything")
