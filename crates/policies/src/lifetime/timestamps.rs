@@ -89,5 +89,6 @@ impl Lifetime for Timestamps {
 
 component! {
     Timestamps: "lifetime by timestamps", "drops what is late, by the peer's clock",
-    needs: Property::TIMES, gives: Property::EXPIRES,
+    // Without one of these, the receiver waits for what expired.
+    needs: Property::TIMES, needs_one_of: Property::SETTLES.and(Property::FORGIVES), gives: Property::EXPIRES,
 }

@@ -6,7 +6,7 @@ use core::ops::Range;
 use stackwright_contract::Instant;
 use stackwright_wire::{Message as _, Pool};
 
-use super::{Association, Memory};
+use super::{Association, Memory, QUESTIONS};
 use crate::configuration::Configuration;
 use crate::receipts::Receipts;
 use crate::sending::Acknowledged;
@@ -78,6 +78,7 @@ impl<C: Configuration> Association<C> {
             self.begun = true;
             self.receipts = Receipts::new(first);
             self.slots.ordering.begin(first);
+            self.slots.framing.expect(first);
             let mut agreed = Vec::new();
             self.slots.format.agreed(&mut agreed);
             self.slots.framing.on_begun(&agreed);
@@ -97,11 +98,15 @@ impl<C: Configuration> Association<C> {
         let mut sum = Acknowledged::default();
         if report.upto > view.settled_upto {
             self.sending.acknowledge(view.settled_upto..report.upto, pool, &mut sum);
+            if sum.repeated {
+                sum.newest = None; // the others may have waited for what was sent again
+            }
         }
         for span in &report.held {
             self.sending.acknowledge(span.clone(), pool, &mut sum);
         }
         self.quiet_since = view.now;
+        let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
         let slots = &mut self.slots;
         if let Some(at) = sum.newest {
             let took = view.now.nanoseconds_since(at);
@@ -116,12 +121,12 @@ impl<C: Configuration> Association<C> {
             && (self.asked.wrapping_sub(number) as i32) >= 0
         {
             self.heard = number;
-            let took = view.now.nanoseconds_since(self.asked_at);
-            if number == self.asked {
+            let took = view.now.nanoseconds_since(self.asked_at[number as usize % QUESTIONS]);
+            if self.asked.wrapping_sub(number) < QUESTIONS as u32 {
                 slots.rtt.on_sample(Sample::OfAnswer(took));
             }
-            slots.inquiry.on_answer(view, number, took);
-            slots.congestion.on_answer(view, number, took);
+            slots.inquiry.on_answer(&heeded, number, took);
+            slots.congestion.on_answer(&heeded, number, took);
         }
         if sum.units > 0 {
             (self.stirred, self.probed) = (view.now, false);
