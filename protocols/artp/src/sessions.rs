@@ -188,4 +188,4 @@ impl<M: Message, C: Configuration<Message = M>> Host for Sessions<M, C> {
 }
 
 /// What the layers below may push before a packet: UDP in user space over IPv6 over Ethernet, and some more.
-const HEADROOM_BELOW: usize = 128;
+pub(crate) const HEADROOM_BELOW: usize = 128;
