@@ -79,7 +79,9 @@ impl Problem {
     /// What to do next, where there is something.
     fn advice(&self) -> Option<&'static str> {
         Some(match self {
-            Problem::Url { .. } => "write it as ftp://host/path or ftp://user@host:port/path",
+            Problem::Url { .. } => {
+                "write it as ftp://host/path or ftp://user@host:port/path, over ARTP as ftp+artp://host/path"
+            }
             Problem::NoPassword { .. } => "write it into a file and name that with --password-file",
             Problem::WritableByEverybody { .. } => "name a user with --user, or listen only at 127.0.0.1",
             Problem::NoStack { .. } => "name a file, or one that is built in: get, put, ls, serve",
@@ -88,10 +90,10 @@ impl Problem {
             }
             Problem::Selection { .. } => "`stackwright features` shows what there is to select",
             Problem::Listen { why: Ended::Unavailable, .. } => {
-                "somebody else may listen there already, or ports below 1024 may need more rights; try --listen 127.0.0.1:0"
+                "somebody else may listen there already, or ports below 1024 may need more rights; port 0 takes any that is free"
             }
             Problem::Transfer { failure: Failure::Unreachable, .. } => {
-                "is the server running, and is the port right? `stackwright serve` listens at port 2121, others at 21"
+                "is the server running, and is the port right? `stackwright serve` listens at port 2121, others at 21; over ARTP at port 4330 of UDP"
             }
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
                 "name the user in the address: ftp://user@host/path"

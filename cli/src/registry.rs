@@ -17,6 +17,7 @@ use stackwright::contract::words::{Outside, Port, Speaks};
 use stackwright::copy::Copy;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
+use stackwright::ordered::{self, Ordered};
 use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::wire::Pool;
 use stackwright_drivers::files::{Disk, Options, Root};
@@ -83,6 +84,10 @@ const SERVER: &[Parameter] = &[
     Parameter::new("idle", Kind::Number, "how long a client may be silent, in seconds"),
     Parameter::new("greeting", Kind::Text, "said to everybody who comes"),
 ];
+const ORDERED: &[Parameter] = &[
+    Parameter::new("window", Kind::Number, "how many octets of an association may wait to be read"),
+    Parameter::new("piece", Kind::Number, "how many octets go into one datagram at most"),
+];
 const STOP_AND_WAIT: &[Parameter] = &[
     Parameter::new("patience", Kind::Number, "how long an acknowledgement is waited for, in milliseconds"),
     Parameter::new("tries", Kind::Number, "how often a message is sent at most"),
@@ -95,10 +100,11 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let entries: [(_, _, &'static [Parameter], Make); 7] = [
+    let entries: [(_, _, &'static [Parameter], Make); 8] = [
         ("copy", purpose("copy"), &[], |_, _| boxed(Copy::<Message>::default())),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
+        ("ordered", purpose("ordered"), ORDERED, make_ordered),
         ("stop-and-wait", purpose("stop-and-wait"), STOP_AND_WAIT, make_stop_and_wait),
         ("tcp", "streams of the operating system", &[], make_tcp),
         ("udp", "datagrams of the operating system", &[], make_udp),
@@ -124,6 +130,7 @@ pub(crate) fn services(name: &str) -> (Vec<&'static str>, Vec<&'static str>) {
         "copy" => of::<Copy<Message>>(),
         "ftp client" => of::<Client<Message>>(),
         "ftp server" => of::<Server<Message>>(),
+        "ordered" => of::<Ordered<Message>>(),
         "stop-and-wait" => of::<StopAndWait<Message>>(),
         "tcp" => of::<Tcp<Message>>(),
         "udp" => of::<Udp<Message>>(),
@@ -201,6 +208,17 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         config.greeting = greeting.into();
     }
     boxed(Server::<Message>::new(config))
+}
+
+fn make_ordered(table: &Parameters<'_>, _setting: Option<&Setting>) -> Made {
+    let mut config = ordered::Config::default();
+    if let Some(window) = within(table, "window", 128..=1 << 30)? {
+        config.window = window as usize;
+    }
+    if let Some(piece) = within(table, "piece", 1..=1 << 30)? {
+        config.piece = piece as usize;
+    }
+    boxed(Ordered::<Message>::new(config))
 }
 
 fn make_stop_and_wait(table: &Parameters<'_>, _setting: Option<&Setting>) -> Made {

@@ -42,11 +42,11 @@ pub enum Version {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum PacketKind {
     /// A fragment of a datagram.
-    Data,
+    Data = 1,
     /// What applications, and sessions, tell each other.
-    Control,
+    Control = 2,
     /// Numbers of packets that arrived.
-    Acknowledge,
+    Acknowledge = 3,
 }
 
 /// Below a million.
@@ -97,11 +97,7 @@ impl FieldValue for PacketKind {
 
     #[inline]
     fn to_bits(&self) -> u64 {
-        match self {
-            PacketKind::Data => 1,
-            PacketKind::Control => 2,
-            PacketKind::Acknowledge => 3,
-        }
+        *self as u64
     }
 }
 
@@ -273,4 +269,20 @@ pub struct Signature {
     pub counter: u64,
     /// Of these octets, what was signed, and what it belongs to.
     pub signature: [u8; 64],
+}
+
+/// A packet that arrived: one of those that an acknowledgement is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Arrived {
+    /// Its number.
+    pub sequence: u32,
+}
+
+/// Packets that arrived: in an acknowledgement with the option [`Ranges`](crate::option::PacketOption::Ranges).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct ArrivedRange {
+    /// The number of the first.
+    pub first: u32,
+    /// The number of the last.
+    pub last: u32,
 }

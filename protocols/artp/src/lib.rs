@@ -15,6 +15,7 @@ mod receive;
 mod send;
 mod sessions;
 mod state;
+mod syntax;
 
 pub use config::{Artp, Config, policies};
 pub use control::{APPLICATION, Item, items};
@@ -26,6 +27,10 @@ pub use protection::{Cipher, Sealing};
 pub use protection::{Protection, Secret, compose, take_apart};
 pub use sessions::{Decide, Sessions};
 pub use state::{Format, Secrets};
+pub use syntax::SYNTAX;
+
+/// The UDP port where a server is looked for when nobody says another.
+pub const PORT: u16 = 4330;
 
 /// ARTP as a layer.
 pub type Layer<M, C = Artp<M>> = Transport<Sessions<M, C>>;
@@ -74,6 +79,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
             u32::MAX => usize::MAX,
             longest => (longest as usize) << 16,
         }
+    }
+
+    fn expires(&self) -> bool {
+        self.both(|proposal| proposal.expires)
     }
 
     fn headroom(&self) -> usize {

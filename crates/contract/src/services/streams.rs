@@ -64,6 +64,11 @@ pub enum StreamsRequest<M> {
         /// In octets.
         room: usize,
     },
+    /// Nobody above reads what is delivered here: from now on it may come as regions of whatever the adapter keeps it in.
+    Unread {
+        /// On what.
+        association: Handle,
+    },
     /// No more will be sent; what was sent still goes out.
     Finish {
         /// What.
@@ -108,7 +113,7 @@ pub enum StreamsIndication<M> {
     Delivered {
         /// On what.
         association: Handle,
-        /// The octets.
+        /// The octets; regions only where that was said to be right, by `Unread`.
         message: M,
     },
     /// The peer's `Finish`: nothing more will be delivered. Needs no room.

@@ -109,7 +109,8 @@ impl<C: Configuration> Association<C> {
             sent_upto: self.sending.sent_upto(),
             settled_upto: self.sending.settled_upto(),
             received_upto: self.receipts.upto(),
-            pending: self.pending,
+            // Where the application has nothing to take, nothing waits for it: pieces do not stop those that make them whole.
+            pending: if self.inbox.is_empty() { 0 } else { self.pending },
             asked: self.asked,
             answered: self.answered,
             idle: self.sending.is_idle(),
@@ -140,7 +141,8 @@ impl<C: Configuration> Association<C> {
         }
         let room = self.slots.format.room();
         let (message, label, piece) = self.slots.framing.begin(message, &quality, room)?;
-        self.sending.push(message, label, piece, octets, now, quality.lifetime);
+        let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
+        self.sending.push(message, label, piece, octets, now, lifetime);
         Ok(())
     }
 

@@ -84,8 +84,10 @@ impl<C: Configuration> Association<C> {
         if let Some(probe) = self.probe_at(&view) {
             at = at.min(probe);
         }
+        // What would try a shut window may have expired.
         if let Some(since) = self.shut_since
             && view.idle
+            && !view.drained
             && let Some(wait) = self.slots.flow.tries_after(&view)
         {
             at = at.min(since.later(wait));

@@ -32,6 +32,8 @@ slot! {
         fn room(&self) -> usize;
         /// The longest message that the peer takes, in octets.
         fn longest(&self) -> usize = usize::MAX;
+        /// Whether the peer does without what has expired: else nothing may.
+        fn expires(&self) -> bool = true;
         /// The most octets before a body.
         fn headroom(&self) -> usize;
         /// The most spans, or numbers, in one report.

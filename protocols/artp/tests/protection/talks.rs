@@ -6,7 +6,7 @@ use stackwright_artp::{Config, Protection, compose, take_apart};
 use stackwright_contract::Duration;
 use stackwright_contract::services::Quality;
 use stackwright_simulator::Conditions;
-use stackwright_transport::words::{Dropped, Phase};
+use stackwright_transport::words::Dropped;
 use stackwright_trial::{Talk, Trial};
 use stackwright_wire::{BufferTree, Message};
 
@@ -101,27 +101,6 @@ fn what_was_altered_is_never_delivered() {
         forged += ends.dropped().iter().filter(|(_, dropped)| *dropped == Dropped::Forged).count();
     }
     assert!(forged > 10 && delivered > 1000, "{forged} were altered, {delivered} arrived");
-}
-
-/// What is refused does not stay in the window: it would shut for ever.
-#[test]
-fn forged_fragments_do_not_shut_the_window() {
-    // The first octet of what an opaque side sends says how long its signature is: the other side refuses one.
-    let make = |side: usize| {
-        let protection = [Protection::Opaque, Protection::Absent][side];
-        end_of(&Config { window: 32, ..config(protection) }, side, 0)
-    };
-    let mut ends = Trial::new(make, &Conditions::IDEAL, 1);
-    ends.ends[0].open(ends.now());
-    run(&mut ends, Duration::from_secs(1));
-    let forged = [&[0, 0, 0, 1][..], &[9; 4000]].concat();
-    let plain = [&[0, 0, 0, 0][..], &[9; 100]].concat();
-    for nth in 0..40 {
-        say(&mut ends, 0, &forged);
-        say(&mut ends, 0, &plain);
-        assert_eq!(heard(&mut ends, 1), [[9; 100]], "datagram {nth}");
-    }
-    assert_eq!(ends.ends[1].phase(ends.now()), Phase::Open);
 }
 
 #[test]
