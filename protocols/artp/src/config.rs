@@ -46,7 +46,7 @@ pub struct Config {
     pub expires: bool,
     /// What time of day it was at the start of time, in microseconds since 1970.
     pub epoch: u64,
-    /// What a stranger must not know: random octets, drawn once.
+    /// What a stranger must not know: random octets, drawn anew at each start. Salts follow from it, and keys from these.
     pub secret: [u8; 16],
     /// What protects datagrams.
     pub protection: Protection,

@@ -28,3 +28,30 @@ impl Seen {
         new
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_is_new_once() {
+        let mut seen = Seen::new();
+        for counter in [0, 2, 1, 700, 3, 1 << 48, u64::MAX - 1] {
+            assert!(seen.is_new(counter), "{counter}");
+            assert!(!seen.is_new(counter), "{counter} again");
+        }
+        assert!(!seen.is_new(u64::MAX), "there is none after it");
+    }
+
+    /// 16 octets for each, and never more than 4096 of them.
+    #[test]
+    fn who_leaves_holes_fills_no_memory() {
+        let mut seen = Seen::new();
+        for counter in 0..10_000 {
+            assert!(seen.is_new(2 * counter + 1));
+        }
+        assert!(seen.0.beyond().len() <= 4096);
+        assert!(seen.is_new(19_000), "a recent one is still waited for");
+        assert!(!seen.is_new(2), "an old one is not");
+    }
+}

@@ -85,3 +85,25 @@ fn a_signature_is_what_the_readme_says() {
         assert!(key.verify_prehashed_strict(digest, context, &signature).is_ok(), "from {side}");
     }
 }
+
+/// RFC 8032 §7.3: that our keys are its keys. What is signed is tried above.
+#[test]
+fn keys_are_those_of_rfc_8032() {
+    let own = 0x833f_e624_0923_7b9d_62ec_7758_7520_911e_u128.to_be_bytes();
+    let own = [own, 0x9a75_9cec_1d19_755b_7da9_01b9_6dca_3d42_u128.to_be_bytes()].concat();
+    let own: [u8; 32] = own.try_into().expect("32 octets");
+    let public = 0xec17_2b93_ad5e_563b_f493_2c70_e124_5034_u128.to_be_bytes();
+    let public = [public, 0xc354_67ef_2efd_4d64_ebf8_1968_3467_e2bf_u128.to_be_bytes()].concat();
+    assert_eq!(Signing::public(&Secret(own))[..], public);
+    let signature = [
+        0x98a7_0222_f0b8_121a_a9d3_0f81_3d68_3f80_u128,
+        0x9e46_2b46_9c7f_f876_3949_9bb9_4e6d_ae41,
+        0x31f8_5042_463c_2a35_5a20_03d0_62ad_f5aa,
+        0xa10b_8c61_e636_062a_aad1_1c2a_2608_3406,
+    ];
+    let signature: Vec<u8> = signature.iter().flat_map(|part| part.to_be_bytes()).collect();
+    let made = ed25519_dalek::SigningKey::from_bytes(&own)
+        .sign_prehashed(Sha512::new().chain_update(b"abc"), None)
+        .expect("no context");
+    assert_eq!(made.to_bytes()[..], signature);
+}
