@@ -169,9 +169,9 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// How many messages wait for the application.
+    /// How many messages wait for the application; none while the association is half open.
     pub fn inbox(&self) -> usize {
-        self.inbox.len()
+        if self.is_half_open() { 0 } else { self.inbox.len() }
     }
 
     /// What the layer above may send again since this was asked last.
