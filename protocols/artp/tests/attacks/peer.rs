@@ -5,7 +5,7 @@ use std::time;
 use stackwright_artp::header::{ControlKind, PacketKind};
 use stackwright_contract::{Duration, Instant};
 use stackwright_transport::slots::Congestion as _;
-use stackwright_transport::words::{Dropped, Phase};
+use stackwright_transport::words::{Dropped, Ending, Phase};
 
 use crate::packets::{CLOSE, OPEN, SESSION, arrangement, packet, ranges};
 use crate::scene::{ASKS, Ends, GRANTS, acquainted, config, cut, heard, later, said, send, watch};
@@ -49,7 +49,7 @@ fn acknowledging_what_was_never_sent_settles_nothing() {
     for beyond in [0, 1, 1000, 1 << 30] {
         ends.inject(ASKS, &ranges(&[(flight.start as u32, (flight.end + beyond) as u32)], None));
     }
-    assert!(ends.dropped().iter().any(|dropped| *dropped == (ASKS, Dropped::AcknowledgesUnsent)));
+    assert!(ends.dropped().contains(&(ASKS, Dropped::AcknowledgesUnsent)));
     let settled = ends.ends[ASKS].association.sending().settled_upto();
     assert_eq!(settled, flight.start);
     assert_eq!(window(&ends), before);
@@ -197,6 +197,20 @@ fn a_peer_that_never_reads_gets_a_packet_each_timeout_and_no_more() {
     }
     all.sort_unstable();
     assert_eq!(all, Vec::from_iter(0..100));
+}
+
+/// He is gone, and the way is known: what was sent is tried less and less often, until the silence has lasted long enough.
+#[test]
+fn a_peer_that_is_gone_is_noticed_when_the_silence_is_over_and_is_sent_few_packets_until_then() {
+    let mut ends = acquainted(&config(), 9);
+    send(&mut ends, ASKS, 0..10);
+    ends.pass(later(&ends, 1));
+    cut(&mut ends, true);
+    send(&mut ends, ASKS, 10..11);
+    let (mut packets, end) = (0, later(&ends, 60));
+    watch(&mut ends, end, |_, _| packets += 1);
+    assert_eq!(ends.ends[ASKS].phase(ends.now()), Phase::Ended(Ending::Silent));
+    assert!(packets < 25, "{packets} packets in 30 s");
 }
 
 /// He acknowledges all and never lets go: it is over after three farewells.
