@@ -156,9 +156,12 @@ impl<C: Configuration> Association<C> {
         Ok(())
     }
 
-    /// The next message for the application, within `room`.
+    /// The next message for the application, within `room`; none while the association is half open.
     #[inline]
     pub fn take(&mut self, now: Instant, room: Room) -> Option<(C::Message, Quality)> {
+        if self.is_half_open() {
+            return None; // it may have been recorded, and be said by somebody who does not hear us
+        }
         let octets = self.inbox.front()?.message.len();
         if room.messages == 0 || octets > room.octets {
             return None;
@@ -178,9 +181,9 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// How many messages wait for the application.
+    /// How many messages wait for the application; none while the association is half open.
     pub fn inbox(&self) -> usize {
-        self.inbox.len()
+        if self.is_half_open() { 0 } else { self.inbox.len() }
     }
 
     /// What the layer above may send again since this was asked last.

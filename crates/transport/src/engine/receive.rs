@@ -16,6 +16,9 @@ use crate::slots::{
 };
 use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View};
 
+/// How many numbers are held for a peer who has not shown that he hears us.
+const HELD_HALF_OPEN: u64 = 8;
+
 impl<C: Configuration> Association<C> {
     /// A packet of this association arrives.
     ///
@@ -42,8 +45,11 @@ impl<C: Configuration> Association<C> {
         if segment.reports {
             self.refuse_unsent(&view, &memory.heard)?;
         }
-        let tidings =
-            Tidings { signals: segment.signals, octets, reports: segment.reports, next: segment.next };
+        // Who names what is on its way has heard it, or was lucky once in as many as there are numbers.
+        let settled = |end: u64| end <= view.settled_upto;
+        let hears = !settled(memory.heard.upto) || memory.heard.held.iter().any(|span| !settled(span.end));
+        let reports = segment.reports && hears;
+        let tidings = Tidings { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(&view, &tidings)?;
         self.begin();
         if let Some(credit) = segment.credit {
@@ -165,6 +171,11 @@ impl<C: Configuration> Association<C> {
         let duplicate = unit.span.end <= view.received_upto;
         if !duplicate {
             let admitted = slots.flow.admit(view, &unit.span);
+            // Of a stranger, next to nothing is kept: what he shows will be there soon, if he is none.
+            let admitted = match slots.connection.is_half_open() && self.pending >= HELD_HALF_OPEN {
+                true => Err(Dropped::NoRoom),
+                false => admitted,
+            };
             let admitted = if self.receipts.has_room(&unit.span) { admitted } else { Err(Dropped::NoRoom) };
             if let Err(dropped) = admitted {
                 slots.acknowledgement.on_refused(view, &self.receipts);

@@ -111,7 +111,10 @@ impl<C: Configuration> Association<C> {
         if self.sending.is_idle() {
             self.quiet_since = view.now;
         }
-        (self.stirred, self.probed) = (view.now, false);
+        // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
+        if self.sending.get(place).times == 0 {
+            (self.stirred, self.probed) = (view.now, false);
+        }
         // The next question covers it, be it in this very packet or in a later one.
         let kept = slots.recovery.keeps();
         self.sending.on_sent(place, view.now, self.asked.wrapping_add(1), kept, &memory.pool);
