@@ -183,8 +183,10 @@ impl<M: Message> Client<M> {
             _ => state.data = Data::Absent,
         }
         let Some(state) = self.sessions.get_mut(session) else { return };
-        // The server's reply tells more than the reset does, if it comes; patience bounds the wait.
-        if never_open || !matches!(state.step, Step::Begin | Step::Moving) {
+        // The server's reply tells more than the reset does, if it comes; patience bounds the wait. A server that is not there
+        // any more says nothing, and where no kernel tells it, the control association does not know.
+        let gone = matches!(why, Ended::Unreachable | Ended::Expired);
+        if never_open || gone || !matches!(state.step, Step::Begin | Step::Moving) {
             self.session_job_failed(cx, session, Failure::Lost, out);
         }
     }
