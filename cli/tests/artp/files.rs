@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
@@ -93,16 +93,10 @@ fn what_is_not_there_is_refused() {
     assert_eq!((near.names(), far.names().len()), (Vec::new(), 3));
 }
 
-/// The kernel of the server's machine says that nobody is at its ports any more; the client need not wait until its patience
-/// has ended.
-#[test]
-fn a_server_is_killed_in_the_middle() {
-    let (far, near) = (Scratch::new(), Scratch::new());
-    let file = fs::File::create(far.join("long")).expect("a folder of ours");
-    file.set_len(4 << 30).expect("a file with a hole");
-    let mut server = Server::over_artp(far.path(), &[]);
+/// What is said of a transfer of a long file whose server is killed in the middle: the last line, as JSON.
+fn killed(server: &mut Server, arguments: &[&str]) -> String {
     let mut command = program();
-    command.args(["get", &server.url("long"), path(near.path()), "--json"]);
+    command.args(arguments).args(["--json", "--timeout", "20"]);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
     let mut client = Running::start(&mut command);
     let mut lines = BufReader::new(client.output()).lines().map(|line| json(&line.expect("text")));
@@ -112,8 +106,40 @@ fn a_server_is_killed_in_the_middle() {
     server.running.kill();
     let last = lines.next().expect("a line");
     assert_eq!(last["event"], "failed", "{last}");
-    let error = last["error"].as_str().expect("a text");
+    last["error"].as_str().expect("a text").to_owned()
+}
+
+/// A file that takes longer than the test.
+fn long_file(folder: &Scratch) -> PathBuf {
+    let name = folder.join("long");
+    let file = fs::File::create(&name).expect("a folder of ours");
+    file.set_len(4 << 30).expect("a file with a hole");
+    name
+}
+
+/// The kernel of the server's machine says that nobody is at its port any more: the client need not wait until its patience
+/// with a silent server has ended.
+#[test]
+fn a_server_is_killed_while_it_stores() {
+    let (far, near) = (Scratch::new(), Scratch::new());
+    let file = long_file(&near);
+    let mut server = Server::over_artp(far.path(), &["--writable"]);
+    let url = server.url("long");
+    let error = killed(&mut server, &["put", path(&file), &url]);
     assert!(error.contains("the connection to the files was lost"), "{error}");
+    assert!(!far.join("long").exists());
+}
+
+/// Whoever only hears may have nothing to say just then, and is not told.
+#[test]
+fn a_server_is_killed_while_it_is_read() {
+    let (far, near) = (Scratch::new(), Scratch::new());
+    long_file(&far);
+    let mut server = Server::over_artp(far.path(), &[]);
+    let url = server.url("long");
+    let error = killed(&mut server, &["get", &url, path(near.path())]);
+    let says = ["the connection to the files was lost", "the other side took too long"];
+    assert!(says.iter().any(|says| error.contains(says)), "{error}");
     assert_eq!(near.names(), Vec::<String>::new());
 }
 
