@@ -57,6 +57,9 @@ const BLOCKS_KEPT: usize = 256;
 /// Regions of files are used where all that lies between the disk and the outside sends them.
 const REGIONS: bool = <Tcp<Message> as Protocol>::FACTS.gives.has(Guarantees::REGIONS);
 
+/// What a copy moves is written by the disk, and nobody in between reads it.
+const UNREAD: bool = !<CopyStack as Protocol>::FACTS.reads_payload;
+
 /// A driver, its pool, and the adapter that every stack here has on its right.
 struct Ground {
     driver: Driver,
@@ -169,7 +172,9 @@ pub(crate) fn copy(
     listener: Box<dyn Listener>,
 ) -> io::Result<(Driver, CopyStack)> {
     let ground = ground(root, copy_options())?;
-    let client = Over::new(Client::new(config), ground.tcp()?);
+    let tcp = ground.tcp()?;
+    let tcp = if UNREAD { tcp.splicing() } else { tcp };
+    let client = Over::new(Client::new(config), tcp);
     ground.driver.context().listen(listener);
     Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
 }

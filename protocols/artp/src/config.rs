@@ -41,7 +41,7 @@ pub struct Config {
     pub ranges: bool,
     /// Datagrams may have more than 65535 fragments where the peer knows how.
     pub large: bool,
-    /// Datagrams may expire: then the peer does not wait for what is missing for long.
+    /// Datagrams may expire, as their senders wish, where the peer says so too; else that wish is let go.
     pub expires: bool,
     /// What time of day it was at the start of time, in microseconds since 1970.
     pub epoch: u64,
@@ -114,7 +114,7 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         recovery: recovery::IndividualTimeout::new(config.silence).reordering(config.reordering),
         rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least)
             .at_most(config.silence / TIMEOUTS_LEAST),
-        flow: flow::Credit::new(window).forgiving(config.expires),
+        flow: flow::Credit::new(window),
         congestion: congestion::Aimd::new(u64::from(config.packet)),
         rate: rate::Absent,
         lifetime: lifetime::Timestamps::new(config.epoch),

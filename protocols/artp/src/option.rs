@@ -15,6 +15,8 @@ pub enum PacketOption {
     Large(Large),
     /// The datagram is more or less urgent than 128; 0 is the most urgent.
     Priority(u8),
+    /// No packet with a lower number is sent again: 32 bits of it. Datagrams that expired leave holes, which nobody else closes.
+    Settled(u32),
 }
 
 /// The upper halves of a fragment's index and count: for datagrams of more than 65535 fragments, in packets of version 2.
@@ -40,10 +42,18 @@ pub struct Priority {
     pub priority: u8,
 }
 
+/// The value of the option that says what the sender has settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Settled {
+    /// Below this packet number nothing comes any more.
+    pub number: u32,
+}
+
 pub(crate) const CREDIT: u16 = 1;
 pub(crate) const RANGES: u16 = 2;
 pub(crate) const LARGE: u16 = 3;
 pub(crate) const PRIORITY: u16 = 4;
+pub(crate) const SETTLED: u16 = 5;
 
 impl PacketOption {
     /// The most octets that one has.
@@ -66,6 +76,10 @@ impl PacketOption {
                 Priority { priority }.encode(&mut value);
                 (PRIORITY, Priority::LENGTH)
             }
+            PacketOption::Settled(number) => {
+                Settled { number }.encode(&mut value);
+                (SETTLED, Settled::LENGTH)
+            }
         };
         let mut header = [0; OptionHeader::LENGTH];
         OptionHeader { size: (OptionHeader::LENGTH + length) as u16, id }.encode(&mut header);
@@ -80,6 +94,8 @@ impl PacketOption {
             RANGES => Some(PacketOption::Ranges),
             LARGE => Some(PacketOption::Large(Large::decode(value)?)),
             PRIORITY => value.first().map(|priority| PacketOption::Priority(*priority)),
+            SETTLED if value.len() != Settled::LENGTH => return Err(Malformed::Field("size")),
+            SETTLED => Some(PacketOption::Settled(Settled::decode(value)?.number)),
             _ => None, // one that is unknown is skipped
         })
     }

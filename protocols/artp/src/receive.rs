@@ -9,16 +9,23 @@ use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Token, 
 use crate::option::{Options, PacketOption};
 use crate::state::{Format, Matter};
 
+/// How many numbers of packets that expired may lie between two that arrive. Who guesses a number hits one of as many.
+const SKIPPED_MOST: u64 = 1 << 16;
+
 /// What the options of a packet say.
 #[derive(Clone, Copy, Debug)]
 struct Said {
     credit: Option<u32>,
+    settled: Option<u32>,
     ranges: bool,
     high: (u32, u32),
     priority: u8,
 }
 
-const NOTHING: Said = Said { credit: None, ranges: false, high: (0, 0), priority: 128 };
+const NOTHING: Said = Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128 };
+
+/// What nearly every packet of data begins with: read in one look.
+const DATA: usize = Packet::LENGTH + Fragment::LENGTH;
 
 fn malformed(_: Malformed) -> Dropped {
     Dropped::Malformed
@@ -31,8 +38,19 @@ impl<M: Message> Format<M> {
         mut packet: M,
         report: &mut Report,
     ) -> Result<Segment<M>, Dropped> {
-        let header = packet.pull::<Packet>().map_err(malformed)?;
-        let said = options(&header, &mut packet)?;
+        let front = packet.front(packet.len().min(DATA)).ok_or(Dropped::Malformed)?;
+        let header = Packet::decode(front).map_err(malformed)?;
+        let plain = header.options == 0 && header.version == Version::One;
+        let (mut fragment, mut said) = (None, NOTHING);
+        if plain && header.kind == PacketKind::Data {
+            fragment = Some(Fragment::decode(&front[Packet::LENGTH..]).map_err(malformed)?);
+            packet.advance(DATA);
+        } else {
+            packet.advance(Packet::LENGTH);
+            if !plain {
+                said = options(&header, &mut packet)?;
+            }
+        }
         let at = u64::from(header.seconds) * 1_000_000 + u64::from(header.microseconds.get());
         let stamp = Some(Stamp { at, valid: header.expiry });
         let mut segment = Segment { stamp, ..Segment::silent() };
@@ -46,7 +64,10 @@ impl<M: Message> Format<M> {
         }
         match header.kind {
             PacketKind::Data => {
-                let fragment = packet.pull::<Fragment>().map_err(malformed)?;
+                let fragment = match fragment {
+                    Some(fragment) => fragment,
+                    None => packet.pull::<Fragment>().map_err(malformed)?,
+                };
                 let (index, count) =
                     (said.high.0 | u32::from(fragment.index), said.high.1 | u32::from(fragment.count));
                 if index >= count {
@@ -60,21 +81,33 @@ impl<M: Message> Format<M> {
                     kind: MessageKind::Data,
                     priority: said.priority,
                 };
+                segment.settled = self.settled(view, header.sequence, said.settled);
                 segment.unit = Some(unit(view, header.sequence, label, packet));
             }
             PacketKind::Control => {
                 check_items(&mut packet)?;
                 let (message, kind) = (0, MessageKind::Control);
                 let label = Label { message, index: 0, count: 1, last: true, kind, priority: said.priority };
+                segment.settled = self.settled(view, header.sequence, said.settled);
                 segment.unit = Some(unit(view, header.sequence, label, packet));
             }
             PacketKind::Acknowledge => {
                 numbers(view, &mut packet, said.ranges, report)?;
-                segment.reports = true;
+                (segment.reports, segment.rest) = (true, Some(packet));
                 segment.credit = said.credit.map(|edge| unwrap(edge, 32, view.sent_upto));
             }
         }
         Ok(segment)
+    }
+
+    /// The number below which nothing will come, where the peer's datagrams expire. It is believed of a packet only that may
+    /// have been sent: after an outage numbers have gone on, but not far.
+    #[inline]
+    fn settled(&self, view: &View, sequence: u32, settled: Option<u32>) -> Option<u64> {
+        let settled = unwrap(settled?, 32, view.received_upto);
+        let number = unwrap(sequence, 32, view.received_upto);
+        let expires = self.theirs.as_ref().is_some_and(|theirs| theirs.expires);
+        (expires && settled <= number && number < view.received_upto + SKIPPED_MOST).then_some(settled)
     }
 
     /// What is said in session 0 about this one.
@@ -138,11 +171,7 @@ fn unit<M: Message>(view: &View, sequence: u32, label: Label, body: M) -> Unit<M
     Unit { span: number..number + 1, label, body, since: view.now, lifetime: None }
 }
 
-#[inline]
 fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped> {
-    if header.options == 0 && header.version == Version::One {
-        return Ok(NOTHING);
-    }
     let octets = usize::from(header.options);
     let mut said = NOTHING;
     let mut large = false;
@@ -155,6 +184,7 @@ fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped>
                 said.high = (u32::from(high.index) << 16, u32::from(high.count) << 16);
             }
             PacketOption::Priority(priority) => said.priority = priority,
+            PacketOption::Settled(number) => said.settled = Some(number),
         }
     }
     packet.advance(octets);

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::services::MessageKind;
-use stackwright_transport::words::{Label, Report, Saying, Signals, Stamp, View};
+use stackwright_transport::words::{Label, Report, Saying, Signals, Stamp, Unit, View};
 use stackwright_wire::{Header, Message};
 
 use crate::control::Item;
@@ -21,7 +21,7 @@ fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
 }
 
 impl<M: Message> Format<M> {
-    pub(crate) fn write(&mut self, _view: &View, saying: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
+    pub(crate) fn write(&mut self, view: &View, saying: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
         // Acknowledgements bear one's own clock, and do not expire (§1.4.2).
         let own = Stamp { at: saying.clock, valid: 0 };
         if let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal)) {
@@ -37,13 +37,22 @@ impl<M: Message> Format<M> {
             }
             self.acknowledge(report, octets);
         } else if let Some(unit) = saying.unit.take() {
-            let control = unit.label.kind == MessageKind::Control;
+            let Unit { label, span, .. } = unit;
+            let control = label.kind == MessageKind::Control;
             let kind = if control { PacketKind::Control } else { PacketKind::Data };
-            put(&packet(kind, self.session, unit.span.start as u32, saying.stamp), octets);
-            label(&unit.label, octets);
-            if !control {
-                let (index, count) = (unit.label.index as u16, unit.label.count as u16);
-                put(&Fragment { datagram: unit.label.message, index, count }, octets);
+            let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
+            let (index, count) = (label.index as u16, label.count as u16);
+            let fragment = Fragment { datagram: label.message, index, count };
+            let mut headers = [0; Packet::LENGTH + Fragment::LENGTH];
+            packet(kind, self.session, span.start as u32, saying.stamp).encode(&mut headers);
+            fragment.encode(&mut headers[Packet::LENGTH..]);
+            let (before, after) = headers.split_at(Packet::LENGTH);
+            if control || label.count > u32::from(u16::MAX) || label.priority != 128 || settled.is_some() {
+                octets.extend_from_slice(before);
+                options(label, settled, octets);
+                octets.extend_from_slice(if control { &[] } else { after });
+            } else {
+                octets.extend_from_slice(&headers);
             }
         }
     }
@@ -114,11 +123,10 @@ fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet 
 }
 
 /// The options of a unit.
-#[inline]
-fn label(label: &Label, octets: &mut Vec<u8>) {
+fn options(label: &Label, settled: Option<u32>, octets: &mut Vec<u8>) {
     let large = label.count > u32::from(u16::MAX);
-    if !large && label.priority == 128 {
-        return;
+    if let Some(settled) = settled {
+        PacketOption::Settled(settled).write(octets);
     }
     if label.priority != 128 {
         PacketOption::Priority(label.priority).write(octets);

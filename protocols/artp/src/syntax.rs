@@ -6,7 +6,7 @@ use stackwright_wire::syntax::{Case, Key, Layout, Reference, Step, field};
 use crate::header::{
     Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal, Signed, Token,
 };
-use crate::option::{self, Credit, Large, Priority};
+use crate::option::{self, Credit, Large, Priority, Settled};
 use crate::state::Matter;
 
 const OPTION: Reference = field(OptionHeader::NAME, "id");
@@ -38,6 +38,7 @@ const OPTIONS: &[Step] = &[
                 Case { value: option::RANGES as u64, name: "ranges", steps: &[] },
                 Case { value: option::LARGE as u64, name: "large", steps: &[of::<Large>()] },
                 Case { value: option::PRIORITY as u64, name: "priority", steps: &[of::<Priority>()] },
+                Case { value: option::SETTLED as u64, name: "settled", steps: &[of::<Settled>()] },
             ],
             otherwise: &[Step::Rest("value")],
         }],

@@ -6,10 +6,6 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Flow;
 use stackwright_transport::words::{Dropped, Nanoseconds, View};
 
-/// How many windows beyond the first hole a number may lie where holes are forgiven: a peer that was not heard for a while,
-/// and whose data expired, goes on somewhere beyond.
-const REACH: u64 = 16;
-
 /// Each side says up to which number the other may send: what it has room for, in an edge that never moves back (XTP's alloc,
 /// XSTP's N(MR)). Where the peer says nothing, `window` bounds what is in flight, so that what the other side remembers of
 /// numbers is bounded by as much.
@@ -29,19 +25,12 @@ pub struct Credit {
     theirs: Option<u64>,
     /// Up to where the peer may, as we said last.
     said: u64,
-    forgiving: bool,
 }
 
 impl Credit {
     /// Room for `window` numbers, which are octets or packets as the format counts.
     pub const fn new(window: u64) -> Self {
-        Credit { window, theirs: None, said: 0, forgiving: false }
-    }
-
-    /// What lies more than a window below the highest number is not waited for any more: for messages that expire.
-    #[must_use]
-    pub const fn forgiving(self, forgiving: bool) -> Self {
-        Credit { forgiving, ..self }
+        Credit { window, theirs: None, said: 0 }
     }
 
     fn edge(&self, view: &View) -> u64 {
@@ -61,18 +50,13 @@ impl Flow for Credit {
 
     #[inline]
     fn admit(&self, view: &View, span: &Range<u64>) -> Result<(), Dropped> {
-        let reach = if self.forgiving { REACH * self.window } else { self.window };
-        if span.end > view.received_upto + reach {
+        if span.end > view.received_upto + self.window {
             return Err(Dropped::BeyondWindow);
         }
         if span.end > self.said && view.pending >= self.window {
             return Err(Dropped::NoRoom);
         }
         Ok(())
-    }
-
-    fn forgives(&self, highest: u64) -> Option<u64> {
-        if self.forgiving { highest.checked_sub(self.window) } else { None }
     }
 
     #[inline]

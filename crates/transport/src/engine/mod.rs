@@ -72,7 +72,8 @@ pub struct Association<C: Configuration> {
     probed: bool,
     /// Since when the peer's window is shut, with nothing in flight.
     shut_since: Option<Instant>,
-    given_up: bool,
+    /// Over by our own judgement.
+    given_up: Option<Ending>,
 }
 
 impl<C: Configuration> Association<C> {
@@ -93,7 +94,7 @@ impl<C: Configuration> Association<C> {
             stirred: Instant::START,
             probed: false,
             shut_since: None,
-            given_up: false,
+            given_up: None,
         };
         association.begin();
         association
@@ -108,7 +109,8 @@ impl<C: Configuration> Association<C> {
             sent_upto: self.sending.sent_upto(),
             settled_upto: self.sending.settled_upto(),
             received_upto: self.receipts.upto(),
-            pending: self.pending,
+            // Where the application has nothing to take, nothing waits for it: pieces do not stop those that make them whole.
+            pending: if self.inbox.is_empty() { 0 } else { self.pending },
             asked: self.asked,
             answered: self.answered,
             idle: self.sending.is_idle(),
@@ -130,7 +132,8 @@ impl<C: Configuration> Association<C> {
     /// A message to be sent.
     ///
     /// # Errors
-    /// Gives it back where it is longer than the format can say, or than the peer takes.
+    /// Gives it back where it is longer than the format can say, or than the peer takes, and where its framing can do nothing
+    /// before the association has begun.
     pub fn send(&mut self, now: Instant, message: C::Message, quality: Quality) -> Result<(), C::Message> {
         let octets = message.len();
         if octets > self.slots.format.longest() {
@@ -186,7 +189,10 @@ impl<C: Configuration> Association<C> {
     }
 
     fn phase_in(&self, view: &View) -> Phase {
-        if self.given_up { Phase::Ended(Ending::Silent) } else { self.slots.connection.phase(view) }
+        match self.given_up {
+            Some(ending) => Phase::Ended(ending),
+            None => self.slots.connection.phase(view),
+        }
     }
 
     fn has_ended(&self, view: &View) -> bool {

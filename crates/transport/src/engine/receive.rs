@@ -1,6 +1,7 @@
 //! A packet arrives: it is verified, decoded, admitted, heeded, and what is new of it goes up.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_wire::{Message as _, Pool};
@@ -13,7 +14,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
     Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Recovery as _, Rtt as _, Suspect, Tidings,
 };
-use crate::words::{Dropped, Label, Report, Sample, Stamp, Unit, View};
+use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View};
 
 impl<C: Configuration> Association<C> {
     /// A packet of this association arrives.
@@ -55,13 +56,21 @@ impl<C: Configuration> Association<C> {
             self.answered = number;
             self.slots.acknowledgement.on_inquiry(&view, number);
         }
-        match segment.unit {
-            Some(unit) => self.accept(&view, unit, &memory.pool),
-            None => Ok(()),
+        if let Some(rest) = segment.rest {
+            rest.reclaim(&memory.pool);
+        }
+        let Some(unit) = segment.unit else { return Ok(()) };
+        match segment.settled.filter(|settled| *settled > view.received_upto) {
+            Some(settled) => {
+                self.receipts.forgive(settled);
+                self.accept(&self.view(now), unit, &memory.pool)
+            }
+            None => self.accept(&view, unit, &memory.pool),
         }
     }
 
     /// The peer's first number may be known by now.
+    #[inline]
     pub(super) fn begin(&mut self) {
         if !self.begun
             && let Some(first) = self.slots.format.peer_first()
@@ -69,6 +78,9 @@ impl<C: Configuration> Association<C> {
             self.begun = true;
             self.receipts = Receipts::new(first);
             self.slots.ordering.begin(first);
+            let mut agreed = Vec::new();
+            self.slots.format.agreed(&mut agreed);
+            self.slots.framing.on_begun(&agreed);
         }
     }
 
@@ -134,6 +146,7 @@ impl<C: Configuration> Association<C> {
         }
     }
 
+    #[inline]
     fn accept(
         &mut self,
         view: &View,
@@ -160,38 +173,31 @@ impl<C: Configuration> Association<C> {
         if duplicate {
             return Err(Dropped::Duplicate);
         }
-        let result = if self.receipts.upto() == unit.span.start && self.receipts.beyond().is_empty() {
-            self.receipts.insert(unit.span.clone(), |_| {});
-            self.raise(view, unit, pool)
-        } else {
-            self.accept_parts(view, unit, pool)
+        let (mut first, mut more) = (0..0, Vec::new()); // there is hardly ever more than one
+        self.receipts
+            .insert(unit.span.clone(), |part| if first.is_empty() { first = part } else { more.push(part) });
+        let result = match first == unit.span {
+            true => self.raise(view, unit, pool),
+            false if first.is_empty() => Err(Dropped::Duplicate),
+            false => self.raise_parts(view, unit, first, more, pool),
         };
         if let Some(upto) = self.slots.ordering.forgives() {
-            self.receipts.forgive(upto);
-        }
-        if let Some(upto) = self.slots.flow.forgives(self.receipts.highest()) {
             self.receipts.forgive(upto);
         }
         result
     }
 
-    /// Some of the unit may have been here before.
-    fn accept_parts(
+    /// Some of the unit was here before; these parts of it were not.
+    #[cold]
+    fn raise_parts(
         &mut self,
         view: &View,
         unit: Unit<C::Message>,
+        first: Range<u64>,
+        more: Vec<Range<u64>>,
         pool: &Pool<C::Message>,
     ) -> Result<(), Dropped> {
         let span = unit.span.clone();
-        let (mut first, mut more) = (None, Vec::new()); // there is hardly ever more than one
-        self.receipts.insert(span.clone(), |part| match first {
-            None => first = Some(part),
-            Some(_) => more.push(part),
-        });
-        let Some(first) = first else { return Err(Dropped::Duplicate) };
-        if first == span {
-            return self.raise(view, unit, pool);
-        }
         let (mut rest, mut at) = (unit.body, span.start);
         for part in core::iter::once(first).chain(more) {
             rest.advance((part.start - at) as usize);
@@ -215,7 +221,11 @@ impl<C: Configuration> Association<C> {
                 Ok(Some(joined)) => self.inbox.push_back(joined),
                 Ok(None) => {}
                 Err(dropped) => {
+                    let numbers = numbers + self.slots.framing.forget(view);
                     self.taken(view.now, numbers);
+                    if self.slots.framing.gives_up() {
+                        self.given_up = Some(Ending::Forged);
+                    }
                     result = Err(dropped);
                 }
             }

@@ -30,7 +30,8 @@ impl<C: Configuration> Association<C> {
                 slots.format.report_room(),
                 &mut memory.saying,
             );
-        let signalling = slots.connection.due(&view);
+        let signals = slots.connection.signals(&view);
+        let signalling = signals != Signals::NONE && slots.connection.due(&view);
         let occasion = match chosen {
             Some(last) => Occasion::Unit { last },
             None if signalling => Occasion::Signal,
@@ -48,15 +49,15 @@ impl<C: Configuration> Association<C> {
             }
             None => None,
         };
-        let signals = slots.connection.signals(&view);
         let number = self.asked.wrapping_add(1);
         let unit = place.map(|place| &self.sending.get(place).unit);
         let (since, lifetime) = unit.map_or((now, None), |unit| (unit.since, unit.lifetime));
+        let credit = slots.flow.credit(&view);
         let mut saying = Saying {
             unit,
             report: reporting.then_some(&memory.saying),
             inquiry: asking.then_some(number),
-            credit: slots.flow.credit(&view),
+            credit,
             signals,
             stamp: slots.lifetime.stamp(&view, since, lifetime),
             clock: slots.lifetime.clock(&view),
@@ -67,7 +68,7 @@ impl<C: Configuration> Association<C> {
         let (unit_left, reported) =
             (unit.is_some() && saying.unit.is_none(), reporting && saying.report.is_none());
         let (asked, said) = (asking && saying.inquiry.is_none(), signals.without(saying.signals));
-        let (credit, credit_left) = (slots.flow.credit(&view), saying.credit.is_none());
+        let credit_left = saying.credit.is_none();
         assert!(unit_left || reported || asked || said != Signals::NONE, "a format takes something");
         let body = if unit_left { unit.map(|unit| &unit.body) } else { None };
         let octets = header.len() + body.map_or(0, Message::len);
@@ -133,10 +134,12 @@ impl<C: Configuration> Association<C> {
         if in_flight > window && view.in_flight > 0 {
             return None;
         }
-        if end > limit && !self.tries_shut_window(view) {
+        // What was sent may be sent again: it was within the limit, or tried it, and a try that is lost must not be the last.
+        let within = end <= limit.max(view.sent_upto);
+        if !within && !self.tries_shut_window(view) {
             return None;
         }
-        if end <= limit {
+        if within {
             self.shut_since = None;
         }
         if !self.slots.inquiry.heeds_last() {

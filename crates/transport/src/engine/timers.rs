@@ -8,7 +8,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _, Rate as _,
     Recovery as _, Rtt as _,
 };
-use crate::words::View;
+use crate::words::{Ending, View};
 
 impl<C: Configuration> Association<C> {
     /// Some time has passed. Only units need to be told; every other policy is asked with the time by `transmit`.
@@ -20,7 +20,9 @@ impl<C: Configuration> Association<C> {
         if numbers > 0 {
             self.taken(now, numbers);
         }
-        self.given_up |= self.slots.inquiry.gives_up();
+        if self.slots.inquiry.gives_up() {
+            self.given_up = Some(Ending::Silent);
+        }
     }
 
     fn lose_overdue(&mut self, view: &View) {
@@ -29,7 +31,9 @@ impl<C: Configuration> Association<C> {
             let before = view.now.nanoseconds().checked_sub(patience).map(Instant::from_nanoseconds);
             let Some(place) = before.and_then(|before| self.sending.overdue(before)) else { break };
             let silence = view.now.nanoseconds_since(self.quiet_since);
-            self.given_up |= self.slots.recovery.gives_up(self.sending.get(place).times, silence);
+            if self.slots.recovery.gives_up(self.sending.get(place).times, silence) {
+                self.given_up = Some(Ending::Silent);
+            }
             lost += self.sending.give_up_waiting(place);
         }
         if lost > 0 {
@@ -80,8 +84,10 @@ impl<C: Configuration> Association<C> {
         if let Some(probe) = self.probe_at(&view) {
             at = at.min(probe);
         }
+        // What would try a shut window may have expired.
         if let Some(since) = self.shut_since
             && view.idle
+            && !view.drained
             && let Some(wait) = self.slots.flow.tries_after(&view)
         {
             at = at.min(since.later(wait));

@@ -145,6 +145,7 @@ impl<M: Message> Sending<M> {
         &mut self.units[place]
     }
 
+    #[inline]
     fn numbers(&self, octets: usize) -> u64 {
         match self.numbering {
             Numbering::Octets => octets as u64,
@@ -153,6 +154,7 @@ impl<M: Message> Sending<M> {
     }
 
     /// Where the unit is that has `number`, or the first one beyond it.
+    #[inline]
     fn place(&self, number: u64) -> usize {
         let Some(first) = self.units.front() else { return 0 };
         let Some(ahead) = number.checked_sub(first.unit.span.start) else { return 0 };
@@ -222,20 +224,7 @@ impl<M: Message> Sending<M> {
             return self.lost.front().map(|number| self.place(*number));
         }
         if self.units.len() == self.sent {
-            let (piece, release) = self.cut(pool, headroom)?;
-            let end = self.sent_upto + self.numbers(piece.body.len());
-            debug_assert!(end > self.sent_upto, "a unit has at least one number");
-            let unit = Unit { span: self.sent_upto..end, ..piece };
-            let at = Instant::START;
-            self.units.push_back(Sent {
-                unit,
-                at,
-                order: 0,
-                times: 0,
-                stamp: 0,
-                release,
-                state: State::Numbered,
-            });
+            self.cut(pool, headroom)?;
         }
         Some(self.sent)
     }

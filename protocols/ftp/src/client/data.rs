@@ -121,6 +121,9 @@ impl<M: Message> Client<M> {
         if let Some(state) = self.sessions.get_mut(session) {
             state.data = Data::Open { association, room };
         }
+        if matches!(self.job_of(session), Some((_, Job { what: What::Read(_), .. }))) {
+            out.request(StreamsRequest::Unread { association });
+        }
         self.touch(cx, session);
         self.give_room(session, out);
         self.send_file(cx, session, out);
