@@ -19,7 +19,8 @@ const FAREWELLS_MOST: u32 = 3;
 const AMPLIFICATION_MOST: u64 = 3;
 
 /// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who asked confirms that it
-/// heard the answer; before that, or before it reports anything, it is sent at most three times what came from it.
+/// heard the answer; before that, or before it reports anything, it is sent at most three times what came from it. So it
+/// confirms as often as it would have asked: who has spent what he may send says nothing more by himself.
 ///
 /// It is closed by telling (stage 1 of §1.4.4) when all that was sent has arrived; who hears that has lost what is still
 /// under way from his own side.
@@ -40,6 +41,8 @@ pub struct TwoStage {
     finishing: bool,
     /// What the peer is owed.
     answer: Signals,
+    /// We confirm, again at this time.
+    confirming: Option<Question>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,6 +100,7 @@ impl TwoStage {
             tries_most: TRIES_MOST,
             finishing: false,
             answer: Signals::NONE,
+            confirming: None,
         }
     }
 
@@ -112,6 +116,11 @@ impl TwoStage {
             State::Leaving(question) => question.is_due(view) && question.tries < FAREWELLS_MOST,
             _ => false,
         }
+    }
+
+    fn confirms(&self, view: &View) -> bool {
+        let asked = |question: Question| question.is_due(view) && question.tries < self.tries_most;
+        self.state == State::Open && self.confirming.is_some_and(asked)
     }
 
     fn grants(&self, view: &View) -> bool {
@@ -166,7 +175,9 @@ impl Connection for TwoStage {
             State::Idle | State::Asking(_) => return Err(Dropped::NotOurs),
             _ => {}
         }
-        self.answer = self.answer.with(Signals::CONFIRM.when(signals.has(Signals::ACCEPT)));
+        if signals.has(Signals::ACCEPT) {
+            self.confirming = Some(Question::first(view.now));
+        }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
         }
@@ -188,6 +199,7 @@ impl Connection for TwoStage {
         let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
         self.answer
             .with(Signals::OPEN.when(asks))
+            .with(Signals::CONFIRM.when(self.confirms(view)))
             .with(Signals::ACCEPT.when(self.grants(view)))
             .with(Signals::END.when(self.farewell(view)))
     }
@@ -207,6 +219,10 @@ impl Connection for TwoStage {
             return;
         }
         self.answer = self.answer.without(signals);
+        if signals.has(Signals::CONFIRM) {
+            let again = self.confirming.map(|question| question.asked(view.now, self.every));
+            self.confirming = again.filter(|question| question.tries < self.tries_most);
+        }
         self.state = match self.state {
             State::Asking(question) if signals.has(Signals::OPEN) => {
                 State::Asking(question.asked(view.now, self.every))
@@ -250,6 +266,7 @@ impl Connection for TwoStage {
             return Instant::START;
         }
         match self.state {
+            State::Open => self.confirming.map_or(Instant::END, |question| question.at),
             State::Asking(question) | State::Leaving(question) => question.at,
             State::Granting(question, budget, until) if budget.allows(GRANT) => question.at.min(until),
             State::Granting(_, _, until) => until,
