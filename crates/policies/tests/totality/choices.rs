@@ -34,7 +34,7 @@ struct Setting {
 
 impl Setting {
     fn of(choice: &Choice) -> Setting {
-        let policy = |name: &str| choice[SLOTS.iter().position(|slot| *slot == name).expect("a slot")];
+        let policy = |slot| choice[place(slot)];
         let window = [WINDOW, WINDOW * PACKET][policy("format")];
         let of = if policy("inquiry") == 0 { rtt::Of::Units } else { rtt::Of::Answers };
         Setting { window, of }
@@ -131,6 +131,17 @@ choices! { |at|
 /// The policies of one end, if the rule book accepts them.
 pub(crate) fn slots(choice: &Choice) -> Result<Slots<Boxed<M>>, Misfit> {
     parts(choice).build()
+}
+
+fn place(slot: &str) -> usize {
+    SLOTS.iter().position(|other| *other == slot).expect("a slot")
+}
+
+/// The same selection, but for one slot.
+pub(crate) fn but(mut choice: Choice, slot: &str, name: &str) -> Choice {
+    let named = facts()[place(slot)].iter().position(|facts| facts.name == name);
+    choice[place(slot)] = named.unwrap_or_else(|| panic!("no policy is called {name}"));
+    choice
 }
 
 /// In words.
