@@ -57,6 +57,7 @@ fn try_out(choice: &Choice, seed: u64, messages: u64) -> Result<(), Failure> {
             quality: Quality { lifetime, ..Quality::default() },
             promise: promise(&facts, lifetime.is_some()),
             limit: Duration::from_secs(300),
+            waits: false,
             closes: true,
         };
         let make = |_| slots(choice).unwrap_or_else(|misfit| panic!("{}", misfit.explain().as_str()));
