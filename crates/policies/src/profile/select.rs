@@ -143,7 +143,9 @@ pub fn plan(wishes: &Wishes, path: &Path, format: Property) -> Result<Plan, Unme
     let select = Selection {
         connection: connection(wishes, format),
         acknowledgement: match (wishes.reliable, asks) {
-            (true, true) => (Reporting::OnRequest, "says what it has when it is asked: reports are dear here"),
+            (true, true) => {
+                (Reporting::OnRequest, "says what it has when it is asked: reports are dear here")
+            }
             (true, false) => (Reporting::PeriodicList, "says soon what arrived, whatever the order"),
             (false, _) => (Reporting::Absent, "nothing is sent again, so nobody needs to hear of it"),
         },
@@ -152,7 +154,9 @@ pub fn plan(wishes: &Wishes, path: &Path, format: Property) -> Result<Plan, Unme
             false => (Asking::Absent, "the receiver speaks by itself, or not at all"),
         },
         recovery: match (wishes.reliable, asks) {
-            (true, true) => (Recovering::SelectiveRepeat, "sends again exactly what the answer says is missing"),
+            (true, true) => {
+                (Recovering::SelectiveRepeat, "sends again exactly what the answer says is missing")
+            }
             (true, false) => (Recovering::IndividualTimeout, "sends again what was not heard of in time"),
             (false, _) => (Recovering::Absent, "what is lost is not wanted any more"),
         },
@@ -179,7 +183,9 @@ pub fn plan(wishes: &Wishes, path: &Path, format: Property) -> Result<Plan, Unme
         lifetime: match wishes.expires {
             false => (Living::Absent, "everything is of use for ever"),
             true if carries(Property::TIMES) => (Living::Timestamps, "what is late is dropped at both ends"),
-            true => (Living::Deadline, "what is late is not sent; the format carries no times to tell the peer"),
+            true => {
+                (Living::Deadline, "what is late is not sent; the format carries no times to tell the peer")
+            }
         },
         integrity: match wishes.checked {
             false => (Checking::Absent, "the layer below checks"),
@@ -218,8 +224,12 @@ fn congestion(wishes: &Wishes, path: &Path, asks: bool) -> (Sharing, &'static st
     }
     match (path.shared, path.starves(), asks) {
         (false, ..) => (Sharing::Absent, "the line is ours alone"),
-        (true, true, true) => (Sharing::Probing, "most loss here is no congestion: two questions find out which is"),
-        (true, true, false) => (Sharing::Cubic, "others have their share; loss by nature will cost much of ours"),
+        (true, true, true) => {
+            (Sharing::Probing, "most loss here is no congestion: two questions find out which is")
+        }
+        (true, true, false) => {
+            (Sharing::Cubic, "others have their share; loss by nature will cost much of ours")
+        }
         (true, false, _) => (Sharing::Cubic, "others have their share, and a fast path is found soon"),
     }
 }

@@ -6,7 +6,7 @@ use stackwright_policies::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
     recovery, rtt,
 };
-use stackwright_transport::rules::{Facts, Misfit};
+use stackwright_transport::rules::Facts;
 use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{Boxed, IntoPart, Part, Parts, SLOTS, Slots, slots};
 use stackwright_wire::BufferTree;
@@ -128,9 +128,9 @@ choices! { |at|
     ];
 }
 
-/// The policies of one end, if the rule book accepts them.
-pub(crate) fn slots(choice: &Choice) -> Result<Slots<Boxed<M>>, Misfit> {
-    parts(choice).build()
+/// The policies of one end, which the rule book accepts.
+pub(crate) fn built(parts: Parts<M>) -> Slots<Boxed<M>> {
+    parts.build().unwrap_or_else(|misfit| panic!("{}", misfit.explain().as_str()))
 }
 
 fn place(slot: &str) -> usize {

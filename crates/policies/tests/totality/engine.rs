@@ -10,10 +10,10 @@ use stackwright_transport::{Association, Boxed, IntoPart, Memory, Parts, SLOTS};
 use stackwright_trial::{Promise, Talk, Trial};
 use stackwright_wire::{BufferTree, Message};
 
-use crate::choices::{Choice, M, but, parts, slots};
+use crate::choices::{Choice, M, built, but, parts};
 
 fn association(parts: Parts<M>) -> Association<Boxed<M>> {
-    Association::new(parts.build().unwrap_or_else(|misfit| panic!("{}", misfit.explain().as_str())))
+    Association::new(built(parts))
 }
 
 fn message(octets: &[u8]) -> M {
@@ -80,7 +80,7 @@ fn a_round_trip_is_measured_though_questions_follow_each_other_faster() {
     let delay = Duration::from_millis(150);
     let conditions = Conditions { delay, ..Conditions::IDEAL };
     let talk = Talk { back: 0, promise: Promise::Octets, closes: false, ..Talk::default() };
-    let mut trial = Trial::new(|_| slots(&polled()).ok().expect("it fits"), &conditions, 1);
+    let mut trial = Trial::new(|_| built(parts(&polled())), &conditions, 1);
     trial.talk(&talk, 1, |_, _| {}).unwrap();
     let estimate = trial.ends[0].association.slots().rtt().estimate();
     assert!(estimate.smoothed >= 300 * MILLISECOND, "{estimate:?}");
@@ -92,7 +92,7 @@ fn what_left_is_forgotten_though_nobody_asks_for_the_oldest() {
     let never_overtaken = |_| {
         let mut parts = parts(&but(polled(), "flow", "flow by credit"));
         parts.recovery = recovery::SelectiveRepeat::new().part();
-        parts.build().ok().expect("it fits")
+        built(parts)
     };
     let mut trial = Trial::new(never_overtaken, &Conditions::IDEAL, 1);
     trial.talk(&talk, 1, |_, _| {}).unwrap();
