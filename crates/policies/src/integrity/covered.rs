@@ -12,12 +12,12 @@ pub(super) fn each<M: Message>(message: &M, span: Range<usize>, mut take: impl F
     let mut at = 0;
     message.each(|octets| {
         let end = at + octets.len();
-        if at < span.end && end > span.start {
+        if !span.is_empty() && at < span.end && end > span.start {
             take(&octets[span.start.max(at) - at..span.end.min(end) - at]);
         }
         at = end;
     });
-    span.end <= at
+    span.start <= span.end && span.end <= at
 }
 
 /// The same of a packet that is still a header and a body.
