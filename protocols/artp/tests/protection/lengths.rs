@@ -44,10 +44,8 @@ fn unaltered(message: &BufferTree) -> usize {
 
 #[test]
 fn ten_megabytes_are_one_datagram() {
-    for cipher in CIPHERS {
-        let mut framings = framings(|_| Config { longest: 16 << 20, ..config(sealed(cipher)) });
-        assert_eq!(pass(&mut framings, 10_000_000, 1172), (Ok(Some(10_000_000)), 8533), "{cipher:?}");
-    }
+    let mut framings = framings(|_| Config { longest: 16 << 20, ..config(sealed(CIPHERS[0])) });
+    assert_eq!(pass(&mut framings, 10_000_000, 1172), (Ok(Some(10_000_000)), 8533));
 }
 
 #[test]
