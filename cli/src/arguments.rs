@@ -36,7 +36,7 @@ pub(crate) enum Command {
     Put(Put),
     /// List a folder.
     Ls(Ls),
-    /// Say in words what a described stack guarantees, and why it is accepted or refused.
+    /// Say in words what a described stack guarantees, and why it is accepted or refused; or what a protocol is made of.
     Explain(Explain),
     /// Draw a described stack.
     Draw(Draw),
@@ -44,6 +44,8 @@ pub(crate) enum Command {
     Features(Features),
     /// Show the packets of a capture, pcapng or pcap, header by header.
     Dissect(Dissect),
+    /// Write a plug-in for Wireshark that shows the packets of a protocol: a script in Lua, on standard output.
+    Dissector(Dissector),
 }
 
 /// How long an ARTP packet may be at most, in octets.
@@ -67,9 +69,9 @@ pub(crate) struct Serve {
         conflicts_with_all = ["listen", "stack"]
     )]
     pub(crate) artp: Vec<SocketAddr>,
-    /// The longest ARTP packet, in octets; 1472 where nobody says it, 1452 over IPv6: what a path of 1500 takes. The smaller
+    /// Over ARTP, the longest packet, in octets; 1472 where nobody says it, 1452 over IPv6: what a path of 1500 takes. The smaller
     /// one of the two ends is used; choose less for a tunnel, more for a local network with jumbo frames.
-    #[arg(long, value_name = "OCTETS", requires = "artp", value_parser = clap::value_parser!(u16).range(PACKET))]
+    #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
     /// Let clients store files. Beyond this machine this needs --user.
     #[arg(long)]
@@ -108,7 +110,7 @@ pub(crate) struct Connection {
     /// The stack, as a file describes it, in place of the one that was put together with the program; `explain` tells more.
     #[arg(long, value_name = "FILE")]
     pub(crate) stack: Option<PathBuf>,
-    /// With ftp+artp://, the longest packet, in octets; 1472 where nobody says it, 1452 over IPv6: what a path of 1500 takes.
+    /// Over ARTP, the longest packet, in octets; 1472 where nobody says it, 1452 over IPv6: what a path of 1500 takes.
     /// The smaller one of the two ends is used; choose less for a tunnel, more for a local network with jumbo frames.
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
@@ -153,7 +155,8 @@ pub(crate) struct Ls {
 
 #[derive(Args)]
 pub(crate) struct Explain {
-    /// A file that describes a stack, or `get`, `put`, `ls` or `serve`. Without it, what may stand in such a file.
+    /// A file that describes a stack, or `get`, `put`, `ls`, `serve`, `get-artp` or `serve-artp`; or a protocol, as `artp`,
+    /// of which it tells what was chosen for its slots, and why. Without it, what may stand in such a file.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: Option<PathBuf>,
     /// Say it as JSON on standard output.
@@ -163,7 +166,7 @@ pub(crate) struct Explain {
 
 #[derive(Args)]
 pub(crate) struct Draw {
-    /// A file that describes a stack, or `get`, `put`, `ls` or `serve`.
+    /// A file that describes a stack, or `get`, `put`, `ls`, `serve`, `get-artp` or `serve-artp`.
     #[arg(value_name = "FILE|NAME")]
     pub(crate) stack: PathBuf,
     /// For Graphviz: `stackwright draw get --dot | dot -Tsvg`.
@@ -194,6 +197,14 @@ pub(crate) struct Dissect {
     /// Say it as JSON lines, one for each packet.
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Dissector {
+    /// The protocol, as `artp`. Save the script where Wireshark looks for plug-ins (Help, About, Folders), or run
+    /// `wireshark -X lua_script:FILE`.
+    #[arg(value_name = "NAME")]
+    pub(crate) protocol: String,
 }
 
 /// A port, and the protocol that is found there.

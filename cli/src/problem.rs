@@ -40,6 +40,8 @@ pub(crate) enum Problem {
     Capture { path: PathBuf, why: Unreadable, packets: u64 },
     #[error("there is no protocol called `{name}`; there are {known}")]
     Protocol { name: String, known: String },
+    #[error("`{name}` has no packets of its own to show: it speaks in lines of text, or not at all")]
+    NoPackets { name: String },
     #[error("interrupted")]
     Interrupted,
     #[error("the file that arrived is not the file that was sent")]
@@ -66,7 +68,8 @@ impl Problem {
             Problem::Url { .. }
             | Problem::NoPassword { .. }
             | Problem::WritableByEverybody { .. }
-            | Problem::Protocol { .. } => 2,
+            | Problem::Protocol { .. }
+            | Problem::NoPackets { .. } => 2,
             Problem::Interrupted => 130,
             _ => 1,
         }
@@ -84,7 +87,9 @@ impl Problem {
             }
             Problem::NoPassword { .. } => "write it into a file and name that with --password-file",
             Problem::WritableByEverybody { .. } => "name a user with --user, or listen only at 127.0.0.1",
-            Problem::NoStack { .. } => "name a file, or one that is built in: get, put, ls, serve",
+            Problem::NoStack { .. } => {
+                "name a file, or one that is built in: get, put, ls, serve, get-artp, serve-artp"
+            }
             Problem::Stack(_) => {
                 "`stackwright explain` lists what may stand there, and `stackwright draw get` shows a stack that fits"
             }

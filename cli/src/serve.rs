@@ -52,6 +52,7 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 disk: options,
                 writable: serve.writable,
                 sessions: serve.sessions,
+                packet: serve.packet,
                 accounts: Some(accounts),
                 ..Wishes::default()
             };

@@ -184,7 +184,8 @@ fn run_at(
         }
         Stack::Described(described) => {
             let patient = connection.timeout.is_some();
-            let (driver, stack) = graphs::copy(described, folder, config, patient, listener)?;
+            let (driver, stack) =
+                graphs::copy(described, folder, config, patient, connection.packet, listener)?;
             let graphs::CopyGraph { graph, clients } = stack;
             carry_out(driver, graph, |graph| graphs::are_quiet(graph, &clients), request, watch)?
         }

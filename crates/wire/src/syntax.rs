@@ -131,7 +131,7 @@ pub enum Key {
 pub struct Case {
     /// The value.
     pub value: u64,
-    /// What it means.
+    /// What it is called; nothing where the value has no name.
     pub name: &'static str,
     /// What follows.
     pub steps: &'static [Step],

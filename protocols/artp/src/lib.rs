@@ -110,6 +110,7 @@ component! {
         .and(Property::CREDIT)
         .and(Property::FRAGMENTS)
         .and(Property::TIMES)
+        .and(Property::SETTLES)
         .and(Property::SIGNALS)
         .and(Property::COUNTS_PACKETS),
 }

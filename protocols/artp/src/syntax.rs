@@ -52,10 +52,10 @@ const DATA: &[Step] = &[
         by: Key::Value(field(Fragment::NAME, "index")),
         cases: &[Case {
             value: 0,
-            name: "first",
+            name: "",
             steps: &[Step::Choice {
                 by: Key::Value(field(Large::NAME, "index")),
-                cases: &[Case { value: 0, name: "first", steps: SIGNED }],
+                cases: &[Case { value: 0, name: "", steps: SIGNED }],
                 otherwise: &[],
             }],
         }],
@@ -88,7 +88,7 @@ const CONTROL: &[Step] = &[
 
 const ACKNOWLEDGEMENT: &[Step] = &[Step::Choice {
     by: Key::Occurred(OPTION, option::RANGES as u64),
-    cases: &[Case { value: 1, name: "ranges", steps: &[Step::Repeat(&[of::<ArrivedRange>()])] }],
+    cases: &[Case { value: 1, name: "", steps: &[Step::Repeat(&[of::<ArrivedRange>()])] }],
     otherwise: &[Step::Repeat(&[of::<Arrived>()])],
 }];
 
