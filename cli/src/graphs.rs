@@ -46,10 +46,16 @@ pub(crate) fn copy(
     folder: &Path,
     config: client::Config,
     patient: bool,
+    packet: Option<u16>,
     listener: Box<dyn Listener>,
 ) -> Result<(Driver, CopyGraph), Problem> {
-    let wishes =
-        Wishes { patient, idle: Some(config.idle), disk: stacks::copy_options(), ..Wishes::default() };
+    let wishes = Wishes {
+        patient,
+        idle: Some(config.idle),
+        packet,
+        disk: stacks::copy_options(),
+        ..Wishes::default()
+    };
     let (driver, graph, taken) = build::<Copying>(described, folder, Some(config), wishes)?;
     // A copy does what it is told, and would as well store what shall be fetched.
     let top = graph.tops().next().unwrap_or_default();

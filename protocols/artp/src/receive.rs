@@ -27,6 +27,9 @@ struct Said {
 
 const NOTHING: Said = Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128 };
 
+/// What nearly every packet of data begins with: read in one look.
+const DATA: usize = Packet::LENGTH + Fragment::LENGTH;
+
 fn malformed(_: Malformed) -> Dropped {
     Dropped::Malformed
 }
@@ -38,8 +41,19 @@ impl<M: Message> Format<M> {
         mut packet: M,
         report: &mut Report,
     ) -> Result<Segment<M>, Dropped> {
-        let header = packet.pull::<Packet>().map_err(malformed)?;
-        let said = options(&header, &mut packet)?;
+        let front = packet.front(packet.len().min(DATA)).ok_or(Dropped::Malformed)?;
+        let header = Packet::decode(front).map_err(malformed)?;
+        let plain = header.options == 0 && header.version == Version::One;
+        let (mut fragment, mut said) = (None, NOTHING);
+        if plain && header.kind == PacketKind::Data {
+            fragment = Some(Fragment::decode(&front[Packet::LENGTH..]).map_err(malformed)?);
+            packet.advance(DATA);
+        } else {
+            packet.advance(Packet::LENGTH);
+            if !plain {
+                said = options(&header, &mut packet)?;
+            }
+        }
         let at = u64::from(header.seconds) * 1_000_000 + u64::from(header.microseconds.get());
         let stamp = Some(Stamp { at, valid: header.expiry });
         let mut segment = Segment { stamp, ..Segment::silent() };
@@ -53,7 +67,10 @@ impl<M: Message> Format<M> {
         }
         match header.kind {
             PacketKind::Data => {
-                let fragment = packet.pull::<Fragment>().map_err(malformed)?;
+                let fragment = match fragment {
+                    Some(fragment) => fragment,
+                    None => packet.pull::<Fragment>().map_err(malformed)?,
+                };
                 let (index, count) =
                     (said.high.0 | u32::from(fragment.index), said.high.1 | u32::from(fragment.count));
                 if index >= count {
@@ -84,7 +101,7 @@ impl<M: Message> Format<M> {
                 if report.held.iter().all(|span| span.end + window <= view.settled_upto) {
                     return Err(Dropped::BeyondWindow);
                 }
-                segment.reports = true;
+                (segment.reports, segment.rest) = (true, Some(packet));
                 segment.credit = said.credit.map(|edge| unwrap(edge, 32, view.sent_upto));
             }
         }
@@ -164,11 +181,7 @@ fn unit<M: Message>(view: &View, sequence: u32, label: Label, body: M) -> Unit<M
     Unit { span: number..number + 1, label, body, since: view.now, lifetime: None }
 }
 
-#[inline]
 fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped> {
-    if header.options == 0 && header.version == Version::One {
-        return Ok(NOTHING);
-    }
     let octets = usize::from(header.options);
     let mut said = NOTHING;
     let mut large = false;

@@ -3,12 +3,13 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::services::MessageKind;
-use stackwright_transport::words::{Label, Report, Saying, Signals, Stamp, View};
+use stackwright_transport::words::{Label, Report, Saying, Signals, Stamp, Unit, View};
 use stackwright_wire::{Header, Message};
 
 use crate::control::Item;
 use crate::header::{
-    ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict, Version,
+    Arrived, ArrivedRange, ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict,
+    Version,
 };
 use crate::option::{Large, PacketOption};
 use crate::state::{Format, Matter, ORDER};
@@ -37,14 +38,22 @@ impl<M: Message> Format<M> {
             }
             self.acknowledge(report, octets);
         } else if let Some(unit) = saying.unit.take() {
-            let control = unit.label.kind == MessageKind::Control;
+            let Unit { label, span, .. } = unit;
+            let control = label.kind == MessageKind::Control;
             let kind = if control { PacketKind::Control } else { PacketKind::Data };
-            put(&packet(kind, self.session, unit.span.start as u32, saying.stamp), octets);
             let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
-            label(&unit.label, settled, octets);
-            if !control {
-                let (index, count) = (unit.label.index as u16, unit.label.count as u16);
-                put(&Fragment { datagram: unit.label.message, index, count }, octets);
+            let (index, count) = (label.index as u16, label.count as u16);
+            let fragment = Fragment { datagram: label.message, index, count };
+            let mut headers = [0; Packet::LENGTH + Fragment::LENGTH];
+            packet(kind, self.session, span.start as u32, saying.stamp).encode(&mut headers);
+            fragment.encode(&mut headers[Packet::LENGTH..]);
+            let (before, after) = headers.split_at(Packet::LENGTH);
+            if control || label.count > u32::from(u16::MAX) || label.priority != 128 || settled.is_some() {
+                octets.extend_from_slice(before);
+                options(label, settled, octets);
+                octets.extend_from_slice(if control { &[] } else { after });
+            } else {
+                octets.extend_from_slice(&headers);
             }
         }
     }
@@ -63,12 +72,12 @@ impl<M: Message> Format<M> {
         end_options(octets);
         for span in &report.held {
             if ranges {
-                octets.extend_from_slice(&(span.start as u32).to_be_bytes());
-                octets.extend_from_slice(&(span.end as u32).wrapping_sub(1).to_be_bytes());
+                let last = (span.end as u32).wrapping_sub(1);
+                put(&ArrivedRange { first: span.start as u32, last }, octets);
                 continue;
             }
             for number in span.clone() {
-                octets.extend_from_slice(&(number as u32).to_be_bytes());
+                put(&Arrived { sequence: number as u32 }, octets);
             }
         }
     }
@@ -115,12 +124,8 @@ fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet 
 }
 
 /// The options of a unit.
-#[inline]
-fn label(label: &Label, settled: Option<u32>, octets: &mut Vec<u8>) {
+fn options(label: &Label, settled: Option<u32>, octets: &mut Vec<u8>) {
     let large = label.count > u32::from(u16::MAX);
-    if !large && label.priority == 128 && settled.is_none() {
-        return;
-    }
     if let Some(settled) = settled {
         PacketOption::Settled(settled).write(octets);
     }

@@ -37,7 +37,12 @@ pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
 
 impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
     /// Sessions whose policies `make` makes.
+    ///
+    /// # Panics
+    /// Where datagrams are signed or sealed and nobody has drawn [`Config::secret`]: sessions would have the keys of those before.
     pub fn new(config: Config, make: fn(u8, &Config, Secrets) -> Slots<C>) -> Self {
+        let drawn = config.secret != [0; 16];
+        assert!(drawn || config.protection.signature().unwrap_or_default() == 0, "a secret that was drawn");
         Sessions { config, make, decide: |_, _| true, taken: BTreeSet::new(), drawn: 0 }
     }
 
@@ -195,4 +200,4 @@ impl<M: Message, C: Configuration<Message = M>> Host for Sessions<M, C> {
 }
 
 /// What the layers below may push before a packet: UDP in user space over IPv6 over Ethernet, and some more.
-const HEADROOM_BELOW: usize = 128;
+pub(crate) const HEADROOM_BELOW: usize = 128;

@@ -126,7 +126,7 @@ pub(crate) enum Matter {
 }
 
 impl Matter {
-    pub(crate) fn id(self) -> u8 {
+    pub(crate) const fn id(self) -> u8 {
         match self {
             Matter::Open => 1,
             Matter::Close => 2,

@@ -140,6 +140,8 @@ impl<M: Message> Protocol for Ordered<M> {
 
     fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
         match request {
+            // What comes is in memory already.
+            StreamsRequest::Unread { .. } => {}
             // Urgent octets stay in line: nothing else is promised.
             StreamsRequest::Send { association, message, urgent: _ } => {
                 if let Some(there) = self.association(cx, association) {

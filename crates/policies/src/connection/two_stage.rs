@@ -165,6 +165,9 @@ impl Connection for TwoStage {
 
     fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
         let signals = tidings.signals;
+        if signals == Signals::NONE && self.state == State::Open {
+            return Ok(());
+        }
         // As long as the other side may go on asking.
         let patience =
             view.now.later((self.every << DOUBLED_MOST).saturating_mul(u64::from(self.tries_most)));

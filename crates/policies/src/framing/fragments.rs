@@ -58,6 +58,12 @@ impl<M> Fragments<M> {
         }
     }
 
+    /// How many fragments of at most `room` octets a message of so many has; `None`: more than can be said.
+    pub fn pieces(&self, octets: usize, kind: MessageKind, room: usize) -> Option<u32> {
+        let most = if kind == MessageKind::Control { 1 } else { self.count_most };
+        u32::try_from(octets.div_ceil(room).max(1)).ok().filter(|count| *count <= most)
+    }
+
     /// Pieces may never come because they expire: a message of which nothing came for 30 s and for `window` numbers is forgotten.
     #[must_use]
     pub fn forgetting(self, window: Option<u64>) -> Self {
@@ -68,11 +74,7 @@ impl<M> Fragments<M> {
 impl<M: Message> Framing<M> for Fragments<M> {
     fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
         let octets = message.len();
-        let count = octets.div_ceil(room).max(1);
-        let most = if quality.kind == MessageKind::Control { 1 } else { self.count_most };
-        let Some(count) = u32::try_from(count).ok().filter(|count| *count <= most) else {
-            return Err(message);
-        };
+        let Some(count) = self.pieces(octets, quality.kind, room) else { return Err(message) };
         let number = quality.number.unwrap_or(self.next);
         self.next = number.wrapping_add(1);
         let label = Label {

@@ -1,11 +1,12 @@
 //! A packet arrives: it is verified, decoded, admitted, heeded, and what is new of it goes up.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_wire::{Message as _, Pool};
 
-use super::{Association, Memory};
+use super::{Association, Memory, QUESTIONS};
 use crate::configuration::Configuration;
 use crate::receipts::Receipts;
 use crate::sending::Acknowledged;
@@ -13,7 +14,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
     Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Recovery as _, Rtt as _, Suspect, Tidings,
 };
-use crate::words::{Dropped, Label, Report, Sample, Stamp, Unit, View};
+use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View};
 
 /// How many numbers are held for a peer who has not shown that he hears us.
 const HELD_HALF_OPEN: u64 = 8;
@@ -61,6 +62,9 @@ impl<C: Configuration> Association<C> {
             self.answered = number;
             self.slots.acknowledgement.on_inquiry(&view, number);
         }
+        if let Some(rest) = segment.rest {
+            rest.reclaim(&memory.pool);
+        }
         let Some(unit) = segment.unit else { return Ok(()) };
         match segment.settled.filter(|settled| *settled > view.received_upto) {
             Some(settled) => {
@@ -72,6 +76,7 @@ impl<C: Configuration> Association<C> {
     }
 
     /// The peer's first number may be known by now.
+    #[inline]
     pub(super) fn begin(&mut self) {
         if !self.begun
             && let Some(first) = self.slots.format.peer_first()
@@ -79,6 +84,10 @@ impl<C: Configuration> Association<C> {
             self.begun = true;
             self.receipts = Receipts::new(first);
             self.slots.ordering.begin(first);
+            self.slots.framing.expect(first);
+            let mut agreed = Vec::new();
+            self.slots.format.agreed(&mut agreed);
+            self.slots.framing.on_begun(&agreed);
         }
     }
 
@@ -95,11 +104,15 @@ impl<C: Configuration> Association<C> {
         let mut sum = Acknowledged::default();
         if report.upto > view.settled_upto {
             self.sending.acknowledge(view.settled_upto..report.upto, pool, &mut sum);
+            if sum.repeated {
+                sum.newest = None; // the others may have waited for what was sent again
+            }
         }
         for span in &report.held {
             self.sending.acknowledge(span.clone(), pool, &mut sum);
         }
         self.quiet_since = view.now;
+        let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
         let slots = &mut self.slots;
         if let Some(at) = sum.newest {
             let took = view.now.nanoseconds_since(at);
@@ -114,12 +127,12 @@ impl<C: Configuration> Association<C> {
             && (self.asked.wrapping_sub(number) as i32) >= 0
         {
             self.heard = number;
-            let took = view.now.nanoseconds_since(self.asked_at);
-            if number == self.asked {
+            let took = view.now.nanoseconds_since(self.asked_at[number as usize % QUESTIONS]);
+            if self.asked.wrapping_sub(number) < QUESTIONS as u32 {
                 slots.rtt.on_sample(Sample::OfAnswer(took));
             }
-            slots.inquiry.on_answer(view, number, took);
-            slots.congestion.on_answer(view, number, took);
+            slots.inquiry.on_answer(&heeded, number, took);
+            slots.congestion.on_answer(&heeded, number, took);
         }
         if sum.units > 0 {
             (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
@@ -144,6 +157,7 @@ impl<C: Configuration> Association<C> {
         }
     }
 
+    #[inline]
     fn accept(
         &mut self,
         view: &View,
@@ -175,11 +189,13 @@ impl<C: Configuration> Association<C> {
         if duplicate {
             return Err(Dropped::Duplicate);
         }
-        let result = if self.receipts.upto() == unit.span.start && self.receipts.beyond().is_empty() {
-            self.receipts.insert(unit.span.clone(), |_| {});
-            self.raise(view, unit, pool)
-        } else {
-            self.accept_parts(view, unit, pool)
+        let (mut first, mut more) = (0..0, Vec::new()); // there is hardly ever more than one
+        self.receipts
+            .insert(unit.span.clone(), |part| if first.is_empty() { first = part } else { more.push(part) });
+        let result = match first == unit.span {
+            true => self.raise(view, unit, pool),
+            false if first.is_empty() => Err(Dropped::Duplicate),
+            false => self.raise_parts(view, unit, first, more, pool),
         };
         if let Some(upto) = self.slots.ordering.forgives() {
             self.receipts.forgive(upto);
@@ -187,23 +203,17 @@ impl<C: Configuration> Association<C> {
         result
     }
 
-    /// Some of the unit may have been here before.
-    fn accept_parts(
+    /// Some of the unit was here before; these parts of it were not.
+    #[cold]
+    fn raise_parts(
         &mut self,
         view: &View,
         unit: Unit<C::Message>,
+        first: Range<u64>,
+        more: Vec<Range<u64>>,
         pool: &Pool<C::Message>,
     ) -> Result<(), Dropped> {
         let span = unit.span.clone();
-        let (mut first, mut more) = (None, Vec::new()); // there is hardly ever more than one
-        self.receipts.insert(span.clone(), |part| match first {
-            None => first = Some(part),
-            Some(_) => more.push(part),
-        });
-        let Some(first) = first else { return Err(Dropped::Duplicate) };
-        if first == span {
-            return self.raise(view, unit, pool);
-        }
         let (mut rest, mut at) = (unit.body, span.start);
         for part in core::iter::once(first).chain(more) {
             rest.advance((part.start - at) as usize);
@@ -227,7 +237,11 @@ impl<C: Configuration> Association<C> {
                 Ok(Some(joined)) => self.inbox.push_back(joined),
                 Ok(None) => {}
                 Err(dropped) => {
+                    let numbers = numbers + self.slots.framing.forget(view);
                     self.taken(view.now, numbers);
+                    if self.slots.framing.gives_up() {
+                        self.given_up = Some(Ending::Forged);
+                    }
                     result = Err(dropped);
                 }
             }

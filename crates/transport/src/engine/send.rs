@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 use stackwright_wire::Message;
 
-use super::{Association, Memory};
+use super::{Association, Memory, QUESTIONS};
 use crate::configuration::Configuration;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
@@ -30,7 +30,8 @@ impl<C: Configuration> Association<C> {
                 slots.format.report_room(),
                 &mut memory.saying,
             );
-        let signalling = slots.connection.due(&view);
+        let signals = slots.connection.signals(&view);
+        let signalling = signals != Signals::NONE && slots.connection.due(&view);
         let occasion = match chosen {
             Some(last) => Occasion::Unit { last },
             None if signalling => Occasion::Signal,
@@ -48,15 +49,15 @@ impl<C: Configuration> Association<C> {
             }
             None => None,
         };
-        let signals = slots.connection.signals(&view);
         let number = self.asked.wrapping_add(1);
         let unit = place.map(|place| &self.sending.get(place).unit);
         let (since, lifetime) = unit.map_or((now, None), |unit| (unit.since, unit.lifetime));
+        let credit = slots.flow.credit(&view);
         let mut saying = Saying {
             unit,
             report: reporting.then_some(&memory.saying),
             inquiry: asking.then_some(number),
-            credit: slots.flow.credit(&view),
+            credit,
             signals,
             stamp: slots.lifetime.stamp(&view, since, lifetime),
             clock: slots.lifetime.clock(&view),
@@ -67,7 +68,7 @@ impl<C: Configuration> Association<C> {
         let (unit_left, reported) =
             (unit.is_some() && saying.unit.is_none(), reporting && saying.report.is_none());
         let (asked, said) = (asking && saying.inquiry.is_none(), signals.without(saying.signals));
-        let (credit, credit_left) = (slots.flow.credit(&view), saying.credit.is_none());
+        let credit_left = saying.credit.is_none();
         assert!(unit_left || reported || asked || said != Signals::NONE, "a format takes something");
         let body = if unit_left { unit.map(|unit| &unit.body) } else { None };
         let octets = header.len() + body.map_or(0, Message::len);
@@ -90,7 +91,7 @@ impl<C: Configuration> Association<C> {
         };
         if asked {
             self.asked = number;
-            self.asked_at = now;
+            self.asked_at[number as usize % QUESTIONS] = now;
             self.slots.inquiry.on_asked(&view, number);
             self.slots.congestion.on_asked(&view, number);
         }
@@ -127,13 +128,16 @@ impl<C: Configuration> Association<C> {
     fn choose(&mut self, view: &View) -> Option<bool> {
         let (octets, end) = self.sending.first()?;
         let slots = &self.slots;
-        if !slots.connection.may_send(octets) || slots.inquiry.holds() || slots.rate.ready(view) > view.now {
+        if !slots.connection.may_send(octets)
+            || slots.inquiry.holds(view)
+            || slots.rate.ready(view) > view.now
+        {
             return None;
         }
         let (window, limit) = (slots.congestion.window(), slots.flow.limit(view));
         let in_flight = view.in_flight + octets as u64;
         // A window smaller than a packet would be shut for ever.
-        if in_flight > window && view.in_flight > 0 {
+        if in_flight > window && (view.in_flight > 0 || window == 0) {
             return None;
         }
         // What was sent may be sent again: it was within the limit, or tried it, and a try that is lost must not be the last.

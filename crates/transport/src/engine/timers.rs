@@ -8,7 +8,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _, Rate as _,
     Recovery as _, Rtt as _,
 };
-use crate::words::View;
+use crate::words::{Ending, View};
 
 /// How many times as long as for one who says nothing, an association that is closed waits for a peer who takes nothing.
 const STANDSTILL: u64 = 20;
@@ -23,7 +23,9 @@ impl<C: Configuration> Association<C> {
         if numbers > 0 {
             self.taken(now, numbers);
         }
-        self.given_up |= self.slots.inquiry.gives_up();
+        if self.slots.inquiry.gives_up() {
+            self.given_up = Some(Ending::Silent);
+        }
     }
 
     fn lose_overdue(&mut self, view: &View) {
@@ -33,10 +35,12 @@ impl<C: Configuration> Association<C> {
             let Some(place) = before.and_then(|before| self.sending.overdue(before)) else { break };
             let times = self.sending.get(place).times;
             let silence = view.now.nanoseconds_since(self.quiet_since);
-            self.given_up |= self.slots.recovery.gives_up(times, silence);
             // Nobody is left above to give up on a peer who says that he is there, and takes nothing.
             let standstill = view.now.nanoseconds_since(self.moved) / STANDSTILL;
-            self.given_up |= self.closing && self.slots.recovery.gives_up(times, standstill);
+            let recovery = &self.slots.recovery;
+            if recovery.gives_up(times, silence) || self.closing && recovery.gives_up(times, standstill) {
+                self.given_up = Some(Ending::Silent);
+            }
             lost += self.sending.give_up_waiting(place);
         }
         if lost > 0 {
@@ -76,7 +80,7 @@ impl<C: Configuration> Association<C> {
             .connection
             .deadline()
             .min(slots.acknowledgement.deadline())
-            .min(slots.inquiry.deadline())
+            .min(slots.inquiry.deadline(&view))
             .min(slots.congestion.deadline())
             .min(slots.framing.deadline());
         if let Some(patience) = slots.recovery.patience(&view)

@@ -16,11 +16,19 @@ pub struct Acknowledged {
     pub units: u64,
     /// When the newest of those left that were sent once: of the others nobody knows which copy was heard of.
     pub newest: Option<Instant>,
+    /// One of them was sent more than once.
+    pub repeated: bool,
 }
 
 impl<M: Message> Sending<M> {
     /// Nobody will hear of it again: it was acknowledged, or it expired, or it is never repeated.
     pub(crate) fn settle(&mut self, place: usize, pool: &Pool<M>) {
+        self.close(place);
+        self.forget_done(pool);
+    }
+
+    #[inline]
+    fn close(&mut self, place: usize) {
         let sent = &mut self.units[place];
         match sent.state {
             State::InFlight => self.in_flight -= sent.unit.body.len() as u64,
@@ -29,9 +37,13 @@ impl<M: Message> Sending<M> {
         }
         sent.state = State::Done;
         if let Some(octets) = sent.release.take() {
-            self.released.octets += octets;
-            self.released.messages += 1;
+            self.release(octets);
         }
+    }
+
+    /// Those before the first of which something will be heard.
+    #[inline]
+    fn forget_done(&mut self, pool: &Pool<M>) {
         while self.sent > 0 && self.units[0].state == State::Done {
             if let Some(done) = self.units.pop_front() {
                 done.unit.body.reclaim(pool);
@@ -43,11 +55,12 @@ impl<M: Message> Sending<M> {
     /// The units that lie in `span` have arrived.
     #[inline]
     pub(crate) fn acknowledge(&mut self, span: Range<u64>, pool: &Pool<M>, sum: &mut Acknowledged) {
-        let mut place = self.place(span.start);
-        while place < self.sent && self.units[place].unit.span.end <= span.end {
+        for place in self.place(span.start)..self.sent {
             let sent = &self.units[place];
+            if sent.unit.span.end > span.end {
+                break;
+            }
             if sent.state == State::Done || sent.unit.span.start < span.start {
-                place += 1;
                 continue;
             }
             sum.octets += sent.unit.body.len() as u64;
@@ -55,11 +68,12 @@ impl<M: Message> Sending<M> {
             if sent.times == 1 {
                 sum.newest = sum.newest.max(Some(sent.at));
                 self.heard_order = self.heard_order.max(sent.order);
+            } else {
+                sum.repeated = true;
             }
-            let before = self.units.len();
-            self.settle(place, pool);
-            place = (place + 1).saturating_sub(before - self.units.len());
+            self.close(place);
         }
+        self.forget_done(pool);
     }
 
     /// The unit that leaves next was sent before and has expired: it is not sent again.
@@ -91,8 +105,7 @@ impl<M: Message> Sending<M> {
             && let Some(sent) = self.units.pop_back()
         {
             if let Some(octets) = sent.release {
-                self.released.octets += octets;
-                self.released.messages += 1;
+                self.release(octets);
             }
             sent.unit.body.reclaim(pool);
         }

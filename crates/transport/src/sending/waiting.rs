@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool};
 
-use super::Sending;
+use super::{Sending, Sent, State};
 use crate::words::{Label, Unit};
 
 /// A message of which something has not left yet.
@@ -52,11 +52,10 @@ impl<M: Message> Sending<M> {
         debug_assert!(piece > 0, "a piece has octets");
         let waiting = Waiting { rest: message, label, piece, since, lifetime, octets };
         // What is more urgent overtakes what waits, not what has its number.
-        let place = if self.waiting.back().is_none_or(|last| last.label.priority <= label.priority) {
-            self.waiting.len()
-        } else {
-            self.waiting.partition_point(|other| other.label.priority <= label.priority)
-        };
+        if self.waiting.back().is_none_or(|last| last.label.priority <= label.priority) {
+            return self.waiting.push_back(waiting);
+        }
+        let place = self.waiting.partition_point(|other| other.label.priority <= label.priority);
         self.waiting.insert(place, waiting);
     }
 
@@ -73,26 +72,31 @@ impl<M: Message> Sending<M> {
     /// The first one is of no use any more.
     pub(crate) fn drop_waiting(&mut self, pool: &Pool<M>) {
         if let Some(waiting) = self.waiting.pop_front() {
-            self.released.octets += waiting.octets;
-            self.released.messages += 1;
+            self.release(waiting.octets);
             waiting.rest.reclaim(pool);
         }
     }
 
-    /// The next piece, and what the layer above gets back with it.
-    pub(super) fn cut(&mut self, pool: &Pool<M>, headroom: usize) -> Option<(Unit<M>, Option<usize>)> {
+    /// The next piece gets its number, and becomes a unit.
+    #[inline]
+    pub(super) fn cut(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
         let waiting = self.waiting.front_mut()?;
-        let label = Label { last: waiting.rest.len() <= waiting.piece, ..waiting.label };
         let (since, lifetime) = (waiting.since, waiting.lifetime);
-        if !label.last {
+        let label = Label { last: waiting.rest.len() <= waiting.piece, ..waiting.label };
+        let (body, release) = if label.last {
+            let Waiting { rest, octets, .. } = self.waiting.pop_front()?;
+            (if label.index == 0 { rest } else { rest.copy_into(pool, headroom) }, Some(octets))
+        } else {
             // A block of its own, so that a header can be written before it while others are on their way.
             let piece = waiting.rest.split_to(waiting.piece);
-            let body = piece.copy_into(pool, headroom);
             waiting.label.index += 1;
-            return Some((Unit { span: 0..0, label, body, since, lifetime }, None));
-        }
-        let Waiting { rest, octets, .. } = self.waiting.pop_front()?;
-        let body = if label.index == 0 { rest } else { rest.copy_into(pool, headroom) };
-        Some((Unit { span: 0..0, label, body, since, lifetime }, Some(octets)))
+            (piece.copy_into(pool, headroom), None)
+        };
+        let end = self.sent_upto + self.numbers(body.len());
+        debug_assert!(end > self.sent_upto, "a unit has at least one number");
+        let unit = Unit { span: self.sent_upto..end, label, body, since, lifetime };
+        let (at, state) = (Instant::START, State::Numbered);
+        self.units.push_back(Sent { unit, at, order: 0, times: 0, stamp: 0, release, state });
+        Some(())
     }
 }

@@ -90,6 +90,8 @@ pub struct Segment<M> {
     pub settled: Option<u64>,
     /// When it was sent.
     pub stamp: Option<Stamp>,
+    /// What is left of a packet without a unit: its memory is used again.
+    pub rest: Option<M>,
 }
 
 impl<M> Segment<M> {
@@ -104,6 +106,7 @@ impl<M> Segment<M> {
             next: None,
             settled: None,
             stamp: None,
+            rest: None,
         }
     }
 }
