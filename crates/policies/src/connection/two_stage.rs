@@ -14,12 +14,18 @@ const DOUBLED_MOST: u32 = 3;
 /// How often an end is told before it is believed without an answer: what was sent has arrived anyhow.
 const FAREWELLS_MOST: u32 = 3;
 
+/// How often a silent peer is asked whether he is there before he is not.
+const ALIVE_MOST: u32 = 5;
+
 /// What may be sent to whom nobody has heard yet, in octets for each octet from there: who asks in another's name must not
 /// make us flood him (RFC 9000 §8.1).
 const AMPLIFICATION_MOST: u64 = 3;
 
 /// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who asked confirms that it
 /// heard the answer; before that, or before it reports anything, it is sent at most three times what came from it.
+///
+/// Who has nothing to say may ask now and then whether the peer is still there, where that is wished: as he asked or granted
+/// before, and is answered as he was before.
 ///
 /// It is closed by telling (stage 1 of §1.4.4) when all that was sent has arrived; who hears that has lost what is still
 /// under way from his own side.
@@ -38,6 +44,11 @@ pub struct TwoStage {
     every: Nanoseconds,
     tries_most: u32,
     finishing: bool,
+    /// We have asked for it.
+    asks: bool,
+    /// After how long without a word the peer is asked whether he is there, and when next.
+    every_silence: Option<Nanoseconds>,
+    alive: Question,
     /// What the peer is owed.
     answer: Signals,
 }
@@ -96,6 +107,9 @@ impl TwoStage {
             every,
             tries_most: TRIES_MOST,
             finishing: false,
+            asks: false,
+            every_silence: None,
+            alive: Question { at: Instant::END, tries: 0 },
             answer: Signals::NONE,
         }
     }
@@ -104,6 +118,17 @@ impl TwoStage {
     #[must_use]
     pub const fn tries(self, most: u32) -> Self {
         TwoStage { tries_most: most, ..self }
+    }
+
+    /// Asks whether the peer is there when nothing was heard for so long; `None`: never, as in the document.
+    #[must_use]
+    pub const fn keepalive(self, silence: Option<Nanoseconds>) -> Self {
+        TwoStage { every_silence: silence, ..self }
+    }
+
+    /// Whether to ask now if the peer is there.
+    fn wonders(&self, view: &View) -> bool {
+        self.state == State::Open && self.alive.is_due(view)
     }
 
     fn farewell(&self, view: &View) -> bool {
@@ -130,6 +155,7 @@ const HEADER: usize = 64;
 
 impl Connection for TwoStage {
     fn open(&mut self, view: &View) {
+        self.asks = true;
         self.state = State::Asking(Question::first(view.now));
     }
 
@@ -167,6 +193,12 @@ impl Connection for TwoStage {
             _ => {}
         }
         self.answer = self.answer.with(Signals::CONFIRM.when(signals.has(Signals::ACCEPT)));
+        if self.state == State::Open {
+            // Who asks again what he knows wants to know whether we are here.
+            self.answer = self.answer.with(Signals::ACCEPT.when(signals.has(Signals::OPEN)));
+            let next = self.every_silence.map_or(Instant::END, |silence| view.now.later(silence));
+            self.alive = Question::first(next);
+        }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
         }
@@ -186,9 +218,10 @@ impl Connection for TwoStage {
 
     fn signals(&self, view: &View) -> Signals {
         let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
+        let wonders = self.wonders(view);
         self.answer
-            .with(Signals::OPEN.when(asks))
-            .with(Signals::ACCEPT.when(self.grants(view)))
+            .with(Signals::OPEN.when(asks || wonders && self.asks))
+            .with(Signals::ACCEPT.when(self.grants(view) || wonders && !self.asks))
             .with(Signals::END.when(self.farewell(view)))
     }
 
@@ -207,6 +240,9 @@ impl Connection for TwoStage {
             return;
         }
         self.answer = self.answer.without(signals);
+        if self.wonders(view) && signals.has(Signals::OPEN | Signals::ACCEPT) {
+            self.alive = self.alive.asked(view.now, self.every);
+        }
         self.state = match self.state {
             State::Asking(question) if signals.has(Signals::OPEN) => {
                 State::Asking(question.asked(view.now, self.every))
@@ -236,6 +272,9 @@ impl Connection for TwoStage {
                 Phase::Ended(Ending::Silent)
             }
             State::Granting(_, _, until) if until <= view.now => Phase::Ended(Ending::Silent),
+            State::Open if self.wonders(view) && self.alive.tries >= ALIVE_MOST => {
+                Phase::Ended(Ending::Silent)
+            }
             State::Leaving(question) if question.is_due(view) && question.tries >= FAREWELLS_MOST => {
                 Phase::Ended(Ending::Finished)
             }
@@ -253,6 +292,7 @@ impl Connection for TwoStage {
             State::Asking(question) | State::Leaving(question) => question.at,
             State::Granting(question, budget, until) if budget.allows(GRANT) => question.at.min(until),
             State::Granting(_, _, until) => until,
+            State::Open => self.alive.at,
             _ => Instant::END,
         }
     }

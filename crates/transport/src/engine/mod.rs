@@ -70,6 +70,10 @@ pub struct Association<C: Configuration> {
     pending: u64,
     /// Since when something is in flight and nothing was heard of the peer.
     quiet_since: Instant,
+    /// When something was last acknowledged, or sent while nothing was in flight.
+    moved: Instant,
+    /// The layer above has no more to send.
+    closing: bool,
     /// When something was last sent, or heard of.
     stirred: Instant,
     probed: bool,
@@ -94,6 +98,8 @@ impl<C: Configuration> Association<C> {
             inbox: VecDeque::new(),
             pending: 0,
             quiet_since: Instant::START,
+            moved: Instant::START,
+            closing: false,
             stirred: Instant::START,
             probed: false,
             shut_since: None,
@@ -129,6 +135,7 @@ impl<C: Configuration> Association<C> {
 
     /// The layer above has no more to send.
     pub fn finish(&mut self) {
+        self.closing = true;
         self.slots.connection.finish();
     }
 

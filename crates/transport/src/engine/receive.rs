@@ -135,7 +135,7 @@ impl<C: Configuration> Association<C> {
             slots.congestion.on_answer(&heeded, number, took);
         }
         if sum.units > 0 {
-            (self.stirred, self.probed) = (view.now, false);
+            (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
             slots.rtt.on_progress();
             slots.congestion.on_acknowledged(view, sum.octets, sum.units);
         }

@@ -109,7 +109,7 @@ impl<C: Configuration> Association<C> {
         let packet = body.share();
         body.advance(header.len());
         if self.sending.is_idle() {
-            self.quiet_since = view.now;
+            (self.quiet_since, self.moved) = (view.now, view.now);
         }
         // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
         if self.sending.get(place).times == 0 {

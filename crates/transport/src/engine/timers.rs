@@ -10,6 +10,9 @@ use crate::slots::{
 };
 use crate::words::{Ending, View};
 
+/// How many times as long as for one who says nothing, an association that is closed waits for a peer who takes nothing.
+const STANDSTILL: u64 = 20;
+
 impl<C: Configuration> Association<C> {
     /// Some time has passed. Only units need to be told; every other policy is asked with the time by `transmit`.
     pub fn handle_timeout(&mut self, now: Instant) {
@@ -30,8 +33,12 @@ impl<C: Configuration> Association<C> {
         while let Some(patience) = self.slots.recovery.patience(view) {
             let before = view.now.nanoseconds().checked_sub(patience).map(Instant::from_nanoseconds);
             let Some(place) = before.and_then(|before| self.sending.overdue(before)) else { break };
+            let times = self.sending.get(place).times;
             let silence = view.now.nanoseconds_since(self.quiet_since);
-            if self.slots.recovery.gives_up(self.sending.get(place).times, silence) {
+            // Nobody is left above to give up on a peer who says that he is there, and takes nothing.
+            let standstill = view.now.nanoseconds_since(self.moved) / STANDSTILL;
+            let recovery = &self.slots.recovery;
+            if recovery.gives_up(times, silence) || self.closing && recovery.gives_up(times, standstill) {
                 self.given_up = Some(Ending::Silent);
             }
             lost += self.sending.give_up_waiting(place);
