@@ -129,7 +129,8 @@ fn what_does_not_fit_is_said() {
     let mut more = packet(Version::One, PacketKind::Data, &[], &fragment(2, b"x"));
     more.splice(Packet::LENGTH..Packet::LENGTH, [0, 7, 0, 4, 1, 2, 3]);
     more[3] = 7;
-    let packets = dissected(&[size, options, short, kind, more]);
+    let broken = [size, options, short, kind, more];
+    let packets = dissected(&broken);
     let remarks: Vec<_> = packets.iter().map(|packet| packet["remarks"].to_string()).collect();
     assert_eq!(
         remarks,
@@ -141,6 +142,10 @@ fn what_does_not_fit_is_said() {
             "[]",
         ]
     );
+    if let Some(odd) = wireshark::odd(&capture(PORT, &broken)) {
+        // It has the tables, and not the values that a field may have.
+        assert_eq!(odd, [true, true, true, false, false]);
+    }
     assert_eq!(names(&packets[4]), ["Packet", "OptionHeader", "Priority", "unexplained", "Fragment"]);
 }
 
