@@ -65,7 +65,11 @@ pub(crate) struct Shared<S: Stack> {
     stack: S,
     pub(crate) desk: Desk<S::Message>,
     pub(crate) longest: usize,
+    turned: Instant,
 }
+
+/// How long the stack may be left alone by an application that finds all that it asks for: its peers wait for answers.
+const ALONE_MOST: Duration = Duration::from_millis(1);
 
 impl<S: Stack> Endpoint<S> {
     /// An endpoint on the stack that `make` makes: it connects, and does not listen.
@@ -84,7 +88,7 @@ impl<S: Stack> Endpoint<S> {
         let (driver, system) = System::with_driver()?;
         let stack = make(&system);
         let desk = Desk::new(config.room, config.arrivals_most);
-        let shared = Shared { driver, stack, desk, longest: config.longest };
+        let shared = Shared { driver, stack, desk, longest: config.longest, turned: Instant::now() };
         Ok(Endpoint { shared: Rc::new(RefCell::new(shared)), local: None, patience: None })
     }
 
@@ -242,6 +246,7 @@ impl<S: Stack> Shared<S> {
         self.ask();
         self.driver.turn(&mut self.stack, &mut self.desk, wait_most)?;
         self.ask();
+        self.turned = Instant::now();
         Ok(())
     }
 
@@ -262,7 +267,11 @@ pub(crate) fn wait<S: Stack, T>(
     mut look: impl FnMut(&mut Shared<S>) -> Option<T>,
 ) -> Result<T, Error> {
     let shared = &mut *shared.borrow_mut();
-    let until = patience.map(|patience| Instant::now() + patience);
+    let now = Instant::now();
+    let until = patience.map(|patience| now + patience);
+    if now.duration_since(shared.turned) >= ALONE_MOST {
+        shared.turn(Some(Duration::ZERO))?;
+    }
     loop {
         shared.ask();
         if let Some(found) = look(shared) {

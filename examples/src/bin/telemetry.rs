@@ -1,5 +1,5 @@
-//! Readings that are of no use when they are late: each expires 20 ms after it was sent, at both ends, and whoever listens is
-//! slower than who sends. So the newest ones arrive, and nothing piles up.
+//! Readings that are of no use when they are late: each expires 20 ms after it was sent, at both ends. Whoever listens is away
+//! for 100 ms now and then; what came meanwhile is dropped, and he goes on with what is new.
 //!
 //! ```text
 //! cargo run --release -p stackwright-examples --bin telemetry -- listen 127.0.0.1:7002
@@ -10,18 +10,21 @@ use std::env;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use stackwright::contract::services::{Quality, Room};
+use stackwright::contract::services::Quality;
 use stackwright_artp as artp;
 use stackwright_endpoint::{Config, Endpoint};
 use stackwright_examples::artp;
 
 /// For how long a reading is of use, in microseconds.
 const LIFETIME: NonZeroU32 = NonZeroU32::new(20_000).unwrap();
-/// One is sent each so often, and looking at one takes so long.
+/// One is sent each so often.
 const PERIOD: Duration = Duration::from_millis(1);
-const LOOKING: Duration = Duration::from_millis(5);
+/// Each so many readings, the listener is away for so long.
+const READINGS: u32 = 200;
+const AWAY: Duration = Duration::from_millis(100);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = env::args().skip(1).collect();
@@ -32,9 +35,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Few packets may be on their way: what waits shall wait where it can be dropped.
+/// Both sides must know that something may never come.
 fn transport() -> artp::Config {
-    artp::Config { window: 128, expires: true, ..artp::Config::default() }
+    artp::Config { expires: true, ..artp::Config::default() }
 }
 
 fn microseconds() -> u64 {
@@ -42,8 +45,7 @@ fn microseconds() -> u64 {
 }
 
 fn listen(place: SocketAddr) -> Result<(), Box<dyn Error>> {
-    let config = Config { room: Room { octets: 1 << 10, messages: 1 }, ..Config::default() };
-    let endpoint = Endpoint::bind(place, config, artp(transport()))?;
+    let endpoint = Endpoint::bind(place, Config::default(), artp(transport()))?;
     println!("listening at {}", endpoint.local().unwrap_or(place));
     let station = endpoint.accept()?;
     let (mut heard, mut last, mut oldest) = (0, 0, 0);
@@ -52,7 +54,9 @@ fn listen(place: SocketAddr) -> Result<(), Box<dyn Error>> {
         heard += 1;
         last = last.max(quality.number.unwrap_or(0));
         oldest = oldest.max(microseconds().saturating_sub(sent));
-        std::thread::sleep(LOOKING);
+        if heard % READINGS == 0 {
+            thread::sleep(AWAY);
+        }
     }
     println!("{heard} readings heard; the last was number {last}; the oldest had {} ms", oldest / 1000);
     Ok(())
@@ -64,7 +68,10 @@ fn send(place: SocketAddr, count: u32) -> Result<(), Box<dyn Error>> {
     for number in 0..count {
         let quality = Quality { lifetime: Some(LIFETIME), number: Some(number), ..Quality::default() };
         station.send_with(&microseconds().to_be_bytes(), quality)?;
-        endpoint.wait(Some(PERIOD))?;
+        let next = Instant::now() + PERIOD;
+        while let Some(left) = next.checked_duration_since(Instant::now()) {
+            endpoint.wait(Some(left))?;
+        }
     }
     let sent = station.statistics().sent.messages;
     station.close()?;

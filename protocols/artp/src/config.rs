@@ -10,6 +10,7 @@ use stackwright_transport::{Policies, Slots, configuration};
 use stackwright_wire::Message;
 
 use crate::message::Messages;
+use crate::protection::Protection;
 use crate::state::{Format, Secrets};
 
 /// What can be chosen. The default suits the Internet and local networks.
@@ -45,8 +46,10 @@ pub struct Config {
     pub expires: bool,
     /// What time of day it was at the start of time, in microseconds since 1970.
     pub epoch: u64,
-    /// What a stranger must not know: random octets, drawn once.
+    /// What a stranger must not know: random octets, drawn anew at each start. Salts follow from it, and keys from these.
     pub secret: [u8; 16],
+    /// What protects datagrams.
+    pub protection: Protection,
     /// How many sessions may be half open before strangers have to show that they hear us.
     pub half_open_most: usize,
     /// The first packet number, for tests.
@@ -72,6 +75,7 @@ impl Default for Config {
             expires: false,
             epoch: 0,
             secret: [0; 16],
+            protection: Protection::Absent,
             half_open_most: 64,
             first: None,
         }

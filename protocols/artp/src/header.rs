@@ -250,6 +250,27 @@ pub struct Signed {
     pub signature: u32,
 }
 
+/// What stands in the place of a signature (SIGDATA) before octets that are sealed (ENCDATA). *Chosen*: to ARTP it is opaque.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Seal {
+    /// Which key of this direction: each seals so much and no more.
+    pub generation: u16,
+    /// Which datagram of this direction: no key meets the same number twice.
+    #[bits(48)]
+    pub counter: u64,
+    /// Agrees with these octets, what was sealed, and what it belongs to, or all was altered.
+    pub tag: [u8; 16],
+}
+
+/// A signature (SIGDATA) as this implementation makes one. *Chosen*: to ARTP it is opaque.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Signature {
+    /// Which datagram of this direction: none is taken twice.
+    pub counter: u64,
+    /// Of these octets, what was signed, and what it belongs to.
+    pub signature: [u8; 64],
+}
+
 /// A packet that arrived: one of those that an acknowledgement is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Arrived {

@@ -10,6 +10,7 @@ mod control;
 pub mod header;
 mod message;
 pub mod option;
+mod protection;
 mod receive;
 mod send;
 mod sessions;
@@ -19,6 +20,11 @@ mod syntax;
 pub use config::{Artp, Config, policies};
 pub use control::{APPLICATION, Item, items};
 pub use message::Messages;
+#[cfg(feature = "sign")]
+pub use protection::Signing;
+#[cfg(feature = "seal")]
+pub use protection::{Cipher, Sealing};
+pub use protection::{Protection, Secret, compose, take_apart};
 pub use sessions::{Decide, Sessions};
 pub use state::{Format, Secrets};
 pub use syntax::SYNTAX;
@@ -58,6 +64,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     fn peer_first(&self) -> Option<u64> {
         self.peer_first
+    }
+
+    fn agreed(&self, into: &mut Vec<u8>) {
+        self.write_agreed(into);
     }
 
     fn room(&self) -> usize {
@@ -100,6 +110,7 @@ component! {
         .and(Property::CREDIT)
         .and(Property::FRAGMENTS)
         .and(Property::TIMES)
+        .and(Property::SETTLES)
         .and(Property::SIGNALS)
         .and(Property::COUNTS_PACKETS),
 }

@@ -9,6 +9,9 @@ use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Token, 
 use crate::option::{Options, PacketOption};
 use crate::state::{Format, Matter};
 
+/// How many numbers an acknowledgement names, at most: what is done for it must not grow with how often it says so.
+const NAMED_MOST: u64 = 1 << 16;
+
 /// How many numbers of packets that expired may lie between two that arrive. Who guesses a number hits one of as many.
 const SKIPPED_MOST: u64 = 1 << 16;
 
@@ -93,6 +96,11 @@ impl<M: Message> Format<M> {
             }
             PacketKind::Acknowledge => {
                 numbers(view, &mut packet, said.ranges, report)?;
+                // Who does not hear us, and guesses numbers, gives no credit and is no sign of life: RFC 5961 §5.
+                let window = u64::from(self.ours.window);
+                if report.held.iter().all(|span| span.end + window <= view.settled_upto) {
+                    return Err(Dropped::BeyondWindow);
+                }
                 (segment.reports, segment.rest) = (true, Some(packet));
                 segment.credit = said.credit.map(|edge| unwrap(edge, 32, view.sent_upto));
             }
@@ -146,6 +154,8 @@ impl<M: Message> Format<M> {
             return Err(Dropped::NotOurs);
         }
         let signals = match (item.kind, proposal.verdict) {
+            // Who has asked himself hears answers only: a stranger's request would be taken for the peer's.
+            (ControlKind::Request, Verdict::Asked) if self.asks => return Err(Dropped::NotOurs),
             (ControlKind::Request, Verdict::Asked) => Signals::OPEN,
             // An answer shows what we asked with: nobody else knows it.
             (ControlKind::Reply, _) if proposal.echo != self.ours.nonce => return Err(Dropped::NotOurs),
@@ -213,9 +223,11 @@ fn numbers<M: Message>(
         return Err(Dropped::Malformed);
     }
     if ranges {
+        let mut named = 0;
         for pair in words.chunks_exact(2) {
             let (first, last) = (read(&pair[0]), read(&pair[1]));
-            if last < first {
+            named += last.saturating_sub(first) + 1;
+            if last < first || named > NAMED_MOST {
                 return Err(Dropped::Malformed);
             }
             report.held.push(first..last + 1);

@@ -26,6 +26,7 @@ impl<M: Message> Format<M> {
         let own = Stamp { at: saying.clock, valid: 0 };
         if let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal)) {
             saying.signals = saying.signals.without(signal);
+            self.asks |= signal == Signals::OPEN;
             let sequence = self.next_unacknowledged();
             put(&packet(PacketKind::Control, 0, sequence, own), octets);
             self.arrange(signal, octets);

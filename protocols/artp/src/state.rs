@@ -25,6 +25,8 @@ pub struct Format<M> {
     pub(crate) theirs: Option<Proposal>,
     /// The peer's first number.
     pub(crate) peer_first: Option<u64>,
+    /// We have asked for it.
+    pub(crate) asks: bool,
     /// Numbers of packets that are not acknowledged themselves have a count of their own, so that they leave no holes.
     pub(crate) unacknowledged: u32,
     message: PhantomData<fn() -> M>,
@@ -48,7 +50,15 @@ impl<M> Format<M> {
             echo: 0,
             salt: secrets.salt,
         };
-        Format { session, ours, theirs: None, peer_first: None, unacknowledged: 0, message: PhantomData }
+        Format {
+            session,
+            ours,
+            theirs: None,
+            peer_first: None,
+            asks: false,
+            unacknowledged: 0,
+            message: PhantomData,
+        }
     }
 
     /// What both sides propose: for keys.

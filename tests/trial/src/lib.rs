@@ -135,6 +135,11 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         self.step()
     }
 
+    /// It is `at` all at once, and whatever should have happened meanwhile happens late.
+    pub fn sleep(&mut self, at: Instant) {
+        self.now = self.now.max(at);
+    }
+
     /// Lets time pass until `at`, with all that happens meanwhile.
     pub fn pass(&mut self, at: Instant) {
         loop {

@@ -127,5 +127,5 @@ impl Acknowledgement for PeriodicList {
 
 component! {
     PeriodicList: "acknowledgement by a periodic list", "lists the number of every packet, now and then",
-    needs: Property::SPANS, gives: Property::REPORTS.and(Property::UNASKED),
+    needs: Property::SPANS.and(Property::COUNTS_PACKETS), gives: Property::REPORTS.and(Property::UNASKED),
 }

@@ -11,7 +11,8 @@ use stackwright_transport::words::{Dropped, Nanoseconds, View};
 /// numbers is bounded by as much.
 ///
 /// Numbers that were received and that the application has not taken count against the room: who does not read stops the
-/// sender. A window that is shut is tried again after a timeout, because what opens it may be lost.
+/// sender. A window that is shut is tried again after a timeout, because what opens it may be lost; where the sender asks as
+/// long as something waits, it need not be ([`asked_about`](Credit::asked_about)).
 ///
 /// ```
 /// use stackwright_policies::flow::Credit;
@@ -25,12 +26,20 @@ pub struct Credit {
     theirs: Option<u64>,
     /// Up to where the peer may, as we said last.
     said: u64,
+    asked_about: bool,
 }
 
 impl Credit {
     /// Room for `window` numbers, which are octets or packets as the format counts.
     pub const fn new(window: u64) -> Self {
-        Credit { window, theirs: None, said: 0 }
+        Credit { window, theirs: None, said: 0, asked_about: false }
+    }
+
+    /// A shut window is left alone: a question finds out when it opens (XTP §5). The inquiry slot must go on asking as long as
+    /// something waits.
+    #[must_use]
+    pub const fn asked_about(self) -> Self {
+        Credit { asked_about: true, ..self }
     }
 
     fn edge(&self, view: &View) -> u64 {
@@ -76,11 +85,13 @@ impl Flow for Credit {
     }
 
     fn tries_after(&self, view: &View) -> Option<Nanoseconds> {
-        Some(view.rtt.timeout)
+        (!self.asked_about).then_some(view.rtt.timeout)
     }
 }
 
 component! {
     Credit: "flow by credit", "lets the peer send what there is room for",
     needs: Property::CREDIT.and(Property::REPORTS),
+    // A hole that nothing fills and nobody forgives would shut the window.
+    needs_one_of: Property::REPEATS.and(Property::FORGIVES).and(Property::SETTLES),
 }

@@ -1,6 +1,7 @@
 //! Messages in fragments, each of which says of which message it is, which one, and of how many.
 
 use alloc::collections::BTreeMap;
+use core::marker::PhantomData;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, Quality};
@@ -29,11 +30,12 @@ const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
 /// # let _ = fragments;
 /// ```
 pub struct Fragments<M> {
+    message: PhantomData<fn() -> M>,
     /// The most fragments that can be said.
     count_most: u32,
     most: usize,
     next: u32,
-    begun: BTreeMap<u32, Assembly<M>>,
+    begun: BTreeMap<u32, Assembly>,
     held: usize,
     /// How many numbers the sender may have on their way, where some of them may never come.
     forgetting: Option<u64>,
@@ -45,6 +47,7 @@ impl<M> Fragments<M> {
     /// Messages of at most `count_most` fragments and `most` octets.
     pub const fn new(count_most: u32, most: usize) -> Self {
         Fragments {
+            message: PhantomData,
             count_most,
             most,
             next: 0,
@@ -97,8 +100,7 @@ impl<M: Message> Framing<M> for Fragments<M> {
             let numbers = unit.span.end - unit.span.start;
             return Ok(Some(Joined { message: unit.body, quality, numbers }));
         }
-        let bits = (label.count as usize).div_ceil(8);
-        if bits > self.most || self.held > self.most.saturating_mul(4) {
+        if self.held > self.most.saturating_mul(4) {
             return Err(Dropped::Unjoinable);
         }
         let assembly = self.begun.entry(label.message).or_insert_with(|| {

@@ -17,7 +17,7 @@ mod path;
 mod select;
 mod wishes;
 
-pub use build::Timing;
+pub use build::Bounds;
 pub use choice::{Choice, Plan};
 pub use path::Path;
 pub use select::plan;

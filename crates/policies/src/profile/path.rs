@@ -57,7 +57,8 @@ impl Path {
     /// 1.2/√p packets on their way.
     pub(crate) fn starves(&self) -> bool {
         let Some(rate) = self.rate else { return self.loss >= 10 };
-        let on_their_way = u128::from(rate) * u128::from(self.round_trip) / 1_000_000_000 / self.packet.max(1) as u128;
+        let on_their_way =
+            u128::from(rate) * u128::from(self.round_trip) / 1_000_000_000 / self.packet.max(1) as u128;
         // on_their_way > 1.2/√p  ⇔  on_their_way² · p > 1.5, with p in thousandths.
         on_their_way * on_their_way * u128::from(self.loss) > 1500
     }

@@ -73,7 +73,7 @@ impl<C: Configuration> Association<C> {
             .connection
             .deadline()
             .min(slots.acknowledgement.deadline())
-            .min(slots.inquiry.deadline())
+            .min(slots.inquiry.deadline(&view))
             .min(slots.congestion.deadline())
             .min(slots.framing.deadline());
         if let Some(patience) = slots.recovery.patience(&view)

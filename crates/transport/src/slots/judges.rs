@@ -79,7 +79,7 @@ slot! {
 slot! {
     /// How much the network takes.
     trait Congestion {
-        /// The most octets in flight.
+        /// The most octets in flight; 0: none leaves now.
         fn window(&self) -> u64;
         /// A unit left.
         fn on_sent(&mut self, view: &View) = ();

@@ -43,6 +43,10 @@ slot! {
         /// # Errors
         /// Gives the message back where it is longer than can be said, or where the association has to begin first.
         fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M>;
+        /// Whether messages go up as they were sent, even one of no octets.
+        fn keeps_bounds(&self) -> bool = true;
+        /// The first number that will come is this one.
+        fn expect(&mut self, first: u64) = ();
         /// A unit arrived: the message that is whole with it.
         ///
         /// # Errors

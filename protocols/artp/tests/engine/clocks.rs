@@ -162,3 +162,29 @@ fn after_an_outage_what_expired_is_gone_and_the_rest_goes_on() {
         assert!(late <= wrong_most + GRAIN, "seed {seed}: {late} µs late, {wrong_most} µs wrong");
     }
 }
+
+#[test]
+fn an_acknowledgement_that_took_long_spoils_nothing_that_is_known_of_the_peers_clock() {
+    for seed in seeds(50) {
+        let random = &mut Rng::with_seed(seed);
+        let clocks = Clocks::any(random);
+        let make = |side| end(&Config { epoch: clocks.epochs[side], expires: true, ..config() }, side);
+        // Late all together: none is overtaken, nor sent twice.
+        let late = |nth| Event { nth, deed: Deed::Delay { by: Duration::from_millis(40) } };
+        let conditions = Conditions { delay: Duration::from_millis(1), ..Conditions::IDEAL };
+        let mut ends = Trial::scripted(make, &conditions, [(20..60).map(late).collect(), Vec::new()]);
+        clocks.set(&mut ends);
+        let conversation = Conversation {
+            lifetime: Some([500_000, 1_000_000]),
+            every: Duration::from_millis(1),
+            pauses: false,
+            ..Conversation::default()
+        };
+        let most = 1000 + config().gather as i64 / 2000 + GRAIN;
+        let outcome = conversation.hold(&mut ends, seed, |ends| match clocks.error(ends, 0) {
+            Some(error) if error > most => Err(format!("wrong by {error} µs, and {most} are the most")),
+            _ => Ok(()),
+        });
+        assert!(outcome.is_ok(), "seed {seed}: {:?}", outcome.err());
+    }
+}
