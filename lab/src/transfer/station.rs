@@ -2,17 +2,19 @@
 
 use std::error::Error;
 use std::fs::File;
-use std::io::BufRead as _;
+use std::io::{self, BufRead as _};
 use std::net::SocketAddr;
 use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
+use std::sync::mpsc::{self, SyncSender};
+use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use nix::sys::resource::{UsageWho, getrusage};
 use serde::{Deserialize, Serialize};
 use stackwright::compose::Over;
-use stackwright::wire::{BufferTree, Leaf, Message as _};
+use stackwright::wire::{BufferTree, Message as _};
 use stackwright_artp as artp;
 use stackwright_contract::services::{Quality, Room};
 use stackwright_drivers::udp::Udp;
@@ -124,7 +126,7 @@ impl Station {
     fn receive(&self) -> Done {
         let endpoint = Endpoint::bind(self.address, self.config(), self.stack())?;
         println!("{}", serde_json::to_string(&endpoint.local())?);
-        let file = self.into.as_ref().map(File::create).transpose()?;
+        let writer = self.into.as_ref().map(|path| Writer::start(File::create(path)?)).transpose()?;
         let mut sum = Sum::new(self.work.datagrams() == 1);
         let association = endpoint.accept()?;
         let begin = Instant::now();
@@ -136,19 +138,43 @@ impl Station {
             };
             let number = quality.number.unwrap_or_default();
             sum.add(number, &message);
-            if let Some(file) = &file {
-                let mut at = u64::from(number) * self.work.datagram;
-                for leaf in message.leaves() {
-                    let Leaf::Octets(octets) = leaf else { continue };
-                    file.write_all_at(octets, at)?;
-                    at += octets.len() as u64;
-                }
+            if let Some(writer) = &writer {
+                let mut octets = vec![0; message.len()];
+                message.copy_to(&mut octets);
+                writer.write(u64::from(number) * self.work.datagram, octets)?;
             }
         }
+        writer.map_or(Ok(()), Writer::finish)?;
         let told = told(&sum, begin, endpoint.dropped());
         // Its farewell may be lost: the sender, who is told of it, says when nobody waits for that any more.
-        let _ = std::io::stdin().lock().lines().next();
+        let _ = io::stdin().lock().lines().next();
         told
+    }
+}
+
+/// Writes what arrived while more arrives.
+struct Writer {
+    give: SyncSender<(u64, Vec<u8>)>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+/// How many datagrams may wait to be written.
+const WAITING_MOST: usize = 256;
+
+impl Writer {
+    fn start(file: File) -> io::Result<Self> {
+        let (give, take) = mpsc::sync_channel::<(u64, Vec<u8>)>(WAITING_MOST);
+        let write = move || take.iter().try_for_each(|(at, octets)| file.write_all_at(&octets, at));
+        Ok(Writer { give, thread: thread::Builder::new().spawn(write)? })
+    }
+
+    fn write(&self, at: u64, octets: Vec<u8>) -> io::Result<()> {
+        self.give.send((at, octets)).map_err(|_| io::Error::other("what arrived cannot be written"))
+    }
+
+    fn finish(self) -> io::Result<()> {
+        drop(self.give);
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has stopped")))
     }
 }
 
@@ -170,7 +196,7 @@ fn told(sum: &Sum, begin: Instant, dropped: u64) -> Done {
 }
 
 /// The most that was resident, in octets.
-fn memory() -> std::io::Result<u64> {
+fn memory() -> io::Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kibibytes = most.and_then(|most| most.trim().trim_end_matches(" kB").parse::<u64>().ok());
