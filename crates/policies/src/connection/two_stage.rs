@@ -11,6 +11,9 @@ const TRIES_MOST: u32 = 10;
 /// How often the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
+/// How often it is confirmed that an answer was heard, without being asked to.
+const CONFIRMS_MOST: u32 = 4;
+
 /// How often an end is told before it is believed without an answer: what was sent has arrived anyhow.
 const FAREWELLS_MOST: u32 = 3;
 
@@ -22,7 +25,8 @@ const ALIVE_MOST: u32 = 5;
 const AMPLIFICATION_MOST: u64 = 3;
 
 /// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who asked confirms that it
-/// heard the answer; before that, or before it reports anything, it is sent at most three times what came from it.
+/// heard the answer; before that, or before it reports anything, it is sent at most three times what came from it. So it
+/// confirms as often as it would have asked: who has spent what he may send says nothing more by himself.
 ///
 /// Who has nothing to say may ask now and then whether the peer is still there, where that is wished: as he asked or granted
 /// before, and is answered as he was before.
@@ -51,6 +55,8 @@ pub struct TwoStage {
     alive: Question,
     /// What the peer is owed.
     answer: Signals,
+    /// We confirm, again at this time.
+    confirming: Option<Question>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,6 +117,7 @@ impl TwoStage {
             every_silence: None,
             alive: Question { at: Instant::END, tries: 0 },
             answer: Signals::NONE,
+            confirming: None,
         }
     }
 
@@ -139,6 +146,11 @@ impl TwoStage {
         }
     }
 
+    fn confirms(&self, view: &View) -> bool {
+        let asked = |question: Question| question.is_due(view) && question.tries < CONFIRMS_MOST;
+        self.state == State::Open && self.confirming.is_some_and(asked)
+    }
+
     fn grants(&self, view: &View) -> bool {
         match self.state {
             State::Granting(question, budget, _) => question.is_due(view) && budget.allows(GRANT),
@@ -165,7 +177,7 @@ impl Connection for TwoStage {
 
     fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
         let signals = tidings.signals;
-        if signals == Signals::NONE && self.state == State::Open {
+        if signals == Signals::NONE && self.state == State::Open && self.every_silence.is_none() {
             return Ok(());
         }
         // As long as the other side may go on asking.
@@ -183,16 +195,22 @@ impl Connection for TwoStage {
                 self.state = State::Open;
             }
         }
+        let was_asking = matches!(self.state, State::Asking(_));
         match self.state {
             State::Asking(_) if signals.has(Signals::REFUSE) => self.state = State::Ended(Ending::Refused),
             State::Asking(question) if signals.has(Signals::AGAIN) && question.tries <= 1 => {
                 self.state = State::Asking(Question { at: view.now, ..question });
             }
-            State::Asking(_) if signals.has(Signals::ACCEPT) => self.state = State::Open,
+            State::Asking(_) if signals.has(Signals::ACCEPT) => {
+                self.state = State::Open;
+                self.confirming = Some(Question::first(view.now));
+            }
             State::Idle | State::Asking(_) => return Err(Dropped::NotOurs),
             _ => {}
         }
-        self.answer = self.answer.with(Signals::CONFIRM.when(signals.has(Signals::ACCEPT)));
+        if signals.has(Signals::ACCEPT) && !was_asking {
+            self.answer = self.answer.with(Signals::CONFIRM);
+        }
         if self.state == State::Open {
             // Who asks again what he knows wants to know whether we are here.
             self.answer = self.answer.with(Signals::ACCEPT.when(signals.has(Signals::OPEN)));
@@ -221,6 +239,7 @@ impl Connection for TwoStage {
         let wonders = self.wonders(view);
         self.answer
             .with(Signals::OPEN.when(asks || wonders && self.asks))
+            .with(Signals::CONFIRM.when(self.confirms(view)))
             .with(Signals::ACCEPT.when(self.grants(view) || wonders && !self.asks))
             .with(Signals::END.when(self.farewell(view)))
     }
@@ -242,6 +261,10 @@ impl Connection for TwoStage {
         self.answer = self.answer.without(signals);
         if self.wonders(view) && signals.has(Signals::OPEN | Signals::ACCEPT) {
             self.alive = self.alive.asked(view.now, self.every);
+        }
+        if signals.has(Signals::CONFIRM) {
+            let again = self.confirming.map(|question| question.asked(view.now, self.every));
+            self.confirming = again.filter(|question| question.tries < CONFIRMS_MOST);
         }
         self.state = match self.state {
             State::Asking(question) if signals.has(Signals::OPEN) => {
@@ -292,7 +315,7 @@ impl Connection for TwoStage {
             State::Asking(question) | State::Leaving(question) => question.at,
             State::Granting(question, budget, until) if budget.allows(GRANT) => question.at.min(until),
             State::Granting(_, _, until) => until,
-            State::Open => self.alive.at,
+            State::Open => self.confirming.map_or(self.alive.at, |question| question.at.min(self.alive.at)),
             _ => Instant::END,
         }
     }

@@ -23,6 +23,7 @@ pub struct Polls {
     /// How many packets left since the last question.
     since: u32,
     at: Instant,
+    latest: u32,
     /// When a question was last answered, or when it became of interest.
     heard: Instant,
     gone: bool,
@@ -32,7 +33,7 @@ impl Polls {
     /// Every `every`, and every `most` packets; nobody is there who answers none for `silence`.
     pub const fn new(every: Nanoseconds, most: u32, silence: Nanoseconds) -> Self {
         let (at, heard) = (Instant::END, Instant::START);
-        Polls { every, most, silence, since: 0, at, heard, gone: false }
+        Polls { every, most, silence, since: 0, at, latest: 0, heard, gone: false }
     }
 
     fn begin(&mut self, view: &View) {
@@ -52,15 +53,19 @@ impl Inquiry for Polls {
         self.begin(view);
     }
 
-    fn on_asked(&mut self, view: &View, _: u32) {
+    fn on_asked(&mut self, view: &View, number: u32) {
         self.begin(view);
-        (self.since, self.at) = (0, view.now.later(self.every));
+        // When nothing else is of interest, this one's answer is, and has its time.
+        let over = view.idle && view.drained;
+        let wait = if over { self.every.max(view.rtt.timeout) } else { self.every };
+        (self.since, self.latest, self.at) = (0, number, view.now.later(wait));
         self.gone = view.now.nanoseconds_since(self.heard) > self.silence;
     }
 
-    fn on_answer(&mut self, view: &View, _: u32, _: Nanoseconds) {
+    fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
         self.heard = view.now;
-        if view.idle && view.drained {
+        // An older one says nothing about the signals that the latest bore.
+        if view.idle && view.drained && number == self.latest {
             (self.since, self.at) = (0, Instant::END);
         }
     }

@@ -132,7 +132,7 @@ impl Plan {
             lifetime: match select.lifetime.0 {
                 Living::Absent => lifetime::Absent.part(),
                 Living::Timestamps => lifetime::Timestamps::new(bounds.epoch).part(),
-                Living::Deadline => lifetime::Deadline::default().part(),
+                Living::Deadline => lifetime::Deadline.part(),
             },
         };
         parts.build()

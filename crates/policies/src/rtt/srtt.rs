@@ -4,7 +4,7 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
 
-use super::{DOUBLED_MOST, Of};
+use super::{DOUBLED_HEARD, DOUBLED_MOST, Of};
 
 /// Smoothed with α = 0.875 (ARTP §1.4.2); the timeout is twice that, as in RFC 793 with β = 2, at least `floor`, and doubles
 /// when it fires.
@@ -23,6 +23,7 @@ use super::{DOUBLED_MOST, Of};
 pub struct Srtt {
     of: Of,
     estimate: Estimate,
+    timeout: Nanoseconds,
     floor: Nanoseconds,
     doubled: u32,
 }
@@ -31,7 +32,12 @@ impl Srtt {
     /// The timeout is `first` before anything was measured, and never less than `floor` after that.
     pub const fn new(of: Of, first: Nanoseconds, floor: Nanoseconds) -> Self {
         let estimate = Estimate { smoothed: 0, variation: 0, least: 0, timeout: first };
-        Srtt { of, estimate, floor, doubled: 0 }
+        Srtt { of, estimate, timeout: first, floor, doubled: 0 }
+    }
+
+    fn doubles(&mut self, doubled: u32) {
+        self.doubled = doubled;
+        self.estimate.timeout = self.timeout << doubled;
     }
 }
 
@@ -50,15 +56,16 @@ impl Rtt for Srtt {
             estimate.smoothed = (7 * estimate.smoothed + took) / 8;
             estimate.least = estimate.least.min(took);
         }
-        self.doubled = 0;
-        estimate.timeout = (2 * estimate.smoothed).max(self.floor);
+        self.timeout = (2 * estimate.smoothed).max(self.floor);
+        self.doubles(0);
     }
 
     fn on_timeout(&mut self) {
-        if self.doubled < DOUBLED_MOST {
-            self.doubled += 1;
-            self.estimate.timeout *= 2;
-        }
+        self.doubles((self.doubled + 1).min(DOUBLED_MOST));
+    }
+
+    fn on_progress(&mut self) {
+        self.doubles(self.doubled.min(DOUBLED_HEARD));
     }
 }
 

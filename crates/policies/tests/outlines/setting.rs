@@ -32,7 +32,7 @@ pub(crate) fn seeds(usual: u64) -> Range<u64> {
 
 /// Messages one way on even seeds, both ways on odd ones.
 pub(crate) fn talk(seed: u64, promise: Promise) -> Talk {
-    Talk { there: 40, back: seed % 2 * 20, promise, ..Talk::default() }
+    Talk { there: 16, back: seed % 2 * 12, longest: 3000, promise, ..Talk::default() }
 }
 
 /// Everything arrives as promised, for all these seeds.
@@ -50,7 +50,7 @@ pub(crate) fn have_the_same_trace<C: Configuration<Message = M>>(
     boxed: impl Fn(usize) -> Slots<Boxed<M>>,
     promise: Promise,
 ) {
-    for seed in seeds(100) {
+    for seed in seeds(50) {
         let one = Trial::new(&make, &bad(seed), seed).talk(&talk(seed, promise), seed, |_, _| {});
         let other = Trial::new(&boxed, &bad(seed), seed).talk(&talk(seed, promise), seed, |_, _| {});
         assert!(one.is_ok(), "seed {seed}: {one:?}");

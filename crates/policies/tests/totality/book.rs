@@ -116,9 +116,9 @@ fn every_selection_is_accepted_or_refused_with_a_true_sentence() {
     println!("{}", sentences.join("\n"));
     assert_eq!(accepted + refused, all);
     for (slot, alike) in verdicts.alike.iter().enumerate() {
-        for class in 0..alike.len() {
+        for (class, policies) in alike.iter().enumerate() {
             let used = verdicts.accepted.iter().any(|choice| choice[slot] == class);
-            assert!(used, "no selection has {}", facts()[slot][alike[class][0]].name);
+            assert!(used, "no selection has {}", facts()[slot][policies[0]].name);
         }
     }
 }

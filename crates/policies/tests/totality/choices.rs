@@ -6,7 +6,7 @@ use stackwright_policies::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
     recovery, rtt,
 };
-use stackwright_transport::rules::{Facts, Misfit};
+use stackwright_transport::rules::Facts;
 use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{Boxed, IntoPart, Part, Parts, SLOTS, Slots, slots};
 use stackwright_wire::BufferTree;
@@ -24,34 +24,53 @@ const WINDOW: u64 = 64;
 /// The octets of a packet, for those that reckon with it.
 const PACKET: u64 = 500;
 
-/// `window` is what both sides take, as the format counts.
+/// What a policy has to know of the others.
+struct Setting {
+    /// What both sides take, as the format counts.
+    window: u64,
+    /// What is measured: answers, where somebody asks.
+    of: rtt::Of,
+}
+
+impl Setting {
+    fn of(choice: &Choice) -> Setting {
+        let policy = |slot| choice[place(slot)];
+        let window = [WINDOW, WINDOW * PACKET][policy("format")];
+        let of = if policy("inquiry") == 0 { rtt::Of::Units } else { rtt::Of::Answers };
+        Setting { window, of }
+    }
+}
+
+/// For facts, which depend on none of it.
+const SETTING: Setting = Setting { window: WINDOW, of: rtt::Of::Units };
+
 macro_rules! choices {
-    (|$window:ident| $($slot:ident: $Slot:ty = [$($policy:expr),* $(,)?];)*) => {
-        $(fn $slot() -> Vec<fn(u64) -> Part<$Slot>> {
+    (|$at:ident| $($slot:ident: $Slot:ty = [$($policy:expr),* $(,)?];)*) => {
+        $(fn $slot() -> Vec<fn(&Setting) -> Part<$Slot>> {
             #[allow(unused_variables, reason = "most take what comes")]
-            let policies: Vec<fn(u64) -> Part<$Slot>> = vec![$(|$window| ($policy).part()),*];
+            let policies: Vec<fn(&Setting) -> Part<$Slot>> = vec![$(|$at| ($policy).part()),*];
             policies
         })*
 
         /// What the rule book knows of each policy of each slot.
         pub(crate) fn facts() -> Vec<Vec<Facts>> {
-            vec![$($slot().iter().map(|policy| *policy(0).facts()).collect()),*]
+            vec![$($slot().iter().map(|policy| *policy(&SETTING).facts()).collect()),*]
         }
 
         /// The policies of one end.
         pub(crate) fn parts(choice: &Choice) -> Parts<M> {
-            let window = [WINDOW, WINDOW * PACKET][choice[0]];
             let [$($slot),*] = *choice;
-            Parts { $($slot: self::$slot()[$slot](window)),* }
+            let at = Setting::of(choice);
+            Parts { $($slot: self::$slot()[$slot](&at)),* }
         }
     };
 }
 
-choices! { |window|
+choices! { |at|
     format: dyn slots::Format<M> = [Everything::<false, M>::new(), Everything::<true, M>::new()];
     ordering: dyn slots::Ordering<M> = [ordering::Absent, ordering::Total::new(), ordering::Sequenced::default()];
     framing: dyn slots::Framing<M> = [
-        framing::Fragments::new(1 << 16, 1 << 20).forgetting(Some(window)),
+        framing::Fragments::new(1 << 16, 1 << 20).forgetting(Some(at.window)),
         framing::Stream,
         framing::Marks::new(1 << 20),
     ];
@@ -87,12 +106,12 @@ choices! { |window|
     ];
     rtt: dyn slots::Rtt = [
         rtt::Fixed(150 * MILLISECOND),
-        rtt::Srtt::new(rtt::Of::Answers, 200 * MILLISECOND, 50 * MILLISECOND),
+        rtt::Srtt::new(at.of, 200 * MILLISECOND, 50 * MILLISECOND),
         rtt::Rfc6298::new(rtt::Of::Units, 200 * MILLISECOND, 50 * MILLISECOND).at_most(2 * SECOND),
     ];
     flow: dyn slots::Flow = [
         flow::Absent,
-        flow::Credit::new(window),
+        flow::Credit::new(at.window),
     ];
     congestion: dyn slots::Congestion = [
         congestion::Absent,
@@ -109,9 +128,20 @@ choices! { |window|
     ];
 }
 
-/// The policies of one end, if the rule book accepts them.
-pub(crate) fn slots(choice: &Choice) -> Result<Slots<Boxed<M>>, Misfit> {
-    parts(choice).build()
+/// The policies of one end, which the rule book accepts.
+pub(crate) fn built(parts: Parts<M>) -> Slots<Boxed<M>> {
+    parts.build().unwrap_or_else(|misfit| panic!("{}", misfit.explain().as_str()))
+}
+
+fn place(slot: &str) -> usize {
+    SLOTS.iter().position(|other| *other == slot).expect("a slot")
+}
+
+/// The same selection, but for one slot.
+pub(crate) fn but(mut choice: Choice, slot: &str, name: &str) -> Choice {
+    let named = facts()[place(slot)].iter().position(|facts| facts.name == name);
+    choice[place(slot)] = named.unwrap_or_else(|| panic!("no policy is called {name}"));
+    choice
 }
 
 /// In words.

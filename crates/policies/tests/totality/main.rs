@@ -7,12 +7,14 @@
 //! | `choices.rs` | every policy of every slot |
 //! | `book.rs` | what the rule book says to every selection |
 //! | `talks.rs` | what is promised is kept on a bad link |
+//! | `engine.rs` | what policies rely on |
 //! | `exchange.rs` | judges are exchanged while data flows |
 //!
 //! `TOTALITY=all cargo test --release -p stackwright-policies --test totality -- --ignored` tries every accepted selection.
 
 mod book;
 mod choices;
+mod engine;
 mod exchange;
 mod format;
 mod talks;

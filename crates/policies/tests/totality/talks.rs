@@ -11,7 +11,7 @@ use stackwright_transport::rules::{Facts, Property, given, promised};
 use stackwright_trial::{Failure, Promise, Talk, Trial};
 
 use crate::book::{Verdicts, ask};
-use crate::choices::{Choice, names, parts, slots};
+use crate::choices::{Choice, built, names, parts};
 
 /// What these policies promise, from their facts alone.
 pub(crate) fn promise(facts: &[Facts], expiring: bool) -> Promise {
@@ -57,11 +57,9 @@ fn try_out(choice: &Choice, seed: u64, messages: u64) -> Result<(), Failure> {
             quality: Quality { lifetime, ..Quality::default() },
             promise: promise(&facts, lifetime.is_some()),
             limit: Duration::from_secs(300),
-            waits: false,
-            closes: true,
+            ..Talk::default()
         };
-        let make = |_| slots(choice).unwrap_or_else(|misfit| panic!("{}", misfit.explain().as_str()));
-        let mut trial = Trial::new(make, &bad(seed, checked), seed);
+        let mut trial = Trial::new(|_| built(parts(choice)), &bad(seed, checked), seed);
         let outcome = trial.talk(&talk, seed, |_, _| {});
         if let Err(failure) = outcome {
             let reasons = trial.reasons();

@@ -37,7 +37,8 @@ impl<C: Configuration> Association<C> {
             None if signalling => Occasion::Signal,
             None => Occasion::Nothing,
         };
-        let asking = slots.inquiry.due(&view, occasion) || slots.congestion.asks(&view);
+        let asking = slots.connection.may_send(0)
+            && (slots.inquiry.due(&view, occasion) || slots.congestion.asks(&view));
         if chosen.is_none() && !reporting && !signalling && !asking {
             return None;
         }

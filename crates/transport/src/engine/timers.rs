@@ -76,13 +76,11 @@ impl<C: Configuration> Association<C> {
             return None;
         }
         let slots = &self.slots;
-        let mut at = slots
-            .connection
-            .deadline()
-            .min(slots.acknowledgement.deadline())
-            .min(slots.inquiry.deadline(&view))
-            .min(slots.congestion.deadline())
-            .min(slots.framing.deadline());
+        let mut at =
+            slots.connection.deadline().min(slots.acknowledgement.deadline()).min(slots.framing.deadline());
+        if slots.connection.may_send(0) {
+            at = at.min(slots.inquiry.deadline(&view)).min(slots.congestion.deadline());
+        }
         if let Some(patience) = slots.recovery.patience(&view)
             && let Some(sent) = self.sending.oldest_at()
         {

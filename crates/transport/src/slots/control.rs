@@ -33,7 +33,7 @@ slot! {
         /// # Errors
         /// Where it is none of this association.
         fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> = Ok(());
-        /// Whether so many octets of data may leave now.
+        /// Whether so many octets of data may leave now; of none, whether questions may.
         fn may_send(&self, octets: usize) -> bool = true;
         /// What rides on whatever leaves now.
         fn signals(&self, view: &View) -> Signals = Signals::NONE;
