@@ -26,7 +26,20 @@ impl<M> Messages<M> {
     }
 }
 
+/// Takes off what says that data bear no signature.
+#[inline]
+fn unsigned<M: Message>(kind: MessageKind, message: &mut M) -> Result<(), Dropped> {
+    if kind == MessageKind::Data {
+        let signed = message.pull::<Signed>().map_err(|_| Dropped::Unjoinable)?;
+        if signed.signature != 0 {
+            return Err(Dropped::Forged);
+        }
+    }
+    Ok(())
+}
+
 impl<M: Message> Framing<M> for Messages<M> {
+    #[inline]
     fn begin(&mut self, mut message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
         if quality.kind == MessageKind::Data {
             message.push(&Signed { signature: 0 });
@@ -34,15 +47,23 @@ impl<M: Message> Framing<M> for Messages<M> {
         self.fragments.begin(message, quality, room)
     }
 
-    fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
-        let Some(mut joined) = self.fragments.join(view, unit, pool)? else { return Ok(None) };
-        if joined.quality.kind == MessageKind::Data {
-            let signed = joined.message.pull::<Signed>().map_err(|_| Dropped::Unjoinable)?;
-            if signed.signature != 0 {
-                return Err(Dropped::Forged);
-            }
+    #[inline]
+    fn join(
+        &mut self,
+        view: &View,
+        mut unit: Unit<M>,
+        pool: &Pool<M>,
+    ) -> Result<Option<Joined<M>>, Dropped> {
+        // Whole already: what is looked at first need not be moved once more afterwards.
+        if unit.label.count <= 1 {
+            unsigned(unit.label.kind, &mut unit.body)?;
+            return self.fragments.join(view, unit, pool);
         }
-        Ok(Some(joined))
+        let mut joined = self.fragments.join(view, unit, pool)?;
+        if let Some(joined) = &mut joined {
+            unsigned(joined.quality.kind, &mut joined.message)?;
+        }
+        Ok(joined)
     }
 
     fn forget(&mut self, view: &View) -> u64 {

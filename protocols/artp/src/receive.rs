@@ -77,7 +77,8 @@ impl<M: Message> Format<M> {
                     kind: MessageKind::Data,
                     priority: said.priority,
                 };
-                segment.unit = Some(unit(view, header.sequence, label, packet));
+                let unit = Some(unit(view, header.sequence, label, packet));
+                return Ok(Segment { unit, stamp, ..Segment::silent() });
             }
             PacketKind::Control => {
                 check_items(&mut packet)?;
@@ -150,6 +151,7 @@ impl<M: Message> Format<M> {
     }
 }
 
+#[inline]
 fn unit<M: Message>(view: &View, sequence: u32, label: Label, body: M) -> Unit<M> {
     let number = unwrap(sequence, 32, view.received_upto);
     Unit { span: number..number + 1, label, body, since: view.now, lifetime: None }

@@ -62,7 +62,48 @@ impl<M> Fragments<M> {
     }
 }
 
+impl<M: Message> Fragments<M> {
+    /// One of several.
+    fn gather(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+        let label = unit.label;
+        let bits = (label.count as usize).div_ceil(8);
+        if bits > self.most || self.held > self.most.saturating_mul(4) {
+            return Err(Dropped::Unjoinable);
+        }
+        let assembly = self.begun.entry(label.message).or_insert_with(|| {
+            let assembly = Assembly::new(&unit, quality(&label));
+            self.held += assembly.held();
+            assembly
+        });
+        if self.forgetting.is_some() && self.looks_at == Instant::END {
+            self.looks_at = view.now.later(FORGOTTEN_AFTER);
+        }
+        let before = assembly.held();
+        let taken = assembly.take(unit, self.most, pool);
+        self.held = (self.held + assembly.held()).saturating_sub(before);
+        if !taken? {
+            return Ok(None);
+        }
+        let Some(assembly) = self.begun.remove(&label.message) else { return Ok(None) };
+        self.held = self.held.saturating_sub(assembly.held());
+        let (quality, numbers) = (assembly.quality, assembly.numbers);
+        Ok(Some(Joined { message: assembly.whole(), quality, numbers }))
+    }
+}
+
+/// What came with the message of a piece.
+#[inline]
+fn quality(label: &Label) -> Quality {
+    Quality {
+        lifetime: None,
+        number: (label.kind == MessageKind::Data).then_some(label.message),
+        priority: label.priority,
+        kind: label.kind,
+    }
+}
+
 impl<M: Message> Framing<M> for Fragments<M> {
+    #[inline]
     fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
         let octets = message.len();
         let count = octets.div_ceil(room).max(1);
@@ -83,40 +124,13 @@ impl<M: Message> Framing<M> for Fragments<M> {
         Ok((message, label, octets.div_ceil(count as usize).max(1)))
     }
 
+    #[inline]
     fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
-        let label = unit.label;
-        let quality = Quality {
-            lifetime: None,
-            number: (label.kind == MessageKind::Data).then_some(label.message),
-            priority: label.priority,
-            kind: label.kind,
-        };
-        if label.count <= 1 {
-            let numbers = unit.span.end - unit.span.start;
-            return Ok(Some(Joined { message: unit.body, quality, numbers }));
+        if unit.label.count > 1 {
+            return self.gather(view, unit, pool);
         }
-        let bits = (label.count as usize).div_ceil(8);
-        if bits > self.most || self.held > self.most.saturating_mul(4) {
-            return Err(Dropped::Unjoinable);
-        }
-        let assembly = self.begun.entry(label.message).or_insert_with(|| {
-            let assembly = Assembly::new(&unit, quality);
-            self.held += assembly.held();
-            assembly
-        });
-        if self.forgetting.is_some() && self.looks_at == Instant::END {
-            self.looks_at = view.now.later(FORGOTTEN_AFTER);
-        }
-        let before = assembly.held();
-        let taken = assembly.take(unit, self.most, pool);
-        self.held = (self.held + assembly.held()).saturating_sub(before);
-        if !taken? {
-            return Ok(None);
-        }
-        let Some(assembly) = self.begun.remove(&label.message) else { return Ok(None) };
-        self.held = self.held.saturating_sub(assembly.held());
-        let (quality, numbers) = (assembly.quality, assembly.numbers);
-        Ok(Some(Joined { message: assembly.whole(), quality, numbers }))
+        let (quality, numbers) = (quality(&unit.label), unit.span.end - unit.span.start);
+        Ok(Some(Joined { message: unit.body, quality, numbers }))
     }
 
     fn forget(&mut self, view: &View) -> u64 {

@@ -206,24 +206,29 @@ impl<C: Configuration> Association<C> {
         Ok(())
     }
 
-    /// What is new goes up.
-    #[inline]
+    /// What is new goes up, and what waited for it.
+    #[inline(always)] // a unit is not moved to get there
     fn raise(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
         self.pending += unit.span.end - unit.span.start;
-        let mut ready = self.slots.ordering.arrive(unit);
-        let mut result = Ok(());
-        while let Some(unit) = ready {
-            let numbers = unit.span.end - unit.span.start;
-            match self.slots.framing.join(view, unit, pool) {
-                Ok(Some(joined)) => self.inbox.push_back(joined),
-                Ok(None) => {}
-                Err(dropped) => {
-                    self.taken(view.now, numbers);
-                    result = Err(dropped);
-                }
-            }
-            ready = self.slots.ordering.next();
+        let Some(unit) = self.slots.ordering.arrive(unit) else { return Ok(()) };
+        let mut result = self.join(view, unit, pool);
+        while let Some(unit) = self.slots.ordering.next() {
+            result = result.and(self.join(view, unit, pool));
         }
         result
+    }
+
+    #[inline]
+    fn join(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
+        let numbers = unit.span.end - unit.span.start;
+        match self.slots.framing.join(view, unit, pool) {
+            Ok(Some(joined)) => self.inbox.push_back(joined),
+            Ok(None) => {}
+            Err(dropped) => {
+                self.taken(view.now, numbers);
+                return Err(dropped);
+            }
+        }
+        Ok(())
     }
 }

@@ -40,6 +40,7 @@ impl<M: Message> Waiting<M> {
 impl<M: Message> Sending<M> {
     /// A message of the layer above, whose `octets` it gets back when all is done. It is cut into pieces of `piece` octets as
     /// they leave.
+    #[inline]
     pub(crate) fn push(
         &mut self,
         message: M,
