@@ -11,6 +11,7 @@ mod send;
 mod timers;
 
 use alloc::collections::VecDeque;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
@@ -28,8 +29,8 @@ use crate::words::{Ending, Phase, Report, View};
 /// Memory that all associations of a transport share, so that an idle one has nearly none.
 #[derive(Debug)]
 pub struct Memory<M: Message> {
-    /// Where blocks of packets come from and go to.
-    pub pool: Pool<M>,
+    /// Where blocks of packets come from and go to. A stack has one for all its layers: what one of them takes, another gives back.
+    pub pool: Rc<Pool<M>>,
     /// Octets to leave free before a packet, for the headers of the layers below.
     pub headroom: usize,
     header: Vec<u8>,
@@ -40,13 +41,13 @@ pub struct Memory<M: Message> {
 impl<M: Message> Memory<M> {
     /// Packets have at most `packet` octets, and `headroom` octets are left free before them; at most `most` blocks are kept.
     pub fn new(packet: usize, headroom: usize, most: usize) -> Self {
-        Memory {
-            pool: Pool::new(headroom + packet, most),
-            headroom,
-            header: Vec::with_capacity(packet),
-            heard: Report::default(),
-            saying: Report::default(),
-        }
+        Memory::sharing(Rc::new(Pool::new(headroom + packet, most)), headroom)
+    }
+
+    /// Blocks come from `pool`, and `headroom` octets are left free before packets.
+    pub fn sharing(pool: Rc<Pool<M>>, headroom: usize) -> Self {
+        let header = Vec::with_capacity(pool.block().saturating_sub(headroom));
+        Memory { pool, headroom, header, heard: Report::default(), saying: Report::default() }
     }
 }
 
