@@ -35,7 +35,9 @@ impl<C: Configuration> Association<C> {
             slots.integrity.verify(&packet, at)?;
         }
         memory.heard.clear();
-        let segment = slots.format.decode(&view, packet, &mut memory.heard)?;
+        // It stays where it was written: it is large.
+        let mut decoded = slots.format.decode(&view, packet, &mut memory.heard);
+        let segment = decoded.as_mut().map_err(|dropped| *dropped)?;
         if let Some(stamp) = segment.stamp {
             slots.lifetime.admit(&view, stamp, segment.reports)?;
         }
@@ -56,10 +58,10 @@ impl<C: Configuration> Association<C> {
             self.answered = number;
             self.slots.acknowledgement.on_inquiry(&view, number);
         }
-        if let Some(rest) = segment.rest {
+        if let Some(rest) = segment.rest.take() {
             rest.reclaim(&memory.pool);
         }
-        match segment.unit {
+        match segment.unit.take() {
             Some(unit) => self.accept(&view, unit, &memory.pool),
             None => Ok(()),
         }
@@ -139,7 +141,7 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    #[inline]
+    #[inline(always)] // as `raise`
     fn accept(
         &mut self,
         view: &View,

@@ -68,6 +68,7 @@ pub struct Sending<M> {
     /// How many of `units` have left; one more may be numbered.
     sent: usize,
     sent_upto: u64,
+    settled_upto: u64,
     in_flight: u64,
     /// Numbers of lost units, in the order in which they were lost; some are settled by now.
     lost: VecDeque<u64>,
@@ -89,6 +90,7 @@ impl<M: Message> Sending<M> {
             units: VecDeque::new(),
             sent: 0,
             sent_upto: first,
+            settled_upto: first,
             in_flight: 0,
             lost: VecDeque::new(),
             lost_units: 0,
@@ -126,7 +128,7 @@ impl<M: Message> Sending<M> {
     /// The first number that was sent and of which nothing was heard.
     #[inline]
     pub fn settled_upto(&self) -> u64 {
-        if self.sent == 0 { self.sent_upto } else { self.units[0].unit.span.start }
+        self.settled_upto
     }
 
     /// What the layer above may send again for what was settled since this was asked last.

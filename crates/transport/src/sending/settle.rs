@@ -45,6 +45,7 @@ impl<M: Message> Sending<M> {
     fn forget_done(&mut self, pool: &Pool<M>) {
         while self.sent > 0 && self.units[0].state == State::Done {
             if let Some(done) = self.units.pop_front() {
+                self.settled_upto = done.unit.span.end; // where the next one begins
                 done.unit.body.reclaim(pool);
             }
             self.sent -= 1;
