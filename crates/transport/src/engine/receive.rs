@@ -213,14 +213,32 @@ impl<C: Configuration> Association<C> {
     fn raise(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
         self.pending += unit.span.end - unit.span.start;
         let Some(unit) = self.slots.ordering.arrive(unit) else { return Ok(()) };
-        let mut result = self.join(view, unit, pool);
-        while let Some(unit) = self.slots.ordering.next() {
-            result = result.and(self.join(view, unit, pool));
+        let result = self.join(view, unit, pool);
+        match self.slots.ordering.next() {
+            Some(next) => result.and(self.raise_next(view, next, pool)),
+            None => result,
         }
-        result
     }
 
-    #[inline]
+    /// What waited goes up.
+    #[inline(never)]
+    fn raise_next(
+        &mut self,
+        view: &View,
+        mut unit: Unit<C::Message>,
+        pool: &Pool<C::Message>,
+    ) -> Result<(), Dropped> {
+        let mut result = Ok(());
+        loop {
+            result = result.and(self.join(view, unit, pool));
+            match self.slots.ordering.next() {
+                Some(next) => unit = next,
+                None => return result,
+            }
+        }
+    }
+
+    #[inline(always)] // as `raise`
     fn join(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
         let numbers = unit.span.end - unit.span.start;
         match self.slots.framing.join(view, unit, pool) {
