@@ -53,6 +53,11 @@ impl Receipts {
         }
     }
 
+    /// Gives back memory that it does not need now.
+    pub(crate) fn shrink(&mut self) {
+        self.beyond.shrink_to_fit();
+    }
+
     /// Whether a span can be entered: nobody can make it hold more than 64 KiB.
     #[inline]
     pub fn has_room(&self, span: &Range<u64>) -> bool {

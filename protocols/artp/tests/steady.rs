@@ -15,6 +15,7 @@ use std::rc::Rc;
 use ends::{End, Pair, boxed, message, written_down};
 use stackwright_artp::Config;
 use stackwright_contract::services::Quality;
+use stackwright_transport::words::SECOND;
 use stackwright_wire::Message;
 
 /// Messages of a batch, of which all are acknowledged at once.
@@ -47,6 +48,21 @@ fn nothing_is_allocated<E: End>(make: fn(&Config, u8) -> E, what: &str) {
     // More than once around each queue, and the window opens.
     talk(&mut pair, 500);
     assert_eq!(count::allocations(|| talk(&mut pair, 2000)), 0, "{what}");
+    little_is_held(pair, what);
+}
+
+/// An association that is idle gives back what its queues held, and speaks again when it is wanted.
+fn little_is_held<E: End>(mut pair: Pair<E, E>, what: &str) {
+    for _ in 0..2 {
+        talk(&mut pair, 1);
+        pair.now = pair.now.later(60 * SECOND);
+        pair.exchange();
+    }
+    let Pair { here, there, .. } = pair;
+    for end in [here, there] {
+        let held = count::held(|| drop(end)).1.wrapping_neg();
+        assert!(held + size_of::<E>() < 4096, "{what}: {held} octets beside {}", size_of::<E>());
+    }
 }
 
 // One test only: allocations of another one would be counted.

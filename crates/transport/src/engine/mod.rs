@@ -73,6 +73,8 @@ pub struct Association<C: Configuration> {
     probed: bool,
     /// Since when the peer's window is shut, with nothing in flight.
     shut_since: Option<Instant>,
+    /// When a queue last grew, as long as they hold memory.
+    used: Option<Instant>,
     given_up: bool,
 }
 
@@ -94,6 +96,7 @@ impl<C: Configuration> Association<C> {
             stirred: Instant::START,
             probed: false,
             shut_since: None,
+            used: None,
             given_up: false,
         };
         association.begin();
@@ -134,6 +137,7 @@ impl<C: Configuration> Association<C> {
     /// Gives it back where it is longer than the format can say, or than the peer takes.
     pub fn send(&mut self, now: Instant, message: C::Message, quality: Quality) -> Result<(), C::Message> {
         let octets = message.len();
+        self.used = Some(now);
         if octets > self.slots.format.longest() {
             return Err(message);
         }

@@ -161,6 +161,7 @@ impl<C: Configuration> Association<C> {
                 return Err(dropped);
             }
         }
+        self.used = Some(view.now);
         let highest = self.receipts.highest();
         let gap = (unit.span.start > highest).then_some(highest..unit.span.start);
         // A duplicate too: the report of the first was lost.

@@ -8,7 +8,10 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _, Rate as _,
     Recovery as _, Rtt as _,
 };
-use crate::words::View;
+use crate::words::{Nanoseconds, SECOND, View};
+
+/// After so long without a packet an association gives back the memory of its queues.
+const IDLE: Nanoseconds = 10 * SECOND;
 
 impl<C: Configuration> Association<C> {
     /// Some time has passed. Only units need to be told; every other policy is asked with the time by `transmit`.
@@ -21,6 +24,21 @@ impl<C: Configuration> Association<C> {
             self.taken(now, numbers);
         }
         self.given_up |= self.slots.inquiry.gives_up();
+        self.give_back(&view);
+    }
+
+    /// A server has many associations of which few do anything.
+    fn give_back(&mut self, view: &View) {
+        if !self.used.is_some_and(|used| used.later(IDLE) <= view.now) {
+            return;
+        }
+        let idle = view.idle && view.drained && self.inbox.is_empty();
+        self.used = (!idle).then_some(view.now);
+        if idle {
+            self.sending.shrink();
+            self.receipts.shrink();
+            self.inbox.shrink_to_fit();
+        }
     }
 
     fn lose_overdue(&mut self, view: &View) {
@@ -76,6 +94,9 @@ impl<C: Configuration> Association<C> {
             && let Some(sent) = self.sending.oldest_at()
         {
             at = at.min(sent.later(patience));
+        }
+        if let Some(used) = self.used {
+            at = at.min(used.later(IDLE));
         }
         if let Some(probe) = self.probe_at(&view) {
             at = at.min(probe);

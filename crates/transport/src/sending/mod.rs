@@ -131,6 +131,17 @@ impl<M: Message> Sending<M> {
         self.settled_upto
     }
 
+    /// Nothing is in flight, and nothing waits: memory is given back.
+    pub(crate) fn shrink(&mut self) {
+        // Of what these still name, everything was heard.
+        self.lost.clear();
+        self.left.clear();
+        self.waiting.shrink_to_fit();
+        self.units.shrink_to_fit();
+        self.lost.shrink_to_fit();
+        self.left.shrink_to_fit();
+    }
+
     /// What the layer above may send again for what was settled since this was asked last.
     pub fn released(&mut self) -> Room {
         core::mem::take(&mut self.released)

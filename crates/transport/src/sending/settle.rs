@@ -55,6 +55,7 @@ impl<M: Message> Sending<M> {
     /// The units that lie in `span` have arrived.
     #[inline]
     pub(crate) fn acknowledge(&mut self, span: Range<u64>, pool: &Pool<M>, sum: &mut Acknowledged) {
+        let mut newest = None;
         for place in self.place(span.start)..self.sent {
             let sent = &self.units[place];
             if sent.unit.span.end > span.end {
@@ -66,11 +67,12 @@ impl<M: Message> Sending<M> {
             sum.octets += sent.unit.body.len() as u64;
             sum.units += 1;
             if sent.times == 1 {
-                sum.newest = sum.newest.max(Some(sent.at));
+                newest = Some(newest.map_or(sent.at, |newest: Instant| newest.max(sent.at)));
                 self.heard_order = self.heard_order.max(sent.order);
             }
             self.close(place);
         }
+        sum.newest = sum.newest.max(newest);
         self.forget_done(pool);
     }
 
