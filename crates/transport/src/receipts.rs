@@ -64,6 +64,16 @@ impl Receipts {
         self.beyond.len() < SPANS_MOST || span.start <= self.upto
     }
 
+    /// Enters a span that begins where all others end; whether it is one.
+    #[inline]
+    pub fn follow(&mut self, span: &Range<u64>) -> bool {
+        let follows = span.start == self.upto && self.beyond.is_empty();
+        if follows {
+            self.upto = span.end;
+        }
+        follows
+    }
+
     /// Enters a span and hands the parts that were never seen before to `fresh`.
     #[inline]
     pub fn insert(&mut self, span: Range<u64>, mut fresh: impl FnMut(Range<u64>)) {

@@ -48,12 +48,7 @@ impl<M: Message> Framing<M> for Messages<M> {
     }
 
     #[inline]
-    fn join(
-        &mut self,
-        view: &View,
-        mut unit: Unit<M>,
-        pool: &Pool<M>,
-    ) -> Result<Option<Joined<M>>, Dropped> {
+    fn join(&mut self, view: &View, mut unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         // Whole already: what is looked at first need not be moved once more afterwards.
         if unit.label.count <= 1 {
             unsigned(unit.label.kind, &mut unit.body)?;

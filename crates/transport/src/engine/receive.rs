@@ -169,10 +169,11 @@ impl<C: Configuration> Association<C> {
         if duplicate {
             return Err(Dropped::Duplicate);
         }
-        let (mut first, mut more) = (0..0, Vec::new()); // there is hardly ever more than one
-        self.receipts.insert(unit.span.clone(), |part| {
-            if first.is_empty() { first = part } else { more.push(part) }
-        });
+        let (first, more) = if self.receipts.follow(&unit.span) {
+            (unit.span.clone(), Vec::new())
+        } else {
+            self.enter(unit.span.clone())
+        };
         let result = match first == unit.span {
             true => self.raise(view, unit, pool),
             false if first.is_empty() => Err(Dropped::Duplicate),
@@ -185,6 +186,14 @@ impl<C: Configuration> Association<C> {
             self.receipts.forgive(upto);
         }
         result
+    }
+
+    /// What of a span was never here before: the first part, and the others, of which there are hardly ever any.
+    #[inline(never)]
+    fn enter(&mut self, span: Range<u64>) -> (Range<u64>, Vec<Range<u64>>) {
+        let (mut first, mut more) = (0..0, Vec::new());
+        self.receipts.insert(span, |part| if first.is_empty() { first = part } else { more.push(part) });
+        (first, more)
     }
 
     /// Some of the unit was here before; these parts of it were not.

@@ -197,10 +197,7 @@ fn speak(
     while let Some(packet) = from.transmit(*now, memory) {
         if arrives() {
             let received = to.receive(*now, packet, memory);
-            assert!(
-                matches!(received, Ok(()) | Err(Dropped::Duplicate)),
-                "nothing is dropped: {received:?}"
-            );
+            assert!(matches!(received, Ok(()) | Err(Dropped::Duplicate)), "nothing is dropped: {received:?}");
         }
     }
 }

@@ -100,10 +100,7 @@ pub(crate) struct Layers<P> {
 }
 
 impl<C: Configuration<Message = M>> Layers<Transport<Sessions<M, C>>> {
-    pub(crate) fn new(
-        config: &Config,
-        make: fn(u8, &Config, stackwright_artp::Secrets) -> Slots<C>,
-    ) -> Self {
+    pub(crate) fn new(config: &Config, make: fn(u8, &Config, stackwright_artp::Secrets) -> Slots<C>) -> Self {
         let pool = Rc::new(Pool::new(HEADROOM + usize::from(config.packet), BLOCKS));
         let side = |secret| {
             let host = Sessions::new(Config { secret: [secret; 16], ..*config }, make);

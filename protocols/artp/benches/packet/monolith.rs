@@ -254,7 +254,15 @@ impl Monolith {
         self.datagram = datagram.wrapping_add(1);
         let fragment = Fragment { datagram, index: 0, count };
         let (kind, lifetime) = (quality.kind, quality.lifetime);
-        self.waiting.push_back(Waiting { rest: message, fragment, piece, octets, kind, since: now, lifetime });
+        self.waiting.push_back(Waiting {
+            rest: message,
+            fragment,
+            piece,
+            octets,
+            kind,
+            since: now,
+            lifetime,
+        });
         Ok(())
     }
 
