@@ -6,7 +6,7 @@ mod count;
 #[path = "../benches/packet/ends.rs"]
 #[allow(dead_code, reason = "some of it is for the bench only")]
 mod ends;
-#[path = "../benches/packet/monolith.rs"]
+#[path = "../benches/packet/monolith/mod.rs"]
 #[allow(dead_code, reason = "it is here for the ends")]
 mod monolith;
 

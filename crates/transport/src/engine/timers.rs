@@ -29,7 +29,7 @@ impl<C: Configuration> Association<C> {
 
     /// A server has many associations of which few do anything.
     fn give_back(&mut self, view: &View) {
-        if !self.used.is_some_and(|used| used.later(IDLE) <= view.now) {
+        if self.used.is_none_or(|used| used.later(IDLE) > view.now) {
             return;
         }
         let idle = view.idle && view.drained && self.inbox.is_empty();
