@@ -8,6 +8,7 @@ use stackwright_contract::services::{Datagrams, Files, Streams};
 use stackwright_contract::{Context, Outlet, Protocol, RequestTo};
 use stackwright_copy::Copy;
 use stackwright_ftp::{Client, Server, client, server};
+use stackwright_ordered::Ordered;
 use stackwright_stop_and_wait::{Rules, StopAndWait};
 use stackwright_wire::{BufferTree, Header, Message, SingleBuffer};
 
@@ -62,6 +63,19 @@ pub fn wait<M, T>(
 {
     let mut stack = Over::new(StopAndWait::new(Rules::default(), seed), datagrams);
     stack.handle_request(&Context::new(seed), request, out);
+}
+
+/// Streams over the same.
+pub fn order<M, T>(
+    datagrams: T,
+    request: RequestTo<Ordered<M>>,
+    out: &mut impl Outlet<Over<Ordered<M>, T>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Datagrams<M>>,
+{
+    let mut stack = Over::new(Ordered::default(), datagrams);
+    stack.handle_request(&Context::new(0), request, out);
 }
 
 /// What the base below is filled with.

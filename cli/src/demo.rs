@@ -18,7 +18,7 @@ use stackwright_drivers::{Driver, Lanes, Stop};
 use crate::arguments::Connection;
 use crate::problem::Problem;
 use crate::registry::Wishes;
-use crate::remote::Remote;
+use crate::remote::{Below, Remote};
 use crate::report::{rate, say};
 use crate::transfer::{self, DISK, SERVER, Watch};
 use crate::{graphs, stacks};
@@ -120,8 +120,9 @@ impl There {
         let (host, port) = (address.ip().to_string(), address.port());
         let stack = graphs.map(|(near, _)| near.into());
         Ok(There {
-            remote: Remote { host, port, user: None, path: "/demo".into() },
+            remote: Remote { below: Below::Tcp, host, port, user: None, path: "/demo".into() },
             connection: Connection {
+                packet: None,
                 password_file: None,
                 active: false,
                 stack,

@@ -10,9 +10,11 @@ use stackwright::compose::graph::{DESCRIPTION_MOST, Description, Flaw};
 use crate::problem::Problem;
 
 /// The descriptions that every program has with it, by the commands that they describe.
-const BUILT_IN: [(&[&str], &str); 2] = [
+const BUILT_IN: [(&[&str], &str); 4] = [
     (&["get", "put", "ls"], include_str!("../stacks/get.toml")),
+    (&["get-artp"], include_str!("../stacks/get-artp.toml")),
     (&["serve"], include_str!("../stacks/serve.toml")),
+    (&["serve-artp"], include_str!("../stacks/serve-artp.toml")),
 ];
 
 /// A description that was read, with its text, so that flaws can be shown in it.
@@ -118,7 +120,7 @@ mod tests {
 
     #[test]
     fn what_is_built_in_is_found_by_the_names_of_commands() {
-        for name in ["get", "put", "ls", "serve"] {
+        for name in ["get", "put", "ls", "serve", "get-artp", "serve-artp"] {
             assert_eq!(Described::load(Path::new(name)).map(|stack| stack.name).ok().as_deref(), Some(name));
         }
         let problem = Described::load(Path::new("no/such")).err().map(|problem| problem.to_string());

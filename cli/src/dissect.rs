@@ -9,16 +9,18 @@ use std::io::{self, BufWriter, ErrorKind, Write};
 
 use stackwright::catalogue::{self, Entry, PROTOCOLS};
 
-use crate::arguments::Dissect;
+use crate::arguments::{Dissect, PortOf};
 use crate::problem::Problem;
-use layers::layers;
+use layers::{Above, layers};
 use packets::{Packet, Packets};
 
 pub(crate) use packets::Unreadable;
 
 pub(crate) fn run(dissect: &Dissect) -> Result<(), Problem> {
-    let chosen = dissect.above.as_deref().map(|name| catalogue::find(name).ok_or_else(|| unknown(name)));
-    let chosen = chosen.transpose()?;
+    let known = |name: &str| catalogue::find(name).ok_or_else(|| unknown(name));
+    let chosen = dissect.above.as_deref().map(known).transpose()?;
+    let ports = dissect.port.iter().map(|PortOf { port, name }| Ok((*port, known(name)?)));
+    let ports = ports.collect::<Result<Vec<_>, Problem>>()?;
     let path = || dissect.file.clone();
     let file = File::open(&dissect.file).map_err(|why| Problem::Path { path: path(), why })?;
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
@@ -30,7 +32,7 @@ pub(crate) fn run(dissect: &Dissect) -> Result<(), Problem> {
     loop {
         let packet = packets.another();
         let wrote = match &packet {
-            Ok(Some(packet)) => one(&mut out, packet, chosen, dissect.json),
+            Ok(Some(packet)) => one(&mut out, packet, chosen, &ports, dissect.json),
             _ => out.flush(),
         };
         match wrote {
@@ -51,15 +53,22 @@ pub(crate) fn run(dissect: &Dissect) -> Result<(), Problem> {
 }
 
 /// Shows one packet.
-fn one(out: &mut impl Write, packet: &Packet, chosen: Option<&'static Entry>, json: bool) -> io::Result<()> {
-    let described = packet.interface.as_ref().and_then(|interface| interface.description.as_deref());
-    let above = chosen.or_else(|| described.and_then(catalogue::find));
-    let link = packet.interface.as_ref().map(|interface| interface.link);
-    let layers = layers(link, &packet.octets, above);
+fn one(
+    out: &mut impl Write,
+    packet: &Packet,
+    chosen: Option<&'static Entry>,
+    ports: &[(u16, &'static Entry)],
+    json: bool,
+) -> io::Result<()> {
+    let interface = packet.interface.as_ref();
+    let description = interface.and_then(|interface| interface.description.as_deref());
+    let above = Above { chosen, ports, described: description.and_then(catalogue::find) };
+    let layers = layers(interface.map(|interface| interface.link), &packet.octets, &above);
     if json { show::json(out, packet, &layers) } else { show::text(out, packet, &layers) }
 }
 
-fn unknown(name: &str) -> Problem {
+/// There is no such protocol.
+pub(crate) fn unknown(name: &str) -> Problem {
     let known: Vec<&str> = PROTOCOLS.iter().map(|entry| entry.facts.name).collect();
     Problem::Protocol { name: name.into(), known: known.join(", ") }
 }

@@ -1,6 +1,9 @@
-//! `explain` and `draw`: described stacks in words and as pictures. Nothing is opened.
+//! `explain` and `draw`: described stacks in words and as pictures, protocols in words. Nothing is opened.
+
+mod protocol;
 
 use serde_json::json;
+use stackwright::catalogue;
 use stackwright::compose::graph::{Graph, Kind, Parameter, Unasked};
 use stackwright_drivers::Readiness;
 
@@ -16,6 +19,10 @@ pub(crate) fn explain(explain: &Explain) -> Result<(), Problem> {
         list(explain.json);
         return Ok(());
     };
+    if let Some(entry) = stack.to_str().and_then(catalogue::find).filter(|_| !stack.is_file()) {
+        protocol::explain(entry, explain.json);
+        return Ok(());
+    }
     let described = Described::load(stack)?;
     let graph = look(&described)?;
     let sentences = sentences(&described.name, &graph);

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::rc::Rc;
 
 use stackwright::compose::graph::Graph;
-use stackwright::contract::Listener;
 use stackwright::contract::words::Speaks;
+use stackwright::contract::{Guarantees, Listener};
 use stackwright::copy::Copying;
 use stackwright::ftp::server::Serving;
 use stackwright::ftp::{Client, client};
@@ -46,10 +46,16 @@ pub(crate) fn copy(
     folder: &Path,
     config: client::Config,
     patient: bool,
+    packet: Option<u16>,
     listener: Box<dyn Listener>,
 ) -> Result<(Driver, CopyGraph), Problem> {
-    let wishes =
-        Wishes { patient, idle: Some(config.idle), disk: stacks::copy_options(), ..Wishes::default() };
+    let wishes = Wishes {
+        patient,
+        idle: Some(config.idle),
+        packet,
+        disk: stacks::copy_options(),
+        ..Wishes::default()
+    };
     let (driver, graph, taken) = build::<Copying>(described, folder, Some(config), wishes)?;
     // A copy does what it is told, and would as well store what shall be fetched.
     let top = graph.tops().next().unwrap_or_default();
@@ -79,10 +85,22 @@ pub(crate) struct ServerGraph {
 pub(crate) fn server(
     described: &Described,
     folder: &Path,
-    wishes: Wishes,
+    mut wishes: Wishes,
 ) -> Result<(Driver, ServerGraph), Problem> {
+    wishes.disk.regions &= sends_regions(described)?;
     let (driver, graph, taken) = build(described, folder, None, wishes)?;
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
+}
+
+/// Whether what servers read of a file may stay there until it is sent: all streams on which they stand send it so.
+fn sends_regions(described: &Described) -> Result<bool, Problem> {
+    let looked_at = described.description.look(&registry::registry(None));
+    let graph = looked_at.map_err(|flaw| described.flawed(&flaw))?;
+    let sends = |server| {
+        let streams = graph.lower(server, 0).and_then(|streams| graph.facts_of(streams));
+        streams.is_some_and(|facts| facts.gives.has(Guarantees::REGIONS))
+    };
+    Ok(graph.tops().all(sends))
 }
 
 /// A driver, its stack, and what of the command is in it.

@@ -5,6 +5,7 @@ mod arguments;
 mod demo;
 mod described;
 mod dissect;
+mod dissector;
 mod explain;
 mod features;
 mod graphs;
@@ -38,6 +39,7 @@ fn run() -> u8 {
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),
         Command::Dissect(dissect) => (dissect.json, dissect::run(dissect)),
+        Command::Dissector(dissector) => (false, dissector::run(dissector)),
     };
     match done {
         Ok(()) => 0,

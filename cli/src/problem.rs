@@ -40,6 +40,8 @@ pub(crate) enum Problem {
     Capture { path: PathBuf, why: Unreadable, packets: u64 },
     #[error("there is no protocol called `{name}`; there are {known}")]
     Protocol { name: String, known: String },
+    #[error("`{name}` has no packets of its own to show: it speaks in lines of text, or not at all")]
+    NoPackets { name: String },
     #[error("interrupted")]
     Interrupted,
     #[error("the file that arrived is not the file that was sent")]
@@ -66,7 +68,8 @@ impl Problem {
             Problem::Url { .. }
             | Problem::NoPassword { .. }
             | Problem::WritableByEverybody { .. }
-            | Problem::Protocol { .. } => 2,
+            | Problem::Protocol { .. }
+            | Problem::NoPackets { .. } => 2,
             Problem::Interrupted => 130,
             _ => 1,
         }
@@ -79,19 +82,23 @@ impl Problem {
     /// What to do next, where there is something.
     fn advice(&self) -> Option<&'static str> {
         Some(match self {
-            Problem::Url { .. } => "write it as ftp://host/path or ftp://user@host:port/path",
+            Problem::Url { .. } => {
+                "write it as ftp://host/path or ftp://user@host:port/path, over ARTP as ftp+artp://host/path"
+            }
             Problem::NoPassword { .. } => "write it into a file and name that with --password-file",
             Problem::WritableByEverybody { .. } => "name a user with --user, or listen only at 127.0.0.1",
-            Problem::NoStack { .. } => "name a file, or one that is built in: get, put, ls, serve",
+            Problem::NoStack { .. } => {
+                "name a file, or one that is built in: get, put, ls, serve, get-artp, serve-artp"
+            }
             Problem::Stack(_) => {
                 "`stackwright explain` lists what may stand there, and `stackwright draw get` shows a stack that fits"
             }
             Problem::Selection { .. } => "`stackwright features` shows what there is to select",
             Problem::Listen { why: Ended::Unavailable, .. } => {
-                "somebody else may listen there already, or ports below 1024 may need more rights; try --listen 127.0.0.1:0"
+                "somebody else may listen there already, or ports below 1024 may need more rights; port 0 takes any that is free"
             }
             Problem::Transfer { failure: Failure::Unreachable, .. } => {
-                "is the server running, and is the port right? `stackwright serve` listens at port 2121, others at 21"
+                "is the server running, and is the port right? `stackwright serve` listens at port 2121, others at 21; over ARTP at port 4330 of UDP"
             }
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
                 "name the user in the address: ftp://user@host/path"

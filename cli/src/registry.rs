@@ -5,7 +5,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::time::Duration;
@@ -17,7 +17,9 @@ use stackwright::contract::words::{Outside, Port, Speaks};
 use stackwright::copy::Copy;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
+use stackwright::ordered::{self, Ordered};
 use stackwright::stop_and_wait::{Rules, StopAndWait};
+use stackwright::transport::words::{MILLISECOND, SECOND};
 use stackwright::wire::Pool;
 use stackwright_drivers::files::{Disk, Options, Root};
 use stackwright_drivers::tcp::Tcp;
@@ -51,6 +53,8 @@ pub(crate) struct Wishes {
     /// Whether clients may store.
     pub(crate) writable: bool,
     pub(crate) sessions: Option<usize>,
+    /// How long an ARTP packet may be at most, in octets.
+    pub(crate) packet: Option<u16>,
     /// Who may come in; everybody otherwise.
     pub(crate) accounts: Option<Admission>,
 }
@@ -83,6 +87,49 @@ const SERVER: &[Parameter] = &[
     Parameter::new("idle", Kind::Number, "how long a client may be silent, in seconds"),
     Parameter::new("greeting", Kind::Text, "said to everybody who comes"),
 ];
+const ARTP: &[Parameter] = &[
+    Parameter::new(
+        "packet",
+        Kind::Number,
+        "the longest packet, in octets; the smaller one of both ends is used",
+    ),
+    Parameter::new(
+        "window",
+        Kind::Number,
+        "how many packets may be on their way, and are kept for who does not read",
+    ),
+    Parameter::new("longest", Kind::Number, "the longest datagram that is taken, in octets"),
+    Parameter::new("send", Kind::Number, "how many octets may wait to leave, in one session"),
+    Parameter::new(
+        "expires",
+        Kind::Truth,
+        "datagrams may expire: nobody waits long for what is missing of them",
+    ),
+    Parameter::new(
+        "ranges",
+        Kind::Truth,
+        "acknowledgements name ranges where the peer knows them, as by default",
+    ),
+    Parameter::new(
+        "large",
+        Kind::Truth,
+        "datagrams of more than 65535 fragments where the peer knows them, as by default",
+    ),
+    Parameter::new("reordering", Kind::Number, "how many packets may overtake one that is not lost"),
+    Parameter::new(
+        "gather",
+        Kind::Number,
+        "how long numbers are gathered before they are acknowledged, in milliseconds",
+    ),
+    Parameter::new("first", Kind::Number, "how long the first answer is waited for, in milliseconds"),
+    Parameter::new("timeout", Kind::Number, "how long any answer is waited for at least, in milliseconds"),
+    Parameter::new("silence", Kind::Number, "after so many seconds without an answer the peer is dead"),
+    Parameter::new("tries", Kind::Number, "how often a session is asked for at most"),
+];
+const ORDERED: &[Parameter] = &[
+    Parameter::new("window", Kind::Number, "how many octets of an association may wait to be read"),
+    Parameter::new("piece", Kind::Number, "how many octets go into one datagram at most"),
+];
 const STOP_AND_WAIT: &[Parameter] = &[
     Parameter::new("patience", Kind::Number, "how long an acknowledgement is waited for, in milliseconds"),
     Parameter::new("tries", Kind::Number, "how often a message is sent at most"),
@@ -95,10 +142,12 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let entries: [(_, _, &'static [Parameter], Make); 7] = [
+    let entries: [(_, _, &'static [Parameter], Make); 9] = [
+        ("artp", purpose("artp"), ARTP, make_artp),
         ("copy", purpose("copy"), &[], |_, _| boxed(Copy::<Message>::default())),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
+        ("ordered", purpose("ordered"), ORDERED, make_ordered),
         ("stop-and-wait", purpose("stop-and-wait"), STOP_AND_WAIT, make_stop_and_wait),
         ("tcp", "streams of the operating system", &[], make_tcp),
         ("udp", "datagrams of the operating system", &[], make_udp),
@@ -121,9 +170,11 @@ pub(crate) fn services(name: &str) -> (Vec<&'static str>, Vec<&'static str>) {
         (names(provides), names(uses))
     }
     match name {
+        "artp" => of::<stacks::Artp>(),
         "copy" => of::<Copy<Message>>(),
         "ftp client" => of::<Client<Message>>(),
         "ftp server" => of::<Server<Message>>(),
+        "ordered" => of::<Ordered<Message>>(),
         "stop-and-wait" => of::<StopAndWait<Message>>(),
         "tcp" => of::<Tcp<Message>>(),
         "udp" => of::<Udp<Message>>(),
@@ -201,6 +252,48 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         config.greeting = greeting.into();
     }
     boxed(Server::<Message>::new(config))
+}
+
+fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
+    let number = |key, sense| within(table, key, sense);
+    let packet = number("packet", 191..=65_507)?.map(|octets| octets as u16);
+    let window = number("window", 1..=1 << 20)?;
+    let longest = number("longest", 1..=1 << 40)?;
+    let send = number("send", 65_536..=1 << 40)?;
+    let reordering = number("reordering", 1..=1 << 20)?;
+    let gather = number("gather", 1..=10_000)?;
+    let first = number("first", 1..=600_000)?;
+    let timeout = number("timeout", 1..=600_000)?;
+    let silence = number("silence", 1..=86_400)?;
+    let tries = number("tries", 1..=1000)?;
+    let Some(setting) = setting else { return boxed_shown::<stacks::Artp>() };
+    let mut config = stacks::artp_config().map_err(|why| system(table, &why))?;
+    let milliseconds = |number: Option<u64>, other| number.map_or(other, |number| number * MILLISECOND);
+    config.packet = setting.wishes.packet.or(packet).unwrap_or(stacks::packet(Ipv4Addr::UNSPECIFIED.into()));
+    config.window = window.map_or(config.window, |packets| packets as u32);
+    config.longest = longest.map_or(config.longest, |octets| octets as usize);
+    config.send.octets = send.map_or(config.send.octets, |octets| octets as usize);
+    config.expires = table.truth("expires").unwrap_or(config.expires);
+    config.ranges = table.truth("ranges").unwrap_or(config.ranges);
+    config.large = table.truth("large").unwrap_or(config.large);
+    config.reordering = reordering.or(config.reordering);
+    config.gather = milliseconds(gather, config.gather);
+    config.timeout_first = milliseconds(first, config.timeout_first);
+    config.timeout_least = milliseconds(timeout, config.timeout_least);
+    config.silence = silence.map_or(config.silence, |seconds| seconds * SECOND);
+    config.tries = tries.map_or(config.tries, |tries| tries as u32);
+    boxed(stacks::artp(config).map_err(|why| system(table, &why))?)
+}
+
+fn make_ordered(table: &Parameters<'_>, _setting: Option<&Setting>) -> Made {
+    let mut config = ordered::Config::default();
+    if let Some(window) = within(table, "window", 128..=1 << 30)? {
+        config.window = window as usize;
+    }
+    if let Some(piece) = within(table, "piece", 1..=1 << 30)? {
+        config.piece = piece as usize;
+    }
+    boxed(Ordered::<Message>::new(config))
 }
 
 fn make_stop_and_wait(table: &Parameters<'_>, _setting: Option<&Setting>) -> Made {

@@ -115,7 +115,8 @@ impl Listener for Dialogue {
         if self.verbose {
             note(now, protocol, &text);
         }
-        if let Some(said) = text.strip_prefix("◂ ") {
+        // A farewell (RFC 959 §4.2: 221) explains nothing that went before.
+        if let Some(said) = text.strip_prefix("◂ ").filter(|said| !said.starts_with("221")) {
             *self.last.borrow_mut() = Some(said.lines().next().unwrap_or_default().into());
         }
     }

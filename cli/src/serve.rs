@@ -15,6 +15,7 @@ use stackwright_drivers::{Driver, Lanes};
 use crate::arguments::Serve;
 use crate::problem::Problem;
 use crate::registry::{Admission, Wishes};
+use crate::remote::Below;
 use crate::report::{note, rate, say, short};
 use crate::secret::{self, OnlyUser};
 use crate::{graphs, stacks, transfer};
@@ -34,15 +35,24 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
                 sessions_most: serve.sessions.unwrap_or(SESSIONS),
                 ..server::Config::new(accounts(rights))
             };
-            let stack = stacks::server(&folder, config, options);
-            let (driver, stack) = stack.map_err(|why| Problem::Path { path: folder, why })?;
-            carry_out(driver, stack, Told::new(serve, shown, serve.writable))
+            let told = Told::new(serve, shown, serve.writable);
+            let unopened = |why| Problem::Path { path: folder.clone(), why };
+            if below(serve) == Below::Artp {
+                let shortest = serve.artp.iter().map(|address| stacks::packet(address.ip())).min();
+                let packet = serve.packet.or(shortest).unwrap_or_default();
+                let stack = stacks::artp_server(&folder, config, options, packet);
+                let (driver, stack) = stack.map_err(unopened)?;
+                return carry_out(driver, stack, told);
+            }
+            let (driver, stack) = stacks::server(&folder, config, options).map_err(unopened)?;
+            carry_out(driver, stack, told)
         }
         Some(described) => {
             let wishes = Wishes {
                 disk: options,
                 writable: serve.writable,
                 sessions: serve.sessions,
+                packet: serve.packet,
                 accounts: Some(accounts),
                 ..Wishes::default()
             };
@@ -55,12 +65,24 @@ pub(crate) fn run(serve: &Serve) -> Result<(), Problem> {
     }
 }
 
+fn below(serve: &Serve) -> Below {
+    if serve.artp.is_empty() { Below::Tcp } else { Below::Artp }
+}
+
+/// Where to listen.
+fn places(serve: &Serve) -> &[SocketAddr] {
+    match below(serve) {
+        Below::Tcp => &serve.listen,
+        Below::Artp => &serve.artp,
+    }
+}
+
 /// How many clients at once, where nobody says it.
 const SESSIONS: usize = 1000;
 
 /// Nobody lets everybody store by mistake.
 fn guard(serve: &Serve, writable: bool) -> Result<(), Problem> {
-    let exposed = serve.listen.iter().find(|address| !address.ip().is_loopback());
+    let exposed = places(serve).iter().find(|address| !address.ip().is_loopback());
     match exposed {
         Some(&address) if writable && serve.user.is_none() => Err(Problem::WritableByEverybody { address }),
         _ => Ok(()),
@@ -76,7 +98,7 @@ where
         driver.context().listen(Box::new(Dialogue));
     }
     let interrupted = transfer::interrupts()?;
-    for &address in &told.serve.listen {
+    for &address in places(told.serve) {
         driver.request(&mut stack, Request::Serve { local: address.into() }, &mut told);
         if let Some(why) = told.refused {
             return Err(Problem::Listen { address, why });
@@ -114,7 +136,7 @@ impl<'a> Told<'a> {
     fn serving(&mut self, local: SocketAddr) {
         self.listening += 1;
         let (Serve { user, json, .. }, Told { folder, writable, .. }) = (self.serve, &*self);
-        let url = format!("ftp://{local}/");
+        let url = format!("{}://{local}/", below(self.serve).scheme());
         if *json {
             say!(
                 "{}",
@@ -136,7 +158,10 @@ impl<'a> Told<'a> {
     fn hints(&self) {
         if !self.serve.json {
             say!("Ctrl-C ends it. From another window:");
-            say!("  stackwright ls ftp://ADDRESS:PORT/     stackwright get ftp://ADDRESS:PORT/FILE");
+            let scheme = below(self.serve).scheme();
+            say!(
+                "  stackwright ls {scheme}://ADDRESS:PORT/     stackwright get {scheme}://ADDRESS:PORT/FILE"
+            );
         }
     }
 

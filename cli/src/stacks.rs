@@ -1,18 +1,22 @@
 //! The stacks of this program, each an equation.
 
 use std::io;
+use std::net::IpAddr;
 use std::path::Path;
 use std::rc::Rc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use stackwright::artp;
 use stackwright::compose::{Beside, Over, stack};
 use stackwright::contract::{Guarantees, Listener, Protocol};
 use stackwright::copy::Copy;
 use stackwright::ftp::{Client, Server, client, server};
+use stackwright::ordered::{self, Ordered};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, Options, Root};
 use stackwright_drivers::tcp::Tcp;
+use stackwright_drivers::udp::Udp;
 
 /// The kind of message of all these stacks: it holds regions of files, so that the kernel can send them.
 pub(crate) type Message = BufferTree;
@@ -27,6 +31,24 @@ stack! {
     pub(crate) CopyStack = Copy<Message> over ((Client<Message> over Tcp<Message>) beside Disk<Message>)
 }
 
+/// ARTP, whose policies are known to the compiler.
+pub(crate) type Artp = artp::Layer<Message>;
+
+stack! {
+    /// An FTP server over ARTP, beside a disk.
+    pub(crate) ArtpServerStack =
+        Server<Message> over ((Ordered<Message> over Artp over Udp<Message>) beside Disk<Message>)
+}
+
+stack! {
+    /// A copy between an FTP server over ARTP (on the left) and a disk (on the right).
+    pub(crate) ArtpCopyStack =
+        Copy<Message> over ((Client<Message> over Ordered<Message> over Artp over Udp<Message>) beside Disk<Message>)
+}
+
+/// Streams over ARTP.
+type Streams = Over<Ordered<Message>, Over<Artp, Udp<Message>>>;
+
 /// Blocks for reading from sockets and disks. Larger ones save system calls and lose more by leaving the processor's
 /// cache.
 const BLOCK: usize = 64 << 10;
@@ -35,12 +57,19 @@ const BLOCKS_KEPT: usize = 256;
 /// Regions of files are used where all that lies between the disk and the outside sends them.
 const REGIONS: bool = <Tcp<Message> as Protocol>::FACTS.gives.has(Guarantees::REGIONS);
 
-/// A driver, its pool, and the two adapters that every stack here stands on.
+/// What a copy moves is written by the disk, and nobody in between reads it.
+const UNREAD: bool = !<CopyStack as Protocol>::FACTS.reads_payload;
+
+/// A driver, its pool, and the adapter that every stack here has on its right.
 struct Ground {
     driver: Driver,
-    tcp: Tcp<Message>,
+    pool: Rc<Pool<Message>>,
     disk: Disk<Message>,
 }
+
+/// The lanes of the two adapters.
+const NETWORK: usize = 0;
+const DISK: usize = 1;
 
 /// The blocks that all adapters of a stack share.
 pub(crate) fn pool() -> Rc<Pool<Message>> {
@@ -50,17 +79,56 @@ pub(crate) fn pool() -> Rc<Pool<Message>> {
 fn ground(root: &Path, options: Options) -> io::Result<Ground> {
     let pool = pool();
     let driver = Driver::new(fastrand::u64(..))?;
-    let tcp = Tcp::new(driver.registry()?, 0, pool.clone());
-    let disk = Disk::new(Root::open(root)?, options, driver.registry()?, 1, pool);
-    Ok(Ground { driver, tcp, disk })
+    let disk = Disk::new(Root::open(root)?, options, driver.registry()?, DISK, pool.clone());
+    Ok(Ground { driver, pool, disk })
+}
+
+impl Ground {
+    fn tcp(&self) -> io::Result<Tcp<Message>> {
+        Ok(Tcp::new(self.driver.registry()?, NETWORK, self.pool.clone()))
+    }
+
+    fn artp(&self, packet: u16) -> io::Result<Streams> {
+        let udp = Udp::new(self.driver.registry()?, NETWORK, self.pool.clone());
+        let config = artp::Config { packet, ..artp_config()? };
+        Ok(Over::new(Ordered::new(ordered::Config::default()), Over::new(artp(config)?, udp)))
+    }
+}
+
+/// How long it is since 1970.
+fn since_1970() -> Option<Duration> {
+    SystemTime::now().duration_since(UNIX_EPOCH).ok()
 }
 
 /// Seconds since 1970, for the dates in listings.
 pub(crate) fn epoch() -> Option<u64> {
-    SystemTime::now().duration_since(UNIX_EPOCH).ok().map(|since| since.as_secs())
+    since_1970().map(|since| since.as_secs())
 }
 
-/// The disk below a server. Nothing but TCP can be beside it, which sends regions.
+/// What no stranger can guess, from the operating system.
+fn entropy<const OCTETS: usize>() -> io::Result<[u8; OCTETS]> {
+    let mut octets = [0; OCTETS];
+    getrandom::fill(&mut octets)?;
+    Ok(octets)
+}
+
+/// ARTP in a driver that was made just now, as far as nobody has to choose.
+pub(crate) fn artp_config() -> io::Result<artp::Config> {
+    let epoch = since_1970().map_or(0, |since| since.as_micros() as u64);
+    Ok(artp::Config { epoch, secret: entropy()?, ..artp::Config::default() })
+}
+
+pub(crate) fn artp(config: artp::Config) -> io::Result<Artp> {
+    Ok(artp::layer(config, u64::from_ne_bytes(entropy()?)))
+}
+
+/// The longest ARTP packet that reaches, or comes from, this address in one piece, in octets: what a path of 1500 octets
+/// leaves below the headers of IPv4 (RFC 791 §3.1) or IPv6 (RFC 8200 §3) and of UDP.
+pub(crate) fn packet(address: IpAddr) -> u16 {
+    if address.to_canonical().is_ipv4() { 1500 - 20 - 8 } else { 1500 - 40 - 8 }
+}
+
+/// The disk below a server, beside TCP, which sends regions; where a file describes the stack, that is asked of the graph.
 pub(crate) fn server_options(writable: bool, sync: bool) -> Options {
     Options { regions: REGIONS, writable, sync, ..Options::default() }
 }
@@ -70,9 +138,23 @@ pub(crate) fn server(
     config: server::Config,
     options: Options,
 ) -> io::Result<(Driver, ServerStack)> {
-    let Ground { driver, tcp, disk } = ground(root, options)?;
+    let ground = ground(root, options)?;
+    let tcp = ground.tcp()?;
     let config = server::Config { epoch: epoch(), ..config };
-    Ok((driver, Over::new(Server::new(config), Beside::new(tcp, disk))))
+    Ok((ground.driver, Over::new(Server::new(config), Beside::new(tcp, ground.disk))))
+}
+
+/// The same over ARTP, in packets of at most so many octets. They are filled from memory: no region of a file gets through.
+pub(crate) fn artp_server(
+    root: &Path,
+    config: server::Config,
+    options: Options,
+    packet: u16,
+) -> io::Result<(Driver, ArtpServerStack)> {
+    let ground = ground(root, Options { regions: false, ..options })?;
+    let streams = ground.artp(packet)?;
+    let config = server::Config { epoch: epoch(), ..config };
+    Ok((ground.driver, Over::new(Server::new(config), Beside::new(streams, ground.disk))))
 }
 
 /// The disk below a copy.
@@ -89,7 +171,23 @@ pub(crate) fn copy(
     config: client::Config,
     listener: Box<dyn Listener>,
 ) -> io::Result<(Driver, CopyStack)> {
-    let Ground { driver, tcp, disk } = ground(root, copy_options())?;
-    driver.context().listen(listener);
-    Ok((driver, Over::new(Copy::default(), Beside::new(Over::new(Client::new(config), tcp), disk))))
+    let ground = ground(root, copy_options())?;
+    let tcp = ground.tcp()?;
+    let tcp = if UNREAD { tcp.splicing() } else { tcp };
+    let client = Over::new(Client::new(config), tcp);
+    ground.driver.context().listen(listener);
+    Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
+}
+
+/// The same over ARTP, in packets of at most so many octets.
+pub(crate) fn artp_copy(
+    root: &Path,
+    config: client::Config,
+    listener: Box<dyn Listener>,
+    packet: u16,
+) -> io::Result<(Driver, ArtpCopyStack)> {
+    let ground = ground(root, copy_options())?;
+    let client = Over::new(Client::new(config), ground.artp(packet)?);
+    ground.driver.context().listen(listener);
+    Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))
 }

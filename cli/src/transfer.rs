@@ -18,7 +18,7 @@ use stackwright_drivers::{Driver, Lanes};
 use crate::arguments::{Connection, Get, Put};
 use crate::described::Described;
 use crate::problem::Problem;
-use crate::remote::Remote;
+use crate::remote::{Below, Remote};
 use crate::report::{Dialogue, Progress};
 use crate::{graphs, secret, stacks};
 
@@ -113,7 +113,11 @@ pub(crate) fn run(
         config.data = if connection.active { client::DataMode::Active } else { client::DataMode::Passive };
         config.patience = Duration::from_secs(connection.timeout.unwrap_or(TIMEOUT));
         config.idle = Duration::ZERO;
-        outcome = run_at(address, config, connection, described.as_ref(), folder, request, watch);
+        let stack = match &described {
+            Some(described) => Stack::Described(described),
+            None => Stack::Known(remote.below),
+        };
+        outcome = run_at(address, config, connection, stack, folder, request, watch);
         if !matches!(outcome, Err(Problem::Transfer { failure: Failure::Unreachable, .. })) {
             break;
         }
@@ -144,26 +148,44 @@ impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
     fn request(&mut self, _: RequestOf<S>) {}
 }
 
+/// Which stack copies.
+enum Stack<'a> {
+    Known(Below),
+    Described(&'a Described),
+}
+
 fn run_at(
     address: SocketAddr,
     config: client::Config,
     connection: &Connection,
-    described: Option<&Described>,
+    stack: Stack<'_>,
     folder: &Path,
     request: &Request,
     watch: &mut Watch<'_>,
 ) -> Result<(u64, Duration), Problem> {
     let (listener, last_said) = Dialogue::new(connection.verbose);
     let listener = Box::new(listener);
-    let ended = match described {
-        None => {
-            let stack = stacks::copy(folder, config, listener);
-            let (driver, stack) = stack.map_err(|why| Problem::Path { path: folder.into(), why })?;
+    let unopened = |why| Problem::Path { path: folder.into(), why };
+    let ended = match stack {
+        Stack::Known(Below::Tcp) => {
+            let (driver, stack) = stacks::copy(folder, config, listener).map_err(unopened)?;
             carry_out(driver, stack, |stack| stack.lower.left.upper.is_quiet(), request, watch)?
         }
-        Some(described) => {
+        Stack::Known(Below::Artp) => {
+            let packet = connection.packet.unwrap_or_else(|| stacks::packet(address.ip()));
+            let stack = stacks::artp_copy(folder, config, listener, packet);
+            let (driver, stack) = stack.map_err(unopened)?;
+            // No kernel says farewell for us when the program has ended: a server would wait for us until it takes us for dead.
+            let quiet = |stack: &stacks::ArtpCopyStack| {
+                let client = &stack.lower.left;
+                client.upper.is_quiet() && client.lower.upper.names() == 0
+            };
+            carry_out(driver, stack, quiet, request, watch)?
+        }
+        Stack::Described(described) => {
             let patient = connection.timeout.is_some();
-            let (driver, stack) = graphs::copy(described, folder, config, patient, listener)?;
+            let (driver, stack) =
+                graphs::copy(described, folder, config, patient, connection.packet, listener)?;
             let graphs::CopyGraph { graph, clients } = stack;
             carry_out(driver, graph, |graph| graphs::are_quiet(graph, &clients), request, watch)?
         }

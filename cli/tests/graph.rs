@@ -88,6 +88,20 @@ fn a_file_moves_where_a_file_describes_the_stack_in_another_order() {
 }
 
 #[test]
+fn a_file_moves_over_datagrams() {
+    let (far, files) = (Scratch::new(), Scratch::new());
+    // Stop-and-wait has one association with each peer, so that there is one session. UDP sends no regions of files.
+    let streams = "[ordered]\nover = \"stop-and-wait\"\n[stop-and-wait]\nover = \"udp\"\n[udp]\n[disk]\n";
+    let near = "top = \"copy\"\n[copy]\nover = [\"ftp\", \"disk\"]\n[ftp]\nprotocol = \"ftp client\"\nover = \"ordered\"\n\
+                sessions = 1\n";
+    let there = "top = \"ftp\"\n[ftp]\nprotocol = \"ftp server\"\nover = [\"ordered\", \"disk\"]\n";
+    fs::write(files.join("near.toml"), [near, streams].concat()).expect("a folder of ours");
+    fs::write(files.join("there.toml"), [there, streams].concat()).expect("a folder of ours");
+    let server = serve(far.path(), &["--writable", "--stack", path(&files.join("there.toml"))]);
+    moves(&server, &far, &["--stack", path(&files.join("near.toml")), "--active"]);
+}
+
+#[test]
 fn a_relay_is_a_server_on_a_client() {
     let (far, files) = (Scratch::new(), Scratch::new());
     fs::write(far.join("file"), octets(8, LENGTH)).expect("a folder of ours");
@@ -224,7 +238,7 @@ fn a_stack_is_explained_and_drawn() {
     let dot = say(&["draw", "put", "--dot"]).succeeded().text();
     assert!(dot.starts_with("digraph ") && dot.contains("\"ftp: ftp client\""), "{dot}");
     let listed = say(&["explain"]).succeeded().text();
-    for protocol in ["copy", "disk", "ftp client", "ftp server", "stop-and-wait", "tcp", "udp"] {
+    for protocol in ["copy", "disk", "ftp client", "ftp server", "ordered", "stop-and-wait", "tcp", "udp"] {
         assert!(
             listed.lines().any(|line| line.starts_with(protocol) && line.contains("provides")),
             "{listed}"

@@ -2,9 +2,10 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use stackwright::catalogue::Entry;
+use stackwright::catalogue::{Entry, PROTOCOLS};
 use stackwright::wire::capture::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, LinkType, Tcp, Udp};
-use stackwright::wire::{Dissection, Header, dissect, dissect_fields};
+use stackwright::wire::syntax::{Found, walk};
+use stackwright::wire::{Header, dissect};
 
 /// Octets in a word of 32 bits, in which IPv4 and TCP count their headers.
 const WORD: usize = 4;
@@ -12,21 +13,40 @@ const WORD: usize = 4;
 /// A packet, taken apart.
 #[derive(Debug, Default)]
 pub(crate) struct Layers<'a> {
-    pub(crate) headers: Vec<Dissection<'a>>,
+    pub(crate) found: Vec<Found<'a>>,
     /// Whence and whither, where the packet says so.
     pub(crate) ends: Option<[String; 2]>,
+    /// The ports of UDP, the receiver's first.
+    ports: Option<[u16; 2]>,
     /// What no header explains.
     pub(crate) payload: &'a [u8],
     /// What is odd about it, in sentences.
     pub(crate) remarks: Vec<String>,
 }
 
-/// Takes a packet apart: the headers that its link begins with, then those of the protocol `above`.
-pub(crate) fn layers<'a>(
-    link: Option<LinkType>,
-    octets: &'a [u8],
-    above: Option<&'static Entry>,
-) -> Layers<'a> {
+/// Which protocol is above those of the network.
+pub(crate) struct Above<'a> {
+    /// This one, whatever the packets say.
+    pub(crate) chosen: Option<&'static Entry>,
+    /// Those that are found at ports of UDP.
+    pub(crate) ports: &'a [(u16, &'static Entry)],
+    /// The one that the interface names.
+    pub(crate) described: Option<&'static Entry>,
+}
+
+impl Above<'_> {
+    /// The protocol of a packet with these ports of UDP.
+    fn find(&self, ports: Option<[u16; 2]>) -> Option<&'static Entry> {
+        let mut ports = ports.into_iter().flatten();
+        let known = |port| self.ports.iter().find(|(known, _)| *known == port).map(|(_, entry)| *entry);
+        let listed = |port| PROTOCOLS.iter().find(|entry| entry.port == Some(port));
+        let said = self.chosen.or_else(|| ports.clone().find_map(known)).or(self.described);
+        said.or_else(|| ports.find_map(listed))
+    }
+}
+
+/// Takes a packet apart: the headers that its link begins with, then what the protocol `above` makes of the rest.
+pub(crate) fn layers<'a>(link: Option<LinkType>, octets: &'a [u8], above: &Above<'_>) -> Layers<'a> {
     let mut layers = Layers { payload: octets, ..Layers::default() };
     let Some(link) = link else {
         layers.remarks.push("the file does not say on which interface it was".into());
@@ -50,7 +70,7 @@ pub(crate) fn layers<'a>(
             None
         }
     };
-    if let (Some(()), Some(above)) = (carries, above) {
+    if let (Some(()), Some(above)) = (carries, above.find(layers.ports)) {
         layers.above(above);
     }
     layers
@@ -69,7 +89,7 @@ impl<'a> Layers<'a> {
         if let Err(malformed) = H::decode(shown.octets()) {
             self.remarks.push(format!("{} is malformed: {malformed}", H::NAME));
         }
-        self.headers.push(shown);
+        self.found.push(Found::Header(shown));
         Some(shown.octets())
     }
 
@@ -174,6 +194,7 @@ impl<'a> Layers<'a> {
         if protocol == 6 {
             return self.options("Tcp", header[12] >> 4, Tcp::LENGTH);
         }
+        self.ports = Some([ports[1], ports[0]]);
         let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
         match length.checked_sub(Udp::LENGTH) {
             Some(length) => self.cut("Udp", length),
@@ -185,23 +206,14 @@ impl<'a> Layers<'a> {
         Some(())
     }
 
-    /// The headers of a protocol of ours.
+    /// What a protocol of ours says.
     fn above(&mut self, entry: &'static Entry) {
         if self.payload.is_empty() {
             return;
         }
-        for layout in entry.headers {
-            match dissect_fields(layout.name, layout.fields, self.payload) {
-                Ok(shown) => {
-                    self.payload = &self.payload[shown.octets().len()..];
-                    self.headers.push(shown);
-                }
-                Err(malformed) => {
-                    let (name, protocol) = (layout.name, entry.facts.name);
-                    self.remarks.push(format!("{name} of {protocol}: {malformed}"));
-                    return;
-                }
-            }
-        }
+        let walk = walk(entry.syntax, self.payload);
+        self.found.extend(walk.found);
+        self.payload = walk.rest;
+        self.remarks.extend(walk.faults.iter().map(ToString::to_string));
     }
 }

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 use stackwright::wire::capture::Direction;
+use stackwright::wire::syntax::Found;
 use stackwright::wire::{Dissection, Field};
 
 use super::layers::Layers;
@@ -39,9 +40,18 @@ pub(crate) fn text(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
             writeln!(out, "  # {}", Harmless(line))?;
         }
     }
-    for header in &layers.headers {
-        for line in header.to_string().lines() {
-            writeln!(out, "  {line}")?;
+    for found in &layers.found {
+        match found {
+            Found::Header(header) => {
+                for line in header.to_string().lines() {
+                    writeln!(out, "  {line}")?;
+                }
+            }
+            Found::Octets { name, octets } => {
+                let (shown, more) = (&octets[..octets.len().min(ROW)], octets.len().saturating_sub(ROW));
+                let more = if more > 0 { " …" } else { "" };
+                writeln!(out, "  {name}, {}: {}{more}", self::octets(octets.len()), hexadecimal(shown))?;
+            }
         }
     }
     payload(out, layers.payload)?;
@@ -105,7 +115,7 @@ pub(crate) fn json(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
         "destination": destination,
         "length": packet.original,
         "captured": packet.octets.len(),
-        "headers": layers.headers.iter().map(header).collect::<Vec<_>>(),
+        "headers": layers.found.iter().map(found).collect::<Vec<_>>(),
         "payload": {
             "length": layers.payload.len(),
             "text": legible(layers.payload),
@@ -114,6 +124,13 @@ pub(crate) fn json(out: &mut impl Write, packet: &Packet, layers: &Layers<'_>) -
         "remarks": remarks,
     });
     writeln!(out, "{line}")
+}
+
+fn found(found: &Found<'_>) -> Value {
+    match found {
+        Found::Header(shown) => header(shown),
+        Found::Octets { name, octets } => json!({ "name": name, "octets": hexadecimal(octets) }),
+    }
 }
 
 fn header(header: &Dissection<'_>) -> Value {

@@ -93,7 +93,7 @@ macro_rules! associations {
 }
 
 associations!(StreamsRequest StreamsIndication, local: local.as_mut(),
-    asks Send Receive Finish Abort, tells Room Delivered Finished);
+    asks Send Receive Unread Finish Abort, tells Room Delivered Finished);
 associations!(DatagramsRequest DatagramsIndication, room: { let _no_own_address = room; None },
     asks Send Receive Close, tells Room Delivered);
 

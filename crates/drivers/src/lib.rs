@@ -10,6 +10,7 @@ mod drive;
 pub mod files;
 pub mod pipe;
 mod readiness;
+mod splice;
 pub mod tcp;
 pub mod udp;
 

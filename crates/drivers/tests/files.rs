@@ -11,5 +11,7 @@ mod containment;
 mod crossing;
 #[path = "files/listing.rs"]
 mod listing;
+#[path = "files/spliced.rs"]
+mod spliced;
 #[path = "files/whole_or_nothing.rs"]
 mod whole_or_nothing;

@@ -14,6 +14,7 @@ pub mod inquiry;
 pub mod integrity;
 pub mod lifetime;
 pub mod ordering;
+pub mod profile;
 pub mod rate;
 pub mod recovery;
 pub mod rtt;

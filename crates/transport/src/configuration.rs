@@ -112,6 +112,20 @@ macro_rules! slots {
             pub fn facts(&self) -> &[Facts] {
                 self.facts.as_deref().map_or(C::PARTS, |facts| facts)
             }
+
+            $(
+                #[doc = concat!("What is in the slot `", stringify!($data), "`, to be asked.")]
+                pub fn $data(&self) -> &C::$Data {
+                    &self.$data
+                }
+            )*
+
+            $(
+                #[doc = concat!("What is in the slot `", stringify!($judge), "`, to be asked.")]
+                pub fn $judge(&self) -> &C::$Judge {
+                    &self.$judge
+                }
+            )*
         }
 
         /// The configuration whose slots are boxes: what a program chooses while it runs.

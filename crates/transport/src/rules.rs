@@ -58,6 +58,10 @@ properties! {
     COUNTS_OCTETS = 17: "numbers that count octets",
     /// Messages keep their bounds.
     BOUNDS = 18: "messages that keep their bounds",
+    /// The receiver answers a question, with its number.
+    ANSWERS = 19: "answers to questions",
+    /// The format says below which number nothing comes any more.
+    SETTLES = 20: "a format that says what will not come any more",
 }
 
 impl Property {

@@ -170,6 +170,7 @@ impl<H: Host> Associations<H> {
                     Ending::Silent if session.told => Ended::Expired,
                     Ending::Silent => Ended::Unreachable,
                     Ending::Refused | Ending::Reset => Ended::Reset,
+                    Ending::Forged => Ended::Forged,
                 };
                 at.end(why);
             }

@@ -80,6 +80,12 @@ impl<'a> Dissection<'a> {
     pub fn values(&self) -> impl Iterator<Item = (&'static Field, Option<u64>)> {
         self.fields.iter().map(|field| (field, number(field, self.octets)))
     }
+
+    /// The value of the field of that name; `None` where there is none, or it has more than 64 bits.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        let field = self.fields.iter().find(|field| field.name == name)?;
+        number(field, self.octets)
+    }
 }
 
 /// The value of a field, right aligned.

@@ -11,6 +11,7 @@ pub mod check;
 mod dissect;
 mod header;
 mod message;
+pub mod syntax;
 
 pub use dissect::{Dissection, dissect, dissect_fields};
 pub use header::{Field, FieldValue, Header, Malformed, Order};

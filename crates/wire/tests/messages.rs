@@ -28,6 +28,8 @@ enum Step {
     Share(Vec<u8>, bool),
     /// Gets a header, is shared while it has it, and loses it again, as a packet that is sent once more.
     Resend(Vec<u8>, bool),
+    /// Is altered in place, while somebody else holds the same octets, or nobody does.
+    Alter(u8, bool),
     /// Goes on as a copy in a block of a pool, which gets the memory of the original.
     CopyInto(usize),
     /// Goes on as a copy in a block of a pool that is a message without octets first.
@@ -50,6 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
         (number(), octets()).prop_map(|(at, octets)| Step::PushOntoTheRest(at, octets)),
         (octets(), any::<bool>()).prop_map(|(octets, first)| Step::Share(octets, first)),
         (octets(), any::<bool>()).prop_map(|(octets, kept)| Step::Resend(octets, kept)),
+        (any::<u8>(), any::<bool>()).prop_map(|(with, shared)| Step::Alter(with, shared)),
         number().prop_map(Step::CopyInto),
         number().prop_map(Step::Refill),
     ]
@@ -130,6 +133,18 @@ fn take<M: Message>(step: &Step, pool: &Pool<M>, message: &mut M, model: &mut Ve
                 packet.reclaim(pool);
             }
         }
+        Step::Alter(with, shared) => {
+            let twin = if *shared { Some(message.share()) } else { None };
+            let before = model.clone();
+            if let Some(octets) = message.unshared() {
+                assert_eq!(octets.len(), model.len());
+                octets.iter_mut().for_each(|octet| *octet ^= with);
+                model.iter_mut().for_each(|octet| *octet ^= with);
+            }
+            if let Some(twin) = twin {
+                agree(&twin, &before);
+            }
+        }
         Step::CopyInto(headroom) => {
             let copy = message.copy_into(pool, *headroom);
             assert!(copy.leaves().count() <= 1, "a copy is in one piece");
@@ -195,6 +210,22 @@ fn shape(message: &BufferTree) -> Vec<String> {
 }
 
 /// A region is cut and moved like octets, and never read.
+#[test]
+fn what_one_holds_in_one_piece_is_altered_in_place() {
+    let mut message = BufferTree::with_headroom(8, &[1; 100]);
+    assert!(message.unshared().is_some());
+    let twin = message.share();
+    assert!(message.unshared().is_none(), "somebody else holds it");
+    drop(twin);
+    assert_eq!(message.unshared().map(|octets| octets.len()), Some(100));
+    message.join(BufferTree::with_headroom(0, &[2; 100]));
+    assert!(message.unshared().is_none(), "it lies in two pieces");
+    message.advance(100);
+    assert!(message.unshared().is_some());
+    let mut file = BufferTree::from_region(region(10)).expect("a rope holds regions");
+    assert!(file.unshared().is_none(), "it lies in a file");
+}
+
 #[test]
 fn regions() {
     let mut message = BufferTree::from_region(region(100)).expect("a buffer tree holds regions");

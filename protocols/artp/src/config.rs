@@ -10,6 +10,7 @@ use stackwright_transport::{Policies, Slots, configuration};
 use stackwright_wire::Message;
 
 use crate::message::Messages;
+use crate::protection::Protection;
 use crate::state::{Format, Secrets};
 
 /// What can be chosen. The default suits the Internet and local networks.
@@ -41,12 +42,14 @@ pub struct Config {
     pub ranges: bool,
     /// Datagrams may have more than 65535 fragments where the peer knows how.
     pub large: bool,
-    /// Datagrams may expire: then the peer does not wait for what is missing for long.
+    /// Datagrams may expire, as their senders wish, where the peer says so too; else that wish is let go.
     pub expires: bool,
     /// What time of day it was at the start of time, in microseconds since 1970.
     pub epoch: u64,
-    /// What a stranger must not know: random octets, drawn once.
+    /// What a stranger must not know: random octets, drawn anew at each start. Salts follow from it, and keys from these.
     pub secret: [u8; 16],
+    /// What protects datagrams.
+    pub protection: Protection,
     /// How many sessions may be half open before strangers have to show that they hear us.
     pub half_open_most: usize,
     /// The first packet number, for tests.
@@ -72,6 +75,7 @@ impl Default for Config {
             expires: false,
             epoch: 0,
             secret: [0; 16],
+            protection: Protection::Absent,
             half_open_most: 64,
             first: None,
         }
@@ -114,7 +118,7 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         recovery: recovery::IndividualTimeout::new(config.silence).reordering(config.reordering),
         rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least)
             .at_most(config.silence / TIMEOUTS_LEAST),
-        flow: flow::Credit::new(window).forgiving(config.expires),
+        flow: flow::Credit::new(window),
         congestion: congestion::Aimd::new(u64::from(config.packet)),
         rate: rate::Absent,
         lifetime: lifetime::Timestamps::new(config.epoch),

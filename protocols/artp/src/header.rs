@@ -42,11 +42,11 @@ pub enum Version {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum PacketKind {
     /// A fragment of a datagram.
-    Data,
+    Data = 1,
     /// What applications, and sessions, tell each other.
-    Control,
+    Control = 2,
     /// Numbers of packets that arrived.
-    Acknowledge,
+    Acknowledge = 3,
 }
 
 /// Below a million.
@@ -97,11 +97,7 @@ impl FieldValue for PacketKind {
 
     #[inline]
     fn to_bits(&self) -> u64 {
-        match self {
-            PacketKind::Data => 1,
-            PacketKind::Control => 2,
-            PacketKind::Acknowledge => 3,
-        }
+        *self as u64
     }
 }
 
@@ -252,4 +248,41 @@ pub struct Token {
 pub struct Signed {
     /// Octets of the signature that follows (SIGSZ).
     pub signature: u32,
+}
+
+/// What stands in the place of a signature (SIGDATA) before octets that are sealed (ENCDATA). *Chosen*: to ARTP it is opaque.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Seal {
+    /// Which key of this direction: each seals so much and no more.
+    pub generation: u16,
+    /// Which datagram of this direction: no key meets the same number twice.
+    #[bits(48)]
+    pub counter: u64,
+    /// Agrees with these octets, what was sealed, and what it belongs to, or all was altered.
+    pub tag: [u8; 16],
+}
+
+/// A signature (SIGDATA) as this implementation makes one. *Chosen*: to ARTP it is opaque.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Signature {
+    /// Which datagram of this direction: none is taken twice.
+    pub counter: u64,
+    /// Of these octets, what was signed, and what it belongs to.
+    pub signature: [u8; 64],
+}
+
+/// A packet that arrived: one of those that an acknowledgement is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Arrived {
+    /// Its number.
+    pub sequence: u32,
+}
+
+/// Packets that arrived: in an acknowledgement with the option [`Ranges`](crate::option::PacketOption::Ranges).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct ArrivedRange {
+    /// The number of the first.
+    pub first: u32,
+    /// The number of the last.
+    pub last: u32,
 }

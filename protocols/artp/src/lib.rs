@@ -10,16 +10,27 @@ mod control;
 pub mod header;
 mod message;
 pub mod option;
+mod protection;
 mod receive;
 mod send;
 mod sessions;
 mod state;
+mod syntax;
 
 pub use config::{Artp, Config, policies};
 pub use control::{APPLICATION, Item, items};
 pub use message::Messages;
+#[cfg(feature = "sign")]
+pub use protection::Signing;
+#[cfg(feature = "seal")]
+pub use protection::{Cipher, Sealing};
+pub use protection::{Protection, Secret, compose, take_apart};
 pub use sessions::{Decide, Sessions};
 pub use state::{Format, Secrets};
+pub use syntax::SYNTAX;
+
+/// The UDP port where a server is looked for when nobody says another.
+pub const PORT: u16 = 4330;
 
 /// ARTP as a layer.
 pub type Layer<M, C = Artp<M>> = Transport<Sessions<M, C>>;
@@ -55,6 +66,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
         self.peer_first
     }
 
+    fn agreed(&self, into: &mut Vec<u8>) {
+        self.write_agreed(into);
+    }
+
     fn room(&self) -> usize {
         self.payload() - header::Fragment::LENGTH
     }
@@ -64,6 +79,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
             u32::MAX => usize::MAX,
             longest => (longest as usize) << 16,
         }
+    }
+
+    fn expires(&self) -> bool {
+        self.both(|proposal| proposal.expires)
     }
 
     fn headroom(&self) -> usize {
@@ -91,6 +110,7 @@ component! {
         .and(Property::CREDIT)
         .and(Property::FRAGMENTS)
         .and(Property::TIMES)
+        .and(Property::SETTLES)
         .and(Property::SIGNALS)
         .and(Property::COUNTS_PACKETS),
 }

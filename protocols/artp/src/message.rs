@@ -1,5 +1,7 @@
 //! A datagram as it is fragmented: MSG = {SIGSZ, SIGDATA, ENCDATA} (ARTP §1.4.1).
 
+use core::mem;
+
 use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, Quality};
 use stackwright_policies::framing::Fragments;
@@ -9,12 +11,17 @@ use stackwright_transport::words::{Dropped, Label, Unit, View};
 use stackwright_wire::{Message, Pool};
 
 use crate::config::Config;
-use crate::header::Signed;
+use crate::protection::{Datagram, Guard};
 
-/// Datagrams in fragments, with what the document puts before each: the length of a signature. It stands once, at the start of
-/// the first fragment, because the whole is fragmented.
+/// Datagrams in fragments, with what protects them. It stands once, at the start of the first fragment, because the whole is
+/// fragmented.
 pub struct Messages<M> {
     fragments: Fragments<M>,
+    guard: Guard<M>,
+    /// The number of the next datagram for which the application chooses none.
+    next: u32,
+    /// How many numbers those had that were whole and went no further.
+    refused: u64,
 }
 
 impl<M> Messages<M> {
@@ -22,47 +29,55 @@ impl<M> Messages<M> {
     pub fn new(config: &Config) -> Self {
         let count_most = if config.large { u32::MAX } else { u32::from(u16::MAX) };
         let window = config.expires.then_some(u64::from(config.window));
-        Messages { fragments: Fragments::new(count_most, config.longest).forgetting(window) }
+        let guard = Guard::new(config.protection);
+        let longest = config.longest.saturating_add(guard.adds(MessageKind::Data));
+        let fragments = Fragments::new(count_most, longest).forgetting(window);
+        Messages { fragments, guard, next: 0, refused: 0 }
     }
-}
-
-/// Takes off what says that data bear no signature.
-#[inline]
-fn unsigned<M: Message>(kind: MessageKind, message: &mut M) -> Result<(), Dropped> {
-    if kind == MessageKind::Data {
-        let signed = message.pull::<Signed>().map_err(|_| Dropped::Unjoinable)?;
-        if signed.signature != 0 {
-            return Err(Dropped::Forged);
-        }
-    }
-    Ok(())
 }
 
 impl<M: Message> Framing<M> for Messages<M> {
-    #[inline]
-    fn begin(&mut self, mut message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
-        if quality.kind == MessageKind::Data {
-            message.push(&Signed { signature: 0 });
-        }
-        self.fragments.begin(message, quality, room)
+    fn on_begun(&mut self, agreed: &[u8]) {
+        self.guard.begin(agreed);
     }
 
-    #[inline]
-    fn join(&mut self, view: &View, mut unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
-        // Whole already: what is looked at first need not be moved once more afterwards.
-        if unit.label.count <= 1 {
-            unsigned(unit.label.kind, &mut unit.body)?;
-            return self.fragments.join(view, unit, pool);
+    fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+        let kind = quality.kind;
+        let octets = message.len() + self.guard.adds(kind);
+        if self.fragments.pieces(octets, kind, room).is_none() {
+            return Err(message);
         }
-        let mut joined = self.fragments.join(view, unit, pool)?;
-        if let Some(joined) = &mut joined {
-            unsigned(joined.quality.kind, &mut joined.message)?;
+        let number = match kind {
+            MessageKind::Data => quality.number.unwrap_or(self.next),
+            MessageKind::Control => 0,
+        };
+        let message = self.guard.protect(message, Datagram { kind, number })?;
+        if kind == MessageKind::Data {
+            self.next = number.wrapping_add(1);
         }
-        Ok(joined)
+        self.fragments.begin(message, &Quality { number: Some(number), ..*quality }, room)
+    }
+
+    fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+        let numbers = unit.span.end - unit.span.start;
+        let Some(joined) = self.fragments.join(view, unit, pool)? else { return Ok(None) };
+        let datagram =
+            Datagram { kind: joined.quality.kind, number: joined.quality.number.unwrap_or_default() };
+        match self.guard.open(joined.message, datagram) {
+            Ok(message) => Ok(Some(Joined { message, ..joined })),
+            Err(dropped) => {
+                self.refused += joined.numbers - numbers; // those of the last unit the engine knows
+                Err(dropped)
+            }
+        }
     }
 
     fn forget(&mut self, view: &View) -> u64 {
-        self.fragments.forget(view)
+        mem::take(&mut self.refused) + self.fragments.forget(view)
+    }
+
+    fn gives_up(&self) -> bool {
+        self.guard.gives_up()
     }
 
     fn deadline(&self) -> Instant {
@@ -71,6 +86,6 @@ impl<M: Message> Framing<M> for Messages<M> {
 }
 
 component! {
-    <M> Messages<M>: "framing of signed messages in fragments", "cuts messages and joins them in any order",
+    <M> Messages<M>: "framing of protected messages in fragments", "cuts messages and joins them in any order",
     needs: Property::FRAGMENTS, gives: Property::BOUNDS,
 }

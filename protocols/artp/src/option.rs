@@ -15,6 +15,8 @@ pub enum PacketOption {
     Large(Large),
     /// The datagram is more or less urgent than 128; 0 is the most urgent.
     Priority(u8),
+    /// No packet with a lower number is sent again: 32 bits of it. Datagrams that expired leave holes, which nobody else closes.
+    Settled(u32),
 }
 
 /// The upper halves of a fragment's index and count: for datagrams of more than 65535 fragments, in packets of version 2.
@@ -26,10 +28,32 @@ pub struct Large {
     pub count: u16,
 }
 
-const CREDIT: u16 = 1;
-const RANGES: u16 = 2;
-const LARGE: u16 = 3;
-const PRIORITY: u16 = 4;
+/// The value of the option that gives credit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Credit {
+    /// The first packet number that the peer may not use yet.
+    pub edge: u32,
+}
+
+/// The value of the option that tells how urgent a datagram is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Priority {
+    /// 0 is the most urgent; 128 where nothing is said.
+    pub priority: u8,
+}
+
+/// The value of the option that says what the sender has settled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Settled {
+    /// Below this packet number nothing comes any more.
+    pub number: u32,
+}
+
+pub(crate) const CREDIT: u16 = 1;
+pub(crate) const RANGES: u16 = 2;
+pub(crate) const LARGE: u16 = 3;
+pub(crate) const PRIORITY: u16 = 4;
+pub(crate) const SETTLED: u16 = 5;
 
 impl PacketOption {
     /// The most octets that one has.
@@ -37,15 +61,25 @@ impl PacketOption {
 
     /// Appends it to `octets`.
     pub fn write(self, octets: &mut alloc::vec::Vec<u8>) {
-        let (id, value, length) = match self {
-            PacketOption::Credit(edge) => (CREDIT, edge.to_be_bytes(), 4),
-            PacketOption::Ranges => (RANGES, [0; 4], 0),
-            PacketOption::Large(large) => {
-                let mut value = [0; Large::LENGTH];
-                large.encode(&mut value);
-                (LARGE, value, Large::LENGTH)
+        let mut value = [0; 4];
+        let (id, length) = match self {
+            PacketOption::Credit(edge) => {
+                Credit { edge }.encode(&mut value);
+                (CREDIT, Credit::LENGTH)
             }
-            PacketOption::Priority(priority) => (PRIORITY, [priority, 0, 0, 0], 1),
+            PacketOption::Ranges => (RANGES, 0),
+            PacketOption::Large(large) => {
+                large.encode(&mut value);
+                (LARGE, Large::LENGTH)
+            }
+            PacketOption::Priority(priority) => {
+                Priority { priority }.encode(&mut value);
+                (PRIORITY, Priority::LENGTH)
+            }
+            PacketOption::Settled(number) => {
+                Settled { number }.encode(&mut value);
+                (SETTLED, Settled::LENGTH)
+            }
         };
         let mut header = [0; OptionHeader::LENGTH];
         OptionHeader { size: (OptionHeader::LENGTH + length) as u16, id }.encode(&mut header);
@@ -54,12 +88,14 @@ impl PacketOption {
     }
 
     fn read(id: u16, value: &[u8]) -> Result<Option<Self>, Malformed> {
-        let four = || value.try_into().map(u32::from_be_bytes).map_err(|_| Malformed::Field("size"));
         Ok(match id {
-            CREDIT => Some(PacketOption::Credit(four()?)),
+            CREDIT if value.len() != Credit::LENGTH => return Err(Malformed::Field("size")),
+            CREDIT => Some(PacketOption::Credit(Credit::decode(value)?.edge)),
             RANGES => Some(PacketOption::Ranges),
             LARGE => Some(PacketOption::Large(Large::decode(value)?)),
             PRIORITY => value.first().map(|priority| PacketOption::Priority(*priority)),
+            SETTLED if value.len() != Settled::LENGTH => return Err(Malformed::Field("size")),
+            SETTLED => Some(PacketOption::Settled(Settled::decode(value)?.number)),
             _ => None, // one that is unknown is skipped
         })
     }

@@ -9,16 +9,23 @@ use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Token, 
 use crate::option::{Options, PacketOption};
 use crate::state::{Format, Matter};
 
+/// How many numbers an acknowledgement names, at most: what is done for it must not grow with how often it says so.
+const NAMED_MOST: u64 = 1 << 16;
+
+/// How many numbers of packets that expired may lie between two that arrive. Who guesses a number hits one of as many.
+const SKIPPED_MOST: u64 = 1 << 16;
+
 /// What the options of a packet say.
 #[derive(Clone, Copy, Debug)]
 struct Said {
     credit: Option<u32>,
+    settled: Option<u32>,
     ranges: bool,
     high: (u32, u32),
     priority: u8,
 }
 
-const NOTHING: Said = Said { credit: None, ranges: false, high: (0, 0), priority: 128 };
+const NOTHING: Said = Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128 };
 
 /// What nearly every packet of data begins with: read in one look.
 const DATA: usize = Packet::LENGTH + Fragment::LENGTH;
@@ -68,21 +75,39 @@ impl<M: Message> Format<M> {
         match header.kind {
             PacketKind::Data => {
                 let fragment = packet.pull::<Fragment>().map_err(malformed)?;
-                return data(view, header, &fragment, &said, packet);
+                let settled = self.settled(view, header.sequence, said.settled);
+                return data(view, header, &fragment, &said, packet)
+                    .map(|segment| Segment { settled, ..segment });
             }
             PacketKind::Control => {
                 check_items(&mut packet)?;
                 let (message, kind) = (0, MessageKind::Control);
                 let label = Label { message, index: 0, count: 1, last: true, kind, priority: said.priority };
+                segment.settled = self.settled(view, header.sequence, said.settled);
                 segment.unit = Some(unit(view, header.sequence, label, packet));
             }
             PacketKind::Acknowledge => {
                 numbers(view, &mut packet, said.ranges, report)?;
+                // Who does not hear us, and guesses numbers, gives no credit and is no sign of life: RFC 5961 §5.
+                let window = u64::from(self.ours.window);
+                if report.held.iter().all(|span| span.end + window <= view.settled_upto) {
+                    return Err(Dropped::BeyondWindow);
+                }
                 (segment.reports, segment.rest) = (true, Some(packet));
                 segment.credit = said.credit.map(|edge| unwrap(edge, 32, view.sent_upto));
             }
         }
         Ok(segment)
+    }
+
+    /// The number below which nothing will come, where the peer's datagrams expire. It is believed of a packet only that may
+    /// have been sent: after an outage numbers have gone on, but not far.
+    #[inline]
+    fn settled(&self, view: &View, sequence: u32, settled: Option<u32>) -> Option<u64> {
+        let settled = unwrap(settled?, 32, view.received_upto);
+        let number = unwrap(sequence, 32, view.received_upto);
+        let expires = self.theirs.as_ref().is_some_and(|theirs| theirs.expires);
+        (expires && settled <= number && number < view.received_upto + SKIPPED_MOST).then_some(settled)
     }
 
     /// What is said in session 0 about this one.
@@ -121,6 +146,8 @@ impl<M: Message> Format<M> {
             return Err(Dropped::NotOurs);
         }
         let signals = match (item.kind, proposal.verdict) {
+            // Who has asked himself hears answers only: a stranger's request would be taken for the peer's.
+            (ControlKind::Request, Verdict::Asked) if self.asks => return Err(Dropped::NotOurs),
             (ControlKind::Request, Verdict::Asked) => Signals::OPEN,
             // An answer shows what we asked with: nobody else knows it.
             (ControlKind::Reply, _) if proposal.echo != self.ours.nonce => return Err(Dropped::NotOurs),
@@ -193,6 +220,7 @@ fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped>
                 said.high = (u32::from(high.index) << 16, u32::from(high.count) << 16);
             }
             PacketOption::Priority(priority) => said.priority = priority,
+            PacketOption::Settled(number) => said.settled = Some(number),
         }
     }
     packet.advance(octets);
@@ -221,9 +249,11 @@ fn numbers<M: Message>(
         return Err(Dropped::Malformed);
     }
     if ranges {
+        let mut named = 0;
         for pair in words.chunks_exact(2) {
             let (first, last) = (read(&pair[0]), read(&pair[1]));
-            if last < first {
+            named += last.saturating_sub(first) + 1;
+            if last < first || named > NAMED_MOST {
                 return Err(Dropped::Malformed);
             }
             report.held.push(first..last + 1);

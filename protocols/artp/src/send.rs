@@ -8,7 +8,8 @@ use stackwright_wire::{Header, Message};
 
 use crate::control::Item;
 use crate::header::{
-    ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict, Version,
+    Arrived, ArrivedRange, ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict,
+    Version,
 };
 use crate::option::{Large, PacketOption};
 use crate::state::{Format, Matter, ORDER};
@@ -20,13 +21,14 @@ fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
 }
 
 impl<M: Message> Format<M> {
-    pub(crate) fn write(&mut self, _view: &View, saying: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
+    pub(crate) fn write(&mut self, view: &View, saying: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
         // Acknowledgements bear one's own clock, and do not expire (§1.4.2).
         let own = Stamp { at: saying.clock, valid: 0 };
         if saying.signals != Signals::NONE
             && let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal))
         {
             saying.signals = saying.signals.without(signal);
+            self.asks |= signal == Signals::OPEN;
             let sequence = self.next_unacknowledged();
             put(&packet(PacketKind::Control, 0, sequence, own), octets);
             self.arrange(signal, octets);
@@ -41,15 +43,16 @@ impl<M: Message> Format<M> {
             let Unit { label, span, .. } = unit;
             let control = label.kind == MessageKind::Control;
             let kind = if control { PacketKind::Control } else { PacketKind::Data };
+            let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
             let (index, count) = (label.index as u16, label.count as u16);
             let fragment = Fragment { datagram: label.message, index, count };
             let mut headers = [0; Packet::LENGTH + Fragment::LENGTH];
             packet(kind, self.session, span.start as u32, saying.stamp).encode(&mut headers);
             fragment.encode(&mut headers[Packet::LENGTH..]);
             let (before, after) = headers.split_at(Packet::LENGTH);
-            if control || label.count > u32::from(u16::MAX) || label.priority != 128 {
+            if control || label.count > u32::from(u16::MAX) || label.priority != 128 || settled.is_some() {
                 octets.extend_from_slice(before);
-                options(label, octets);
+                options(label, settled, octets);
                 octets.extend_from_slice(if control { &[] } else { after });
             } else {
                 octets.extend_from_slice(&headers);
@@ -71,12 +74,12 @@ impl<M: Message> Format<M> {
         end_options(octets);
         for span in &report.held {
             if ranges {
-                octets.extend_from_slice(&(span.start as u32).to_be_bytes());
-                octets.extend_from_slice(&(span.end as u32).wrapping_sub(1).to_be_bytes());
+                let last = (span.end as u32).wrapping_sub(1);
+                put(&ArrivedRange { first: span.start as u32, last }, octets);
                 continue;
             }
             for number in span.clone() {
-                octets.extend_from_slice(&(number as u32).to_be_bytes());
+                put(&Arrived { sequence: number as u32 }, octets);
             }
         }
     }
@@ -123,8 +126,11 @@ fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet 
 }
 
 /// The options of a unit.
-fn options(label: &Label, octets: &mut Vec<u8>) {
+fn options(label: &Label, settled: Option<u32>, octets: &mut Vec<u8>) {
     let large = label.count > u32::from(u16::MAX);
+    if let Some(settled) = settled {
+        PacketOption::Settled(settled).write(octets);
+    }
     if label.priority != 128 {
         PacketOption::Priority(label.priority).write(octets);
     }

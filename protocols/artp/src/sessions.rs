@@ -15,6 +15,7 @@ use stackwright_wire::{Header, Malformed, Message};
 use crate::config::{Artp, Config};
 use crate::control::{Item, items};
 use crate::header::{ControlKind, Microseconds, Packet, PacketKind, Proposal, Verdict, Version};
+use crate::option::{Options, PacketOption};
 use crate::state::{Matter, Secrets};
 
 /// For how long what a stranger is given to come again with is good: at least once, at most twice this.
@@ -36,7 +37,12 @@ pub struct Sessions<M: Message, C: Configuration<Message = M> = Artp<M>> {
 
 impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
     /// Sessions whose policies `make` makes.
+    ///
+    /// # Panics
+    /// Where datagrams are signed or sealed and nobody has drawn [`Config::secret`]: sessions would have the keys of those before.
     pub fn new(config: Config, make: fn(u8, &Config, Secrets) -> Slots<C>) -> Self {
+        let drawn = config.secret != [0; 16];
+        assert!(drawn || config.protection.signature().unwrap_or_default() == 0, "a secret that was drawn");
         Sessions { config, make, decide: |_, _| true, taken: BTreeSet::new(), drawn: 0 }
     }
 
@@ -75,12 +81,18 @@ impl<M: Message, C: Configuration<Message = M>> Sessions<M, C> {
     }
 }
 
-/// The request for a session in a packet.
+/// The request for a session in a packet. What is none makes no session that would wait for its request for ever.
 fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
     let octets = packet.len();
     let octets = packet.front(octets)?;
     let header = Packet::decode(octets).ok()?;
-    let control = octets.get(Packet::LENGTH + usize::from(header.options)..)?;
+    let (options, control) = octets.get(Packet::LENGTH..)?.split_at_checked(usize::from(header.options))?;
+    let is_arranging =
+        (header.version, header.kind, header.session) == (Version::One, PacketKind::Control, 0);
+    let is_sound = |option| matches!(option, Ok(option) if !matches!(option, PacketOption::Large(_)));
+    if !is_arranging || !Options::new(options).all(is_sound) {
+        return None;
+    }
     match items(control).next()?.ok()? {
         Item { kind: ControlKind::Request, id, value } if id == Matter::Open.id() => {
             Proposal::decode(value).ok().filter(|proposal| proposal.verdict == Verdict::Asked)
@@ -188,4 +200,4 @@ impl<M: Message, C: Configuration<Message = M>> Host for Sessions<M, C> {
 }
 
 /// What the layers below may push before a packet: UDP in user space over IPv6 over Ethernet, and some more.
-const HEADROOM_BELOW: usize = 128;
+pub(crate) const HEADROOM_BELOW: usize = 128;

@@ -12,6 +12,9 @@ use crate::option::{Large, PacketOption};
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
 
+/// The octets of what is said where datagrams expire.
+const SETTLED: usize = PacketOption::OCTETS_MOST;
+
 /// Words and octets of one session.
 #[derive(Clone, Debug)]
 pub struct Format<M> {
@@ -22,6 +25,8 @@ pub struct Format<M> {
     pub(crate) theirs: Option<Proposal>,
     /// The peer's first number.
     pub(crate) peer_first: Option<u64>,
+    /// We have asked for it.
+    pub(crate) asks: bool,
     /// Numbers of packets that are not acknowledged themselves have a count of their own, so that they leave no holes.
     pub(crate) unacknowledged: u32,
     message: PhantomData<fn() -> M>,
@@ -45,7 +50,15 @@ impl<M> Format<M> {
             echo: 0,
             salt: secrets.salt,
         };
-        Format { session, ours, theirs: None, peer_first: None, unacknowledged: 0, message: PhantomData }
+        Format {
+            session,
+            ours,
+            theirs: None,
+            peer_first: None,
+            asks: false,
+            unacknowledged: 0,
+            message: PhantomData,
+        }
     }
 
     /// What both sides propose: for keys.
@@ -70,7 +83,8 @@ impl<M> Format<M> {
 
     /// What a packet holds beside its header and its options.
     pub(crate) fn payload(&self) -> usize {
-        self.packet() - Packet::LENGTH - OPTIONS_MOST
+        let settled = if self.ours.expires { SETTLED } else { 0 };
+        self.packet() - Packet::LENGTH - OPTIONS_MOST - settled
     }
 
     /// The peer proposes this: for the first time, or once more?
@@ -87,11 +101,10 @@ impl<M> Format<M> {
 }
 
 /// No packet is shorter at its most: room for a proposal, and for some data.
-pub(crate) const MINIMUM: usize =
-    Packet::LENGTH + OPTIONS_MOST + Fragment::LENGTH + ControlHeader::LENGTH + Proposal::LENGTH;
+pub(crate) const MINIMUM: usize = HEADER_MOST + ControlHeader::LENGTH + Proposal::LENGTH;
 
 /// The most octets before a fragment.
-pub(crate) const HEADER_MOST: usize = Packet::LENGTH + OPTIONS_MOST + Fragment::LENGTH;
+pub(crate) const HEADER_MOST: usize = Packet::LENGTH + OPTIONS_MOST + SETTLED + Fragment::LENGTH;
 
 /// What a stranger must not be able to guess.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +126,7 @@ pub(crate) enum Matter {
 }
 
 impl Matter {
-    pub(crate) fn id(self) -> u8 {
+    pub(crate) const fn id(self) -> u8 {
         match self {
             Matter::Open => 1,
             Matter::Close => 2,

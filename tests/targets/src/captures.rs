@@ -8,6 +8,7 @@ mod packets;
 mod show;
 
 use stackwright::catalogue::{self, PROTOCOLS};
+use stackwright::wire::syntax::Found;
 
 use packets::Packets;
 
@@ -30,10 +31,15 @@ pub fn captures(octets: &[u8]) {
         );
         let interface = packet.interface.as_ref();
         let described = interface.and_then(|interface| interface.description.as_deref());
-        let above = described.and_then(catalogue::find);
-        for above in PROTOCOLS.iter().map(Some).chain([above]) {
-            let layers = layers::layers(interface.map(|interface| interface.link), &packet.octets, above);
-            let explained: usize = layers.headers.iter().map(|header| header.octets().len()).sum();
+        let described = described.and_then(catalogue::find);
+        for chosen in PROTOCOLS.iter().map(Some).chain([None]) {
+            let above = layers::Above { chosen, ports: &[], described };
+            let layers = layers::layers(interface.map(|interface| interface.link), &packet.octets, &above);
+            let octets = |found: &Found<'_>| match found {
+                Found::Header(header) => header.octets().len(),
+                Found::Octets { octets, .. } => octets.len(),
+            };
+            let explained: usize = layers.found.iter().map(octets).sum();
             assert!(explained + layers.payload.len() <= packet.octets.len(), "no octet is shown twice");
             shown.clear();
             show::text(&mut shown, &packet, &layers).expect("memory takes it");

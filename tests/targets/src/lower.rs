@@ -121,6 +121,9 @@ impl Lower {
                     assert!(flow.up <= ROOM_MOST, "memory is bounded");
                 }
             }
+            Ask::Unread { association } => {
+                self.flow(association, "Unread"); // octets are all there is here
+            }
             Ask::Finish { association } => {
                 if let Some(flow) = self.flow(association, "Finish") {
                     flow.we_finished = true;

@@ -124,19 +124,29 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         }
     }
 
+    /// Goes on to what happens next, but not beyond `at`; whether something happened.
+    pub fn until(&mut self, at: Instant) -> bool {
+        let deadlines = (0..2).filter_map(|side| self.ends[side].next_deadline(self.now));
+        let next = deadlines.chain(self.wire.next()).min();
+        if next.is_none_or(|next| next > at) {
+            self.now = self.now.max(at);
+            return false;
+        }
+        self.step()
+    }
+
+    /// It is `at` all at once, and whatever should have happened meanwhile happens late.
+    pub fn sleep(&mut self, at: Instant) {
+        self.now = self.now.max(at);
+    }
+
     /// Lets time pass until `at`, with all that happens meanwhile.
     pub fn pass(&mut self, at: Instant) {
         loop {
             self.speak(|_, _, _| {});
-            let next = (0..2)
-                .filter_map(|side| self.ends[side].next_deadline(self.now))
-                .chain(self.wire.next())
-                .min();
-            if next.is_none_or(|next| next > at) {
-                self.now = self.now.max(at);
+            if !self.until(at) {
                 return;
             }
-            self.step();
         }
     }
 

@@ -47,6 +47,8 @@ pub struct Talk {
     pub promise: Promise,
     /// All must be over by then.
     pub limit: Duration,
+    /// Whether the end that opens says nothing before the association is open, as a layer above would.
+    pub waits: bool,
     /// Whether the ends are closed when all is said, which must end well.
     pub closes: bool,
 }
@@ -60,6 +62,7 @@ impl Default for Talk {
             quality: Quality::default(),
             promise: Promise::Once,
             limit: Duration::from_secs(600),
+            waits: false,
             closes: true,
         }
     }
@@ -172,7 +175,11 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         self.ends[0].open(self.now);
         loop {
             for side in [0, 1] {
-                let open = side == 0 || !matches!(self.ends[1].phase(self.now), Phase::Idle);
+                let phase = self.ends[side].phase(self.now);
+                let open = match side {
+                    0 => !talk.waits || phase == Phase::Open,
+                    _ => phase != Phase::Idle,
+                };
                 while open
                     && sent[side] < counts[side]
                     && self.ends[side].association.sending().waiting() < 16

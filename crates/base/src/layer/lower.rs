@@ -117,8 +117,10 @@ impl<H: Hooks> Lowers<H> {
         key: H::PassiveKey,
         out: &mut impl Outlet<Layer<H>>,
     ) -> Handle {
+        // Who asks for any port wants one of his own.
+        let any = asked.internet().is_some_and(|address| address.port() == 0);
         let listens =
-            |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if door.asked == asked);
+            |lower: &Lower<H::PassiveKey>| matches!(lower, Lower::Door(door) if !any && door.asked == asked);
         let there = self.names.iter().find(|(_, lower)| listens(lower)).map(|(name, _)| name);
         if let Some(name) = there
             && let Some(door) = self.door(name)

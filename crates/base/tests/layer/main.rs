@@ -2,7 +2,7 @@
 
 mod scene;
 
-use scene::{Answer, Apart, FIRST, M, NONE, Obedient, ROOM, Scene, Together, name};
+use scene::{Answer, Apart, FIRST, M, NONE, Obedient, ROOM, Scene, Together, name, place};
 use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Quality, Room};
 use stackwright_contract::{Instant, Protocol};
 use stackwright_wire::Message;
@@ -268,4 +268,14 @@ fn a_shared_endpoint_hears_what_a_name_asked_for_that_is_over() {
     scene.times_out();
     scene.room_below(lower, 1);
     assert_eq!((scene.called("batch").len(), scene.called("room").len()), (1, 1));
+}
+
+#[test]
+fn listeners_at_any_port_have_one_each_and_those_at_one_port_share_it() {
+    let mut scene = Scene::<Apart>::new(Obedient::default());
+    let any = std::net::SocketAddr::from(([10, 0, 0, 1], 0)).into();
+    for (index, local) in [any, any, place(1), place(1)].into_iter().enumerate() {
+        scene.ask(DatagramsRequest::Listen { listener: name(index as u32), local });
+    }
+    assert_eq!(scene.ends.listeners, 3);
 }

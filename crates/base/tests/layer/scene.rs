@@ -218,6 +218,8 @@ pub(crate) struct Ends {
     pub(crate) said: Vec<String>,
     /// Names below that were asked to be opened, or wait for somebody.
     asked: VecDeque<(Handle, Option<Participant>)>,
+    /// How many listeners below were asked for.
+    pub(crate) listeners: usize,
 }
 
 impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for Ends {
@@ -251,6 +253,7 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
                 self.said.push(format!("send on {}: {text}", message.octets()[0]));
             }
             DatagramsRequest::Close { .. } => self.said.push("close".into()),
+            DatagramsRequest::Listen { .. } => self.listeners += 1,
             _ => {}
         }
     }

@@ -73,6 +73,11 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
         facts.fold(first, |left, right| stackwright_contract::rules::beside(&left, &right))
     }
 
+    /// The facts of the node with that name, on all that it stands on.
+    pub fn facts_of(&self, name: &str) -> Option<Facts> {
+        Some(self.web.places[self.web.place(name)?].whole)
+    }
+
     /// Who speaks with the outside in that lane.
     #[cfg(feature = "std")]
     pub(super) fn in_lane(&self, lane: usize) -> Option<&str> {

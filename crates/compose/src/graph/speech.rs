@@ -43,7 +43,7 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
             speech("Datagrams", primitive, Some(*name), message)
         }
         Request::Stream(word) => {
-            use StreamsRequest::{Abort, Await, Finish, Listen, Open, Receive, Send, Unlisten};
+            use StreamsRequest::{Abort, Await, Finish, Listen, Open, Receive, Send, Unlisten, Unread};
             let (primitive, name, message) = match word {
                 Listen { listener, .. } => ("Listen", listener, None),
                 Unlisten { listener } => ("Unlisten", listener, None),
@@ -51,6 +51,7 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
                 Open { association, .. } => ("Open", association, None),
                 Send { association, message, .. } => ("Send", association, Some(message)),
                 Receive { association, .. } => ("Receive", association, None),
+                Unread { association } => ("Unread", association, None),
                 Finish { association } => ("Finish", association, None),
                 Abort { association } => ("Abort", association, None),
             };

@@ -64,6 +64,11 @@ pub enum StreamsRequest<M> {
         /// In octets.
         room: usize,
     },
+    /// Nobody above reads what is delivered here: from now on it may come as regions of whatever the adapter keeps it in.
+    Unread {
+        /// On what.
+        association: Handle,
+    },
     /// No more will be sent; what was sent still goes out.
     Finish {
         /// What.
@@ -108,7 +113,7 @@ pub enum StreamsIndication<M> {
     Delivered {
         /// On what.
         association: Handle,
-        /// The octets.
+        /// The octets; regions only where that was said to be right, by `Unread`.
         message: M,
     },
     /// The peer's `Finish`: nothing more will be delivered. Needs no room.
@@ -166,6 +171,9 @@ pub enum Ended {
     /// It took too long.
     #[error("it took too long")]
     Expired,
+    /// What came was not what the other side's seal or signature says, again and again: another key, or a forger.
+    #[error("what came is not sealed with the other side's key")]
+    Forged,
     /// A message was longer than the other side takes, or than can be said.
     #[error("a message was longer than the other side takes")]
     TooLong,

@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, Read};
 use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 
 use cap_std::fs::{Dir, OpenOptions};
 use rustix::io::{Errno, pwritev};
@@ -14,6 +15,7 @@ use stackwright_contract::services::Failure;
 use stackwright_wire::{Leaf, Message, Region};
 
 use super::root::{Place, Root, failure, regular, temporary};
+use crate::splice::Pipe;
 
 /// How many pieces of a message are written with one call.
 const PIECES: usize = 16;
@@ -93,7 +95,8 @@ impl Creation {
         let mut at = offset;
         let mut pieces = [IoSlice::new(&[]); PIECES];
         let mut count = 0;
-        for leaf in messages.iter().flat_map(Message::leaves) {
+        let mut leaves = messages.iter().flat_map(Message::leaves).peekable();
+        while let Some(leaf) = leaves.next() {
             match leaf {
                 Leaf::Octets(octets) => {
                     pieces[count] = IoSlice::new(octets);
@@ -105,7 +108,11 @@ impl Creation {
                 }
                 Leaf::Region(region) => {
                     self.write_pieces(&mut pieces[..count], &mut at)?;
-                    self.write_region(region, &mut at, scratch)?;
+                    let mut region = region.clone();
+                    while let Some(Leaf::Region(next)) = leaves.next_if(|leaf| goes_on(&region, leaf)) {
+                        region.length += next.length;
+                    }
+                    self.write_region(&region, &mut at, scratch)?;
                 }
             }
             count = 0;
@@ -128,8 +135,12 @@ impl Creation {
         Ok(())
     }
 
-    /// Regions are made to be sent, not to be written again: this is for the rare stack that copies file to file.
+    /// Regions are what a socket delivered into a pipe. Those of files are made to be sent, and are written only by the rare
+    /// stack that copies file to file.
     fn write_region(&self, region: &Region, at: &mut u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
+        if let Some(pipe) = region.source.downcast_ref::<Pipe>() {
+            return pipe.pour(region.offset, region.length, &self.file, at).map_err(failure);
+        }
         let source = region.source.downcast_ref::<File>().ok_or(Failure::Unsupported)?;
         scratch.resize(64 << 10, 0);
         let (mut from, mut left) = (region.offset, region.length);
@@ -171,6 +182,12 @@ impl Drop for Creation {
             let _ = self.folder.remove_file(&self.temporary);
         }
     }
+}
+
+/// Whether `leaf` is the part of the same source that comes after `region`.
+fn goes_on(region: &Region, leaf: &Leaf<'_>) -> bool {
+    matches!(leaf, Leaf::Region(next) if Arc::ptr_eq(&region.source, &next.source)
+        && region.offset + region.length as u64 == next.offset)
 }
 
 fn new_file(folder: &Dir, name: &str, random: &mut fastrand::Rng) -> Result<(File, String), Failure> {

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `listen.rs` | arrivals: nobody is accepted without a name |
 //! | `connect.rs` | connection attempts and the options of a socket |
-//! | `receive.rs` | socket → octets, upward, within the room that was given |
+//! | `receive.rs` | socket → octets, or a pipe of the kernel, upward, within the room that was given |
 //! | `send.rs` | octets and regions of files → socket, 1 MiB a turn |
 //!
 //! Requests and readiness only mark an association as due. Its turn comes when the batch is done (a deadline that has
@@ -25,6 +25,7 @@ use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, 
 use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
+use crate::splice::Pipes;
 use listen::Listening;
 use receive::Receiving;
 use send::Sending;
@@ -45,6 +46,7 @@ pub struct Tcp<M: Message> {
     registry: Registry,
     lane: usize,
     pool: Rc<Pool<M>>,
+    pipes: Pipes,
     sockets: Mirror<Socket<M>>,
     due: Vec<Handle>,
     /// The list that was due in the last turn: kept for its memory.
@@ -86,11 +88,21 @@ impl<M: Message> Tcp<M> {
             registry,
             lane,
             pool,
+            pipes: Pipes::default(),
             sockets: Mirror::default(),
             due: Vec::new(),
             done: Vec::new(),
             starved: Vec::new(),
         }
+    }
+
+    /// Delivers what the layer above said to be [`Unread`](StreamsRequest::Unread) as regions, once an association is worth
+    /// it: in pipes of the kernel (at most eight of 1 MiB), from which a [`Disk`](crate::files::Disk) writes without a copy
+    /// into this program. Only where that is who gets them, and every layer in between passes payload unread. Where the
+    /// system has no pipes to give, octets are delivered.
+    #[must_use]
+    pub fn splicing(self) -> Self {
+        Tcp { pipes: if M::HOLDS_REGIONS { Pipes::on_demand() } else { Pipes::default() }, ..self }
     }
 
     fn mark(&mut self, name: Handle) {
@@ -126,6 +138,7 @@ impl<M: Message> Tcp<M> {
         if let (Socket::Streaming(streaming), true) = (&socket, why != Ended::Finished) {
             connect::reset_on_close(&streaming.stream);
         }
+        self.pipes.close_free();
         for listener in mem::take(&mut self.starved) {
             self.mark(listener);
         }
@@ -137,7 +150,7 @@ impl<M: Message> Tcp<M> {
             Some(Socket::Listening(_)) => return self.accept(cx, name, out),
             Some(Socket::Streaming(streaming)) => {
                 streaming.due = false;
-                streaming.turn(name, &self.pool, out)
+                streaming.turn(name, &self.pool, &mut self.pipes, out)
             }
             _ => return,
         };
@@ -182,7 +195,13 @@ impl<M: Message> Tcp<M> {
 
 impl<M: Message> Streaming<M> {
     /// One fair share of work.
-    fn turn(&mut self, association: Handle, pool: &Pool<M>, out: &mut dyn Outlet<Tcp<M>>) -> Turn {
+    fn turn(
+        &mut self,
+        association: Handle,
+        pool: &Pool<M>,
+        pipes: &mut Pipes,
+        out: &mut dyn Outlet<Tcp<M>>,
+    ) -> Turn {
         if !self.opened {
             if !self.sending.writable {
                 return Turn::Idle;
@@ -197,7 +216,7 @@ impl<M: Message> Streaming<M> {
             Ok(more) => more,
             Err(why) => return Turn::Over(why),
         };
-        let more_to_read = match self.receiving.turn(&mut self.stream, association, pool, out) {
+        let more_to_read = match self.receiving.turn(&mut self.stream, association, pool, pipes, out) {
             Ok(more) => more,
             Err(why) => return Turn::Over(why),
         };
@@ -247,6 +266,11 @@ impl<M: Message> Protocol for Tcp<M> {
                 if let Some(streaming) = self.streaming(cx, association) {
                     streaming.receiving.room += room;
                     self.mark(association);
+                }
+            }
+            StreamsRequest::Unread { association } => {
+                if let Some(streaming) = self.streaming(cx, association) {
+                    streaming.receiving.unread = true;
                 }
             }
             StreamsRequest::Finish { association } => {

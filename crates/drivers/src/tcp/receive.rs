@@ -11,6 +11,7 @@ use stackwright_contract::{Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::{RECEIVE_TURN, Tcp};
+use crate::splice::Pipes;
 
 /// Reads begin with so many octets, and take whole blocks once a read fills that: a dialogue, or a small file, never
 /// touches the sixteen pages of a block.
@@ -30,10 +31,21 @@ pub(super) struct Receiving {
     pub(super) urgent: bool,
     /// The upper was told of the end.
     pub(super) finished: bool,
-    /// A small read was full: whole blocks are worth it.
-    plenty: bool,
+    /// What the last read found worth it.
+    next: Next,
+    /// The upper takes regions, too.
+    pub(super) unread: bool,
     /// How many octets came so far, counted up to [`MODEST`].
     came: usize,
+}
+
+/// Where the next read goes: the more there is, the less is done with each octet.
+#[derive(Clone, Copy, PartialEq)]
+enum Next {
+    Little,
+    Block,
+    /// A pipe of the kernel, where there may be one.
+    Pipe,
 }
 
 impl Receiving {
@@ -44,7 +56,8 @@ impl Receiving {
             ending: false,
             urgent: false,
             finished: false,
-            plenty: false,
+            next: Next::Little,
+            unread: false,
             came: 0,
         }
     }
@@ -55,6 +68,7 @@ impl Receiving {
         stream: &mut TcpStream,
         association: Handle,
         pool: &Pool<M>,
+        pipes: &mut Pipes,
         out: &mut dyn Outlet<Tcp<M>>,
     ) -> Result<bool, Ended> {
         let mut share = if self.came < MODEST { pool.block() } else { RECEIVE_TURN };
@@ -70,7 +84,7 @@ impl Receiving {
             if share == 0 {
                 return Ok(true);
             }
-            if let Some(message) = self.read::<M>(stream, pool)? {
+            if let Some(message) = self.read::<M>(stream, pool, pipes)? {
                 share = share.saturating_sub(message.len());
                 self.room -= message.len();
                 self.came = MODEST.min(self.came + message.len());
@@ -88,9 +102,22 @@ impl Receiving {
     }
 
     /// One read; `None` is the end while the socket is `readable`, and nothing to read otherwise.
-    fn read<M: Message>(&mut self, stream: &mut TcpStream, pool: &Pool<M>) -> Result<Option<M>, Ended> {
-        if !self.plenty {
-            return self.read_little(stream);
+    fn read<M: Message>(
+        &mut self,
+        stream: &mut TcpStream,
+        pool: &Pool<M>,
+        pipes: &mut Pipes,
+    ) -> Result<Option<M>, Ended> {
+        match self.next {
+            Next::Little => return self.read_little(stream),
+            // Urgent octets hide what is behind them from a pipe.
+            Next::Pipe if self.unread && self.came == MODEST && !self.urgent => {
+                let message = self.splice(stream, pool, pipes)?;
+                if message.is_some() || !self.readable {
+                    return Ok(message);
+                }
+            }
+            Next::Block | Next::Pipe => {}
         }
         let mut block = pool.take();
         let limit = self.room.min(block.len());
@@ -98,10 +125,11 @@ impl Receiving {
             match stream.read(&mut block[..limit]) {
                 Ok(octets) => break octets,
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => break self.unread(&error)?,
+                Err(error) => break self.nothing(&error)?,
             }
         };
         self.drained(got, limit);
+        self.next = if got == block.len() { Next::Pipe } else { Next::Block };
         if got > block.len() / 4 {
             return Ok(Some(M::from_block(block, 0, got)));
         }
@@ -120,18 +148,39 @@ impl Receiving {
                 Ok(((octets, _), _)) => break octets,
                 Err(Errno::INTR) => {}
                 Err(error) => {
-                    self.unread(&error.into())?;
+                    self.nothing(&error.into())?;
                     break &[];
                 }
             }
         };
         self.drained(octets.len(), limit);
-        self.plenty = octets.len() == FIRST_READ;
+        if octets.len() == FIRST_READ {
+            self.next = Next::Block;
+        }
         Ok((!octets.is_empty()).then(|| M::with_headroom(0, octets)))
     }
 
+    /// The same without reading it. A pipe for a few octets would be a waste, of which there are eight.
+    fn splice<M: Message>(
+        &mut self,
+        stream: &TcpStream,
+        pool: &Pool<M>,
+        pipes: &mut Pipes,
+    ) -> Result<Option<M>, Ended> {
+        match pipes.fill(stream, self.room) {
+            Ok(Some(region)) => {
+                if region.length < pool.block() {
+                    self.next = Next::Block;
+                }
+                Ok(M::from_region(region).ok())
+            }
+            Ok(None) => Ok(None),
+            Err(error) => self.nothing(&error).map(|_| None),
+        }
+    }
+
     /// Nothing was read: for now, or never again.
-    fn unread(&mut self, error: &io::Error) -> Result<usize, Ended> {
+    fn nothing(&mut self, error: &io::Error) -> Result<usize, Ended> {
         if error.kind() != ErrorKind::WouldBlock {
             return Err(Ended::Reset);
         }

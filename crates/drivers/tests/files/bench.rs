@@ -1,10 +1,11 @@
 //! A disk on a driver, with the names and the patience of an upper layer.
 
 use std::collections::VecDeque;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use stackwright_contract::services::{Entry, Failure, FilesIndication, FilesRequest, Purpose, Status};
 use stackwright_contract::{Handle, IndicationOf, Names, Outlet, Protocol, RequestOf};
@@ -293,4 +294,26 @@ pub(crate) fn pattern(length: usize) -> Vec<u8> {
 /// Whether this process may do everything.
 pub(crate) fn is_root() -> bool {
     rustix::process::geteuid().is_root()
+}
+
+/// A disk of 1 MiB; it goes with the value.
+pub(crate) struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// `None` where only root could.
+    pub(crate) fn mount(at: &Path) -> Option<Self> {
+        let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=1m", "tmpfs"]).arg(at).status();
+        if is_root() && mounted.is_ok_and(|status| status.success()) {
+            return Some(SmallDisk(at.to_owned()));
+        }
+        assert!(!is_root() || env::var_os("CI").is_none(), "root can mount a small disk");
+        eprintln!("skipped: a small disk can be mounted by root only");
+        None
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+    }
 }

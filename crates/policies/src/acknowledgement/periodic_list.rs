@@ -11,6 +11,9 @@ use stackwright_transport::{Receipts, component};
 /// How many spans that were said are said again: a list that is lost would cost resends.
 const REPEATED_MOST: usize = 4;
 
+/// How many spans are gathered, at most: 16 octets each. What is beyond is not acknowledged, and comes again.
+const GATHERED_MOST: usize = 4096;
+
 /// The numbers of what arrived are gathered and listed every so often, a duplicate's too (ARTP §1.4.5). What was said last
 /// is said once more where there is room, since a list may be lost.
 ///
@@ -42,11 +45,13 @@ impl PeriodicList {
     }
 
     fn gather(&mut self, span: &Range<u64>) {
-        self.numbers += span.end - span.start;
+        let spans = self.news.len();
         match self.news.last_mut() {
             Some(last) if last.end == span.start => last.end = span.end,
-            _ => self.news.push(span.clone()),
+            _ if spans < GATHERED_MOST => self.news.push(span.clone()),
+            _ => return,
         }
+        self.numbers += span.end - span.start;
     }
 
     /// What has to be said although nothing new arrived: the last that did, again.
@@ -122,5 +127,5 @@ impl Acknowledgement for PeriodicList {
 
 component! {
     PeriodicList: "acknowledgement by a periodic list", "lists the number of every packet, now and then",
-    needs: Property::SPANS, gives: Property::REPORTS.and(Property::UNASKED),
+    needs: Property::SPANS.and(Property::COUNTS_PACKETS), gives: Property::REPORTS.and(Property::UNASKED),
 }

@@ -2,6 +2,13 @@
 
 mod absent;
 mod aimd;
+mod cubic;
+mod episode;
+mod new_reno;
+mod probing;
 
 pub use absent::Absent;
 pub use aimd::Aimd;
+pub use cubic::Cubic;
+pub use new_reno::NewReno;
+pub use probing::Probing;

@@ -125,6 +125,9 @@ impl TwoStage {
 /// The octets of an answer, for the budget: a bound.
 const GRANT: usize = 128;
 
+/// The octets before data: a bound, too.
+const HEADER: usize = 64;
+
 impl Connection for TwoStage {
     fn open(&mut self, view: &View) {
         self.state = State::Asking(Question::first(view.now));
@@ -176,7 +179,7 @@ impl Connection for TwoStage {
     fn may_send(&self, octets: usize) -> bool {
         match self.state {
             State::Open => true,
-            State::Granting(_, budget, _) => budget.allows(octets),
+            State::Granting(_, budget, _) => budget.allows(HEADER + octets),
             _ => false,
         }
     }

@@ -7,8 +7,8 @@ use stackwright_transport::slots::Flow;
 ///
 /// ```
 /// use stackwright_policies::flow::Absent;
-/// use stackwright_transport::slots::Flow;
-/// assert_eq!(Absent.forgives(7), None);
+/// use stackwright_transport::rules::{Component, Property};
+/// assert!(!Absent::FACTS.gives.has(Property::CREDIT));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Absent;

@@ -6,16 +6,13 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Flow;
 use stackwright_transport::words::{Dropped, Nanoseconds, View};
 
-/// How many windows beyond the first hole a number may lie where holes are forgiven: a peer that was not heard for a while,
-/// and whose data expired, goes on somewhere beyond.
-const REACH: u64 = 16;
-
 /// Each side says up to which number the other may send: what it has room for, in an edge that never moves back (XTP's alloc,
 /// XSTP's N(MR)). Where the peer says nothing, `window` bounds what is in flight, so that what the other side remembers of
 /// numbers is bounded by as much.
 ///
 /// Numbers that were received and that the application has not taken count against the room: who does not read stops the
-/// sender. A window that is shut is tried again after a timeout, because what opens it may be lost.
+/// sender. A window that is shut is tried again after a timeout, because what opens it may be lost; where the sender asks as
+/// long as something waits, it need not be ([`asked_about`](Credit::asked_about)).
 ///
 /// ```
 /// use stackwright_policies::flow::Credit;
@@ -29,19 +26,20 @@ pub struct Credit {
     theirs: Option<u64>,
     /// Up to where the peer may, as we said last.
     said: u64,
-    forgiving: bool,
+    asked_about: bool,
 }
 
 impl Credit {
     /// Room for `window` numbers, which are octets or packets as the format counts.
     pub const fn new(window: u64) -> Self {
-        Credit { window, theirs: None, said: 0, forgiving: false }
+        Credit { window, theirs: None, said: 0, asked_about: false }
     }
 
-    /// What lies more than a window below the highest number is not waited for any more: for messages that expire.
+    /// A shut window is left alone: a question finds out when it opens (XTP §5). The inquiry slot must go on asking as long as
+    /// something waits.
     #[must_use]
-    pub const fn forgiving(self, forgiving: bool) -> Self {
-        Credit { forgiving, ..self }
+    pub const fn asked_about(self) -> Self {
+        Credit { asked_about: true, ..self }
     }
 
     fn edge(&self, view: &View) -> u64 {
@@ -61,18 +59,13 @@ impl Flow for Credit {
 
     #[inline]
     fn admit(&self, view: &View, span: &Range<u64>) -> Result<(), Dropped> {
-        let reach = if self.forgiving { REACH * self.window } else { self.window };
-        if span.end > view.received_upto + reach {
+        if span.end > view.received_upto + self.window {
             return Err(Dropped::BeyondWindow);
         }
         if span.end > self.said && view.pending >= self.window {
             return Err(Dropped::NoRoom);
         }
         Ok(())
-    }
-
-    fn forgives(&self, highest: u64) -> Option<u64> {
-        if self.forgiving { highest.checked_sub(self.window) } else { None }
     }
 
     #[inline]
@@ -92,11 +85,13 @@ impl Flow for Credit {
     }
 
     fn tries_after(&self, view: &View) -> Option<Nanoseconds> {
-        Some(view.rtt.timeout)
+        (!self.asked_about).then_some(view.rtt.timeout)
     }
 }
 
 component! {
     Credit: "flow by credit", "lets the peer send what there is room for",
     needs: Property::CREDIT.and(Property::REPORTS),
+    // A hole that nothing fills and nobody forgives would shut the window.
+    needs_one_of: Property::REPEATS.and(Property::FORGIVES).and(Property::SETTLES),
 }

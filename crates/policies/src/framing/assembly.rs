@@ -1,28 +1,32 @@
 //! A message of which pieces are here.
 
+use alloc::boxed::Box;
+use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem::size_of;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Quality;
 use stackwright_transport::words::{Dropped, Unit};
 use stackwright_wire::{Message, Pool};
 
-/// Pieces of one message, in any order. All have the same length but the last, so each has its place as soon as that length
-/// is known, and nothing is copied twice.
+/// What a piece costs that waits for those before it, beside its octets: half of a map's node may be empty.
+const ASIDE: usize = 64;
+
+/// Pieces of one message, in any order. All have the same length but the last. Those that follow each other from the first on
+/// lie in one block; what comes before its turn is kept aside.
 ///
-/// Memory grows with what arrives, not with what a peer says will.
-pub(super) struct Assembly<M> {
+/// Memory grows with what arrives, not with what a peer says will: neither an index nor a count makes it grow.
+pub(super) struct Assembly {
+    /// The pieces before `next`.
     octets: Vec<u8>,
+    next: u32,
+    aside: BTreeMap<u32, Box<[u8]>>,
+    octets_aside: usize,
     /// The length of a piece; 0 while only the last one is here.
     piece: usize,
-    /// The last one, until it is known where it belongs.
-    last: Option<M>,
     count: u32,
-    /// A bit for each piece that is here.
-    here: Vec<u64>,
-    missing: u32,
-    end: usize,
     pub(super) quality: Quality,
     pub(super) numbers: u64,
     /// The number after the highest of its pieces, and when the newest came.
@@ -30,17 +34,15 @@ pub(super) struct Assembly<M> {
     pub(super) at: Instant,
 }
 
-impl<M: Message> Assembly<M> {
-    pub(super) fn new(unit: &Unit<M>, quality: Quality) -> Self {
-        let count = unit.label.count;
+impl Assembly {
+    pub(super) fn new<M>(unit: &Unit<M>, quality: Quality) -> Self {
         Assembly {
             octets: Vec::new(),
+            next: 0,
+            aside: BTreeMap::new(),
+            octets_aside: 0,
             piece: 0,
-            last: None,
-            count,
-            here: vec![0; (count as usize).div_ceil(64)],
-            missing: count,
-            end: 0,
+            count: unit.label.count,
             quality,
             numbers: 0,
             upto: 0,
@@ -50,62 +52,71 @@ impl<M: Message> Assembly<M> {
 
     /// Octets that it holds.
     pub(super) fn held(&self) -> usize {
-        self.octets.len() + 8 * self.here.len()
+        2 * size_of::<Self>() + self.octets.capacity() + self.octets_aside + ASIDE * self.aside.len()
     }
 
     /// Takes a piece; whether the message is whole.
-    pub(super) fn take(&mut self, unit: Unit<M>, most: usize, pool: &Pool<M>) -> Result<bool, Dropped> {
+    pub(super) fn take<M: Message>(
+        &mut self,
+        unit: Unit<M>,
+        most: usize,
+        pool: &Pool<M>,
+    ) -> Result<bool, Dropped> {
         let (index, body) = (unit.label.index, unit.body);
-        let (word, bit) = ((index / 64) as usize, 1 << (index % 64));
-        let fits = unit.label.count == self.count && index < self.count && self.here[word] & bit == 0;
-        let is_last = index + 1 == self.count;
-        let right = if is_last {
-            body.len() <= self.piece || self.piece == 0
-        } else {
-            self.piece == body.len() || self.piece == 0
+        let last = self.count - 1;
+        let fits = unit.label.count == self.count && index <= last;
+        let is_here = index < self.next || self.aside.contains_key(&index);
+        let right = match self.piece {
+            0 => true,
+            piece if index == last => body.len() <= piece,
+            piece => body.len() == piece,
         };
-        if !fits || !right || body.is_empty() {
+        if !fits || is_here || !right || body.is_empty() {
             return Err(Dropped::Unjoinable);
         }
-        if !is_last && self.piece == 0 {
-            if (body.len() as u64).saturating_mul(u64::from(self.count - 1)) > most as u64
-                || self.last.as_ref().is_some_and(|last| last.len() > body.len())
+        if index != last && self.piece == 0 {
+            if (body.len() as u64).saturating_mul(u64::from(last)) > most as u64
+                || self.aside.get(&last).is_some_and(|last| last.len() > body.len())
             {
                 return Err(Dropped::Unjoinable);
             }
             self.piece = body.len();
         }
-        self.here[word] |= bit;
-        self.missing -= 1;
         self.numbers += unit.span.end - unit.span.start;
         self.upto = self.upto.max(unit.span.end);
         self.at = unit.since;
-        if self.piece == 0 {
-            self.last = Some(body);
-            return Ok(false);
-        }
-        self.place(index, body, pool);
-        if let Some(last) = self.last.take() {
-            self.place(self.count - 1, last, pool);
-        }
-        Ok(self.missing == 0)
-    }
-
-    fn place(&mut self, index: u32, body: M, pool: &Pool<M>) {
-        let start = index as usize * self.piece;
-        let end = start + body.len();
-        if self.octets.len() < end {
-            self.octets.resize(end, 0);
-        }
-        body.copy_to(&mut self.octets[start..end]);
-        if index + 1 == self.count {
-            self.end = end;
+        if index == self.next {
+            let room = self.room(body.len());
+            body.copy_to(room);
+            while let Some(piece) = self.aside.remove(&self.next) {
+                self.octets_aside -= piece.len();
+                self.room(piece.len()).copy_from_slice(&piece);
+            }
+        } else {
+            let mut piece = vec![0; body.len()].into_boxed_slice();
+            body.copy_to(&mut piece);
+            self.octets_aside += piece.len();
+            self.aside.insert(index, piece);
         }
         body.reclaim(pool);
+        Ok(self.next == self.count)
     }
 
-    pub(super) fn whole(self) -> M {
-        let end = self.end;
+    /// Where the next piece belongs, which has so many octets.
+    fn room(&mut self, octets: usize) -> &mut [u8] {
+        let (start, end) = (self.octets.len(), self.octets.len() + octets);
+        if end > self.octets.capacity() {
+            // Twice as much, but no more than the whole.
+            let rest = (self.count - self.next) as usize;
+            self.octets.reserve_exact(octets.max(start.min(self.piece.saturating_mul(rest))));
+        }
+        self.octets.resize(end, 0);
+        self.next += 1;
+        &mut self.octets[start..]
+    }
+
+    pub(super) fn whole<M: Message>(self) -> M {
+        let end = self.octets.len();
         M::from_block(M::Block::from(self.octets), 0, end)
     }
 }

@@ -1,6 +1,7 @@
 //! Messages in fragments, each of which says of which message it is, which one, and of how many.
 
 use alloc::collections::BTreeMap;
+use core::marker::PhantomData;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, Quality};
@@ -29,11 +30,12 @@ const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
 /// # let _ = fragments;
 /// ```
 pub struct Fragments<M> {
+    message: PhantomData<fn() -> M>,
     /// The most fragments that can be said.
     count_most: u32,
     most: usize,
     next: u32,
-    begun: BTreeMap<u32, Assembly<M>>,
+    begun: BTreeMap<u32, Assembly>,
     held: usize,
     /// How many numbers the sender may have on their way, where some of them may never come.
     forgetting: Option<u64>,
@@ -45,6 +47,7 @@ impl<M> Fragments<M> {
     /// Messages of at most `count_most` fragments and `most` octets.
     pub const fn new(count_most: u32, most: usize) -> Self {
         Fragments {
+            message: PhantomData,
             count_most,
             most,
             next: 0,
@@ -53,6 +56,12 @@ impl<M> Fragments<M> {
             forgetting: None,
             looks_at: Instant::END,
         }
+    }
+
+    /// How many fragments of at most `room` octets a message of so many has; `None`: more than can be said.
+    pub fn pieces(&self, octets: usize, kind: MessageKind, room: usize) -> Option<u32> {
+        let most = if kind == MessageKind::Control { 1 } else { self.count_most };
+        u32::try_from(octets.div_ceil(room).max(1)).ok().filter(|count| *count <= most)
     }
 
     /// Pieces may never come because they expire: a message of which nothing came for 30 s and for `window` numbers is forgotten.
@@ -66,8 +75,7 @@ impl<M: Message> Fragments<M> {
     /// One of several.
     fn gather(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         let label = unit.label;
-        let bits = (label.count as usize).div_ceil(8);
-        if bits > self.most || self.held > self.most.saturating_mul(4) {
+        if self.held > self.most.saturating_mul(4) {
             return Err(Dropped::Unjoinable);
         }
         let assembly = self.begun.entry(label.message).or_insert_with(|| {
@@ -106,11 +114,7 @@ impl<M: Message> Framing<M> for Fragments<M> {
     #[inline]
     fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
         let octets = message.len();
-        let count = octets.div_ceil(room).max(1);
-        let most = if quality.kind == MessageKind::Control { 1 } else { self.count_most };
-        let Some(count) = u32::try_from(count).ok().filter(|count| *count <= most) else {
-            return Err(message);
-        };
+        let Some(count) = self.pieces(octets, quality.kind, room) else { return Err(message) };
         let number = quality.number.unwrap_or(self.next);
         self.next = number.wrapping_add(1);
         let label = Label {

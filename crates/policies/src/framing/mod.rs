@@ -2,5 +2,9 @@
 
 mod assembly;
 mod fragments;
+mod marks;
+mod stream;
 
 pub use fragments::Fragments;
+pub use marks::Marks;
+pub use stream::Stream;

@@ -8,8 +8,8 @@ use stackwright_transport::words::{Occasion, View};
 ///
 /// ```
 /// use stackwright_policies::inquiry::Absent;
-/// use stackwright_transport::slots::Inquiry;
-/// assert!(!Absent.holds());
+/// use stackwright_transport::rules::{Component, Property};
+/// assert!(!Absent::FACTS.gives.has(Property::ASKS));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Absent;

@@ -13,6 +13,10 @@ use stackwright_transport::words::{Dropped, Nanoseconds, Stamp, View};
 /// half the round trip. Data are then stamped by the peer's clock as we believe it to be, reports by our own. Before the first
 /// report, nothing expires on the wire.
 ///
+/// Of two reports the one is believed that took less, since it is less wrong; what is believed is doubted more from second to
+/// second, because clocks do not run alike. Else one report that was late, with a wrong half of it, would make all that follows
+/// look late to the peer, who says nothing of what is late: there would never be a better one.
+///
 /// Time is monotonic: the clock of the day is read once, when the association begins, so that a clock that is set does no
 /// harm.
 ///
@@ -27,12 +31,18 @@ pub struct Timestamps {
     epoch: u64,
     /// My clock − the peer's, in microseconds.
     difference: Option<i64>,
+    /// By how much it may be wrong, in nanoseconds, and when that was so.
+    doubt: Nanoseconds,
+    since: Instant,
 }
+
+/// What is believed is doubted by a nanosecond more each so many: two clocks of 500 ppm.
+const DOUBTED_EACH: Nanoseconds = 1000;
 
 impl Timestamps {
     /// `epoch`: what time of day it was at [`Instant::START`], in microseconds since 1970.
     pub const fn new(epoch: u64) -> Self {
-        Timestamps { epoch, difference: None }
+        Timestamps { epoch, difference: None, doubt: 0, since: Instant::START }
     }
 
     /// My clock − the peer's, in microseconds; `None` before the first report.
@@ -81,6 +91,11 @@ impl Lifetime for Timestamps {
     }
 
     fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Stamp) {
+        let doubted = self.doubt.saturating_add(view.now.nanoseconds_since(self.since) / DOUBTED_EACH);
+        if self.difference.is_some() && took / 2 > doubted {
+            return;
+        }
+        (self.doubt, self.since) = (took / 2, view.now);
         // ts_delta = CT − (ST + RTT/2)
         let sent = i128::from(stamp.at) + i128::from(took / 2000);
         self.difference = i64::try_from(i128::from(self.now(view)) - sent).ok();
@@ -89,5 +104,6 @@ impl Lifetime for Timestamps {
 
 component! {
     Timestamps: "lifetime by timestamps", "drops what is late, by the peer's clock",
-    needs: Property::TIMES, gives: Property::EXPIRES,
+    // Without one of these, the receiver waits for what expired.
+    needs: Property::TIMES, needs_one_of: Property::SETTLES.and(Property::FORGIVES), gives: Property::EXPIRES,
 }

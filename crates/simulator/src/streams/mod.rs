@@ -340,6 +340,7 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
                     self.due.insert(end);
                 }
             }
+            StreamsRequest::Unread { .. } => {} // octets are all there is here
             StreamsRequest::Finish { association } => {
                 if let Some((end, flow)) = self.flow(cx, association, "Finish") {
                     flow.sending.finish();

@@ -24,7 +24,10 @@ use crate::sending::Sending;
 use crate::slots::{
     Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Joined, Rtt as _,
 };
-use crate::words::{Ending, Phase, Report, View};
+use crate::words::{Ending, Numbering, Phase, Report, View};
+
+/// Of how many questions it is known when they were asked: whose answers take longer are no measure of the way.
+const QUESTIONS: usize = 8;
 
 /// Memory that all associations of a transport share, so that an idle one has nearly none.
 #[derive(Debug)]
@@ -58,9 +61,9 @@ pub struct Association<C: Configuration> {
     receipts: Receipts,
     /// The peer's first number is known.
     begun: bool,
-    /// The last question; when it was asked; the last one that was answered; the last one of the peer's.
+    /// The last question; when each of the last ones was asked; the last one that was answered; the last one of the peer's.
     asked: u32,
-    asked_at: Instant,
+    asked_at: [Instant; QUESTIONS],
     heard: u32,
     answered: u32,
     /// Messages that the application has not taken, and how many numbers of all that was received.
@@ -75,7 +78,8 @@ pub struct Association<C: Configuration> {
     shut_since: Option<Instant>,
     /// When a queue last grew, as long as they hold memory.
     used: Option<Instant>,
-    given_up: bool,
+    /// Over by our own judgement.
+    given_up: Option<Ending>,
 }
 
 impl<C: Configuration> Association<C> {
@@ -87,7 +91,7 @@ impl<C: Configuration> Association<C> {
             receipts: Receipts::default(),
             begun: false,
             asked: 0,
-            asked_at: Instant::START,
+            asked_at: [Instant::START; QUESTIONS],
             heard: 0,
             answered: 0,
             inbox: VecDeque::new(),
@@ -97,7 +101,7 @@ impl<C: Configuration> Association<C> {
             probed: false,
             shut_since: None,
             used: None,
-            given_up: false,
+            given_up: None,
         };
         association.begin();
         association
@@ -112,7 +116,8 @@ impl<C: Configuration> Association<C> {
             sent_upto: self.sending.sent_upto(),
             settled_upto: self.sending.settled_upto(),
             received_upto: self.receipts.upto(),
-            pending: self.pending,
+            // Where the application has nothing to take, nothing waits for it: pieces do not stop those that make them whole.
+            pending: if self.inbox.is_empty() { 0 } else { self.pending },
             asked: self.asked,
             answered: self.answered,
             idle: self.sending.is_idle(),
@@ -134,22 +139,34 @@ impl<C: Configuration> Association<C> {
     /// A message to be sent.
     ///
     /// # Errors
-    /// Gives it back where it is longer than the format can say, or than the peer takes.
+    /// Gives it back where it is longer than the format can say, or than the peer takes, where it has no octets and only octets
+    /// have numbers, and where its framing can do nothing before the association has begun.
     pub fn send(&mut self, now: Instant, message: C::Message, quality: Quality) -> Result<(), C::Message> {
         let octets = message.len();
         self.used = Some(now);
         if octets > self.slots.format.longest() {
             return Err(message);
         }
+        if octets == 0 && !self.slots.framing.keeps_bounds() {
+            self.sending.release(octets);
+            return Ok(());
+        }
+        if octets == 0 && self.slots.format.numbering() == Numbering::Octets {
+            return Err(message); // no octet, no number: nobody would hear of it
+        }
         let room = self.slots.format.room();
         let (message, label, piece) = self.slots.framing.begin(message, &quality, room)?;
-        self.sending.push(message, label, piece, octets, now, quality.lifetime);
+        let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
+        self.sending.push(message, label, piece, octets, now, lifetime);
         Ok(())
     }
 
-    /// The next message for the application, within `room`.
+    /// The next message for the application, within `room`; none while the association is half open.
     #[inline]
     pub fn take(&mut self, now: Instant, room: Room) -> Option<(C::Message, Quality)> {
+        if self.is_half_open() {
+            return None; // it may have been recorded, and be said by somebody who does not hear us
+        }
         let octets = self.inbox.front()?.message.len();
         if room.messages == 0 || octets > room.octets {
             return None;
@@ -169,9 +186,9 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// How many messages wait for the application.
+    /// How many messages wait for the application; none while the association is half open.
     pub fn inbox(&self) -> usize {
-        self.inbox.len()
+        if self.is_half_open() { 0 } else { self.inbox.len() }
     }
 
     /// What the layer above may send again since this was asked last.
@@ -190,7 +207,10 @@ impl<C: Configuration> Association<C> {
     }
 
     fn phase_in(&self, view: &View) -> Phase {
-        if self.given_up { Phase::Ended(Ending::Silent) } else { self.slots.connection.phase(view) }
+        match self.given_up {
+            Some(ending) => Phase::Ended(ending),
+            None => self.slots.connection.phase(view),
+        }
     }
 
     fn has_ended(&self, view: &View) -> bool {

@@ -6,7 +6,7 @@ use core::ops::Range;
 use stackwright_contract::Instant;
 use stackwright_wire::{Message as _, Pool};
 
-use super::{Association, Memory};
+use super::{Association, Memory, QUESTIONS};
 use crate::configuration::Configuration;
 use crate::receipts::Receipts;
 use crate::sending::Acknowledged;
@@ -14,7 +14,10 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
     Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Recovery as _, Rtt as _, Suspect, Tidings,
 };
-use crate::words::{Dropped, Label, Report, Sample, Stamp, Unit, View};
+use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View};
+
+/// How many numbers are held for a peer who has not shown that he hears us.
+const HELD_HALF_OPEN: u64 = 8;
 
 impl<C: Configuration> Association<C> {
     /// A packet of this association arrives.
@@ -44,8 +47,11 @@ impl<C: Configuration> Association<C> {
         if segment.reports {
             self.refuse_unsent(&view, &memory.heard)?;
         }
-        let tidings =
-            Tidings { signals: segment.signals, octets, reports: segment.reports, next: segment.next };
+        // Who names what is on its way has heard it, or was lucky once in as many as there are numbers.
+        let settled = |end: u64| end <= view.settled_upto;
+        let hears = !settled(memory.heard.upto) || memory.heard.held.iter().any(|span| !settled(span.end));
+        let reports = segment.reports && hears;
+        let tidings = Tidings { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(&view, &tidings)?;
         self.begin();
         if let Some(credit) = segment.credit {
@@ -61,9 +67,13 @@ impl<C: Configuration> Association<C> {
         if let Some(rest) = segment.rest.take() {
             rest.reclaim(&memory.pool);
         }
-        match segment.unit.take() {
-            Some(unit) => self.accept(&view, unit, &memory.pool),
-            None => Ok(()),
+        let Some(unit) = segment.unit.take() else { return Ok(()) };
+        match segment.settled.filter(|settled| *settled > view.received_upto) {
+            Some(settled) => {
+                self.receipts.forgive(settled);
+                self.accept(&self.view(now), unit, &memory.pool)
+            }
+            None => self.accept(&view, unit, &memory.pool),
         }
     }
 
@@ -76,6 +86,10 @@ impl<C: Configuration> Association<C> {
             self.begun = true;
             self.receipts = Receipts::new(first);
             self.slots.ordering.begin(first);
+            self.slots.framing.expect(first);
+            let mut agreed = Vec::new();
+            self.slots.format.agreed(&mut agreed);
+            self.slots.framing.on_begun(&agreed);
         }
     }
 
@@ -92,11 +106,15 @@ impl<C: Configuration> Association<C> {
         let mut sum = Acknowledged::default();
         if report.upto > view.settled_upto {
             self.sending.acknowledge(view.settled_upto..report.upto, pool, &mut sum);
+            if sum.repeated {
+                sum.newest = None; // the others may have waited for what was sent again
+            }
         }
         for span in &report.held {
             self.sending.acknowledge(span.clone(), pool, &mut sum);
         }
         self.quiet_since = view.now;
+        let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
         let slots = &mut self.slots;
         if let Some(at) = sum.newest {
             let took = view.now.nanoseconds_since(at);
@@ -111,12 +129,12 @@ impl<C: Configuration> Association<C> {
             && (self.asked.wrapping_sub(number) as i32) >= 0
         {
             self.heard = number;
-            let took = view.now.nanoseconds_since(self.asked_at);
-            if number == self.asked {
+            let took = view.now.nanoseconds_since(self.asked_at[number as usize % QUESTIONS]);
+            if self.asked.wrapping_sub(number) < QUESTIONS as u32 {
                 slots.rtt.on_sample(Sample::OfAnswer(took));
             }
-            slots.inquiry.on_answer(view, number, took);
-            slots.congestion.on_answer(view, number, took);
+            slots.inquiry.on_answer(&heeded, number, took);
+            slots.congestion.on_answer(&heeded, number, took);
         }
         if sum.units > 0 {
             (self.stirred, self.probed) = (view.now, false);
@@ -155,6 +173,11 @@ impl<C: Configuration> Association<C> {
         let duplicate = unit.span.end <= view.received_upto;
         if !duplicate {
             let admitted = slots.flow.admit(view, &unit.span);
+            // Of a stranger, next to nothing is kept: what he shows will be there soon, if he is none.
+            let admitted = match slots.connection.is_half_open() && self.pending >= HELD_HALF_OPEN {
+                true => Err(Dropped::NoRoom),
+                false => admitted,
+            };
             let admitted = if self.receipts.has_room(&unit.span) { admitted } else { Err(Dropped::NoRoom) };
             if let Err(dropped) = admitted {
                 slots.acknowledgement.on_refused(view, &self.receipts);
@@ -180,9 +203,6 @@ impl<C: Configuration> Association<C> {
             false => self.raise_parts(view, unit, first, more, pool),
         };
         if let Some(upto) = self.slots.ordering.forgives() {
-            self.receipts.forgive(upto);
-        }
-        if let Some(upto) = self.slots.flow.forgives(self.receipts.highest()) {
             self.receipts.forgive(upto);
         }
         result
@@ -255,7 +275,11 @@ impl<C: Configuration> Association<C> {
             Ok(Some(joined)) => self.inbox.push_back(joined),
             Ok(None) => {}
             Err(dropped) => {
+                let numbers = numbers + self.slots.framing.forget(view);
                 self.taken(view.now, numbers);
+                if self.slots.framing.gives_up() {
+                    self.given_up = Some(Ending::Forged);
+                }
                 return Err(dropped);
             }
         }

@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 use stackwright_wire::Message;
 
-use super::{Association, Memory};
+use super::{Association, Memory, QUESTIONS};
 use crate::configuration::Configuration;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
@@ -98,7 +98,8 @@ impl<C: Configuration> Association<C> {
     #[inline]
     fn on_asked(&mut self, view: &View, number: Option<u32>) {
         let Some(number) = number else { return };
-        (self.asked, self.asked_at) = (number, view.now);
+        self.asked = number;
+        self.asked_at[number as usize % QUESTIONS] = view.now;
         self.slots.inquiry.on_asked(view, number);
         self.slots.congestion.on_asked(view, number);
     }
@@ -116,7 +117,10 @@ impl<C: Configuration> Association<C> {
         if self.sending.is_idle() {
             self.quiet_since = view.now;
         }
-        (self.stirred, self.probed) = (view.now, false);
+        // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
+        if self.sending.get(place).times == 0 {
+            (self.stirred, self.probed) = (view.now, false);
+        }
         // The next question covers it, be it in this very packet or in a later one.
         let kept = slots.recovery.keeps();
         self.sending.on_sent(place, view.now, self.asked.wrapping_add(1), kept, &memory.pool);
@@ -130,19 +134,24 @@ impl<C: Configuration> Association<C> {
     fn choose(&mut self, view: &View) -> Option<bool> {
         let (octets, end) = self.sending.first()?;
         let slots = &self.slots;
-        if !slots.connection.may_send(octets) || slots.inquiry.holds() || slots.rate.ready(view) > view.now {
+        if !slots.connection.may_send(octets)
+            || slots.inquiry.holds(view)
+            || slots.rate.ready(view) > view.now
+        {
             return None;
         }
         let (window, limit) = (slots.congestion.window(), slots.flow.limit(view));
         let in_flight = view.in_flight + octets as u64;
         // A window smaller than a packet would be shut for ever.
-        if in_flight > window && view.in_flight > 0 {
+        if in_flight > window && (view.in_flight > 0 || window == 0) {
             return None;
         }
-        if end > limit && !self.tries_shut_window(view) {
+        // What was sent may be sent again: it was within the limit, or tried it, and a try that is lost must not be the last.
+        let within = end <= limit.max(view.sent_upto);
+        if !within && !self.tries_shut_window(view) {
             return None;
         }
-        if end <= limit {
+        if within {
             self.shut_since = None;
         }
         if !self.slots.inquiry.heeds_last() {

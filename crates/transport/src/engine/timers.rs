@@ -8,7 +8,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _, Rate as _,
     Recovery as _, Rtt as _,
 };
-use crate::words::{Nanoseconds, SECOND, View};
+use crate::words::{Ending, Nanoseconds, SECOND, View};
 
 /// After so long without a packet an association gives back the memory of its queues.
 const IDLE: Nanoseconds = 10 * SECOND;
@@ -23,7 +23,9 @@ impl<C: Configuration> Association<C> {
         if numbers > 0 {
             self.taken(now, numbers);
         }
-        self.given_up |= self.slots.inquiry.gives_up();
+        if self.slots.inquiry.gives_up() {
+            self.given_up = Some(Ending::Silent);
+        }
         self.give_back(&view);
     }
 
@@ -47,7 +49,9 @@ impl<C: Configuration> Association<C> {
             let before = view.now.nanoseconds().checked_sub(patience).map(Instant::from_nanoseconds);
             let Some(place) = before.and_then(|before| self.sending.overdue(before)) else { break };
             let silence = view.now.nanoseconds_since(self.quiet_since);
-            self.given_up |= self.slots.recovery.gives_up(self.sending.get(place).times, silence);
+            if self.slots.recovery.gives_up(self.sending.get(place).times, silence) {
+                self.given_up = Some(Ending::Silent);
+            }
             lost += self.sending.give_up_waiting(place);
         }
         if lost > 0 {
@@ -87,7 +91,7 @@ impl<C: Configuration> Association<C> {
             .connection
             .deadline()
             .min(slots.acknowledgement.deadline())
-            .min(slots.inquiry.deadline())
+            .min(slots.inquiry.deadline(&view))
             .min(slots.congestion.deadline())
             .min(slots.framing.deadline());
         if let Some(patience) = slots.recovery.patience(&view)
@@ -101,8 +105,10 @@ impl<C: Configuration> Association<C> {
         if let Some(probe) = self.probe_at(&view) {
             at = at.min(probe);
         }
+        // What would try a shut window may have expired.
         if let Some(since) = self.shut_since
             && view.idle
+            && !view.drained
             && let Some(wait) = self.slots.flow.tries_after(&view)
         {
             at = at.min(since.later(wait));

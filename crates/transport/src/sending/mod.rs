@@ -70,7 +70,8 @@ pub struct Sending<M> {
     sent_upto: u64,
     settled_upto: u64,
     in_flight: u64,
-    /// Numbers of lost units, in the order in which they were lost; some are settled by now.
+    /// Numbers of lost units, rising; some are settled by now. The lowest leaves first: for it there is always room, whereas for
+    /// one that lies higher the receiver may have to take others first.
     lost: VecDeque<u64>,
     lost_units: usize,
     left: VecDeque<Left>,
@@ -145,6 +146,12 @@ impl<M: Message> Sending<M> {
     /// What the layer above may send again for what was settled since this was asked last.
     pub fn released(&mut self) -> Room {
         core::mem::take(&mut self.released)
+    }
+
+    /// A message of so many octets is done with.
+    pub(crate) fn release(&mut self, octets: usize) {
+        self.released.octets += octets;
+        self.released.messages += 1;
     }
 
     /// The unit at a place that this mechanism gave.
@@ -260,6 +267,10 @@ impl<M: Message> Sending<M> {
         self.in_flight += sent.unit.body.len() as u64;
         let number = sent.unit.span.start;
         if kept {
+            // Where nobody asks for the oldest, nothing else takes them away.
+            if self.left.len() > 2 * self.units.len() {
+                self.forget_left();
+            }
             self.left.push_back(Left { at: now, order, number });
         } else {
             self.settle(place, pool);
@@ -287,20 +298,35 @@ impl<M: Message> Sending<M> {
         let octets = sent.unit.body.len() as u64;
         sent.state = State::Lost;
         self.in_flight -= octets;
-        self.lost.push_back(sent.unit.span.start);
+        let number = sent.unit.span.start;
+        let place = if self.lost.back().is_none_or(|last| *last <= number) {
+            self.lost.len()
+        } else {
+            self.lost.partition_point(|other| *other <= number)
+        };
+        self.lost.insert(place, number);
         self.lost_units += 1;
         octets
+    }
+
+    fn is_out(&self, left: &Left) -> bool {
+        let place = self.place(left.number);
+        place < self.sent
+            && self.units[place].state == State::InFlight
+            && self.units[place].order == left.order
+    }
+
+    fn forget_left(&mut self) {
+        let mut left = core::mem::take(&mut self.left);
+        left.retain(|left| self.is_out(left));
+        self.left = left;
     }
 
     /// The first packet that left and of which nothing was heard, in the order in which they left.
     fn oldest(&mut self) -> Option<(Left, usize)> {
         while let Some(left) = self.left.front().copied() {
-            let place = self.place(left.number);
-            if place < self.sent
-                && self.units[place].state == State::InFlight
-                && self.units[place].order == left.order
-            {
-                return Some((left, place));
+            if self.is_out(&left) {
+                return Some((left, self.place(left.number)));
             }
             self.left.pop_front();
         }

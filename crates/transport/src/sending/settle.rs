@@ -16,6 +16,8 @@ pub struct Acknowledged {
     pub units: u64,
     /// When the newest of those left that were sent once: of the others nobody knows which copy was heard of.
     pub newest: Option<Instant>,
+    /// One of them was sent more than once.
+    pub repeated: bool,
 }
 
 impl<M: Message> Sending<M> {
@@ -35,8 +37,7 @@ impl<M: Message> Sending<M> {
         }
         sent.state = State::Done;
         if let Some(octets) = sent.release.take() {
-            self.released.octets += octets;
-            self.released.messages += 1;
+            self.release(octets);
         }
     }
 
@@ -69,6 +70,8 @@ impl<M: Message> Sending<M> {
             if sent.times == 1 {
                 newest = Some(newest.map_or(sent.at, |newest: Instant| newest.max(sent.at)));
                 self.heard_order = self.heard_order.max(sent.order);
+            } else {
+                sum.repeated = true;
             }
             self.close(place);
         }
@@ -105,8 +108,7 @@ impl<M: Message> Sending<M> {
             && let Some(sent) = self.units.pop_back()
         {
             if let Some(octets) = sent.release {
-                self.released.octets += octets;
-                self.released.messages += 1;
+                self.release(octets);
             }
             sent.unit.body.reclaim(pool);
         }

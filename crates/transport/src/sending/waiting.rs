@@ -73,8 +73,7 @@ impl<M: Message> Sending<M> {
     /// The first one is of no use any more.
     pub(crate) fn drop_waiting(&mut self, pool: &Pool<M>) {
         if let Some(waiting) = self.waiting.pop_front() {
-            self.released.octets += waiting.octets;
-            self.released.messages += 1;
+            self.release(waiting.octets);
             waiting.rest.reclaim(pool);
         }
     }

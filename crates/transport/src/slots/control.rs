@@ -81,13 +81,13 @@ slot! {
         fn on_sent(&mut self, view: &View) = ();
         /// The question of this number left.
         fn on_asked(&mut self, view: &View, number: u32) = ();
-        /// It was answered.
+        /// It was answered, and what the answer says was heeded.
         fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) = ();
         /// No data until there is an answer.
-        fn holds(&self) -> bool = false;
+        fn holds(&self, view: &View) -> bool = false;
         /// Nobody answers.
         fn gives_up(&self) -> bool = false;
         /// When to ask again.
-        fn deadline(&self) -> Instant = Instant::END;
+        fn deadline(&self, view: &View) -> Instant = Instant::END;
     }
 }

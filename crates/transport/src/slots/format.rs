@@ -25,10 +25,15 @@ slot! {
         fn first(&self) -> u64;
         /// The peer's first number, once it is known. The default is for formats where both sides begin at 0.
         fn peer_first(&self) -> Option<u64> = Some(0);
+        /// Writes what both sides agreed when they opened the association, as octets that mean nothing to the engine: framing
+        /// gets them when it begins, for keys.
+        fn agreed(&self, into: &mut Vec<u8>) = ();
         /// The most octets of a body that a packet carries.
         fn room(&self) -> usize;
         /// The longest message that the peer takes, in octets.
         fn longest(&self) -> usize = usize::MAX;
+        /// Whether the peer does without what has expired: else nothing may.
+        fn expires(&self) -> bool = true;
         /// The most octets before a body.
         fn headroom(&self) -> usize;
         /// The most spans, or numbers, in one report.

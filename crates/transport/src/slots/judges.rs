@@ -65,8 +65,6 @@ slot! {
         /// # Errors
         /// [`Dropped::BeyondWindow`] or [`Dropped::NoRoom`].
         fn admit(&self, view: &View, span: &Range<u64>) -> Result<(), Dropped> = Ok(());
-        /// The number below which nothing is waited for any more, now that `highest` has come.
-        fn forgives(&self, highest: u64) -> Option<u64> = None;
         /// How far the peer may send; `None` where that is not said.
         fn credit(&self, view: &View) -> Option<u64> = None;
         /// This credit was said.
@@ -81,7 +79,7 @@ slot! {
 slot! {
     /// How much the network takes.
     trait Congestion {
-        /// The most octets in flight.
+        /// The most octets in flight; 0: none leaves now.
         fn window(&self) -> u64;
         /// A unit left.
         fn on_sent(&mut self, view: &View) = ();

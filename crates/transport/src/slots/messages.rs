@@ -35,19 +35,28 @@ pub struct Joined<M> {
 slot! {
     /// How a message becomes pieces, and pieces a message.
     trait Framing<M> {
+        /// The association has begun: both sides agreed on this, as the format writes it. Before, nothing has left or come up.
+        fn on_begun(&mut self, agreed: &[u8]) = ();
         /// A message of the layer above is to leave in packets that carry `room` octets: what its pieces are labelled with, and
         /// how many octets each has but the last. The message is made what is cut.
         ///
         /// # Errors
-        /// Gives the message back where it is longer than can be said.
+        /// Gives the message back where it is longer than can be said, or where the association has to begin first.
         fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M>;
+        /// Whether messages go up as they were sent, even one of no octets.
+        fn keeps_bounds(&self) -> bool = true;
+        /// The first number that will come is this one.
+        fn expect(&mut self, first: u64) = ();
         /// A unit arrived: the message that is whole with it.
         ///
         /// # Errors
         /// Where it fits no message, or makes one that is not what was sent.
         fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped>;
-        /// What will never be whole is forgotten; gives how many numbers it had.
+        /// What will never be whole, or never go up, is forgotten; gives how many numbers it had. It is asked after a unit was
+        /// dropped, too.
         fn forget(&mut self, view: &View) -> u64 = 0;
+        /// So much came that is not what was sent that nobody can be meant by it.
+        fn gives_up(&self) -> bool = false;
         /// When something will be.
         fn deadline(&self) -> Instant = Instant::END;
     }

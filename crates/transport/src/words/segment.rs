@@ -86,6 +86,8 @@ pub struct Segment<M> {
     pub signals: Signals,
     /// The number after the last one that its sender has sent, or the first one that it will send.
     pub next: Option<u64>,
+    /// Its sender sends nothing again that has a lower number: what is missing there will never come.
+    pub settled: Option<u64>,
     /// When it was sent.
     pub stamp: Option<Stamp>,
     /// What is left of a packet without a unit: its memory is used again.
@@ -102,6 +104,7 @@ impl<M> Segment<M> {
             credit: None,
             signals: Signals::NONE,
             next: None,
+            settled: None,
             stamp: None,
             rest: None,
         }

@@ -92,4 +92,6 @@ pub enum Ending {
     Reset,
     /// Nothing was heard of the peer for too long.
     Silent,
+    /// What the peer sends is not what its seal says, again and again.
+    Forged,
 }

@@ -72,6 +72,9 @@ pub trait Message: Sized + 'static {
     /// for.
     fn push_front(&mut self, octets: usize) -> &mut [u8];
 
+    /// All its octets, to be altered in place: where they lie in one piece that nobody else holds. A cipher asks for it.
+    fn unshared(&mut self) -> Option<&mut [u8]>;
+
     /// Takes the first `octets` octets away.
     ///
     /// # Panics

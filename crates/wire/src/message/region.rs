@@ -1,17 +1,18 @@
-//! A part of a file that is sent without being read.
+//! Octets that are passed on without being read.
 
 use alloc::sync::Arc;
 use core::any::Any;
 use core::fmt;
 
-/// Octets that are still in a file. Whoever holds it keeps the file open; nobody here looks into it.
+/// Octets that are still in a file, or on their way into one. Whoever holds it keeps the file open; nobody here looks into
+/// it.
 #[derive(Clone)]
 pub struct Region {
-    /// The open file, as the driver that made the region knows it.
+    /// The open file, or the pipe of the kernel, as the drivers know it.
     pub source: Arc<dyn Any + Send + Sync>,
     /// Where the region begins, in octets.
     pub offset: u64,
-    /// Its length, in octets. The file may turn out shorter.
+    /// Its length, in octets. A file may turn out shorter.
     pub length: usize,
 }
 

@@ -109,6 +109,10 @@ impl Message for SingleBuffer {
         &mut self.octets_mut()[..octets]
     }
 
+    fn unshared(&mut self) -> Option<&mut [u8]> {
+        Some(self.octets_mut())
+    }
+
     #[inline(always)]
     fn advance(&mut self, octets: usize) {
         assert!(octets <= self.length, "advance within the length");

@@ -1,8 +1,9 @@
 //! Two ends that are as far from each other as a test wants.
 
+use fastrand::Rng;
 use stackwright_artp::{Artp, Config, Secrets, policies};
-use stackwright_contract::Duration;
-use stackwright_simulator::{Conditions, Reorder};
+use stackwright_contract::{Duration, Instant};
+use stackwright_simulator::{Conditions, Outages, Reorder};
 use stackwright_transport::Slots;
 use stackwright_wire::BufferTree;
 
@@ -20,6 +21,22 @@ pub(crate) fn config() -> Config {
     }
 }
 
+/// Whatever can be chosen, by chance. Two ends need not choose the same.
+pub(crate) fn any_config(random: &mut Rng) -> Config {
+    Config {
+        packet: if random.bool() { random.u16(191..=600) } else { random.u16(191..=1500) },
+        window: 1 << random.u32(4..10),
+        gather: random.u64(0..=50) * 1_000_000,
+        gather_most: random.u64(1..20),
+        reordering: [None, Some(1), Some(3), Some(20)][random.usize(..4)],
+        ranges: random.bool(),
+        large: random.bool(),
+        silence: 120_000_000_000,
+        first: Some(u32::MAX - random.u32(..40)),
+        ..config()
+    }
+}
+
 /// One end.
 pub(crate) fn end(config: &Config, side: usize) -> Slots<Artp<BufferTree>> {
     let side = side as u64 + 1;
@@ -28,7 +45,7 @@ pub(crate) fn end(config: &Config, side: usize) -> Slots<Artp<BufferTree>> {
 
 /// Everything goes wrong that UDP lets go wrong, more or less.
 pub(crate) fn bad(seed: u64) -> Conditions {
-    let mut random = fastrand::Rng::with_seed(seed);
+    let mut random = Rng::with_seed(seed);
     Conditions {
         delay: Duration::from_millis(random.u64(0..20)),
         jitter: Duration::from_millis(random.u64(0..30)),
@@ -37,6 +54,18 @@ pub(crate) fn bad(seed: u64) -> Conditions {
         reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..80)) },
         ..Conditions::IDEAL
     }
+}
+
+/// The same, and now and then nothing passes at all for some seconds.
+pub(crate) fn worse(seed: u64) -> Conditions {
+    let random = &mut Rng::with_seed(!seed);
+    let mut at = 1_000_000_000;
+    let spans = (0..random.usize(..4)).map(|_| {
+        let start = at + random.u64(..3_000_000_000);
+        at = start + random.u64(..6_000_000_000);
+        Instant::from_nanoseconds(start)..Instant::from_nanoseconds(at)
+    });
+    Conditions { outages: Outages::Spans(spans.collect()), ..bad(seed) }
 }
 
 /// How many seeds: `SEEDS` of them where that is set.

@@ -1,8 +1,13 @@
 //! What is promised is kept on a bad link.
 
+use fastrand::Rng;
+use stackwright_artp::Config;
+use stackwright_contract::Duration;
+use stackwright_simulator::Conditions;
 use stackwright_trial::{Talk, Trial};
 
-use crate::setting::{bad, config, end, seeds};
+use crate::conversation::{Conversation, Ends};
+use crate::setting::{any_config, bad, config, end, seeds, worse};
 
 #[test]
 fn each_datagram_arrives_once_on_a_bad_link() {
@@ -10,5 +15,35 @@ fn each_datagram_arrives_once_on_a_bad_link() {
         let mut trial = Trial::new(|side| end(&config(), side), &bad(seed), seed);
         let outcome = trial.talk(&Talk::default(), seed, |_, _| {});
         assert!(outcome.is_ok(), "seed {seed}: {outcome:?}");
+    }
+}
+
+/// Two ends that have chosen by chance.
+fn any_ends(seed: u64, conditions: &Conditions, expires: bool) -> Ends {
+    let random = &mut Rng::with_seed(seed ^ 0xc0f1);
+    let configs = [0, 1].map(|_| Config { expires: expires && random.bool(), ..any_config(random) });
+    Trial::new(|side| end(&configs[side], side), conditions, seed)
+}
+
+#[test]
+fn whatever_was_chosen_and_whatever_goes_wrong_everything_arrives_once_and_whole() {
+    for seed in seeds(2000) {
+        let mut ends = any_ends(seed, &worse(seed), false);
+        if let Err(failure) = Conversation::default().hold(&mut ends, seed, |_| Ok(())) {
+            panic!("seed {seed}: {failure}");
+        }
+    }
+}
+
+/// Nothing checks the octets here: what is altered may be delivered, and an end may be told things that are not so.
+#[test]
+fn without_a_check_nothing_panics_and_nothing_storms() {
+    for seed in seeds(300) {
+        let conditions = Conditions { corrupt: 0.2, ..worse(seed) };
+        let mut ends = any_ends(seed, &conditions, seed % 2 == 0);
+        let conversation = Conversation { limit: Duration::from_secs(300), ..Conversation::default() };
+        if let Err(failure) = conversation.hold(&mut ends, seed, |_| Ok(())) {
+            assert!(!failure.contains("storm"), "seed {seed}: {failure}");
+        }
     }
 }

@@ -2,9 +2,10 @@
 
 mod scene;
 
-use stackwright_artp::{Config, boxed_layer, layer};
+use stackwright_artp::{Cipher, Config, Protection, Sealing, Secret, boxed_layer, layer};
 use stackwright_contract::services::Ended;
 use stackwright_simulator::Conditions;
+use stackwright_wire::BufferTree;
 
 use scene::{Scene, Talker, any_conditions, stacked};
 
@@ -45,4 +46,42 @@ fn what_is_too_long_for_the_peer_ends_the_session() {
     });
     assert!(scene.ends());
     assert_eq!(scene.outcome(), (vec![], Some(Ended::TooLong)));
+}
+
+/// What `layer` makes, with datagrams that are sealed with this secret.
+fn sealed<P>(layer: fn(Config, u64) -> P, secret: u8) -> impl Fn(Config, u64) -> P {
+    let protection = Protection::Sealed(Sealing::new(Cipher::ChaCha20Poly1305, Secret([secret; 32])));
+    move |config, seed| layer(Config { protection, ..config }, seed)
+}
+
+#[test]
+fn everything_arrives_once_where_it_is_sealed() {
+    for seed in 0..20 {
+        let mut scene = stacked(seed, any_conditions(seed), 40, sealed(layer, 1));
+        let mut other = stacked(seed, any_conditions(seed), 40, sealed(boxed_layer, 1));
+        assert!(scene.ends() && other.ends(), "seed {seed}: it comes to an end");
+        assert_eq!(scene.trace(), other.trace(), "seed {seed}");
+        let (mut heard, ended) = scene.outcome();
+        heard.sort_unstable();
+        assert_eq!((heard, ended), (Vec::from_iter(0..40), Some(Ended::Finished)), "seed {seed}");
+    }
+}
+
+#[test]
+fn who_has_another_secret_hears_nothing() {
+    // The server's secret is the other one: it is made first.
+    let made = std::cell::Cell::new(0);
+    let mut scene = stacked(1, Conditions::IDEAL, 40, |config, seed| {
+        made.set(made.get() + 1);
+        sealed(layer, made.get())(config, seed)
+    });
+    assert!(scene.ends());
+    let (heard, ended) = scene.outcome();
+    assert_eq!((heard, ended), (vec![], Some(Ended::Expired)), "nobody is there any more");
+}
+
+#[test]
+#[should_panic(expected = "a secret that was drawn")]
+fn nothing_is_sealed_with_salts_that_everybody_knows() {
+    sealed(layer::<BufferTree>, 1)(Config::default(), 1);
 }

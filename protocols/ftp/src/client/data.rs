@@ -121,6 +121,9 @@ impl<M: Message> Client<M> {
         if let Some(state) = self.sessions.get_mut(session) {
             state.data = Data::Open { association, room };
         }
+        if matches!(self.job_of(session), Some((_, Job { what: What::Read(_), .. }))) {
+            out.request(StreamsRequest::Unread { association });
+        }
         self.touch(cx, session);
         self.give_room(session, out);
         self.send_file(cx, session, out);
@@ -183,9 +186,15 @@ impl<M: Message> Client<M> {
             _ => state.data = Data::Absent,
         }
         let Some(state) = self.sessions.get_mut(session) else { return };
-        // The server's reply tells more than the reset does, if it comes; patience bounds the wait.
-        if never_open || !matches!(state.step, Step::Begin | Step::Moving) {
-            self.session_job_failed(cx, session, Failure::Lost, out);
+        // The server's reply tells more than the end does, if it comes; patience bounds the wait.
+        if !matches!(state.step, Step::Begin | Step::Moving) {
+            return self.session_job_failed(cx, session, Failure::Lost, out);
+        }
+        // A server that is not there any more says nothing, and where no kernel tells it, the control association does not
+        // know.
+        if never_open || matches!(why, Ended::Unreachable | Ended::Expired) {
+            state.data = Data::Gone;
+            self.touch(cx, session);
         }
     }
 
@@ -205,7 +214,7 @@ impl<M: Message> Client<M> {
             Data::Opening { association } | Data::Open { association, .. } => {
                 out.request(StreamsRequest::Abort { association });
             }
-            Data::Finished { .. } | Data::Absent => {}
+            Data::Finished { .. } | Data::Absent | Data::Gone => {}
         }
     }
 

@@ -293,7 +293,7 @@ impl<M: Message> Client<M> {
         }
         let data_finished = matches!(state.data, Data::Finished { .. });
         // A server may have refused to connect and yet say that it is done: then nothing will come.
-        let data_lost = matches!(state.data, Data::Absent);
+        let data_lost = matches!(state.data, Data::Absent | Data::Gone);
         let Some((file, job)) = self.job_of(session) else { return };
         match &mut job.what {
             What::Create(create) => {

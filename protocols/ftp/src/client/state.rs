@@ -88,6 +88,8 @@ pub(super) enum Step {
 /// The data association of a session.
 pub(super) enum Data {
     Absent,
+    /// It was lost, and perhaps the server with it.
+    Gone,
     /// A listener, and the name that waits for the server.
     Awaited {
         door: Handle,
@@ -109,7 +111,7 @@ pub(super) enum Data {
 impl Data {
     pub(super) fn association(&self) -> Option<Handle> {
         match self {
-            Data::Absent => None,
+            Data::Absent | Data::Gone => None,
             Data::Awaited { association, .. } => *association,
             Data::Opening { association }
             | Data::Open { association, .. }

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | idle | a session without a job | it says farewell |
 //! | patience | a server that is silent, a transfer that stands still | the session is dropped, its job has expired |
+//! | farewell | a transfer whose data association is gone, and perhaps the server | the session is dropped, its job is lost |
 //! | patience | a data association that the server does not close | it is reset |
 
 use alloc::vec::Vec;
@@ -15,7 +16,8 @@ use stackwright_wire::Message;
 use super::state::{Data, Step, Stream, What};
 use super::{Client, Out};
 
-/// How long a server may take to close after our farewell, and how long to wait for the replies to ABOR.
+/// How long a server may take to close after our farewell, and how long to wait for the replies to ABOR, or for the reply to
+/// a transfer that cannot go on.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 impl<M: Message> Client<M> {
@@ -27,6 +29,7 @@ impl<M: Message> Client<M> {
             // The file is whole, and who asked for it takes their time.
             Step::Complete if matches!(state.data, Data::Absent) => Duration::MAX,
             Step::Quitting | Step::Aborting(_) => FAREWELL,
+            _ if matches!(state.data, Data::Gone) => FAREWELL.min(self.config.patience),
             _ => self.config.patience,
         };
         state.deadline = cx.now() + patience;
@@ -42,9 +45,12 @@ impl<M: Message> Client<M> {
             .map(|(name, _)| name)
             .collect();
         for session in due {
-            match self.sessions.get(session).map(|session| session.step) {
+            let state = self.sessions.get(session);
+            let gone = state.is_some_and(|state| matches!(state.data, Data::Gone));
+            match state.map(|state| state.step) {
                 Some(Step::Idle) => self.quit(cx, session, out),
-                Some(Step::Moving) if self.asker_rests(session) => self.touch(cx, session),
+                Some(Step::Moving) if !gone && self.asker_rests(session) => self.touch(cx, session),
+                Some(_) if gone => self.drop_session(cx, session, Failure::Lost, out),
                 Some(_) => self.drop_session(cx, session, Failure::Expired, out),
                 None => {}
             }

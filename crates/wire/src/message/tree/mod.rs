@@ -150,6 +150,16 @@ impl Message for BufferTree {
         }
     }
 
+    fn unshared(&mut self) -> Option<&mut [u8]> {
+        if self.is_empty() {
+            return Some(&mut []);
+        }
+        match self.pieces.first_mut() {
+            Some(Piece::Octets(slice)) if slice.len() == self.length => slice.octets_mut(),
+            _ => None,
+        }
+    }
+
     #[inline]
     fn advance(&mut self, mut octets: usize) {
         assert!(octets <= self.length, "advance within the length");

@@ -71,6 +71,11 @@ impl Slice {
         &self.block[self.start..self.end]
     }
 
+    /// Its octets, to be altered in place, where nobody else holds the block.
+    pub(super) fn octets_mut(&mut self) -> Option<&mut [u8]> {
+        Arc::get_mut(&mut self.block).map(|block| &mut block[self.start..self.end])
+    }
+
     #[inline]
     pub(super) fn advance(&mut self, octets: usize) {
         self.start += octets;

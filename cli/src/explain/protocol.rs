@@ -1,0 +1,83 @@
+//! A protocol in words: what it promises, what it needs, and what was chosen for its slots.
+
+use serde_json::{Value, json};
+use stackwright::catalogue::Entry;
+use stackwright::contract::Guarantees;
+use stackwright::transport::SLOTS;
+use stackwright::transport::rules::{Facts, Property};
+
+use crate::report::say;
+
+pub(crate) fn explain(entry: &Entry, json: bool) {
+    if json {
+        say!("{}", told(entry));
+        return;
+    }
+    let Entry { facts, provides, uses, purpose, .. } = entry;
+    say!("{}: {purpose}. It provides {provides} and uses {uses}.", facts.name);
+    promise("It promises", facts.gives);
+    promise("It lets through what the layer below promises of", facts.passes);
+    promise("It needs from below", facts.needs);
+    let reads = if facts.reads_payload { "reads or changes payload" } else { "does not read payload" };
+    match facts.header_room {
+        0 => say!("It puts nothing before a message, and {reads}."),
+        octets => say!("It puts at most {octets} octets before a message, and {reads}."),
+    }
+    if let Some(port) = entry.port {
+        say!("Over UDP it is found at port {port} when nobody says another.");
+    }
+    if !entry.policies.is_empty() {
+        say!("\nFor each slot of the transport was chosen:");
+    }
+    let width = SLOTS.iter().map(|slot| slot.len()).max().unwrap_or(0);
+    for (slot, policy) in slots(entry) {
+        say!("  {slot:<width$}  {}: {}", policy.name, policy.does);
+        for (relation, properties) in relations(policy) {
+            if properties != Property::NONE {
+                say!("  {:width$}    {relation} {}", "", words(properties).join(", "));
+            }
+        }
+    }
+}
+
+fn promise(what: &str, guarantees: Guarantees) {
+    let words: Vec<_> = guarantees.words().collect();
+    if !words.is_empty() {
+        say!("{what} {}.", words.join(", "));
+    }
+}
+
+fn slots(entry: &Entry) -> impl Iterator<Item = (&'static str, &'static Facts)> {
+    SLOTS.into_iter().zip(entry.policies)
+}
+
+fn relations(policy: &Facts) -> [(&'static str, Property); 4] {
+    [
+        ("needs", policy.needs),
+        ("needs one of", policy.needs_one_of),
+        ("gives", policy.gives),
+        ("cannot live with", policy.shuns),
+    ]
+}
+
+fn words(properties: Property) -> Vec<&'static str> {
+    properties.words().collect()
+}
+
+fn told(entry: &Entry) -> Value {
+    let slot = |(slot, policy): (&str, &Facts)| {
+        let mut told = json!({ "slot": slot, "policy": policy.name, "does": policy.does });
+        for (relation, properties) in relations(policy) {
+            told[relation.replace(' ', "_")] = words(properties).into();
+        }
+        told
+    };
+    let guarantees = |guarantees: Guarantees| guarantees.words().collect::<Vec<_>>();
+    let Entry { facts, .. } = entry;
+    json!({
+        "protocol": facts.name, "purpose": entry.purpose, "provides": entry.provides, "uses": entry.uses,
+        "promises": guarantees(facts.gives), "passes": guarantees(facts.passes), "needs": guarantees(facts.needs),
+        "header_room": facts.header_room, "reads_payload": facts.reads_payload, "port": entry.port,
+        "slots": slots(entry).map(slot).collect::<Vec<_>>(),
+    })
+}

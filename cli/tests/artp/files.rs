@@ -1,0 +1,159 @@
+//! Files move, or do not, and that is said.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
+
+use stackwright_tests::content::{assert_same, octets};
+use stackwright_tests::processes::Running;
+use stackwright_tests::scratch::Scratch;
+
+use crate::relay::{ADDRESS, Relay};
+use crate::{Server, complaints, json, path, program, say, wireshark};
+
+/// A folder with files of these lengths, each with its length as its name.
+fn files() -> Scratch {
+    let folder = Scratch::new();
+    for length in [0, 1, 1_000_000] {
+        fs::write(folder.join(&length.to_string()), octets(length as u64, length)).expect("a folder of ours");
+    }
+    folder
+}
+
+/// Fetches all files, stores one, and lists the folder.
+fn moves(url: &dyn Fn(&str) -> String, far: &Path, options: &[&str]) {
+    let near = Scratch::new();
+    for name in ["0", "1", "1000000"] {
+        let fetched = near.join(name);
+        say(&[&["get", &url(name), path(&fetched)], options].concat()).succeeded();
+        let [fetched, sent] = [fetched, far.join(name)].map(|file| fs::read(file).expect("it is there"));
+        assert_same(&fetched, &sent);
+    }
+    say(&[&["put", path(&near.join("1000000")), &url("back")], options].concat()).succeeded();
+    let [stored, sent] = ["back", "1000000"].map(|name| fs::read(far.join(name)).expect("it is there"));
+    assert_same(&stored, &sent);
+    let listed = say(&[&["ls", &url(""), "--json"], options].concat()).succeeded().text();
+    let mut names: Vec<_> = listed.lines().map(|line| json(line)["name"].to_string()).collect();
+    names.sort();
+    assert_eq!(names, ["\"0\"", "\"1\"", "\"1000000\"", "\"back\""], "{listed}");
+}
+
+#[test]
+fn files_move_both_ways() {
+    let far = files();
+    let server = Server::over_artp(far.path(), &["--writable"]);
+    let url = |name: &str| server.url(name);
+    moves(&url, far.path(), &[]);
+    moves(&url, far.path(), &["--active"]);
+    moves(&url, far.path(), &["--packet", "300"]);
+}
+
+#[test]
+fn a_described_stack_does_the_same() {
+    let far = files();
+    let server =
+        Server::start(far.path(), &["--writable", "--listen", "127.0.0.1:0", "--stack", "serve-artp"]);
+    moves(&|name| server.url(name), far.path(), &["--stack", "get-artp"]);
+    moves(&|name| server.url(name), far.path(), &[]);
+}
+
+/// Every tenth datagram is lost, and all that was carried is shown alike by us and by Wireshark.
+#[test]
+fn losses_are_mended() {
+    let far = files();
+    let server = Server::over_artp(far.path(), &["--writable"]);
+    let relay = Relay::start(server.port);
+    moves(&|name| format!("ftp+artp://{ADDRESS}:{}/{name}", server.port), far.path(), &[]);
+    let carried = relay.stop();
+    assert!(carried.lost > 100, "{} were lost", carried.lost);
+    let seen = wireshark::agrees(&carried.capture, &carried.ports);
+    for header in ["OptionHeader", "Credit", "Fragment", "Signed", "Proposal", "Token", "ArrivedRange"] {
+        assert!(seen.iter().any(|there| there == header), "{header} is not in {seen:?}");
+    }
+}
+
+#[test]
+fn nobody_is_there() {
+    let outcome = say(&["ls", "ftp+artp://127.0.0.1:1/"]).exited(1);
+    assert!(complaints(&outcome).contains("the other side cannot be reached"), "{}", complaints(&outcome));
+}
+
+#[test]
+fn what_is_not_there_is_refused() {
+    let far = files();
+    let server = Server::over_artp(far.path(), &[]);
+    let near = Scratch::new();
+    let outcome = say(&["get", &server.url("nothing"), path(near.path())]).exited(1);
+    assert!(complaints(&outcome).contains("the server said: 550"), "{}", complaints(&outcome));
+    let outcome = say(&["put", path(&far.join("1")), &server.url("new")]).exited(1);
+    assert!(complaints(&outcome).contains("the server said: 5"), "{}", complaints(&outcome));
+    assert_eq!((near.names(), far.names().len()), (Vec::new(), 3));
+}
+
+/// What is said of a transfer of a long file whose server is killed in the middle: the last line, as JSON.
+fn killed(server: &mut Server, arguments: &[&str]) -> String {
+    let mut command = program();
+    command.args(arguments).args(["--json", "--timeout", "20"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    let mut client = Running::start(&mut command);
+    let mut lines = BufReader::new(client.output()).lines().map(|line| json(&line.expect("text")));
+    assert_eq!(lines.next().expect("a line")["event"], "began");
+    // Until nothing is on its way any more between the two but the file.
+    thread::sleep(Duration::from_millis(300));
+    server.running.kill();
+    let last = lines.next().expect("a line");
+    assert_eq!(last["event"], "failed", "{last}");
+    last["error"].as_str().expect("a text").to_owned()
+}
+
+/// A file that takes longer than the test.
+fn long_file(folder: &Scratch) -> PathBuf {
+    let name = folder.join("long");
+    let file = fs::File::create(&name).expect("a folder of ours");
+    file.set_len(4 << 30).expect("a file with a hole");
+    name
+}
+
+/// The kernel of the server's machine says that nobody is at its port any more: the client need not wait until its patience
+/// with a silent server has ended.
+#[test]
+fn a_server_is_killed_while_it_stores() {
+    let (far, near) = (Scratch::new(), Scratch::new());
+    let file = long_file(&near);
+    let mut server = Server::over_artp(far.path(), &["--writable"]);
+    let url = server.url("long");
+    let error = killed(&mut server, &["put", path(&file), &url]);
+    assert!(error.contains("the connection to the files was lost"), "{error}");
+    assert!(!far.join("long").exists());
+}
+
+/// Whoever only hears may have nothing to say just then, and is not told.
+#[test]
+fn a_server_is_killed_while_it_is_read() {
+    let (far, near) = (Scratch::new(), Scratch::new());
+    long_file(&far);
+    let mut server = Server::over_artp(far.path(), &[]);
+    let url = server.url("long");
+    let error = killed(&mut server, &["get", &url, path(near.path())]);
+    let says = ["the connection to the files was lost", "the other side took too long"];
+    assert!(says.iter().any(|says| error.contains(says)), "{error}");
+    assert_eq!(near.names(), Vec::<String>::new());
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    let folder = Scratch::new();
+    for options in [
+        &["--artp", "--listen", "127.0.0.1:0"][..],
+        &["--artp", "--stack", "serve-artp"],
+        &["--artp=0.0.0.0:0", "--writable"],
+        &["--artp=127.0.0.1:0", "--packet", "190"],
+    ] {
+        say(&[&["serve", path(folder.path())], options].concat()).exited(2);
+    }
+    let outcome = say(&["get", "gopher://127.0.0.1/file"]).exited(2);
+    assert!(complaints(&outcome).contains("ftp+artp://"), "{}", complaints(&outcome));
+}

@@ -1,0 +1,69 @@
+//! Files over ARTP over UDP, on loopback, and what is said of its packets.
+
+mod dissected;
+mod files;
+mod relay;
+mod stacks;
+mod wireshark;
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Once;
+use std::thread;
+
+use serde_json::Value;
+use stackwright_tests::processes::{Outcome, Running, run, stackwright, use_program};
+
+/// The program that was built with this test, wherever the tests' folder looks for it.
+fn program() -> Command {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| use_program(env!("CARGO_BIN_EXE_stackwright").into()));
+    Command::new(stackwright())
+}
+
+fn say(arguments: &[&str]) -> Outcome {
+    run(program().args(arguments))
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("a scratch folder's name is a text")
+}
+
+fn json(line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{line:?}: {error}"))
+}
+
+fn complaints(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.complaints).into_owned()
+}
+
+/// A server of ours, and the port of UDP where it listens.
+struct Server {
+    running: Running,
+    port: u16,
+}
+
+impl Server {
+    fn start(folder: &Path, options: &[&str]) -> Self {
+        let mut command = program();
+        command.arg("serve").arg(folder).arg("--json").args(options);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut running = Running::start(&mut command);
+        let mut lines = BufReader::new(running.output()).lines();
+        let line = lines.next().expect("a line").expect("of text");
+        let url = json(&line)["url"].as_str().expect("an address").to_owned();
+        let port = url.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
+        // Its events are read away for as long as it lives, or it would stop at a full pipe.
+        thread::spawn(move || lines.all(|line| line.is_ok()));
+        Server { running, port: port.unwrap_or_else(|| panic!("{url} has no port")) }
+    }
+
+    fn over_artp(folder: &Path, options: &[&str]) -> Self {
+        Self::start(folder, &[&["--artp=127.0.0.1:0"], options].concat())
+    }
+
+    fn url(&self, path: &str) -> String {
+        format!("ftp+artp://127.0.0.1:{}/{path}", self.port)
+    }
+}

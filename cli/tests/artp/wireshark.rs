@@ -1,0 +1,138 @@
+//! Wireshark, with the plug-in that we write for it.
+
+use std::collections::BTreeSet;
+use std::io::{ErrorKind, Write};
+use std::process::Command;
+
+use serde_json::Value;
+use tempfile::NamedTempFile;
+
+use crate::{json, path, say};
+
+fn file(suffix: &str, octets: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::with_suffix(suffix).expect("a place for temporary files");
+    file.write_all(octets).expect("room for a file");
+    file
+}
+
+/// What tshark says; `None` where it is not installed.
+fn tshark(capture: &NamedTempFile, script: &NamedTempFile, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-X", &format!("lua_script:{}", path(script.path())), "-r", path(capture.path())]);
+    match command.args(arguments).output() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            eprintln!("skipped: tshark is not installed");
+            None
+        }
+        output => {
+            let output = output.expect("tshark runs");
+            let complaints = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success() && !complaints.contains("Lua"), "{complaints}");
+            Some(String::from_utf8(output.stdout).expect("text"))
+        }
+    }
+}
+
+/// Insists that `dissect` and Wireshark find the same values of the same fields in every packet, and nothing odd. Gives the
+/// names of the headers that `dissect` found.
+pub(crate) fn agrees(capture: &[u8], ports: &[u16]) -> Vec<String> {
+    let capture = file(".pcapng", capture);
+    let known: Vec<String> = ports.iter().map(|port| format!("--port={port}=artp")).collect();
+    let mut arguments = vec!["dissect", path(capture.path()), "--json"];
+    arguments.extend(known.iter().map(String::as_str));
+    let packets: Vec<Value> = say(&arguments).succeeded().text().lines().map(json).collect();
+    assert!(!packets.is_empty());
+    let mut headers = BTreeSet::new();
+    let mut fields = BTreeSet::new();
+    for packet in &packets {
+        assert_eq!(packet["remarks"], Value::Array(Vec::new()), "{packet}");
+        for (header, field, _) in values(packet) {
+            headers.insert(header.clone());
+            fields.insert((header, field));
+        }
+    }
+    let script = file(".lua", &say(&["dissector", "artp"]).succeeded().output);
+    let at_ports: Vec<String> = ports.iter().map(ToString::to_string).collect();
+    let preference = format!("artp.ports:{}", at_ports.join(","));
+    let names: Vec<String> = fields.iter().map(|(header, field)| filter(header, field)).collect();
+    let mut arguments = vec!["-o", &preference, "-T", "fields", "-E", "separator=;", "-E", "occurrence=a"];
+    for field in
+        ["frame.number", "_ws.malformed", "artp.odd"].into_iter().chain(names.iter().map(String::as_str))
+    {
+        arguments.extend(["-e", field]);
+    }
+    let Some(said) = tshark(&capture, &script, &arguments) else { return Vec::from_iter(headers) };
+    assert_eq!(said.lines().count(), packets.len());
+    for (line, packet) in said.lines().zip(&packets) {
+        let mut expected = vec![packet["number"].to_string(), String::new(), String::new()];
+        expected.extend(fields.iter().map(|(header, field)| {
+            let same = |there: &&(String, String, String)| there.0 == *header && there.1 == *field;
+            let all = values(packet);
+            all.iter().filter(same).map(|(_, _, value)| value.as_str()).collect::<Vec<_>>().join(",")
+        }));
+        assert_eq!(line.split(';').collect::<Vec<_>>(), expected, "{packet}");
+    }
+    Vec::from_iter(headers)
+}
+
+/// All fields of ARTP in a packet, as Wireshark shows their values.
+fn values(packet: &Value) -> Vec<(String, String, String)> {
+    let headers = packet["headers"].as_array().expect("a list");
+    let ours = headers.iter().filter(|header| !["Ipv4", "Udp"].iter().any(|known| header["name"] == *known));
+    let mut values = Vec::new();
+    for header in ours {
+        let name = header["name"].as_str().expect("a name").to_owned();
+        match header["fields"].as_object() {
+            Some(fields) => {
+                values.extend(fields.iter().map(|(field, value)| (name.clone(), field.clone(), shown(value))))
+            }
+            None => values.push((name, String::new(), shown(&header["octets"]))),
+        }
+    }
+    values
+}
+
+fn shown(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), Into::into)
+}
+
+/// `OptionHeader` and `size` are `artp.option_header.size`.
+fn filter(header: &str, field: &str) -> String {
+    let mut name = String::from("artp");
+    for (index, letter) in header.char_indices() {
+        match letter {
+            letter if letter.is_uppercase() || index == 0 => {
+                name.push(if index == 0 { '.' } else { '_' });
+                name.push(letter.to_ascii_lowercase());
+            }
+            letter => name.push(letter),
+        }
+    }
+    if field.is_empty() { name } else { format!("{name}.{field}") }
+}
+
+/// At a port that nobody told it, by "Decode As"; and at its own by itself.
+#[test]
+fn decode_as_knows_it() {
+    let script = file(".lua", &say(&["dissector", "artp"]).succeeded().output);
+    let shows = |port: u16, arguments: &[&str]| {
+        let capture = file(".pcapng", &crate::dissected::one(port));
+        let arguments =
+            [arguments, &["-T", "fields", "-e", "artp.packet.kind", "-e", "_ws.col.Protocol"]].concat();
+        tshark(&capture, &script, &arguments)
+    };
+    let Some(said) = shows(4330, &[]) else { return };
+    assert_eq!(said.trim_end(), "1\tARTP");
+    assert_eq!(shows(5000, &["-d", "udp.port==5000,artp"]).expect("tshark").trim_end(), "1\tARTP");
+    assert_eq!(shows(5000, &["-o", "artp.ports:4000-6000"]).expect("tshark").trim_end(), "1\tARTP");
+    assert_ne!(shows(4330, &["-o", "artp.ports:5000"]).expect("tshark").trim_end(), "1\tARTP");
+}
+
+#[test]
+fn only_what_has_packets_has_a_plug_in() {
+    let known = say(&["dissector", "stop-and-wait"]).succeeded().text();
+    assert!(known.contains("Proto(\"stop_and_wait\""), "{known}");
+    let outcome = say(&["dissector", "ftp client"]).exited(2);
+    assert!(crate::complaints(&outcome).contains("lines of text"), "{}", crate::complaints(&outcome));
+    say(&["dissector", "nothing"]).exited(2);
+}

@@ -1,0 +1,79 @@
+//! What can go wrong.
+
+use std::fmt;
+use std::io;
+
+use stackwright_contract::services::Ended;
+
+/// Why a call did not do what was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Not within the time that was given: there is no room, or nothing came. It may be tried again.
+    #[error("not yet")]
+    NotYet,
+    /// The message is longer than the stack takes. It would never be sent.
+    #[error("the message is longer than can be sent")]
+    TooLong,
+    /// The association, or the listener, is over.
+    #[error(transparent)]
+    Ended(#[from] Ended),
+    /// The operating system cannot wait for descriptors any more, or has none.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+impl Error {
+    /// Whether it only did not happen yet.
+    ///
+    /// ```
+    /// assert!(stackwright_endpoint::Error::NotYet.is_not_yet());
+    /// ```
+    pub fn is_not_yet(&self) -> bool {
+        matches!(self, Error::NotYet)
+    }
+
+    /// Whether the association came to a good end: both sides have closed it, and what was sent has arrived as far as the
+    /// stack promises that.
+    ///
+    /// ```
+    /// use stackwright_contract::services::Ended;
+    /// assert!(stackwright_endpoint::Error::Ended(Ended::Finished).is_finished());
+    /// ```
+    pub fn is_finished(&self) -> bool {
+        matches!(self, Error::Ended(Ended::Finished))
+    }
+}
+
+/// A message that was not taken, given back.
+///
+/// ```
+/// use stackwright_endpoint::{Error, Refused};
+/// let refused = Refused { message: vec![1, 2, 3], why: Error::NotYet };
+/// assert_eq!(refused.to_string(), "not yet");
+/// ```
+pub struct Refused<M> {
+    /// As it was.
+    pub message: M,
+    /// Why.
+    pub why: Error,
+}
+
+impl<M> From<Refused<M>> for Error {
+    fn from(refused: Refused<M>) -> Self {
+        refused.why
+    }
+}
+
+impl<M> fmt::Debug for Refused<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.why.fmt(f)
+    }
+}
+
+impl<M> fmt::Display for Refused<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.why.fmt(f)
+    }
+}
+
+impl<M> std::error::Error for Refused<M> {}

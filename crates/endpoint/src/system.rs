@@ -1,0 +1,84 @@
+//! What a new stack gets from the operating system.
+
+use std::io;
+use std::rc::Rc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mio::Registry;
+use rustix::rand::{GetRandomFlags, getrandom};
+use stackwright_drivers::Driver;
+use stackwright_drivers::udp::Udp;
+use stackwright_wire::{Message, Pool};
+
+/// The octets of a block: any datagram fits into one.
+const BLOCK: usize = 64 << 10;
+/// How many blocks are kept.
+const BLOCKS_MOST: usize = 64;
+
+/// What the operating system has for a stack that is being made: descriptors, secrets, the time of day.
+///
+/// ```
+/// use stackwright_drivers::udp::Udp;
+/// use stackwright_endpoint::{Config, Endpoint, System};
+/// use stackwright_wire::BufferTree;
+/// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+/// # Ok::<_, stackwright_endpoint::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct System {
+    registry: Registry,
+    random: [u8; 32],
+    epoch: u64,
+}
+
+impl System {
+    /// A driver, and what a stack on it gets: for who runs a stack that provides something else than datagrams.
+    ///
+    /// ```
+    /// let (driver, system) = stackwright_endpoint::System::with_driver()?;
+    /// assert_eq!(driver.context().dropped_count(), 0);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the operating system has no more descriptors.
+    pub fn with_driver() -> io::Result<(Driver, Self)> {
+        let mut random = [0; 32];
+        // So few octets come whole, or not at all (getrandom(2)).
+        getrandom(&mut random, GetRandomFlags::empty())?;
+        let chances = u64::from_ne_bytes(*random[8..].first_chunk().expect("there are 32"));
+        let driver = Driver::new(chances)?;
+        let registry = driver.registry()?;
+        let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
+        let epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
+        Ok((driver, System { registry, random, epoch }))
+    }
+
+    /// The kernel's UDP, as the only adapter of the stack.
+    pub fn udp<M: Message>(&self) -> Udp<M> {
+        Udp::new(self.registry(), 0, Rc::new(Pool::new(BLOCK, BLOCKS_MOST)))
+    }
+
+    /// Where adapters register their descriptors.
+    ///
+    /// # Panics
+    /// Where the operating system has no more descriptors.
+    pub fn registry(&self) -> Registry {
+        self.registry.try_clone().expect("a descriptor for one stack")
+    }
+
+    /// A number that no peer knows: for maps whose keys a peer chooses.
+    pub fn seed(&self) -> u64 {
+        u64::from_ne_bytes(*self.random.first_chunk().expect("there are 32"))
+    }
+
+    /// Octets that no peer knows.
+    pub fn secret(&self) -> [u8; 16] {
+        *self.random.last_chunk().expect("there are 32")
+    }
+
+    /// What time of day it is at the start of the stack's time, in microseconds since 1970.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
+    }
+}

@@ -1,0 +1,163 @@
+//! Endpoints over the loopback interface: one thread's, and two.
+
+use std::thread;
+use std::time::Duration;
+
+use stackwright_artp as artp;
+use stackwright_compose::Over;
+use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_drivers::udp::Udp;
+use stackwright_endpoint::{Association, Config, Endpoint, Error, System};
+use stackwright_wire::{BufferTree, Message};
+
+type M = BufferTree;
+type Artp = Over<artp::Layer<M>, Udp<M>>;
+
+fn with(config: artp::Config) -> impl Fn(&System) -> Artp {
+    move |system| {
+        let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
+        Over::new(artp::layer(config, system.seed()), system.udp())
+    }
+}
+
+fn listening(config: Config) -> Endpoint<Artp> {
+    let any = "127.0.0.1:0".parse().unwrap();
+    Endpoint::bind(any, config, with(artp::Config::default())).unwrap()
+}
+
+/// An endpoint that is connected with itself.
+fn pair(config: Config) -> (Endpoint<Artp>, [Association<Artp>; 2]) {
+    let endpoint = listening(config);
+    let one = endpoint.connect(endpoint.local().unwrap()).unwrap();
+    let other = endpoint.accept().unwrap();
+    (endpoint, [one, other])
+}
+
+#[test]
+fn many_associations_of_one_endpoint_are_told_apart() {
+    let endpoint = listening(Config::default());
+    let place = endpoint.local().unwrap();
+    let clients: Vec<_> = (0..20_u8)
+        .map(|number| {
+            thread::spawn(move || {
+                let client = Endpoint::new(Config::default(), with(artp::Config::default())).unwrap();
+                let association = client.connect(place).unwrap();
+                association.send(&[number]).unwrap();
+                let (answer, _) = association.receive().unwrap();
+                association.close().unwrap();
+                assert_eq!(answer, [number, number]);
+            })
+        })
+        .collect();
+    let (mut guests, mut served) = (Vec::new(), 0);
+    while served < clients.len() || !guests.is_empty() {
+        endpoint.wait(None).unwrap();
+        while let Ok(guest) = endpoint.try_accept() {
+            guests.push(guest);
+        }
+        guests.retain(|guest| {
+            while let Ok((asked, _)) = guest.try_receive() {
+                guest.send(&[asked[0], asked[0]]).unwrap();
+                served += 1;
+            }
+            !guest.has_ended()
+        });
+    }
+    clients.into_iter().for_each(|client| client.join().unwrap());
+}
+
+#[test]
+fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
+    let room = Room { octets: 64 << 10, messages: 64 };
+    let (_endpoint, [mut one, other]) = pair(Config { room, ..Config::default() });
+    one.set_patience(Some(Duration::from_millis(20)));
+    let mut sent = 0_u32;
+    let refused = loop {
+        match one
+            .send_message(M::with_headroom(128, &[sent.to_be_bytes(); 1000].concat()), Quality::default())
+        {
+            Ok(()) => sent += 1,
+            Err(refused) => break refused,
+        }
+    };
+    assert!(refused.why.is_not_yet());
+    assert_eq!(refused.message.len(), 4000, "it is given back as it was");
+    assert!(other.statistics().received.messages <= 64, "no more is held than there is room for");
+    let mut numbers: Vec<_> =
+        (0..sent).map(|_| other.receive().unwrap().0[..4].try_into().unwrap()).collect();
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().map(u32::from_be_bytes).eq(0..sent));
+    one.send_message(refused.message, Quality::default()).unwrap();
+    assert_eq!(other.receive().unwrap().0.len(), 4000);
+}
+
+#[test]
+fn what_is_wished_of_a_message_comes_with_it() {
+    let (_endpoint, [one, other]) = pair(Config::default());
+    let wish = Quality { number: Some(77), priority: 3, ..Quality::default() };
+    one.send_with(b"first", wish).unwrap();
+    let (octets, quality) = other.receive().unwrap();
+    assert_eq!((octets.as_slice(), quality.number, quality.priority), (&b"first"[..], Some(77), 3));
+}
+
+#[test]
+fn what_arrived_before_the_end_is_received_before_it() {
+    let endpoint = listening(Config::default());
+    let place = endpoint.local().unwrap();
+    let client = thread::spawn(move || {
+        let client = Endpoint::new(Config::default(), with(artp::Config::default())).unwrap();
+        let association = client.connect(place).unwrap();
+        association.send(b"last words").unwrap();
+        association.close()
+    });
+    let association = endpoint.accept().unwrap();
+    while !client.is_finished() {
+        endpoint.wait(Some(Duration::from_millis(10))).unwrap();
+    }
+    client.join().unwrap().unwrap();
+    assert_eq!(association.receive().unwrap().0, b"last words");
+    assert!(association.receive().is_err_and(|error| error.is_finished()));
+    assert!(matches!(association.send(b"too late"), Err(Error::Ended(Ended::Finished))));
+    assert!(association.has_ended());
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused() {
+    let (_endpoint, [one, _other]) = pair(Config { longest: 1000, ..Config::default() });
+    assert!(matches!(one.send(&[0; 1001]), Err(Error::TooLong)));
+    one.send(&[0; 1000]).unwrap();
+}
+
+#[test]
+fn nobody_there_is_said() {
+    let config = artp::Config { tries: 2, timeout_first: 1_000_000, ..artp::Config::default() };
+    let client = Endpoint::new(Config::default(), with(config)).unwrap();
+    let nobody = "127.0.0.1:9".parse().unwrap();
+    assert!(matches!(client.connect(nobody), Err(Error::Ended(Ended::Unreachable))));
+    assert!(matches!(client.accept(), Err(Error::Ended(Ended::Unlistened))));
+    assert_eq!(client.look(|stack| stack.upper.associations()), 0);
+}
+
+#[test]
+fn an_address_that_is_taken_is_said() {
+    let endpoint = listening(Config::default());
+    let place = endpoint.local().unwrap();
+    let second = Endpoint::bind(place, Config::default(), with(artp::Config::default()));
+    assert!(matches!(second, Err(Error::Ended(Ended::Unavailable))));
+}
+
+#[test]
+fn no_more_arrive_than_are_accepted_and_those_who_leave_make_room() {
+    let endpoint = listening(Config { arrivals_most: 1, ..Config::default() });
+    let place = endpoint.local().unwrap();
+    for _ in 0..5 {
+        let one = endpoint.connect(place).unwrap();
+        let other = endpoint.accept().unwrap();
+        drop(other);
+        assert!(one.receive().is_err_and(|error| error.is_finished()), "who is dropped is closed");
+    }
+    // The last words are still on their way.
+    while endpoint.look(|stack| stack.upper.associations()) > 0 {
+        endpoint.wait(None).unwrap();
+    }
+}

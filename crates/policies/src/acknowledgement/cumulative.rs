@@ -1,0 +1,74 @@
+//! The first number that is missing.
+
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+use stackwright_transport::slots::Acknowledgement;
+use stackwright_transport::words::{Nanoseconds, Report, View};
+use stackwright_transport::{Receipts, component};
+
+use super::delay::Delay;
+
+/// Says the first number that is missing, and nothing of what lies beyond (TCP without options, RFC 9293 §3.8.6.3): with every
+/// so manyth unit, at most so long after the first that it covers, and at once where a unit came out of order or came again.
+///
+/// Choose it where a packet has no room for spans: each report makes all those before it needless. Where more than one
+/// packet of a window is lost, [`Ranges`](super::Ranges) saves sending again what is there.
+///
+/// ```
+/// use stackwright_policies::acknowledgement::Cumulative;
+/// let every_second = Cumulative::new(2, 40_000_000);
+/// let at_once = Cumulative::new(1, 0);
+/// # let _ = (every_second, at_once);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Cumulative {
+    delay: Delay,
+}
+
+impl Cumulative {
+    /// With every `every`th unit, at most `most` after the first.
+    pub const fn new(every: u32, most: Nanoseconds) -> Self {
+        Cumulative { delay: Delay::new(every, most) }
+    }
+}
+
+impl Acknowledgement for Cumulative {
+    fn on_received(&mut self, view: &View, span: &Range<u64>, _gap: Option<Range<u64>>) {
+        self.delay.on_received(view, span);
+    }
+
+    fn on_refused(&mut self, view: &View, _: &Receipts) {
+        self.delay.hurry(view);
+    }
+
+    fn on_inquiry(&mut self, view: &View, number: u32) {
+        self.delay.on_inquiry(view, number);
+    }
+
+    fn on_room(&mut self, view: &View, _: &Receipts) {
+        self.delay.hurry(view);
+    }
+
+    fn report(&self, view: &View, receipts: &Receipts, _: usize, into: &mut Report) -> bool {
+        if !self.delay.is_due(view) {
+            return false;
+        }
+        into.clear();
+        (into.upto, into.answers) = (receipts.upto(), self.delay.asked);
+        true
+    }
+
+    fn on_reported(&mut self, _: &View, _: &Report) {
+        self.delay.on_reported();
+    }
+
+    fn deadline(&self) -> Instant {
+        self.delay.deadline()
+    }
+}
+
+component! {
+    Cumulative: "acknowledgement of the first missing number", "says the first number that is missing",
+    gives: Property::REPORTS.and(Property::UNASKED).and(Property::ANSWERS),
+}

@@ -1,0 +1,79 @@
+//! Nothing, unless it is asked.
+
+use stackwright_contract::Instant;
+use stackwright_transport::Receipts;
+use stackwright_transport::rules::{Component, Facts, Property};
+use stackwright_transport::slots::Acknowledgement;
+use stackwright_transport::words::{Report, View};
+
+/// Answers when it is asked, at once, and says nothing else (XTP's SREQ, XSTP's POLL): the first number that is missing, and
+/// where `SPANS` what lies beyond.
+///
+/// Without spans it goes with [`GoBackN`](crate::recovery::GoBackN), as in XTP §5; with them, with
+/// [`SelectiveRepeat`](crate::recovery::SelectiveRepeat).
+///
+/// Choose it where the way back is narrow, or shared with the way there: the sender knows best when an answer is of use.
+///
+/// ```
+/// use stackwright_policies::acknowledgement::OnRequest;
+/// use stackwright_transport::rules::{Component, Property};
+/// assert!(OnRequest::<true>::FACTS.needs.has(Property::SPANS.and(Property::ASKS)));
+/// assert!(!OnRequest::<false>::FACTS.needs.has(Property::SPANS));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OnRequest<const SPANS: bool> {
+    asked: Option<u32>,
+}
+
+impl<const SPANS: bool> OnRequest<SPANS> {
+    /// Nobody has asked yet.
+    pub const fn new() -> Self {
+        OnRequest { asked: None }
+    }
+}
+
+impl<const SPANS: bool> Acknowledgement for OnRequest<SPANS> {
+    fn on_inquiry(&mut self, _: &View, number: u32) {
+        // Questions overtake each other: the newest covers the others.
+        if self.asked.is_none_or(|asked| number.wrapping_sub(asked) as i32 > 0) {
+            self.asked = Some(number);
+        }
+    }
+
+    fn report(&self, _: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool {
+        if self.asked.is_none() {
+            return false;
+        }
+        into.clear();
+        (into.upto, into.answers) = (receipts.upto(), self.asked);
+        if SPANS {
+            into.held.extend(receipts.beyond().iter().take(room).cloned());
+            into.missing.extend(receipts.missing().take(room));
+        }
+        true
+    }
+
+    fn on_reported(&mut self, _: &View, _: &Report) {
+        self.asked = None;
+    }
+
+    fn deadline(&self) -> Instant {
+        if self.asked.is_some() { Instant::START } else { Instant::END }
+    }
+}
+
+impl<const SPANS: bool> Component for OnRequest<SPANS> {
+    const FACTS: Facts = {
+        let asked = Property::ASKS.and(Property::INQUIRIES);
+        let gives = Property::REPORTS.and(Property::ANSWERS);
+        if SPANS {
+            let needs = asked.and(Property::SPANS);
+            let (name, does) =
+                ("acknowledgement on request, with spans", "says what it has when it is asked");
+            Facts { needs, gives, ..Facts::of(name, does) }
+        } else {
+            let (name, does) = ("acknowledgement on request", "says what is missing first when it is asked");
+            Facts { needs: asked, gives, ..Facts::of(name, does) }
+        }
+    };
+}

@@ -1,0 +1,93 @@
+//! Slow start, one packet more each round trip, half of it with each loss.
+
+use stackwright_contract::Instant;
+use stackwright_transport::component;
+use stackwright_transport::slots::Congestion;
+use stackwright_transport::words::View;
+
+use super::episode::{Episode, FIRST, LEAST, is_used};
+
+/// TCP's classical control (RFC 5681), with one halving for all that was lost together (RFC 6582). The window grows by what
+/// arrives, up to a threshold, and by a packet each round trip beyond it; when nothing is heard, it begins with one packet.
+///
+/// Octets are counted and not reports (RFC 3465): a report may tell of many packets, and a peer gains nothing by telling of
+/// them one by one. A window that is not used does not grow.
+///
+/// Choose it as the control that is understood best; [`Cubic`](super::Cubic) fills a long fast way sooner.
+///
+/// ```
+/// use stackwright_policies::congestion::NewReno;
+/// use stackwright_transport::slots::Congestion;
+/// assert_eq!(NewReno::new(1000).window(), 3000);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NewReno {
+    packet: u64,
+    window: u64,
+    threshold: u64,
+    /// What arrived beyond the threshold since the window last grew.
+    arrived: u64,
+    episode: Episode,
+    sent_at: Instant,
+}
+
+impl NewReno {
+    /// For packets of so many octets.
+    pub const fn new(packet: u64) -> Self {
+        NewReno {
+            packet,
+            window: FIRST * packet,
+            threshold: u64::MAX,
+            arrived: 0,
+            episode: Episode::new(),
+            sent_at: Instant::START,
+        }
+    }
+}
+
+impl Congestion for NewReno {
+    #[inline]
+    fn window(&self) -> u64 {
+        self.window
+    }
+
+    fn on_sent(&mut self, view: &View) {
+        // §4.1: after an idle time nobody knows what the network takes.
+        if view.idle && view.now.nanoseconds_since(self.sent_at) > view.rtt.timeout {
+            self.window = self.window.min(FIRST * self.packet);
+        }
+        self.sent_at = view.now;
+    }
+
+    fn on_acknowledged(&mut self, view: &View, octets: u64, _: u64) {
+        if !self.episode.grows(view) || !is_used(view, self.window) {
+            return;
+        }
+        if self.window < self.threshold {
+            self.window = self.window.saturating_add(octets);
+            return;
+        }
+        self.arrived += octets;
+        if self.arrived >= self.window {
+            self.arrived -= self.window;
+            self.window = self.window.saturating_add(self.packet);
+        }
+    }
+
+    fn on_lost(&mut self, view: &View, _: u64) {
+        if self.episode.begins(view) {
+            self.threshold = (view.in_flight / 2).max(LEAST * self.packet);
+            (self.window, self.arrived) = (self.threshold, 0);
+        }
+    }
+
+    fn on_silence(&mut self, view: &View) {
+        self.episode.is_silent(view);
+        (self.window, self.arrived) = (self.packet, 0);
+    }
+}
+
+component! {
+    NewReno: "congestion by NewReno", "starts slowly and halves with a loss",
+    needs: Property::REPORTS,
+}

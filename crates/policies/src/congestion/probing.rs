@@ -1,0 +1,155 @@
+//! Two questions find out why something was lost.
+
+use stackwright_contract::Instant;
+use stackwright_transport::component;
+use stackwright_transport::slots::Congestion;
+use stackwright_transport::words::{Nanoseconds, SECOND, View};
+
+use super::episode::{FIRST, LEAST, is_used};
+
+/// No answer is waited for longer.
+const WAIT_MOST: Nanoseconds = 8 * SECOND;
+
+/// When something is lost, data stop and two questions are asked one after the other (TCP-Probing; XSTP). Where both answers
+/// come as quickly as ever, it was altered on its way, and where an answer had to be asked for again, the other side was out
+/// of reach: in both cases the window stays what it was. Only where the answers are late was it congestion, and the window
+/// becomes half of what is in flight.
+///
+/// Choose it for links that lose for other reasons than congestion: radio, and above all from a satellite. It costs two round
+/// trips for each loss, and while the other side is out of reach only questions leave.
+///
+/// ```
+/// use stackwright_policies::congestion::Probing;
+/// use stackwright_transport::slots::Congestion;
+/// assert_eq!(Probing::new(157).window(), 3 * 157);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Probing {
+    packet: u64,
+    window: u64,
+    threshold: u64,
+    arrived: u64,
+    state: State,
+    /// No loss before this begins a new cycle: one covers all that was lost before it.
+    open_until: Instant,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Open,
+    /// A question is to be asked, after the answer to the first where there was one.
+    Asking(Cycle),
+    /// Its answer is waited for until then.
+    Waiting(Cycle, u32, Instant),
+}
+
+/// Two questions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Cycle {
+    /// How long the first answer took.
+    first: Option<Nanoseconds>,
+    /// How often no answer came in time.
+    restarts: u32,
+}
+
+impl Probing {
+    /// For packets of so many octets.
+    pub const fn new(packet: u64) -> Self {
+        Probing {
+            packet,
+            window: FIRST * packet,
+            threshold: u64::MAX,
+            arrived: 0,
+            state: State::Open,
+            open_until: Instant::START,
+        }
+    }
+
+    fn judge(&mut self, view: &View, cycle: Cycle, second: Nanoseconds) {
+        let rtt = &view.rtt;
+        let bound = rtt.least + (4 * rtt.variation).max(rtt.least / 4);
+        let quick = second <= bound && cycle.first.is_some_and(|first| first <= bound);
+        if cycle.restarts == 0 && !quick {
+            self.threshold = (view.in_flight / 2).max(LEAST * self.packet);
+            self.window = self.window.min(self.threshold);
+        }
+        (self.state, self.open_until) = (State::Open, view.now.later(rtt.smoothed));
+    }
+}
+
+impl Congestion for Probing {
+    #[inline]
+    fn window(&self) -> u64 {
+        if self.state == State::Open { self.window } else { 0 }
+    }
+
+    fn on_acknowledged(&mut self, view: &View, octets: u64, _: u64) {
+        if self.state != State::Open || !is_used(view, self.window) {
+            return;
+        }
+        if self.window < self.threshold {
+            self.window = self.window.saturating_add(octets);
+            return;
+        }
+        self.arrived += octets;
+        if self.arrived >= self.window {
+            self.arrived -= self.window;
+            self.window = self.window.saturating_add(self.packet);
+        }
+    }
+
+    fn on_lost(&mut self, view: &View, _: u64) {
+        if self.state == State::Open && view.now >= self.open_until {
+            self.state = State::Asking(Cycle::default());
+        }
+    }
+
+    fn asks(&self, view: &View) -> bool {
+        match self.state {
+            State::Open => false,
+            State::Asking(_) => true,
+            State::Waiting(_, _, until) => until <= view.now,
+        }
+    }
+
+    fn on_asked(&mut self, view: &View, number: u32) {
+        let wait = |restarts: u32| {
+            let timeout = (0..restarts.min(16)).fold(view.rtt.timeout, |wait, _| wait + wait / 2);
+            view.now.later(timeout.min(WAIT_MOST.max(view.rtt.timeout)))
+        };
+        self.state = match self.state {
+            State::Open => State::Open,
+            State::Asking(cycle) => State::Waiting(cycle, number, wait(cycle.restarts)),
+            State::Waiting(cycle, _, until) if until <= view.now => {
+                let cycle = Cycle { first: None, restarts: cycle.restarts + 1 };
+                State::Waiting(cycle, number, wait(cycle.restarts))
+            }
+            waiting => waiting, // somebody else's
+        };
+    }
+
+    fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) {
+        let State::Waiting(cycle, asked, _) = self.state else { return };
+        // A later one tells as much.
+        if (number.wrapping_sub(asked) as i32) < 0 {
+            return;
+        }
+        match cycle.first {
+            None => self.state = State::Asking(Cycle { first: Some(took), ..cycle }),
+            Some(_) => self.judge(view, cycle, took),
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        match self.state {
+            State::Open => Instant::END,
+            State::Asking(_) => Instant::START,
+            State::Waiting(_, _, until) => until,
+        }
+    }
+}
+
+component! {
+    Probing: "congestion by probing", "asks twice why something was lost",
+    needs: Property::REPORTS.and(Property::INQUIRIES).and(Property::ANSWERS),
+}

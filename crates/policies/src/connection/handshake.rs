@@ -1,0 +1,161 @@
+//! A question and its answer open, and close.
+
+use stackwright_contract::Instant;
+use stackwright_transport::component;
+use stackwright_transport::slots::{Connection, Tidings};
+use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
+
+/// How often a question is asked (MaxCC, Q.2110), where nothing else is wished.
+const TRIES_MOST: u32 = 4;
+
+/// A question and its answer open (SSCOP's BGN and BGAK), and a question and its answer close when all that was sent has
+/// arrived (END and ENDAK). A question is asked every so often (Timer_CC) until it is answered.
+///
+/// Who is asked for an association sends as soon as he has agreed. Choose it where addresses cannot be forged:
+/// [`TwoStage`](super::TwoStage) does not believe one that has not shown that it hears.
+///
+/// ```
+/// use stackwright_policies::connection::Handshake;
+/// use stackwright_transport::slots::Connection;
+/// assert!(!Handshake::new(1_000_000_000).may_send(1), "nobody has asked yet");
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Handshake {
+    state: State,
+    every: Nanoseconds,
+    tries_most: u32,
+    finishing: bool,
+    /// What the peer is owed.
+    answer: Signals,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    Idle,
+    /// We ask, again at this time; so often before.
+    Asking(Instant, u32),
+    /// `false`: we agreed, and nothing was heard since.
+    Open(bool),
+    /// We tell that it is over, again at this time; so often before.
+    Leaving(Instant, u32),
+    Ended(Ending),
+}
+
+impl Handshake {
+    /// An answer is waited for `every` long.
+    pub const fn new(every: Nanoseconds) -> Self {
+        let (state, answer) = (State::Idle, Signals::NONE);
+        Handshake { state, every, tries_most: TRIES_MOST, finishing: false, answer }
+    }
+
+    /// Asks so often, at most.
+    #[must_use]
+    pub const fn tries(self, most: u32) -> Self {
+        Handshake { tries_most: most, ..self }
+    }
+
+    fn leaves(&self, view: &View) -> bool {
+        match self.state {
+            State::Open(_) => self.finishing && view.idle && view.drained,
+            State::Leaving(at, tries) => at <= view.now && tries < self.tries_most,
+            _ => false,
+        }
+    }
+
+    fn asks(&self, view: &View) -> bool {
+        matches!(self.state, State::Asking(at, tries) if at <= view.now && tries < self.tries_most)
+    }
+}
+
+impl Connection for Handshake {
+    fn open(&mut self, view: &View) {
+        self.state = State::Asking(view.now, 0);
+    }
+
+    fn finish(&mut self) {
+        self.finishing = true;
+    }
+
+    fn admit(&mut self, _: &View, tidings: &Tidings) -> Result<(), Dropped> {
+        let signals = tidings.signals;
+        self.state = match self.state {
+            State::Idle if signals.has(Signals::OPEN) => State::Open(false),
+            State::Asking(..) if signals.has(Signals::REFUSE) => State::Ended(Ending::Refused),
+            State::Asking(..) if signals.has(Signals::OPEN.with(Signals::ACCEPT)) => State::Open(true),
+            State::Idle | State::Asking(..) => return Err(Dropped::NotOurs),
+            State::Open(heard) => State::Open(heard || !signals.has(Signals::OPEN)),
+            State::Leaving(..) if signals.has(Signals::ENDED) => State::Ended(Ending::Finished),
+            state => state,
+        };
+        if signals.has(Signals::OPEN) {
+            self.answer = self.answer.with(Signals::ACCEPT);
+        }
+        if signals.has(Signals::END) {
+            self.answer = Signals::ENDED;
+        }
+        Ok(())
+    }
+
+    fn may_send(&self, _: usize) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    fn signals(&self, view: &View) -> Signals {
+        self.answer.with(Signals::OPEN.when(self.asks(view))).with(Signals::END.when(self.leaves(view)))
+    }
+
+    fn due(&self, view: &View) -> bool {
+        self.signals(view) != Signals::NONE
+    }
+
+    fn on_said(&mut self, view: &View, signals: Signals, _: usize) {
+        if signals == Signals::NONE {
+            return;
+        }
+        self.answer = self.answer.without(signals);
+        let again = view.now.later(self.every);
+        self.state = match self.state {
+            // Whoever leaves has all that it sent acknowledged; what we have sent nobody takes any more.
+            _ if signals.has(Signals::ENDED) => {
+                State::Ended(if view.idle && view.drained { Ending::Finished } else { Ending::Reset })
+            }
+            State::Asking(_, tries) if signals.has(Signals::OPEN) => State::Asking(again, tries + 1),
+            State::Open(_) if signals.has(Signals::END) => State::Leaving(again, 1),
+            State::Leaving(_, tries) if signals.has(Signals::END) => State::Leaving(again, tries + 1),
+            state => state,
+        };
+    }
+
+    fn is_half_open(&self) -> bool {
+        self.state == State::Open(false)
+    }
+
+    fn phase(&self, view: &View) -> Phase {
+        match self.state {
+            State::Idle => Phase::Idle,
+            State::Asking(at, tries) if at <= view.now && tries >= self.tries_most => {
+                Phase::Ended(Ending::Silent)
+            }
+            // All that we sent has arrived: only the answer is missing.
+            State::Leaving(at, tries) if at <= view.now && tries >= self.tries_most => {
+                Phase::Ended(Ending::Finished)
+            }
+            State::Asking(..) => Phase::Opening,
+            State::Open(_) | State::Leaving(..) => Phase::Open,
+            State::Ended(ending) => Phase::Ended(ending),
+        }
+    }
+
+    fn deadline(&self) -> Instant {
+        match self.state {
+            _ if self.answer != Signals::NONE => Instant::START,
+            State::Asking(at, _) | State::Leaving(at, _) => at,
+            _ => Instant::END,
+        }
+    }
+}
+
+component! {
+    Handshake: "connection by a handshake", "asks for an association and for its end",
+    needs: Property::SIGNALS,
+}

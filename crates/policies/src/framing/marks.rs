@@ -1,0 +1,111 @@
+//! Messages whose last packet is marked.
+
+use core::mem;
+
+use stackwright_contract::Instant;
+use stackwright_contract::services::Quality;
+use stackwright_transport::component;
+use stackwright_transport::slots::{Framing, Joined};
+use stackwright_transport::words::{Dropped, Label, Unit, View};
+use stackwright_wire::{Message, Pool};
+
+/// The last packet of a message is marked (XTP's EOM). Units have to come in order; where one is missing, what came of its
+/// message is let go, and so is all up to the next mark, because nobody knows where a message begins.
+///
+/// A message has at most `most` octets. Where octets are numbered, one of no octets cannot be sent: its mark would have no
+/// number, and nobody would hear whether it arrived.
+///
+/// Choose it for messages over a format that has one bit for them.
+///
+/// ```
+/// use stackwright_policies::framing::Marks;
+/// use stackwright_wire::BufferTree;
+/// let marks = Marks::<BufferTree>::new(10 << 20);
+/// # let _ = marks;
+/// ```
+#[derive(Debug)]
+pub struct Marks<M> {
+    most: usize,
+    open: Option<Open<M>>,
+    /// What comes belongs to a message of which something is missing.
+    skips: bool,
+    /// The number that comes next, where all do.
+    next: u64,
+    /// How many numbers were let go.
+    gone: u64,
+}
+
+/// A message whose mark has not come.
+#[derive(Debug)]
+struct Open<M> {
+    message: M,
+    numbers: u64,
+}
+
+impl<M> Marks<M> {
+    /// For messages of at most `most` octets.
+    pub const fn new(most: usize) -> Self {
+        Marks { most, open: None, skips: false, next: 0, gone: 0 }
+    }
+}
+
+impl<M: Message> Marks<M> {
+    fn let_go(&mut self, pool: &Pool<M>) {
+        if let Some(open) = self.open.take() {
+            self.gone += open.numbers;
+            open.message.reclaim(pool);
+        }
+    }
+}
+
+impl<M: Message> Framing<M> for Marks<M> {
+    fn begin(&mut self, message: M, _: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+        if message.len() > self.most { Err(message) } else { Ok((message, Label::default(), room)) }
+    }
+
+    fn expect(&mut self, first: u64) {
+        self.next = first;
+    }
+
+    fn join(&mut self, _: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+        let Unit { span, label, body, .. } = unit;
+        let follows = self.next == span.start;
+        self.next = span.end;
+        let octets = self.open.as_ref().map_or(0, |open| open.message.len()) + body.len();
+        if !follows || octets > self.most {
+            self.let_go(pool);
+            self.skips = true;
+        }
+        if self.skips {
+            self.skips = !label.last;
+            body.reclaim(pool);
+            return Err(Dropped::Unjoinable);
+        }
+        let numbers = span.end - span.start;
+        let Open { message, numbers } = match self.open.take() {
+            None => Open { message: body, numbers },
+            Some(mut open) => {
+                open.message.join(body);
+                Open { numbers: open.numbers + numbers, ..open }
+            }
+        };
+        if label.last {
+            return Ok(Some(Joined { message, quality: Quality::default(), numbers }));
+        }
+        self.open = Some(Open { message, numbers });
+        Ok(None)
+    }
+
+    fn forget(&mut self, _: &View) -> u64 {
+        mem::take(&mut self.gone)
+    }
+
+    fn deadline(&self) -> Instant {
+        if self.gone > 0 { Instant::START } else { Instant::END }
+    }
+}
+
+component! {
+    <M> Marks<M>: "framing by marks", "marks the last packet of a message",
+    needs: Property::MARKS, needs_one_of: Property::TOTAL.and(Property::FORGIVES), gives: Property::BOUNDS,
+}

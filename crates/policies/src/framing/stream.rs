@@ -1,0 +1,37 @@
+//! Octets without bounds.
+
+use stackwright_contract::services::Quality;
+use stackwright_transport::component;
+use stackwright_transport::slots::{Framing, Joined};
+use stackwright_transport::words::{Dropped, Label, Unit, View};
+use stackwright_wire::{Message, Pool};
+
+/// Octets in order: the bounds of messages are not kept. One of no octets is nothing.
+///
+/// Choose it for files and for terminals: no packet says anything about messages.
+///
+/// ```
+/// use stackwright_policies::framing::Stream;
+/// use stackwright_transport::rules::{Component, Property};
+/// assert!(!Stream::FACTS.gives.has(Property::BOUNDS));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stream;
+
+impl<M: Message> Framing<M> for Stream {
+    fn begin(&mut self, message: M, _: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+        Ok((message, Label::default(), room))
+    }
+
+    fn keeps_bounds(&self) -> bool {
+        false
+    }
+
+    #[inline]
+    fn join(&mut self, _: &View, unit: Unit<M>, _: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+        let numbers = unit.span.end - unit.span.start;
+        Ok(Some(Joined { message: unit.body, quality: Quality::default(), numbers }))
+    }
+}
+
+component! { Stream: "framing as a stream", "keeps no bounds of messages", needs: Property::TOTAL }

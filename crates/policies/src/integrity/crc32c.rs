@@ -1,0 +1,55 @@
+//! CRC-32C.
+
+use stackwright_transport::component;
+use stackwright_transport::slots::{CheckAt, Integrity};
+use stackwright_transport::words::Dropped;
+use stackwright_wire::{Message, check};
+
+use super::covered::{LOOKS_AT, each, each_of};
+
+/// CRC-32C, 32 bits, over what the format says; in the packet, the least significant octet is first (RFC 9260 appendix A).
+///
+/// Choose it for a format of one's own: it finds every burst of up to 32 bits, and processors have an instruction for it.
+///
+/// ```
+/// use stackwright_policies::integrity::Crc32c;
+/// use stackwright_transport::rules::{Component, Property};
+/// assert!(Crc32c::FACTS.gives.has(Property::CHECKS));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Crc32c;
+
+/// Octets of the check.
+const LENGTH: usize = 4;
+
+impl<M: Message> Integrity<M> for Crc32c {
+    fn verify(&self, packet: &M, at: Option<CheckAt>) -> Result<(), Dropped> {
+        let CheckAt { field, covers } = at.ok_or(Dropped::Corrupt)?;
+        let (mut check, mut said, mut filled) = (check::Crc32c::new(), [0; LENGTH], 0);
+        let whole = each(packet, covers.start..field, |octets| check.add(octets))
+            && each(packet, field..field + LENGTH, |octets| {
+                said[filled..filled + octets.len()].copy_from_slice(octets);
+                filled += octets.len();
+            });
+        check.add(&[0; LENGTH]);
+        let whole = whole && each(packet, field + LENGTH..covers.end, |octets| check.add(octets));
+        if whole && check.value().to_le_bytes() == said { Ok(()) } else { Err(Dropped::Corrupt) }
+    }
+
+    fn seal(&self, header: &mut [u8], body: Option<&M>, at: Option<CheckAt>) {
+        let Some(CheckAt { field, covers }) = at else { return };
+        header[field..field + LENGTH].fill(0);
+        let mut check = check::Crc32c::new();
+        each_of(header, body, covers, |octets| check.add(octets));
+        header[field..field + LENGTH].copy_from_slice(&check.value().to_le_bytes());
+    }
+
+    fn looks_at(&self) -> usize {
+        LOOKS_AT
+    }
+}
+
+component! {
+    Crc32c: "integrity by CRC-32C", "drops what was altered",
+    needs: Property::CHECK_FIELD, gives: Property::CHECKS,
+}

@@ -1,0 +1,74 @@
+//! In order, all of it.
+
+use alloc::collections::BTreeMap;
+
+use stackwright_transport::component;
+use stackwright_transport::slots::Ordering;
+use stackwright_transport::words::Unit;
+use stackwright_wire::Message;
+
+/// Units go up in the order of their numbers, all of them: what comes early waits.
+///
+/// What waits is bounded by the flow slot: with none, by what the peer sends.
+///
+/// Choose it for streams, and for messages that mean nothing without those before them. One lost packet stops all that
+/// follow for a round trip.
+///
+/// ```
+/// use stackwright_policies::ordering::Total;
+/// use stackwright_wire::BufferTree;
+/// let total = Total::<BufferTree>::new();
+/// # let _ = total;
+/// ```
+#[derive(Debug)]
+pub struct Total<M> {
+    next: u64,
+    early: BTreeMap<u64, Unit<M>>,
+}
+
+impl<M> Total<M> {
+    /// Nothing has come yet.
+    pub const fn new() -> Self {
+        Total { next: 0, early: BTreeMap::new() }
+    }
+}
+
+impl<M> Default for Total<M> {
+    fn default() -> Self {
+        Total::new()
+    }
+}
+
+impl<M: Message> Ordering<M> for Total<M> {
+    #[inline]
+    fn arrive(&mut self, unit: Unit<M>) -> Option<Unit<M>> {
+        if unit.span.start == self.next {
+            self.next = unit.span.end;
+            return Some(unit);
+        }
+        self.early.insert(unit.span.start, unit);
+        None
+    }
+
+    #[inline]
+    fn next(&mut self) -> Option<Unit<M>> {
+        let first = self.early.first_entry()?;
+        if *first.key() != self.next {
+            return None;
+        }
+        let unit = first.remove();
+        self.next = unit.span.end;
+        Some(unit)
+    }
+
+    fn begin(&mut self, first: u64) {
+        self.next = first;
+    }
+}
+
+component! {
+    <M> Total<M>: "total ordering", "lets what comes early wait",
+    needs: Property::REPEATS, gives: Property::TOTAL,
+    // Both leave holes for which all would wait for ever.
+    shuns: Property::EXPIRES.and(Property::FORGIVES),
+}

@@ -1,0 +1,140 @@
+//! A plan becomes the policies of an association.
+
+use core::num::NonZeroU64;
+
+use stackwright_transport::rules::Misfit;
+use stackwright_transport::slots::Format;
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
+use stackwright_transport::{Boxed, IntoPart, Part, Parts, Slots};
+use stackwright_wire::Message;
+
+use super::Plan;
+use super::select::{
+    Asking, Checking, Connecting, Flowing, Framing, Living, Ordering, Pacing, Recovering, Reporting, Sharing,
+    Timing,
+};
+use crate::{
+    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
+    recovery, rtt,
+};
+
+/// How much an association may hold, and how long it waits: what no wish and no path says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bounds {
+    /// How many numbers are kept for an application that does not read: octets or packets, as the format counts.
+    pub window: u64,
+    /// The longest message, in octets.
+    pub longest: usize,
+    /// The most fragments of a message that the format can say.
+    pub fragments: u32,
+    /// After so long a silence nobody is there.
+    pub silence: Nanoseconds,
+    /// What time of day it was at the start of time, in microseconds since 1970.
+    pub epoch: u64,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Bounds { window: 1024, longest: 10 << 20, fragments: 0xffff, silence: 30 * SECOND, epoch: 0 }
+    }
+}
+
+/// Reports are gathered no longer than this.
+const GATHER_MOST: Nanoseconds = 50 * MILLISECOND;
+
+/// No timeout is shorter than this, or than half of the round trip.
+const TIMEOUT_LEAST: Nanoseconds = 10 * MILLISECOND;
+
+/// How many packets go with one question.
+const PACKETS_A_QUESTION: u32 = 16;
+
+/// How many packets may leave at once where a rate is kept.
+const BURST: u32 = 4;
+
+impl Plan {
+    /// The policies of a new association in this format.
+    ///
+    /// # Errors
+    /// Where the format carries less than the one that the plan was made for.
+    pub fn build<M: Message>(
+        &self,
+        format: Part<dyn Format<M>>,
+        bounds: &Bounds,
+    ) -> Result<Slots<Boxed<M>>, Misfit> {
+        let (select, path) = (&self.select, &self.path);
+        let packet = path.packet as u64;
+        let first = (2 * path.round_trip).max(TIMEOUT_LEAST);
+        let of = if select.inquiry.0 == Asking::Absent { rtt::Of::Units } else { rtt::Of::Answers };
+        let parts = Parts {
+            format,
+            ordering: match select.ordering.0 {
+                Ordering::Absent => ordering::Absent.part(),
+                Ordering::Sequenced => ordering::Sequenced::default().part(),
+                Ordering::Total => ordering::Total::new().part(),
+            },
+            framing: match select.framing.0 {
+                Framing::Fragments => {
+                    let forgets = (select.lifetime.0 == Living::Timestamps || !self.wishes.reliable)
+                        .then_some(bounds.window);
+                    framing::Fragments::new(bounds.fragments, bounds.longest).forgetting(forgets).part()
+                }
+                Framing::Marks => framing::Marks::new(bounds.longest).part(),
+                Framing::Stream => framing::Stream.part(),
+            },
+            integrity: match select.integrity.0 {
+                Checking::Absent => integrity::Absent.part(),
+                Checking::Internet => integrity::Internet::new().part(),
+            },
+            connection: match select.connection.0 {
+                Connecting::Agreed => connection::Agreed::default().part(),
+                Connecting::TwoStage => connection::TwoStage::new(first).part(),
+            },
+            acknowledgement: match select.acknowledgement.0 {
+                Reporting::Absent => acknowledgement::Absent.part(),
+                Reporting::PeriodicList => {
+                    acknowledgement::PeriodicList::new((path.round_trip / 4).min(GATHER_MOST), 2).part()
+                }
+                Reporting::OnRequest => acknowledgement::OnRequest::<true>::new().part(),
+            },
+            inquiry: match select.inquiry.0 {
+                Asking::Absent => inquiry::Absent.part(),
+                Asking::Polls => inquiry::Polls::new(first, PACKETS_A_QUESTION, bounds.silence).part(),
+            },
+            recovery: match select.recovery.0 {
+                Recovering::Absent => recovery::Absent.part(),
+                Recovering::IndividualTimeout => {
+                    let reordering = if path.reorders { 3 } else { 1 };
+                    recovery::IndividualTimeout::new(bounds.silence).reordering(Some(reordering)).part()
+                }
+                Recovering::SelectiveRepeat => recovery::SelectiveRepeat::default().part(),
+            },
+            rtt: match select.rtt.0 {
+                Timing::Fixed => rtt::Fixed(first).part(),
+                Timing::Rfc6298 => {
+                    rtt::Rfc6298::new(of, first, (path.round_trip / 2).max(TIMEOUT_LEAST)).part()
+                }
+            },
+            flow: match select.flow.0 {
+                Flowing::Absent => flow::Absent.part(),
+                Flowing::Credit => flow::Credit::new(bounds.window).part(),
+            },
+            congestion: match select.congestion.0 {
+                Sharing::Absent => congestion::Absent.part(),
+                Sharing::Cubic => congestion::Cubic::new(packet).part(),
+                Sharing::Probing => congestion::Probing::new(packet).part(),
+            },
+            rate: match (select.rate.0, path.rate.and_then(NonZeroU64::new)) {
+                (Pacing::Paced, Some(rate)) => {
+                    rate::Paced::new(rate, BURST.saturating_mul(path.packet as u32)).part()
+                }
+                _ => rate::Absent.part(),
+            },
+            lifetime: match select.lifetime.0 {
+                Living::Absent => lifetime::Absent.part(),
+                Living::Timestamps => lifetime::Timestamps::new(bounds.epoch).part(),
+                Living::Deadline => lifetime::Deadline::default().part(),
+            },
+        };
+        parts.build()
+    }
+}

@@ -1,0 +1,272 @@
+//! Which policies serve a wish on a path. Here, and nowhere else, stands why.
+
+use stackwright_transport::rules::{Component, Property, check};
+
+use super::choice::{Choice, Plan};
+use super::{Order, Path, Unmet, Wishes};
+use crate::{
+    acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
+    recovery, rtt,
+};
+
+/// A policy for a slot, by name, and the reason.
+macro_rules! selected {
+    ($($(#[$doc:meta])* $Slot:ident in $slot:literal { $($Variant:ident: $Policy:ty),* $(,)? })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+            pub(super) enum $Slot {
+                $($Variant),*
+            }
+
+            impl $Slot {
+                fn facts(self) -> stackwright_transport::rules::Facts {
+                    match self {
+                        $($Slot::$Variant => <$Policy as Component>::FACTS),*
+                    }
+                }
+            }
+
+            impl Selected for $Slot {
+                fn choice(self, reason: &'static str) -> Choice {
+                    Choice { slot: $slot, name: self.facts().name, reason }
+                }
+            }
+        )*
+    };
+}
+
+/// What stands in a slot.
+pub(super) trait Selected: Copy {
+    fn choice(self, reason: &'static str) -> Choice;
+}
+
+/// Of these facts alone, no message matters.
+type M = stackwright_wire::SingleBuffer;
+
+selected! {
+    Connecting in "connection" { Agreed: connection::Agreed, TwoStage: connection::TwoStage }
+    Reporting in "acknowledgement" {
+        Absent: acknowledgement::Absent,
+        PeriodicList: acknowledgement::PeriodicList,
+        OnRequest: acknowledgement::OnRequest<true>,
+    }
+    Asking in "inquiry" { Absent: inquiry::Absent, Polls: inquiry::Polls }
+    Recovering in "recovery" {
+        Absent: recovery::Absent,
+        IndividualTimeout: recovery::IndividualTimeout,
+        SelectiveRepeat: recovery::SelectiveRepeat,
+    }
+    Timing in "rtt" { Fixed: rtt::Fixed, Rfc6298: rtt::Rfc6298 }
+    Flowing in "flow" { Absent: flow::Absent, Credit: flow::Credit }
+    Sharing in "congestion" {
+        Absent: congestion::Absent,
+        Cubic: congestion::Cubic,
+        Probing: congestion::Probing,
+    }
+    Pacing in "rate" { Absent: rate::Absent, Paced: rate::Paced }
+    Ordering in "ordering" {
+        Absent: ordering::Absent,
+        Sequenced: ordering::Sequenced,
+        Total: ordering::Total<M>,
+    }
+    Framing in "framing" {
+        Fragments: framing::Fragments<M>,
+        Marks: framing::Marks<M>,
+        Stream: framing::Stream,
+    }
+    Living in "lifetime" {
+        Absent: lifetime::Absent,
+        Timestamps: lifetime::Timestamps,
+        Deadline: lifetime::Deadline,
+    }
+    Checking in "integrity" { Absent: integrity::Absent, Internet: integrity::Internet }
+}
+
+/// One policy a slot, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Selection {
+    pub(super) connection: (Connecting, &'static str),
+    pub(super) acknowledgement: (Reporting, &'static str),
+    pub(super) inquiry: (Asking, &'static str),
+    pub(super) recovery: (Recovering, &'static str),
+    pub(super) rtt: (Timing, &'static str),
+    pub(super) flow: (Flowing, &'static str),
+    pub(super) congestion: (Sharing, &'static str),
+    pub(super) rate: (Pacing, &'static str),
+    pub(super) ordering: (Ordering, &'static str),
+    pub(super) framing: (Framing, &'static str),
+    pub(super) lifetime: (Living, &'static str),
+    pub(super) integrity: (Checking, &'static str),
+}
+
+impl Selection {
+    pub(super) fn choices(&self) -> impl Iterator<Item = Choice> {
+        fn of<S: Selected>((what, reason): (S, &'static str)) -> Choice {
+            what.choice(reason)
+        }
+        [
+            of(self.connection),
+            of(self.acknowledgement),
+            of(self.inquiry),
+            of(self.recovery),
+            of(self.rtt),
+            of(self.flow),
+            of(self.congestion),
+            of(self.rate),
+            of(self.ordering),
+            of(self.framing),
+            of(self.lifetime),
+            of(self.integrity),
+        ]
+        .into_iter()
+    }
+}
+
+/// Chooses a policy for each slot.
+///
+/// `format`: what the format carries, which is what its facts say that it gives.
+///
+/// # Errors
+/// Which wish cannot be met, and by what it could be.
+pub fn plan(wishes: &Wishes, path: &Path, format: Property) -> Result<Plan, Unmet> {
+    contradictions(wishes)?;
+    let carries = |property| format.has(property);
+    // A sender that asks is cheap for the way back; one that is told of everything is quick.
+    let asks = wishes.reliable
+        && carries(Property::INQUIRIES)
+        && carries(Property::SPANS)
+        && (path.reports_are_dear || !carries(Property::COUNTS_PACKETS));
+    if wishes.reliable && !carries(Property::SPANS) {
+        return Err(Unmet::Format("reliable delivery", Property::SPANS));
+    }
+    let select = Selection {
+        connection: connection(wishes, format),
+        acknowledgement: match (wishes.reliable, asks) {
+            (true, true) => {
+                (Reporting::OnRequest, "says what it has when it is asked: reports are dear here")
+            }
+            (true, false) => (Reporting::PeriodicList, "says soon what arrived, whatever the order"),
+            (false, _) => (Reporting::Absent, "nothing is sent again, so nobody needs to hear of it"),
+        },
+        inquiry: match asks {
+            true => (Asking::Polls, "asks now and then, so that one report speaks for many packets"),
+            false => (Asking::Absent, "the receiver speaks by itself, or not at all"),
+        },
+        recovery: match (wishes.reliable, asks) {
+            (true, true) => {
+                (Recovering::SelectiveRepeat, "sends again exactly what the answer says is missing")
+            }
+            (true, false) => (Recovering::IndividualTimeout, "sends again what was not heard of in time"),
+            (false, _) => (Recovering::Absent, "what is lost is not wanted any more"),
+        },
+        rtt: match wishes.reliable {
+            true => (Timing::Rfc6298, "the delay varies, and the timeout must know by how much"),
+            false => (Timing::Fixed, "nothing is waited for"),
+        },
+        flow: match wishes.reliable && carries(Property::CREDIT) {
+            true => (Flowing::Credit, "a receiver that does not read stops the sender"),
+            false if wishes.reliable => (Flowing::Absent, "the format carries no credit"),
+            false => (Flowing::Absent, "what a slow receiver cannot take is lost, like all else that is"),
+        },
+        congestion: congestion(wishes, path, asks),
+        rate: match path.rate.filter(|_| !path.shared || !wishes.reliable) {
+            Some(_) => (Pacing::Paced, "the rate is known: what is sent faster would only wait, or be lost"),
+            None => (Pacing::Absent, "the windows say how fast"),
+        },
+        ordering: match wishes.order {
+            Order::Any => (Ordering::Absent, "nothing waits for what is late"),
+            Order::Rising => (Ordering::Sequenced, "what is late is lost, so that nothing waits for it"),
+            Order::Total => (Ordering::Total, "all in the order in which it was sent"),
+        },
+        framing: framing(wishes, format)?,
+        lifetime: match wishes.expires {
+            false => (Living::Absent, "everything is of use for ever"),
+            true if carries(Property::TIMES) => (Living::Timestamps, "what is late is dropped at both ends"),
+            true => {
+                (Living::Deadline, "what is late is not sent; the format carries no times to tell the peer")
+            }
+        },
+        integrity: match wishes.checked {
+            false => (Checking::Absent, "the layer below checks"),
+            true if carries(Property::CHECK_FIELD) => (Checking::Internet, "nobody below checks"),
+            true => return Err(Unmet::Format("a check for altered octets", Property::CHECK_FIELD)),
+        },
+    };
+    check(&select.facts(format)).map_err(Unmet::Misfit)?;
+    Ok(Plan { wishes: *wishes, path: *path, select })
+}
+
+fn contradictions(wishes: &Wishes) -> Result<(), Unmet> {
+    if wishes.order == Order::Total && !wishes.reliable {
+        return Err(Unmet::Contradiction("total order", "delivery that is not reliable"));
+    }
+    if wishes.order == Order::Total && wishes.expires {
+        return Err(Unmet::Contradiction("total order", "messages that expire"));
+    }
+    if wishes.order == Order::Rising && wishes.reliable {
+        return Err(Unmet::Contradiction("an order in which the late are lost", "reliable delivery"));
+    }
+    Ok(())
+}
+
+fn connection(wishes: &Wishes, format: Property) -> (Connecting, &'static str) {
+    match (wishes.decided, format.has(Property::SIGNALS)) {
+        (true, true) => (Connecting::TwoStage, "the other application decides before anything is sent"),
+        (true, false) => (Connecting::Agreed, "the format carries no signals: arrange it elsewhere"),
+        (false, _) => (Connecting::Agreed, "both sides know of it: no round trip is lost"),
+    }
+}
+
+fn congestion(wishes: &Wishes, path: &Path, asks: bool) -> (Sharing, &'static str) {
+    if !wishes.reliable {
+        return (Sharing::Absent, "without reports, nobody knows what is lost: choose a rate");
+    }
+    match (path.shared, path.starves(), asks) {
+        (false, ..) => (Sharing::Absent, "the line is ours alone"),
+        (true, true, true) => {
+            (Sharing::Probing, "most loss here is no congestion: two questions find out which is")
+        }
+        (true, true, false) => {
+            (Sharing::Cubic, "others have their share; loss by nature will cost much of ours")
+        }
+        (true, false, _) => (Sharing::Cubic, "others have their share, and a fast path is found soon"),
+    }
+}
+
+fn framing(wishes: &Wishes, format: Property) -> Result<(Framing, &'static str), Unmet> {
+    let total = wishes.order == Order::Total;
+    if !wishes.bounds && total {
+        return Ok((Framing::Stream, "octets are all that counts"));
+    }
+    if format.has(Property::FRAGMENTS) {
+        return Ok((Framing::Fragments, "each piece knows its place, whatever the order of arrival"));
+    }
+    if format.has(Property::MARKS) && total {
+        return Ok((Framing::Marks, "in order, a mark at the end is enough"));
+    }
+    Err(Unmet::Format("messages that keep their bounds", Property::FRAGMENTS))
+}
+
+impl Selection {
+    /// For the rule book: these, and a format that carries so much.
+    fn facts(&self, format: Property) -> [stackwright_transport::rules::Facts; 13] {
+        let mut carrier = stackwright_transport::rules::Facts::of("the format", "writes packets");
+        carrier.gives = format;
+        [
+            carrier,
+            self.connection.0.facts(),
+            self.acknowledgement.0.facts(),
+            self.inquiry.0.facts(),
+            self.recovery.0.facts(),
+            self.rtt.0.facts(),
+            self.flow.0.facts(),
+            self.congestion.0.facts(),
+            self.rate.0.facts(),
+            self.ordering.0.facts(),
+            self.framing.0.facts(),
+            self.lifetime.0.facts(),
+            self.integrity.0.facts(),
+        ]
+    }
+}

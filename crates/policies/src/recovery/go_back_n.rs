@@ -1,0 +1,44 @@
+//! What is missing is sent again, and all that followed.
+
+use core::ops::Range;
+
+use stackwright_transport::component;
+use stackwright_transport::slots::{Recovery, Suspect};
+use stackwright_transport::words::{Report, View};
+
+use super::is_covered;
+
+/// All that left before the question and that its answer does not acknowledge is sent again, from the first missing number on
+/// (XTP §4). A hole that is told without a question makes all that follows leave again, the first time (FASTNAK).
+///
+/// Choose it with a receiver that says no spans; else [`SelectiveRepeat`](super::SelectiveRepeat) sends less.
+///
+/// ```
+/// use stackwright_policies::recovery::GoBackN;
+/// use stackwright_transport::rules::{Component, Property};
+/// assert!(!GoBackN::FACTS.needs.has(Property::SPANS));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GoBackN;
+
+impl Recovery for GoBackN {
+    fn suspects(&self, view: &View, report: &Report) -> Range<u64> {
+        match (report.answers, report.missing.first()) {
+            (Some(_), _) => report.upto..view.sent_upto,
+            (None, Some(hole)) => hole.start..view.sent_upto,
+            (None, None) => 0..0,
+        }
+    }
+
+    fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool {
+        match report.answers {
+            Some(answer) => is_covered(suspect.stamp, 0, answer),
+            None => suspect.times == 1,
+        }
+    }
+}
+
+component! {
+    GoBackN: "recovery by go-back-N", "sends again all from the first missing number on",
+    needs: Property::REPORTS.and(Property::ASKS), gives: Property::REPEATS,
+}

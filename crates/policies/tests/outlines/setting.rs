@@ -1,0 +1,77 @@
+//! The link between two ends, and what is tried on it.
+
+use std::ops::Range;
+
+use fastrand::Rng;
+use stackwright_contract::Duration;
+use stackwright_simulator::{Conditions, Reorder};
+use stackwright_transport::{Boxed, Configuration, Slots};
+use stackwright_trial::{End, Promise, Talk, Trial};
+use stackwright_wire::BufferTree;
+
+pub(crate) type M = BufferTree;
+
+/// It loses, doubles, reorders and alters.
+pub(crate) fn bad(seed: u64) -> Conditions {
+    let mut random = Rng::with_seed(seed);
+    Conditions {
+        delay: Duration::from_millis(random.u64(0..20)),
+        jitter: Duration::from_millis(random.u64(0..30)),
+        loss: (random.f64() * 0.25).into(),
+        duplicate: random.f64() * 0.1,
+        reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..80)) },
+        corrupt: random.f64() * 0.1,
+        ..Conditions::IDEAL
+    }
+}
+
+/// How many seeds: `SEEDS` of them where that is set.
+pub(crate) fn seeds(usual: u64) -> Range<u64> {
+    0..std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
+}
+
+/// Messages one way on even seeds, both ways on odd ones.
+pub(crate) fn talk(seed: u64, promise: Promise) -> Talk {
+    Talk { there: 40, back: seed % 2 * 20, promise, ..Talk::default() }
+}
+
+/// Everything arrives as promised, for all these seeds.
+pub(crate) fn talks<C: Configuration<Message = M>>(make: impl Fn(usize) -> Slots<C>, promise: Promise) {
+    for seed in seeds(300) {
+        let mut trial = Trial::new(&make, &bad(seed), seed);
+        let outcome = trial.talk(&talk(seed, promise), seed, |_, _| {});
+        assert!(outcome.is_ok(), "seed {seed}: {outcome:?}, {:?}", trial.reasons());
+    }
+}
+
+/// Static and boxed policies put the same on the wire at the same time.
+pub(crate) fn have_the_same_trace<C: Configuration<Message = M>>(
+    make: impl Fn(usize) -> Slots<C>,
+    boxed: impl Fn(usize) -> Slots<Boxed<M>>,
+    promise: Promise,
+) {
+    for seed in seeds(100) {
+        let one = Trial::new(&make, &bad(seed), seed).talk(&talk(seed, promise), seed, |_, _| {});
+        let other = Trial::new(&boxed, &bad(seed), seed).talk(&talk(seed, promise), seed, |_, _| {});
+        assert!(one.is_ok(), "seed {seed}: {one:?}");
+        assert_eq!(one, other, "seed {seed}");
+    }
+}
+
+/// Judges that change every ten packets, in both ends, change nothing that is delivered.
+pub(crate) fn may_be_exchanged(
+    boxed: impl Fn(usize) -> Slots<Boxed<M>>,
+    mut exchange: impl FnMut(&mut Slots<Boxed<M>>, usize),
+    promise: Promise,
+) {
+    for seed in seeds(500) {
+        let mut trial = Trial::new(&boxed, &bad(seed), seed);
+        let meddle = |end: &mut End<Boxed<M>>, packets: u64| {
+            if packets.is_multiple_of(10) {
+                exchange(end.association.slots_mut(), packets as usize / 10);
+            }
+        };
+        let outcome = trial.talk(&talk(seed, promise), seed, meddle);
+        assert!(outcome.is_ok(), "seed {seed}: {outcome:?}, {:?}", trial.reasons());
+    }
+}

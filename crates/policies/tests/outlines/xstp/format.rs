@@ -1,0 +1,184 @@
+//! Words and octets of one connection.
+
+use core::marker::PhantomData;
+use core::ops::Range;
+
+use stackwright_transport::component;
+use stackwright_transport::slots::{CheckAt, Format};
+use stackwright_transport::words::{
+    Dropped, Label, MILLISECOND, Numbering, Report, Saying, Segment, Signals, Unit, View, unwrap,
+};
+use stackwright_wire::{Header, Message};
+
+use super::header::{Kind, Packet};
+
+/// The longest packet: what a frame of packet radio leaves after two headers below.
+const PACKET: usize = 178;
+
+/// The octets of a boundary in a list.
+const BOUNDARY: usize = 3;
+
+/// Both sides begin here, so that numbers wrap at once.
+const FIRST: u64 = (1 << 25) - 6;
+
+const SIGNALS: [(Signals, Kind); 5] = [
+    (Signals::OPEN, Kind::Begin),
+    (Signals::ACCEPT, Kind::BeginAcknowledge),
+    (Signals::REFUSE, Kind::Reject),
+    (Signals::END, Kind::End),
+    (Signals::ENDED, Kind::EndAcknowledge),
+];
+
+/// Knows the ports.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sixteen<M> {
+    here: u16,
+    there: u16,
+    message: PhantomData<fn() -> M>,
+}
+
+impl<M> Sixteen<M> {
+    pub(super) const fn new(here: u16, there: u16) -> Self {
+        Sixteen { here, there, message: PhantomData }
+    }
+}
+
+/// First missing, first received after, next missing and so on; rising.
+fn boundaries<M: Message>(view: &View, packet: &mut M) -> Result<Vec<u64>, Dropped> {
+    let octets = packet.len();
+    let (threes, []) = packet.front(octets).ok_or(Dropped::Malformed)?.as_chunks::<BOUNDARY>() else {
+        return Err(Dropped::Malformed);
+    };
+    let number = |three: &[u8; BOUNDARY]| {
+        unwrap(u32::from_be_bytes([0, three[0], three[1], three[2]]), 24, view.sent_upto)
+    };
+    let boundaries: Vec<u64> = threes.iter().map(number).collect();
+    if boundaries.is_sorted_by(|one, other| one < other) { Ok(boundaries) } else { Err(Dropped::Malformed) }
+}
+
+fn pairs(boundaries: &[u64]) -> impl Iterator<Item = Range<u64>> {
+    boundaries.chunks_exact(2).map(|pair| pair[0]..pair[1])
+}
+
+impl<M: Message> Format<M> for Sixteen<M> {
+    fn numbering(&self) -> Numbering {
+        Numbering::Packets
+    }
+
+    fn first(&self) -> u64 {
+        FIRST
+    }
+
+    fn peer_first(&self) -> Option<u64> {
+        Some(FIRST)
+    }
+
+    fn room(&self) -> usize {
+        PACKET - Packet::LENGTH
+    }
+
+    fn headroom(&self) -> usize {
+        Packet::LENGTH
+    }
+
+    fn report_room(&self) -> usize {
+        // Two boundaries each, and one before the first.
+        ((PACKET - Packet::LENGTH) / BOUNDARY - 1) / 2
+    }
+
+    fn check(&self, _: &[u8], octets: usize) -> Option<CheckAt> {
+        (octets >= Packet::LENGTH).then_some(CheckAt { field: 14, covers: 0..octets })
+    }
+
+    fn decode(&mut self, view: &View, mut packet: M, report: &mut Report) -> Result<Segment<M>, Dropped> {
+        let header = packet.pull::<Packet>().map_err(|_| Dropped::Malformed)?;
+        if (header.destination, header.source) != (self.here, self.there) {
+            return Err(Dropped::NotOurs);
+        }
+        let mut segment = Segment::silent();
+        match header.kind {
+            Kind::Data => {
+                let number = unwrap(header.number, 24, view.received_upto);
+                let (span, label) = (number..number + 1, Label::default());
+                segment.unit = Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
+            }
+            Kind::Poll => {
+                segment.inquiry = Some(unwrap(header.poll, 24, u64::from(view.answered)) as u32);
+                segment.next = Some(unwrap(header.number, 24, view.received_upto));
+            }
+            Kind::Status | Kind::UnsolicitedStatus => {
+                report.upto = unwrap(header.number, 24, view.sent_upto);
+                let boundaries = boundaries(view, &mut packet)?;
+                if boundaries.first().is_some_and(|first| *first < report.upto) {
+                    return Err(Dropped::Malformed);
+                }
+                report.missing.extend(pairs(&boundaries));
+                if header.kind == Kind::Status {
+                    report.answers = Some(unwrap(header.poll, 24, u64::from(view.asked)) as u32);
+                    report.held.extend(pairs(boundaries.get(1..).unwrap_or_default()));
+                }
+                (segment.reports, segment.credit) = (true, Some(report.upto + u64::from(header.credit)));
+            }
+            kind => {
+                let known = SIGNALS.into_iter().find(|(_, other)| *other == kind);
+                segment.signals = known.map_or(Signals::NONE, |(signal, _)| signal);
+            }
+        }
+        Ok(segment)
+    }
+
+    fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
+        let signal = SIGNALS.into_iter().find(|(signal, _)| say.signals.has(*signal));
+        let mut list = Vec::new();
+        let (kind, number, poll) = if let Some((signal, kind)) = signal {
+            say.signals = say.signals.without(signal);
+            (kind, FIRST, 0)
+        } else if let Some(report) = say.report.take() {
+            match report.answers {
+                Some(answer) => {
+                    list.extend(report.held.first().map(|_| report.upto));
+                    list.extend(report.held.iter().flat_map(|span| [span.start, span.end]));
+                    (Kind::Status, report.upto, answer)
+                }
+                None => {
+                    list.extend(report.missing.iter().flat_map(|hole| [hole.start, hole.end]));
+                    (Kind::UnsolicitedStatus, report.upto, 0)
+                }
+            }
+        } else if let Some(unit) = say.unit.take() {
+            (Kind::Data, unit.span.start, view.asked)
+        } else {
+            (Kind::Poll, view.sent_upto, say.inquiry.take().unwrap_or(view.asked))
+        };
+        let credit = say
+            .credit
+            .take()
+            .map_or(u8::MAX, |edge| u8::try_from(edge.saturating_sub(view.received_upto)).unwrap_or(u8::MAX));
+        let header = Packet {
+            source: self.here,
+            destination: self.there,
+            kind,
+            flags: 0,
+            number: number as u32 & 0xff_ffff,
+            poll: poll & 0xff_ffff,
+            credit,
+            time: (view.now.nanoseconds() / MILLISECOND) as u16,
+            check: 0,
+        };
+        octets.resize(Packet::LENGTH, 0);
+        header.encode(octets);
+        for boundary in list {
+            octets.extend_from_slice(&(boundary as u32).to_be_bytes()[1..]);
+        }
+    }
+}
+
+component! {
+    <M> Sixteen<M>: "format of XSTP", "writes XSTP's packets",
+    gives: Property::SPANS
+        .and(Property::INQUIRIES)
+        .and(Property::CREDIT)
+        .and(Property::SIGNALS)
+        .and(Property::CHECK_FIELD)
+        .and(Property::COUNTS_PACKETS),
+}

@@ -1,0 +1,1 @@
+//! Judges are exchanged while data flows.

@@ -1,0 +1,194 @@
+//! What is promised is kept on a bad link.
+
+use std::collections::HashSet;
+use std::num::NonZeroU32;
+
+use fastrand::Rng;
+use stackwright_contract::services::Quality;
+use stackwright_contract::{Duration, Guarantees};
+use stackwright_simulator::{Conditions, Reorder};
+use stackwright_transport::rules::{Facts, Property, given, promised};
+use stackwright_trial::{Failure, Promise, Talk, Trial};
+
+use crate::book::{Verdicts, ask};
+use crate::choices::{Choice, names, parts, slots};
+
+/// What these policies promise, from their facts alone.
+pub(crate) fn promise(facts: &[Facts], expiring: bool) -> Promise {
+    let promised = promised(facts);
+    let reliable = promised.has(Guarantees::RELIABLE) && !expiring;
+    let bounds = given(facts).has(Property::BOUNDS);
+    match (reliable, promised.has(Guarantees::ORDERED)) {
+        (true, true) if !bounds => Promise::Octets,
+        (true, true) => Promise::InOrder,
+        (true, false) => Promise::Once,
+        (false, true) => Promise::Rising,
+        (false, false) => Promise::AtMostOnce,
+    }
+}
+
+/// It loses, doubles and reorders; and alters, where that is noticed.
+pub(crate) fn bad(seed: u64, checked: bool) -> Conditions {
+    let mut random = Rng::with_seed(seed);
+    Conditions {
+        delay: Duration::from_millis(random.u64(0..20)),
+        jitter: Duration::from_millis(random.u64(0..20)),
+        loss: (random.f64() * 0.2).into(),
+        duplicate: random.f64() * 0.1,
+        reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..60)) },
+        corrupt: if checked { random.f64() * 0.1 } else { 0.0 },
+        ..Conditions::IDEAL
+    }
+}
+
+/// One selection keeps what it promises, also when messages expire where they can.
+fn try_out(choice: &Choice, seed: u64, messages: u64) -> Result<(), Failure> {
+    let facts = parts(choice).facts();
+    let checked = promised(&facts).has(Guarantees::CHECKED);
+    let mut wishes = vec![None];
+    if given(&facts).has(Property::EXPIRES) {
+        wishes.push(NonZeroU32::new(100_000));
+    }
+    for lifetime in wishes {
+        let talk = Talk {
+            there: messages,
+            back: messages / 2,
+            longest: 4000,
+            quality: Quality { lifetime, ..Quality::default() },
+            promise: promise(&facts, lifetime.is_some()),
+            limit: Duration::from_secs(300),
+            waits: false,
+            closes: true,
+        };
+        let make = |_| slots(choice).unwrap_or_else(|misfit| panic!("{}", misfit.explain().as_str()));
+        let mut trial = Trial::new(make, &bad(seed, checked), seed);
+        let outcome = trial.talk(&talk, seed, |_, _| {});
+        if let Err(failure) = outcome {
+            let reasons = trial.reasons();
+            return Err(format!(
+                "{}\nseed {seed}, {:?}, lifetime {lifetime:?}: {failure}\n{reasons:?}",
+                names(choice),
+                talk.promise
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Two policies of two slots.
+type Pair = [(usize, usize); 2];
+
+fn pairs(choice: &Choice) -> impl Iterator<Item = Pair> {
+    let at = |slot: usize| (slot, choice[slot]);
+    (0..choice.len()).flat_map(move |one| (0..one).map(move |other| [at(other), at(one)]))
+}
+
+/// One of the selections that `classes` stands for: where several policies of a slot are alike, that which is in more of `open`.
+fn pick(verdicts: &Verdicts, classes: &Choice, open: &HashSet<Pair>, random: &mut Rng) -> Choice {
+    let mut choice = *classes;
+    for (slot, class) in classes.iter().enumerate() {
+        let alike = &verdicts.alike[slot][*class];
+        choice[slot] = alike[random.usize(..alike.len())];
+    }
+    for slot in 0..choice.len() {
+        let count = |policy: &usize| {
+            let at = (slot, *policy);
+            let other = (0..choice.len()).filter(|other| *other != slot);
+            other.filter(|other| open.contains(&sorted(at, (*other, choice[*other])))).count()
+        };
+        choice[slot] =
+            verdicts.alike[slot][classes[slot]].iter().copied().max_by_key(count).unwrap_or(choice[slot]);
+    }
+    choice
+}
+
+fn sorted(one: (usize, usize), other: (usize, usize)) -> Pair {
+    if one < other { [one, other] } else { [other, one] }
+}
+
+/// Every pair of policies that is in any accepted selection.
+fn all_pairs(verdicts: &Verdicts) -> HashSet<Pair> {
+    let classes: HashSet<Pair> = verdicts.accepted.iter().flat_map(pairs).collect();
+    let members =
+        |(slot, class): (usize, usize)| verdicts.alike[slot][class].iter().map(move |one| (slot, *one));
+    let mut all = HashSet::new();
+    for [one, other] in classes {
+        all.extend(members(one).flat_map(|one| members(other).map(move |other| sorted(one, other))));
+    }
+    all
+}
+
+/// Selections in which each of these pairs is, in some: greedily, of some that are drawn the one with most of what is open.
+fn covering(verdicts: &Verdicts) -> Vec<Choice> {
+    let mut open = all_pairs(verdicts);
+    let mut random = Rng::with_seed(0);
+    let mut chosen = Vec::new();
+    while let Some(next) = open.iter().min().copied() {
+        let has = |choice: &&Choice| {
+            next.iter().all(|(slot, policy)| verdicts.alike[*slot][choice[*slot]].contains(policy))
+        };
+        let fitting: Vec<_> = verdicts.accepted.iter().filter(has).collect();
+        let candidates = (0..40).map(|_| {
+            let mut choice = pick(verdicts, fitting[random.usize(..fitting.len())], &open, &mut random);
+            for (slot, policy) in next {
+                choice[slot] = policy;
+            }
+            choice
+        });
+        let best = candidates.max_by_key(|choice| pairs(choice).filter(|pair| open.contains(pair)).count());
+        let best = best.expect("some were drawn");
+        for pair in pairs(&best) {
+            open.remove(&pair);
+        }
+        chosen.push(best);
+    }
+    chosen
+}
+
+#[test]
+fn every_accepted_pair_keeps_what_it_promises() {
+    let verdicts = ask(|_, _| {});
+    let chosen = covering(&verdicts);
+    println!("{} pairs in {} selections", all_pairs(&verdicts).len(), chosen.len());
+    let failures: Vec<_> = chosen
+        .iter()
+        .enumerate()
+        .filter_map(|(seed, choice)| try_out(choice, seed as u64, 24).err())
+        .collect();
+    assert!(failures.is_empty(), "{} of {}:\n\n{}", failures.len(), chosen.len(), failures.join("\n\n"));
+}
+
+/// A minute.
+#[test]
+#[ignore = "every accepted selection: TOTALITY=all, in release; the nth: TOTALITY=n"]
+fn every_accepted_selection_keeps_what_it_promises() {
+    match std::env::var("TOTALITY").as_deref() {
+        Ok("all") => all(None),
+        Ok(nth) => all(Some(nth.parse().expect("a number"))),
+        Err(_) => {}
+    }
+}
+
+fn all(only: Option<u64>) {
+    let verdicts = ask(|_, _| {});
+    let mut failures = Vec::new();
+    let mut seed = 0;
+    for classes in &verdicts.accepted {
+        let mut wheel = [0; stackwright_transport::SLOTS.len()];
+        loop {
+            let choice = core::array::from_fn(|slot| verdicts.alike[slot][classes[slot]][wheel[slot]]);
+            if only.is_none_or(|only| only == seed) {
+                failures.extend(try_out(&choice, seed, 8).err());
+            }
+            assert!(failures.len() < 20, "after {seed}:\n\n{}", failures.join("\n\n"));
+            seed += 1;
+            let more = |slot: &usize| wheel[*slot] + 1 < verdicts.alike[*slot][classes[*slot]].len();
+            let Some(slot) = (0..wheel.len()).rfind(more) else { break };
+            wheel[slot] += 1;
+            wheel[slot + 1..].fill(0);
+        }
+    }
+    assert_eq!(seed, verdicts.accepted());
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    println!("{seed} selections");
+}

@@ -1,0 +1,98 @@
+//! The examples, as their comments say to run them, and what they print.
+
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+const CHAT: &str = env!("CARGO_BIN_EXE_chat");
+const TELEMETRY: &str = env!("CARGO_BIN_EXE_telemetry");
+const RELAY: &str = env!("CARGO_BIN_EXE_relay");
+const ANYWHERE: &str = "127.0.0.1:0";
+
+/// A program, ended when dropped.
+struct Running {
+    process: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Running {
+    fn start(program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        let mut process = command
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("an example that was built");
+        let output = process.stdout.take().expect("it is piped");
+        Running { process, lines: BufReader::new(output).lines() }
+    }
+
+    /// One that says where it is in its first line.
+    fn serving(program: &str, arguments: &[&str]) -> (Self, String) {
+        let mut running = Self::start(program, arguments);
+        let line = running.line();
+        let place = line.rsplit(' ').next().expect("a word").to_string();
+        (running, place)
+    }
+
+    fn line(&mut self) -> String {
+        self.lines.next().expect("a line more").expect("text")
+    }
+
+    fn type_in(&mut self, line: &str) {
+        writeln!(self.process.stdin.as_ref().expect("it is open"), "{line}").expect("it reads");
+    }
+
+    /// Its input is over; it ends well.
+    fn finish(mut self) {
+        drop(self.process.stdin.take());
+        assert!(self.process.wait().expect("it ends").success());
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[test]
+fn everybody_in_a_chat_hears_what_one_says() {
+    let (_server, place) = Running::serving(CHAT, &["serve", ANYWHERE]);
+    let mut anna = Running::start(CHAT, &[&place, "anna"]);
+    assert_eq!(anna.line(), "anna is here");
+    let mut bert = Running::start(CHAT, &[&place, "bert"]);
+    assert_eq!([anna.line(), bert.line()], ["bert is here", "bert is here"]);
+    anna.type_in("hello");
+    assert_eq!([anna.line(), bert.line()], ["anna: hello", "anna: hello"]);
+    anna.finish();
+    bert.type_in("alone");
+    assert_eq!(bert.line(), "bert: alone");
+    bert.finish();
+}
+
+#[test]
+fn late_readings_are_dropped_and_nothing_piles_up() {
+    let (mut listener, place) = Running::serving(TELEMETRY, &["listen", ANYWHERE]);
+    let mut sender = Running::start(TELEMETRY, &["send", &place, "500"]);
+    assert_eq!(sender.line(), "500 readings sent");
+    let line = listener.line();
+    let heard: u32 = line.split(' ').next().and_then(|count| count.parse().ok()).expect("a count");
+    assert!((1..500).contains(&heard), "{line}");
+    sender.finish();
+    listener.finish();
+}
+
+#[test]
+fn a_relay_leads_onward_and_speaks_up() {
+    let (_server, place) = Running::serving(CHAT, &["serve", ANYWHERE]);
+    let (mut relay, at) = Running::serving(RELAY, &[ANYWHERE, &place]);
+    let mut anna = Running::start(CHAT, &[&at, "anna"]);
+    assert_eq!(anna.line(), "ANNA IS HERE");
+    anna.type_in("hello");
+    assert_eq!(anna.line(), "ANNA: HELLO");
+    anna.finish();
+    assert!(relay.line().ends_with(&format!("is led to {place}")));
+    assert!(relay.line().ends_with("2 datagrams onward, 2 back"));
+}

@@ -1,0 +1,69 @@
+//! What both sides agreed on when they arranged a session: a protection belongs to that and to nothing else.
+
+use alloc::vec::Vec;
+
+use stackwright_wire::Header;
+
+use crate::header::{Proposal, Verdict};
+use crate::state::Format;
+
+/// Both proposals, the asking side's first.
+const PROPOSALS: usize = 2 * Proposal::LENGTH;
+
+/// What both sides agreed on. All of it goes into keys and signatures: who alters a proposal on its way, so that the sides
+/// agree on less than they could, gets a session in which nothing can be opened.
+#[derive(Clone, Debug)]
+pub(crate) struct Agreed {
+    /// We asked for the session.
+    asked: bool,
+    /// Both sides'.
+    pub(crate) salts: [u8; 32],
+    /// Both proposals as they were made.
+    pub(crate) proposals: [u8; PROPOSALS],
+}
+
+/// Which way a datagram goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Direction {
+    /// To the side that granted the session.
+    Onward,
+    /// To the side that asked for it.
+    Back,
+}
+
+impl<M> Format<M> {
+    /// Writes what both sides agreed on, if they did: first whether we asked.
+    pub(crate) fn write_agreed(&self, into: &mut Vec<u8>) {
+        let Some((ours, theirs)) = self.proposals() else { return };
+        let asked = theirs.verdict != Verdict::Asked;
+        let both = if asked { [ours, theirs] } else { [theirs, ours] };
+        into.push(u8::from(asked));
+        for proposal in both {
+            // Without what differs from one copy to the next, or from what its sender holds.
+            let proposal = Proposal { verdict: Verdict::Asked, echo: 0, ..*proposal };
+            let start = into.len();
+            into.resize(start + Proposal::LENGTH, 0);
+            proposal.encode(&mut into[start..]);
+        }
+    }
+}
+
+impl Agreed {
+    pub(crate) fn read(octets: &[u8]) -> Option<Self> {
+        let (asked, proposals) = octets.split_first()?;
+        let proposals: [u8; PROPOSALS] = proposals.try_into().ok()?;
+        let (first, second) = proposals.split_at(Proposal::LENGTH);
+        let mut salts = [0; 32];
+        salts[..16].copy_from_slice(&Proposal::decode(first).ok()?.salt);
+        salts[16..].copy_from_slice(&Proposal::decode(second).ok()?.salt);
+        Some(Agreed { asked: *asked != 0, salts, proposals })
+    }
+
+    pub(crate) fn ours(&self) -> Direction {
+        if self.asked { Direction::Onward } else { Direction::Back }
+    }
+
+    pub(crate) fn theirs(&self) -> Direction {
+        if self.asked { Direction::Back } else { Direction::Onward }
+    }
+}

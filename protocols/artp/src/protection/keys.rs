@@ -1,0 +1,188 @@
+//! Which key seals what: HKDF-SHA-256 (RFC 5869) of the application's secret.
+
+use aes_gcm::Aes256Gcm;
+use aes_gcm::aead::{AeadInOut, KeyInit};
+use chacha20poly1305::ChaCha20Poly1305;
+use hkdf::Hkdf;
+use sha2::Sha256;
+
+use super::Secret;
+use super::agreed::{Agreed, Direction};
+
+/// What keys of others, made of the same secret for something else, are not made of.
+const PURPOSE: &[u8] = b"Stackwright ARTP seal 1";
+
+/// How datagrams are sealed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cipher {
+    /// AES-256 in Galois/counter mode (NIST SP 800-38D): the faster one where the processor knows AES.
+    Aes256Gcm,
+    /// ChaCha20 and Poly1305 (RFC 8439): the faster one everywhere else.
+    ChaCha20Poly1305,
+}
+
+/// Makes the keys of one session.
+pub(super) struct Schedule {
+    cipher: Cipher,
+    /// The application's secret and both sides' salts, mixed.
+    secret: Hkdf<Sha256>,
+    agreed: Agreed,
+}
+
+impl Schedule {
+    pub(super) fn new(cipher: Cipher, secret: &Secret, agreed: Agreed) -> Self {
+        Schedule { cipher, secret: Hkdf::new(Some(&agreed.salts), &secret.0), agreed }
+    }
+
+    pub(super) fn agreed(&self) -> &Agreed {
+        &self.agreed
+    }
+
+    /// The key of so many generations later.
+    pub(super) fn key(&self, direction: Direction, generation: u16) -> Key {
+        let mut octets = [0; 44];
+        let [high, low] = generation.to_be_bytes();
+        let what = [self.cipher as u8, direction as u8, high, low];
+        let filled = self.secret.expand_multi_info(&[PURPOSE, &what, &self.agreed.proposals], &mut octets);
+        filled.expect("HKDF gives up to 8160 octets");
+        Key::new(self.cipher, &octets)
+    }
+}
+
+/// A key, and where its nonces begin.
+pub(super) struct Key {
+    cipher: Keyed,
+    start: [u8; 12],
+}
+
+#[allow(clippy::large_enum_variant, reason = "it lies in a box of its session")]
+enum Keyed {
+    Aes(Aes256Gcm),
+    ChaCha(ChaCha20Poly1305),
+}
+
+impl Key {
+    fn new(cipher: Cipher, octets: &[u8; 44]) -> Self {
+        let (key, start) = octets.split_at(32);
+        let cipher = match cipher {
+            Cipher::Aes256Gcm => Aes256Gcm::new_from_slice(key).map(Keyed::Aes),
+            Cipher::ChaCha20Poly1305 => ChaCha20Poly1305::new_from_slice(key).map(Keyed::ChaCha),
+        };
+        let start = start.try_into().expect("44 octets");
+        Key { cipher: cipher.expect("32 octets"), start }
+    }
+
+    /// No two datagrams under one key have the same (as in RFC 8446 §5.3).
+    fn nonce(&self, counter: u64) -> [u8; 12] {
+        let mut nonce = self.start;
+        for (octet, count) in nonce[4..].iter_mut().zip(counter.to_be_bytes()) {
+            *octet ^= count;
+        }
+        nonce
+    }
+
+    /// Encrypts in place; gives the tag. `None`: it is longer than the cipher can.
+    pub(super) fn seal(&self, counter: u64, associated: &[u8], octets: &mut [u8]) -> Option<[u8; 16]> {
+        let nonce = self.nonce(counter).into();
+        let tag = match &self.cipher {
+            Keyed::Aes(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets.into()),
+            Keyed::ChaCha(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets.into()),
+        };
+        tag.ok().map(Into::into)
+    }
+
+    /// Decrypts in place, where the tag agrees.
+    #[must_use]
+    pub(super) fn open(&self, counter: u64, associated: &[u8], octets: &mut [u8], tag: [u8; 16]) -> bool {
+        let (nonce, tag) = (self.nonce(counter).into(), tag.into());
+        let opened = match &self.cipher {
+            Keyed::Aes(cipher) => cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag),
+            Keyed::ChaCha(cipher) => cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag),
+        };
+        opened.is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    fn octets(hexadecimal: &str) -> Vec<u8> {
+        let digits = hexadecimal.as_bytes().as_chunks::<2>().0;
+        let octet = |pair: &[u8; 2]| u8::from_str_radix(core::str::from_utf8(pair).unwrap(), 16).unwrap();
+        digits.iter().map(octet).collect()
+    }
+
+    /// Both ways, and not with one bit altered in anything.
+    fn is(cipher: Cipher, [key, nonce, associated, plain, sealed, tag]: [&str; 6]) {
+        let key_and_start = [octets(key), octets(nonce)].concat().try_into().unwrap();
+        let key = Key::new(cipher, &key_and_start);
+        let (associated, plain, tag) = (octets(associated), octets(plain), octets(tag).try_into().unwrap());
+        let mut text = plain.clone();
+        assert_eq!(key.seal(0, &associated, &mut text), Some(tag));
+        assert_eq!(text, octets(sealed));
+        for (counter, bit, place) in [(1, 0, 0), (0, 1, 0), (0, 1, text.len() - 1)] {
+            let mut altered = text.clone();
+            altered[place] ^= bit;
+            assert!(!key.open(counter, &associated, &mut altered, tag));
+        }
+        assert!(!key.open(0, &associated[1..], &mut text.clone(), tag));
+        assert!(!key.open(0, &associated, &mut text.clone(), (u128::from_be_bytes(tag) ^ 1).to_be_bytes()));
+        assert!(key.open(0, &associated, &mut text, tag));
+        assert_eq!(text, plain);
+    }
+
+    /// McGrew and Viega, *The Galois/Counter Mode of Operation*, test case 16.
+    #[test]
+    fn aes_256_gcm() {
+        is(
+            Cipher::Aes256Gcm,
+            [
+                "feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308",
+                "cafebabefacedbaddecaf888",
+                "feedfacedeadbeeffeedfacedeadbeefabaddad2",
+                "d9313225f88406e5a55909c5aff5269a86a7a9531534f7da2e4c303d8a318a72\
+                 1c3c0c95956809532fcf0e2449a6b525b16aedf5aa0de657ba637b39",
+                "522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa\
+                 8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662",
+                "76fc6ece0f4e1768cddf8853bb2d551b",
+            ],
+        );
+    }
+
+    /// RFC 8439 §2.8.2.
+    #[test]
+    fn chacha20_poly1305() {
+        let text = "Ladies and Gentlemen of the class of '99: If I could offer you only one tip for the future, \
+                    sunscreen would be it.";
+        let text: alloc::string::String = text.bytes().map(|octet| alloc::format!("{octet:02x}")).collect();
+        is(
+            Cipher::ChaCha20Poly1305,
+            [
+                "808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f",
+                "070000004041424344454647",
+                "50515253c0c1c2c3c4c5c6c7",
+                &text,
+                "d31a8d34648e60db7b86afbc53ef7ec2a4aded51296e08fea9e2b5a736ee62d6\
+                 3dbea45e8ca9671282fafb69da92728b1a71de0a9e060b2905d6a5b67ecd3b36\
+                 92ddbd7f2d778b8c9803aee328091b58fab324e4fad675945585808b4831d7bc\
+                 3ff4def08e4b7a9de576d26586cec64b6116",
+                "1ae10b594f09e26a7e902ecbd0600691",
+            ],
+        );
+    }
+
+    /// RFC 5869 appendix A.1.
+    #[test]
+    fn hkdf_sha_256() {
+        let salt = octets("000102030405060708090a0b0c");
+        let (secret, hkdf) = Hkdf::<Sha256>::extract(Some(&salt), &[0x0b; 22]);
+        assert_eq!(secret[..], octets("077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5"));
+        let mut made = [0; 42];
+        hkdf.expand_multi_info(&[&octets("f0f1f2f3f4"), &octets("f5f6f7f8f9")], &mut made).unwrap();
+        let expected = "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865";
+        assert_eq!(made[..], octets(expected));
+    }
+}

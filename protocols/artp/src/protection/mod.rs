@@ -1,0 +1,79 @@
+//! What protects a datagram: nothing, what the application does itself, a signature, or a seal.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `guard.rs` | protects what leaves and opens what comes, in one session |
+//! | `agreed.rs` | what both sides agreed on, to which a protection belongs |
+//! | `opaque.rs` | for an application that signs and encrypts itself |
+//! | `sign.rs` | each datagram signed |
+//! | `seal.rs`, `keys.rs` | each datagram encrypted and authenticated; with which keys |
+//! | `seen.rs` | which datagrams came before |
+#![cfg_attr(
+    not(all(feature = "seal", feature = "sign")),
+    allow(dead_code, unused_variables, reason = "each protection asks for its own part")
+)]
+
+mod agreed;
+mod guard;
+#[cfg(feature = "seal")]
+mod keys;
+mod opaque;
+#[cfg(feature = "seal")]
+mod seal;
+#[cfg(any(feature = "seal", feature = "sign"))]
+mod seen;
+#[cfg(feature = "sign")]
+mod sign;
+
+use core::fmt;
+
+pub(crate) use guard::{Datagram, Guard};
+#[cfg(feature = "seal")]
+pub use keys::Cipher;
+pub use opaque::{compose, take_apart};
+#[cfg(feature = "seal")]
+pub use seal::Sealing;
+#[cfg(feature = "sign")]
+pub use sign::Signing;
+
+/// What protects datagrams. Both sides choose the same, with keys that belong together: a side that gets datagrams with
+/// another protection drops them, and gives the session up after some.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Protection {
+    /// Nothing. A datagram that comes with a signature is refused: nobody here could tell whether it holds.
+    #[default]
+    Absent,
+    /// What the application does itself: it gives and gets each datagram with its signature, as [`compose`] puts it together
+    /// and [`take_apart`] takes it apart.
+    Opaque,
+    /// Each datagram is signed: it comes from the peer, in this session and this direction. Everybody can read it.
+    #[cfg(feature = "sign")]
+    Signed(Signing),
+    /// Each datagram is encrypted and authenticated, with keys of this session and this direction.
+    #[cfg(feature = "seal")]
+    Sealed(Sealing),
+}
+
+impl Protection {
+    /// The octets of what stands in the place of a signature; `None`: the application puts it there.
+    pub(crate) fn signature(&self) -> Option<usize> {
+        match self {
+            Protection::Absent => Some(0),
+            Protection::Opaque => None,
+            #[cfg(feature = "sign")]
+            Protection::Signed(_) => Some(sign::OCTETS),
+            #[cfg(feature = "seal")]
+            Protection::Sealed(_) => Some(seal::OCTETS),
+        }
+    }
+}
+
+/// 32 octets that nobody else must know. They are not shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Secret(pub [u8; 32]);
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret")
+    }
+}

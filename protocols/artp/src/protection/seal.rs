@@ -1,0 +1,148 @@
+//! Each datagram encrypted and authenticated, once: what is sent again is what was sent.
+
+use stackwright_transport::words::Dropped;
+use stackwright_wire::{Block, Header, Message};
+
+use super::Secret;
+use super::agreed::Agreed;
+use super::guard::{Datagram, Keyed};
+use super::keys::{Cipher, Key, Schedule};
+use super::seen::Seen;
+use crate::header::Seal;
+use crate::sessions::HEADROOM_BELOW;
+use crate::state::HEADER_MOST;
+
+/// What stands in the place of a signature.
+pub(super) const OCTETS: usize = Seal::LENGTH;
+
+/// Which form sealed datagrams have.
+const FORM: u8 = 1;
+
+/// A key seals no more than this many octets: 2^36 blocks of AES, of which a stranger then tells nothing from chance with a
+/// probability above 2^-57 (RFC 9001 appendix B.1 reckons so).
+const OCTETS_MOST: u64 = 1 << 40;
+
+/// What a datagram counts for beside its octets: so that neither very short ones seal too often with one key.
+const OCTETS_BESIDE: u64 = 64;
+
+/// How datagrams are sealed, and with which secret.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sealing {
+    cipher: Cipher,
+    secret: Secret,
+    octets_most: u64,
+}
+
+impl Sealing {
+    /// Keys are made of `secret`, which both sides have, and of what each session begins with. It is random, or made by a key
+    /// exchange; a password is none.
+    pub const fn new(cipher: Cipher, secret: Secret) -> Self {
+        Sealing { cipher, secret, octets_most: OCTETS_MOST }
+    }
+
+    /// After so many octets a key is followed by the next; at most 2^40. Both sides need not agree on it.
+    #[must_use]
+    pub const fn octets_per_key(self, octets: u64) -> Self {
+        Sealing { octets_most: if octets < OCTETS_MOST { octets } else { OCTETS_MOST }, ..self }
+    }
+}
+
+/// Seals and opens the datagrams of one session.
+pub(super) struct Sealer {
+    schedule: Schedule,
+    octets_most: u64,
+    ours: Generation,
+    /// How many datagrams our key has sealed, and how many octets it still may.
+    counter: u64,
+    octets: u64,
+    theirs: Generation,
+    seen: Seen,
+}
+
+/// A key, and which one it is.
+struct Generation {
+    number: u16,
+    key: Key,
+}
+
+impl Sealer {
+    pub(super) fn new(sealing: &Sealing, agreed: Agreed) -> Self {
+        let schedule = Schedule::new(sealing.cipher, &sealing.secret, agreed);
+        let first = |direction| Generation { number: 0, key: schedule.key(direction, 0) };
+        let (ours, theirs) = (first(schedule.agreed().ours()), first(schedule.agreed().theirs()));
+        let octets_most = sealing.octets_most;
+        Sealer { schedule, octets_most, ours, counter: 0, octets: octets_most, theirs, seen: Seen::new() }
+    }
+
+    /// The next key, unless ours may seal so many octets more. `None`: there is none any more, after 2^56 octets.
+    fn prepare(&mut self, octets: u64) -> Option<()> {
+        if octets > self.octets && self.counter > 0 {
+            let number = self.ours.number.checked_add(1)?;
+            let key = self.schedule.key(self.schedule.agreed().ours(), number);
+            self.ours = Generation { number, key };
+            (self.counter, self.octets) = (0, self.octets_most);
+        }
+        Some(())
+    }
+}
+
+impl<M: Message> Keyed<M> for Sealer {
+    fn protect(&mut self, message: M, datagram: Datagram) -> Result<M, M> {
+        let mut message = alone(message)?;
+        let counts = message.len() as u64 + OCTETS_BESIDE;
+        let Some(()) = self.prepare(counts) else { return Err(message) };
+        let (generation, counter) = (self.ours.number, self.counter);
+        let associated = associated(generation, datagram);
+        let Some(octets) = message.unshared() else { return Err(message) };
+        let Some(tag) = self.ours.key.seal(counter, &associated, octets) else { return Err(message) };
+        self.counter += 1;
+        self.octets = self.octets.saturating_sub(counts);
+        message.push(&Seal { generation, counter, tag });
+        Ok(message)
+    }
+
+    fn open(&mut self, mut message: M, datagram: Datagram) -> Result<M, Dropped> {
+        let seal = message.pull::<Seal>().map_err(|_| Dropped::Forged)?;
+        let mut message = alone(message).map_err(|_| Dropped::Forged)?;
+        let octets = message.unshared().ok_or(Dropped::Forged)?;
+        let associated = associated(seal.generation, datagram);
+        if seal.generation == self.theirs.number {
+            if !self.theirs.key.open(seal.counter, &associated, octets, seal.tag) {
+                return Err(Dropped::Forged);
+            }
+        } else {
+            // One that was overtaken, or the first of the peer's next key: it is believed only when it could be opened.
+            let key = self.schedule.key(self.schedule.agreed().theirs(), seal.generation);
+            if !key.open(seal.counter, &associated, octets, seal.tag) {
+                return Err(Dropped::Forged);
+            }
+            if seal.generation > self.theirs.number {
+                self.theirs = Generation { number: seal.generation, key };
+            }
+        }
+        let counter = u64::from(seal.generation) << 48 | seal.counter;
+        if self.seen.is_new(counter) { Ok(message) } else { Err(Dropped::Duplicate) }
+    }
+}
+
+/// What is authenticated with the octets. The session and all that was agreed for it are in the key.
+fn associated(generation: u16, datagram: Datagram) -> [u8; 8] {
+    let [high, low] = generation.to_be_bytes();
+    let [kind, a, b, c, d] = datagram.octets();
+    [FORM, high, low, kind, a, b, c, d]
+}
+
+/// The same octets in one piece that nobody else holds: the message itself, or a copy with room for all headers.
+fn alone<M: Message>(mut message: M) -> Result<M, M> {
+    const HEADROOM: usize = HEADROOM_BELOW + HEADER_MOST + 64;
+    if message.unshared().is_some() {
+        return Ok(message);
+    }
+    let end = HEADROOM + message.len();
+    let mut block = M::Block::zeroed(end);
+    let copied = message.copy_to(&mut block[HEADROOM..]);
+    if copied < message.len() {
+        return Err(message); // a region of a file
+    }
+    Ok(M::from_block(block, HEADROOM, end))
+}

@@ -1,0 +1,97 @@
+//! What a packet consists of (ARTP §1.4.1), for whoever shows packets. The layouts are those of `header.rs` and `option.rs`.
+
+use stackwright_wire::Header;
+use stackwright_wire::syntax::{Case, Key, Layout, Reference, Step, field};
+
+use crate::header::{
+    Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal, Signed, Token,
+};
+use crate::option::{self, Credit, Large, Priority, Settled};
+use crate::state::Matter;
+
+const OPTION: Reference = field(OptionHeader::NAME, "id");
+
+/// Any packet.
+pub const SYNTAX: &[Step] = &[
+    of::<Packet>(),
+    Step::Part { octets: field(Packet::NAME, "options"), less: 0, steps: &[Step::Repeat(OPTIONS)] },
+    Step::Choice {
+        by: Key::Value(field(Packet::NAME, "kind")),
+        cases: &[
+            Case { value: PacketKind::Data as u64, name: "data", steps: DATA },
+            Case { value: PacketKind::Control as u64, name: "control", steps: &[Step::Repeat(CONTROL)] },
+            Case { value: PacketKind::Acknowledge as u64, name: "acknowledgement", steps: ACKNOWLEDGEMENT },
+        ],
+        otherwise: &[],
+    },
+];
+
+const OPTIONS: &[Step] = &[
+    of::<OptionHeader>(),
+    Step::Part {
+        octets: field(OptionHeader::NAME, "size"),
+        less: OptionHeader::LENGTH,
+        steps: &[Step::Choice {
+            by: Key::Value(OPTION),
+            cases: &[
+                Case { value: option::CREDIT as u64, name: "credit", steps: &[of::<Credit>()] },
+                Case { value: option::RANGES as u64, name: "ranges", steps: &[] },
+                Case { value: option::LARGE as u64, name: "large", steps: &[of::<Large>()] },
+                Case { value: option::PRIORITY as u64, name: "priority", steps: &[of::<Priority>()] },
+                Case { value: option::SETTLED as u64, name: "settled", steps: &[of::<Settled>()] },
+            ],
+            otherwise: &[Step::Rest("value")],
+        }],
+    },
+];
+
+const DATA: &[Step] = &[
+    of::<Fragment>(),
+    // Only the first fragment begins with the length of a signature; of the index, an option has the upper half.
+    Step::Choice {
+        by: Key::Value(field(Fragment::NAME, "index")),
+        cases: &[Case {
+            value: 0,
+            name: "",
+            steps: &[Step::Choice {
+                by: Key::Value(field(Large::NAME, "index")),
+                cases: &[Case { value: 0, name: "", steps: SIGNED }],
+                otherwise: &[],
+            }],
+        }],
+        otherwise: &[],
+    },
+];
+
+const SIGNED: &[Step] = &[
+    of::<Signed>(),
+    // It may go on in the next fragment.
+    Step::Octets { name: "signature", octets: field(Signed::NAME, "signature") },
+];
+
+const CONTROL: &[Step] = &[
+    of::<ControlHeader>(),
+    Step::Part {
+        octets: field(ControlHeader::NAME, "size"),
+        less: ControlHeader::LENGTH,
+        steps: &[Step::Choice {
+            by: Key::Value(field(ControlHeader::NAME, "id")),
+            cases: &[
+                Case { value: Matter::Open.id() as u64, name: "open", steps: &[of::<Proposal>()] },
+                Case { value: Matter::Close.id() as u64, name: "close", steps: &[of::<Token>()] },
+                Case { value: Matter::Confirm.id() as u64, name: "confirm", steps: &[of::<Token>()] },
+            ],
+            otherwise: &[Step::Rest("value")],
+        }],
+    },
+];
+
+const ACKNOWLEDGEMENT: &[Step] = &[Step::Choice {
+    by: Key::Occurred(OPTION, option::RANGES as u64),
+    cases: &[Case { value: 1, name: "", steps: &[Step::Repeat(&[of::<ArrivedRange>()])] }],
+    otherwise: &[Step::Repeat(&[of::<Arrived>()])],
+}];
+
+const fn of<H: Header>() -> Step {
+    Step::Header(Layout::of::<H>())
+}

@@ -1,0 +1,335 @@
+//! Thousands, over the layer: each from an address that may be false.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::net::SocketAddr;
+
+use stackwright_artp::header::{ControlKind, PacketKind, Proposal, Verdict};
+use stackwright_artp::{Config, Layer, items, layer};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Room};
+use stackwright_contract::{
+    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
+};
+use stackwright_wire::{BufferTree, Header, Message};
+
+use crate::memory::held;
+use crate::packets::{CLOSE, CONFIRM, OPEN, SESSION, arrangement, encoded, packet, proposal, request, token};
+use crate::scene::config;
+
+type M = BufferTree;
+
+const PORT: u16 = 7;
+const EVERYTHING: Room = Room { octets: 1 << 40, messages: 1 << 40 };
+const ROOM: Room = Room { octets: 1 << 20, messages: 64 };
+
+/// How many names wait for arrivals.
+const AWAITED: usize = 4;
+
+#[derive(Default)]
+struct Said {
+    down: VecDeque<DatagramsRequest<M>>,
+    up: VecDeque<DatagramsIndication<M>>,
+}
+
+impl Outlet<Layer<M>> for Said {
+    fn indicate(&mut self, told: IndicationOf<Layer<M>>) {
+        self.up.push_back(told);
+    }
+
+    fn request(&mut self, asked: RequestOf<Layer<M>>) {
+        self.down.push_back(asked);
+    }
+}
+
+/// A server, of which both neighbours are a test.
+struct Server {
+    cx: Context,
+    layer: Layer<M>,
+    said: Said,
+    listener: Handle,
+    above: Names<()>,
+    /// Sessions that the application has.
+    open: BTreeSet<Handle>,
+    /// Names below that wait for an arrival, and whom each stands for that has come.
+    awaited: VecDeque<Handle>,
+    below: BTreeMap<Handle, Participant>,
+    peers: BTreeMap<Participant, Handle>,
+    /// What was said to whom, since it was looked at.
+    answers: Vec<(Participant, Vec<u8>)>,
+}
+
+fn address(nth: u32) -> Participant {
+    let [_, a, b, c] = nth.to_be_bytes();
+    SocketAddr::from(([10, a, b, c], 1024 + (nth % 50_000) as u16)).into()
+}
+
+impl Server {
+    fn new(config: Config) -> Self {
+        let local = SocketAddr::from(([10, 255, 0, 1], PORT)).into();
+        let mut above = Names::default();
+        let listener = above.name(());
+        let mut server = Server {
+            cx: Context::new(0),
+            layer: layer(Config { secret: [9; 16], ..config }, 1),
+            said: Said::default(),
+            listener,
+            above,
+            open: BTreeSet::new(),
+            awaited: VecDeque::new(),
+            below: BTreeMap::new(),
+            peers: BTreeMap::new(),
+            answers: Vec::new(),
+        };
+        server.ask(DatagramsRequest::Listen { listener, local });
+        for _ in 0..AWAITED {
+            server.expect();
+        }
+        server
+    }
+
+    fn ask(&mut self, asked: DatagramsRequest<M>) {
+        self.layer.handle_request(&self.cx, asked, &mut self.said);
+        self.settle();
+    }
+
+    fn expect(&mut self) {
+        let association = self.above.name(());
+        self.ask(DatagramsRequest::Await { listener: self.listener, association, room: ROOM });
+    }
+
+    fn tell(&mut self, told: DatagramsIndication<M>) {
+        self.layer.handle_indication(&self.cx, told, &mut self.said);
+        self.settle();
+    }
+
+    fn settle(&mut self) {
+        let local: Participant = SocketAddr::from(([10, 255, 0, 1], PORT)).into();
+        loop {
+            if let Some(asked) = self.said.down.pop_front() {
+                match asked {
+                    DatagramsRequest::Listen { listener, .. } => {
+                        let told = DatagramsIndication::Listening { listener, local };
+                        self.layer.handle_indication(&self.cx, told, &mut self.said);
+                    }
+                    DatagramsRequest::Await { association, .. } => self.awaited.push_back(association),
+                    DatagramsRequest::Send { association, message, .. } => {
+                        let mut octets = vec![0; message.len()];
+                        message.copy_to(&mut octets);
+                        self.answers.push((self.below[&association], octets));
+                    }
+                    DatagramsRequest::Close { association } => {
+                        if let Some(peer) = self.below.remove(&association) {
+                            self.peers.remove(&peer);
+                        }
+                        self.awaited.retain(|name| *name != association);
+                        let why = stackwright_contract::services::Ended::Finished;
+                        let told = DatagramsIndication::Ended { name: association, why };
+                        self.layer.handle_indication(&self.cx, told, &mut self.said);
+                    }
+                    _ => {}
+                }
+            } else if let Some(told) = self.said.up.pop_front() {
+                match told {
+                    DatagramsIndication::Opened { association, .. } => {
+                        self.open.insert(association);
+                        self.expect();
+                    }
+                    DatagramsIndication::Ended { name, .. } => {
+                        self.open.remove(&name);
+                        self.above.forget(name).expect("a last word comes once");
+                    }
+                    _ => {}
+                }
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// A packet from somewhere.
+    fn arrives(&mut self, from: Participant, octets: &[u8]) {
+        let lower = match self.peers.get(&from) {
+            Some(lower) => *lower,
+            None => {
+                let Some(lower) = self.awaited.pop_front() else { return };
+                self.peers.insert(from, lower);
+                self.below.insert(lower, from);
+                let local = SocketAddr::from(([10, 255, 0, 1], PORT)).into();
+                self.tell(DatagramsIndication::Opened {
+                    association: lower,
+                    local,
+                    remote: from,
+                    room: EVERYTHING,
+                });
+                lower
+            }
+        };
+        let message = M::with_headroom(0, octets);
+        self.tell(DatagramsIndication::Delivered {
+            association: lower,
+            message,
+            quality: stackwright_contract::services::Quality::default(),
+        });
+        self.turn();
+    }
+
+    /// What is due is done.
+    fn turn(&mut self) {
+        for _ in 0..100 {
+            if self.layer.next_deadline().is_none_or(|deadline| deadline > self.cx.now()) {
+                return;
+            }
+            self.layer.handle_timeout(&self.cx, &mut self.said);
+            self.settle();
+        }
+        panic!("a deadline that never passes");
+    }
+
+    fn pass(&mut self, time: Duration) {
+        let end = self.cx.now() + time;
+        while let Some(deadline) = self.layer.next_deadline().filter(|deadline| *deadline <= end) {
+            self.cx.set_now(deadline.max(self.cx.now()));
+            self.turn();
+        }
+        self.cx.set_now(end);
+    }
+
+    /// The last answer to a request, and nothing else.
+    fn answer(&mut self) -> Proposal {
+        let (_, octets) = self.answers.pop().expect("an answer");
+        let header = 20;
+        let item = items(&octets[header..]).next().expect("an item").expect("a sound one");
+        assert_eq!((item.kind, item.id), (ControlKind::Reply, OPEN));
+        Proposal::decode(item.value).expect("a proposal")
+    }
+
+    /// Somebody gets in: he asks, comes again where he has to, and shows that he hears. What he was granted.
+    fn lets_in(&mut self, from: Participant, nonce: u64) -> Proposal {
+        self.answers.clear();
+        self.arrives(from, &request(nonce));
+        let mut answer = self.answer();
+        if answer.verdict == Verdict::Again {
+            let again = encoded(&proposal(Verdict::Asked, nonce, answer.nonce));
+            self.arrives(from, &arrangement(ControlKind::Request, OPEN, &again));
+            answer = self.answer();
+        }
+        assert_eq!(answer.verdict, Verdict::Granted);
+        self.arrives(from, &token(ControlKind::Request, CONFIRM, answer.nonce));
+        answer
+    }
+}
+
+#[test]
+fn of_65536_false_openers_64_are_kept_for_a_while_and_a_true_one_gets_in() {
+    let mut server = Server::new(config());
+    let most = config().half_open_most;
+    let before = held();
+    let mut said = 0;
+    let mut asked = 0;
+    for nth in 0..1 << 16 {
+        asked += request(1).len();
+        server.arrives(address(nth), &request(u64::from(nth)));
+        said += server.answers.drain(..).map(|(_, octets)| octets.len()).sum::<usize>();
+        assert!(server.layer.hooks().half_open() <= most);
+    }
+    assert_eq!(
+        server.layer.associations(),
+        most,
+        "others are told to come again, and nothing is kept of them"
+    );
+    let kept = (held() - before) as usize;
+    assert!(kept < most * (1 << 13) + (1 << 20), "{kept} octets");
+    assert!(said <= asked + most * 2 * request(1).len(), "{said} octets for {asked}");
+    server.lets_in(address(1 << 20), 1);
+    assert_eq!(server.layer.hooks().half_open(), most);
+    server.pass(Duration::from_secs(300));
+    assert_eq!((server.layer.associations(), server.layer.hooks().half_open()), (1, 0), "he alone is left");
+}
+
+/// It has to be shown from where it was given to, and soon.
+#[test]
+fn what_one_was_given_to_come_again_with_is_good_for_nobody_else_and_not_for_long() {
+    let mut server = Server::new(Config { half_open_most: 0, ..config() });
+    server.arrives(address(1), &request(1));
+    let given = server.answer().nonce;
+    let again = |nonce| {
+        let asked = encoded(&proposal(Verdict::Asked, nonce, given));
+        arrangement(ControlKind::Request, OPEN, &asked)
+    };
+    for (from, nonce) in [(address(2), 1), (address(1), 2)] {
+        server.arrives(from, &again(nonce));
+        assert_eq!(server.answer().verdict, Verdict::Again);
+    }
+    server.pass(Duration::from_secs(21));
+    server.arrives(address(1), &again(1));
+    assert_eq!(server.answer().verdict, Verdict::Again);
+    assert_eq!(server.layer.associations(), 0);
+}
+
+/// Packets that look like a request to who looks for one, and are none: nothing is made for them, and nothing stays.
+#[test]
+fn what_only_looks_like_a_request_leaves_nothing() {
+    let mut server = Server::new(config());
+    let item = request(1)[20..].to_vec();
+    let mut bad = Vec::new();
+    for kind in [PacketKind::Data, PacketKind::Acknowledge, PacketKind::Control] {
+        bad.push(packet(kind, SESSION, 1, &[], &item));
+    }
+    bad.push(packet(PacketKind::Data, 0, 1, &[], &item));
+    bad.push(packet(PacketKind::Control, 0, 1, &[0, 3, 0, 9], &item));
+    bad.push(packet(PacketKind::Control, 0, 1, &[0, 4, 0, 1], &item));
+    let mut second = request(1);
+    second[0] = 0x22;
+    bad.push(second);
+    bad.push(packet(PacketKind::Control, 0, 1, &[0, 8, 0, 3, 0, 0, 0, 0], &item));
+    for (nth, octets) in bad.iter().cycle().take(1000).enumerate() {
+        server.arrives(address(nth as u32), octets);
+    }
+    assert_eq!(server.layer.associations(), 0);
+    assert_eq!(server.layer.hooks().half_open(), 0);
+    assert_eq!(server.open.len(), 0, "and the application has heard of none");
+}
+
+/// Names, memory and all that is counted are after ten thousand sessions what they were after one.
+#[test]
+fn a_peer_that_opens_and_closes_ten_thousand_times_leaves_nothing() {
+    let mut server = Server::new(config());
+    let times = if std::env::var("SEEDS").is_ok() { 100_000 } else { 10_000 };
+    let mut first = None;
+    for nth in 0..times {
+        let granted = server.lets_in(address(1), nth);
+        assert_eq!(server.layer.associations(), 1);
+        server.arrives(address(1), &token(ControlKind::Request, CLOSE, granted.nonce));
+        server.pass(Duration::from_millis(10));
+        assert_eq!((server.layer.associations(), server.layer.hooks().half_open()), (0, 0));
+        let now = (server.layer.names(), server.above.len(), held());
+        let (names, above, octets) = *first.get_or_insert(now);
+        assert_eq!((now.0, now.1), (names, above), "after {nth}");
+        assert!(
+            nth < 100 || now.2 < octets + (1 << 16),
+            "after {nth}: {} octets, and there were {octets}",
+            now.2
+        );
+    }
+}
+
+/// His packets of before are of nobody now, whatever they are; and he is let in again under the same number.
+#[test]
+fn late_packets_of_a_session_that_is_over_make_no_new_one() {
+    let mut server = Server::new(config());
+    for nonce in 1..50 {
+        let granted = server.lets_in(address(1), nonce);
+        let late = [
+            token(ControlKind::Request, CONFIRM, granted.nonce),
+            token(ControlKind::Request, CLOSE, granted.nonce),
+            token(ControlKind::Reply, CLOSE, granted.nonce),
+            crate::packets::datagram(77, 1, b"late"),
+            crate::packets::ranges(&[(granted.first, granted.first)], None),
+        ];
+        server.arrives(address(1), &late[1]);
+        server.pass(Duration::from_millis(10));
+        for octets in &late {
+            server.arrives(address(1), octets);
+            assert_eq!(server.layer.associations(), 0);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! What a protection costs in memory: nothing is copied that need not be.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+use stackwright_artp::Messages;
+use stackwright_contract::Instant;
+use stackwright_contract::services::Quality;
+use stackwright_transport::slots::Framing as _;
+use stackwright_transport::words::Unit;
+use stackwright_wire::{Block, BufferTree, Leaf, Message, Pool, Unshared};
+
+use crate::setting::{CIPHERS, VIEW, config, framings, sealed, signed};
+
+struct Counting;
+
+thread_local! {
+    /// Of this thread: tests run beside each other.
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn count() {
+    let _ = ALLOCATIONS.try_with(|count| count.set(count.get() + 1));
+}
+
+// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting touches no memory of
+// anybody else.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller's promises are the system allocator's conditions.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: as above.
+        unsafe { System.realloc(block, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(block, layout) }
+    }
+}
+
+/// Where its last octet lies.
+fn last(message: &BufferTree) -> *const u8 {
+    let leaf = message.leaves().last().expect("octets");
+    match leaf {
+        Leaf::Octets(octets) => &octets[octets.len() - 1],
+        Leaf::Region(_) => panic!("octets"),
+    }
+}
+
+fn filled(headroom: usize, octets: usize) -> BufferTree {
+    let mut block = Unshared::zeroed(headroom + octets);
+    block[headroom..].fill(9);
+    BufferTree::from_block(block, headroom, headroom + octets)
+}
+
+/// Goes through both framings; gives how often memory was asked for, and whether the octets stayed where they were.
+fn through(framings: &mut [Messages<BufferTree>; 2], message: BufferTree) -> (u64, bool) {
+    let pool = Pool::new(2048, 4);
+    let place = last(&message);
+    let before = ALLOCATIONS.get();
+    let (body, label, _) = framings[0].begin(message, &Quality::default(), 1400).expect("not too long");
+    let unit = Unit { span: 0..1, label, body, since: Instant::START, lifetime: None };
+    let joined = framings[1].join(&VIEW, unit, &pool).expect("no forger").expect("one piece");
+    let asked = ALLOCATIONS.get() - before;
+    let mut octets = vec![0; joined.message.len()];
+    joined.message.copy_to(&mut octets);
+    assert!(octets.iter().all(|octet| *octet == 9));
+    (asked, last(&joined.message) == place)
+}
+
+#[test]
+fn a_datagram_is_protected_where_it_lies() {
+    for protect in [|_| sealed(CIPHERS[0]), |_| sealed(CIPHERS[1]), signed] {
+        let framings = &mut framings(|side| config(protect(side)));
+        assert_eq!(through(framings, filled(128, 1000)), (0, true), "with headroom");
+        assert_eq!(
+            through(framings, filled(0, 1000)),
+            (2, true),
+            "a block for the headers, with its count of holders"
+        );
+    }
+}
+
+#[test]
+fn a_datagram_that_others_hold_is_copied_once() {
+    for cipher in CIPHERS {
+        let framings = &mut framings(|_| config(sealed(cipher)));
+        let message = filled(128, 1000);
+        let twin = message.share();
+        assert_eq!(through(framings, message), (2, false), "one block, with its count of holders");
+        let mut octets = [0; 1000];
+        twin.copy_to(&mut octets);
+        assert_eq!(octets, [9; 1000], "what others hold is as it was");
+        let mut pieces = filled(128, 500);
+        pieces.join(filled(0, 500));
+        assert_eq!(through(framings, pieces), (2, false), "in two pieces");
+    }
+}
+
+#[test]
+fn a_signature_reads_pieces_where_they_lie() {
+    let framings = &mut framings(|side| config(signed(side)));
+    let mut pieces = filled(128, 500);
+    pieces.join(filled(0, 500));
+    let asked = through(framings, pieces);
+    assert!(asked.1, "{asked:?}");
+}

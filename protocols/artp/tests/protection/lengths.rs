@@ -1,0 +1,73 @@
+//! How long a datagram may be, with what protects it.
+
+use stackwright_artp::{Config, Messages, Protection};
+use stackwright_contract::Instant;
+use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_transport::slots::Framing as _;
+use stackwright_transport::words::{Dropped, Label, Unit};
+use stackwright_wire::{BufferTree, Message, Pool};
+
+use crate::setting::{CIPHERS, VIEW, config, framings, sealed, signed};
+
+const LONGEST: usize = 1 << 16;
+
+/// What becomes of a datagram of so many octets, in packets that carry `room`; and in how many.
+fn pass(
+    framings: &mut [Messages<BufferTree>; 2],
+    octets: usize,
+    room: usize,
+) -> (Result<Option<usize>, Dropped>, u64) {
+    let pool = Pool::new(2048, 4);
+    let message = BufferTree::with_headroom(128, &vec![3; octets]);
+    let (mut rest, label, piece) =
+        framings[0].begin(message, &Quality::default(), room).expect("not too long");
+    let mut joined = Ok(None);
+    for index in 0..label.count {
+        let body = rest.split_to(piece.min(rest.len()));
+        let label = Label { index, last: index + 1 == label.count, ..label };
+        let number = u64::from(index);
+        let unit = Unit { span: number..number + 1, label, body, since: Instant::START, lifetime: None };
+        joined = framings[1].join(&VIEW, unit, &pool).map(|whole| whole.map(|whole| whole.message.len()));
+        if joined.is_err() {
+            break;
+        }
+    }
+    (joined, u64::from(label.count))
+}
+
+#[test]
+fn what_protects_a_datagram_is_not_counted_to_its_length() {
+    let protections: [fn(usize) -> Protection; 3] = [|_| Protection::Absent, |_| sealed(CIPHERS[0]), signed];
+    for protect in protections {
+        let mut framings = framings(|side| Config { longest: LONGEST, ..config(protect(side)) });
+        for room in (100..600).step_by(7).chain([30_000, 32_768, 65_000]) {
+            let (whole, _) = pass(&mut framings, LONGEST, room);
+            assert_eq!(whole, Ok(Some(LONGEST)), "{:?}, {room} octets a packet", protect(0));
+        }
+    }
+}
+
+#[test]
+fn what_is_too_long_is_given_back_as_it_was() {
+    let mut framings = framings(|side| Config { large: false, ..config(signed(side)) });
+    let octets = 0xffff * 100 - 75; // one more than fits behind 76 of signature
+    let message = BufferTree::with_headroom(0, &vec![3; octets]);
+    let back = framings[0].begin(message, &Quality::default(), 100).expect_err("65536 packets");
+    assert_eq!(back.len(), octets);
+    let quality = Quality { kind: MessageKind::Control, ..Quality::default() };
+    let message = BufferTree::with_headroom(0, &[3; 25]);
+    let back = framings[0].begin(message, &quality, 100).expect_err("control goes into one packet");
+    assert_eq!(back.len(), 25);
+}
+
+/// What is refused does not stay in the window: it would shut for ever.
+#[test]
+fn what_cannot_be_opened_is_forgotten_with_all_its_numbers() {
+    let mut framings =
+        framings(|side| config(if side == 0 { Protection::Absent } else { sealed(CIPHERS[0]) }));
+    let (refused, count) = pass(&mut framings, 5000, 300);
+    assert_eq!((refused, count), (Err(Dropped::Forged), 17));
+    // The engine itself knows of the last one.
+    assert_eq!(framings[1].forget(&VIEW), 16);
+    assert_eq!(framings[1].forget(&VIEW), 0);
+}

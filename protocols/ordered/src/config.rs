@@ -1,0 +1,26 @@
+//! What whoever builds a stack may choose.
+
+use stackwright_contract::Duration;
+
+/// How an [`Ordered`](crate::Ordered) behaves. The two ends of an association need not agree.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// How many octets of one association a peer is granted at a time: what may be on its way here or wait for the layer
+    /// above, where a piece counts as 64 at least. At least 128. A stream moves no more than this in a round trip.
+    pub window: usize,
+    /// How many octets of one association may wait to leave: the first room downward. At least 1.
+    pub room: usize,
+    /// How many octets of the stream one datagram carries at most. At least 1. A datagram that is delivered whole keeps its
+    /// first octet waiting for its last.
+    pub piece: usize,
+    /// How long a peer is waited for where nobody above waits: for the first word of one who arrived, and for the last one
+    /// of one who is dismissed.
+    pub patience: Duration,
+}
+
+impl Default for Config {
+    /// 256 KiB each way in pieces of 16 KiB; a minute.
+    fn default() -> Self {
+        Config { window: 256 << 10, room: 256 << 10, piece: 16 << 10, patience: Duration::from_secs(60) }
+    }
+}

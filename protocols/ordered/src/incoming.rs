@@ -1,0 +1,163 @@
+//! The peer's half of a stream: octets wait for those before them, and for room above.
+
+use alloc::collections::BTreeMap;
+
+use stackwright_wire::Message;
+
+use crate::header::weight;
+
+pub(crate) struct Incoming<M> {
+    /// Pieces by the place of their first octet. None overlaps another; the credit bounds them, by octets and by number.
+    held: BTreeMap<u64, Piece<M>>,
+    octets: usize,
+    /// So far the layer above has the stream.
+    delivered: u64,
+    /// The weight of all pieces that came; of what was delivered; and the credit that the peer was told last.
+    received: u64,
+    released: u64,
+    granted: u64,
+    window: u64,
+    /// How many octets the layer above takes.
+    room: usize,
+    half: Half,
+}
+
+struct Piece<M> {
+    octets: M,
+    /// By how much it weighs more than its octets.
+    surplus: u64,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Half {
+    Open,
+    /// The stream has so many octets.
+    Ends(u64),
+    /// All were delivered, and the layer above was told of the end.
+    Finished,
+}
+
+/// What is wrong with a word of the peer.
+pub(crate) enum Fault {
+    /// It says what was said before, or too much: it counts for nothing.
+    Idle(&'static str),
+    /// It contradicts another: there is no stream of which both are true.
+    Impossible(&'static str),
+}
+
+impl<M: Message> Incoming<M> {
+    pub(crate) fn new(window: usize, room: usize) -> Self {
+        Incoming {
+            held: BTreeMap::new(),
+            octets: 0,
+            delivered: 0,
+            received: 0,
+            released: 0,
+            granted: 0,
+            window: window as u64,
+            room,
+            half: Half::Open,
+        }
+    }
+
+    /// How many octets wait.
+    pub(crate) fn held(&self) -> usize {
+        self.octets
+    }
+
+    /// The credit, which the peer is told now.
+    pub(crate) fn grant(&mut self) -> u64 {
+        self.granted = self.released + self.window;
+        self.granted
+    }
+
+    /// Whether a good part of the window has become free since the credit was told: it is told again only then.
+    pub(crate) fn grants_more(&self) -> bool {
+        let more = self.released + self.window - self.granted;
+        self.half == Half::Open && more >= self.window.div_ceil(2)
+    }
+
+    /// The layer above takes so many octets more.
+    pub(crate) fn give(&mut self, room: usize) {
+        self.room = self.room.saturating_add(room);
+    }
+
+    /// A piece has come.
+    pub(crate) fn push(&mut self, offset: u64, octets: M) -> Result<(), Fault> {
+        let weight = weight(octets.len());
+        let end = offset.checked_add(octets.len() as u64).filter(|end| *end <= self.delivered + self.window);
+        let (Some(end), true) = (end, self.received + weight <= self.granted) else {
+            return Err(Fault::Idle("octets beyond the credit"));
+        };
+        let behind = match self.half {
+            Half::Open => false,
+            Half::Ends(last) => end > last,
+            Half::Finished => true,
+        };
+        if behind {
+            return Err(Fault::Idle("octets behind the finish"));
+        }
+        let before = self.held.range(..=offset).next_back().map_or(self.delivered, Piece::end);
+        let after = self.held.range(offset..).next().map_or(end, |(start, _)| *start);
+        if offset < before || end > after || octets.is_empty() {
+            return Err(Fault::Idle("octets that are here"));
+        }
+        self.octets += octets.len();
+        self.received += weight;
+        let surplus = weight - octets.len() as u64;
+        self.held.insert(offset, Piece { octets, surplus });
+        Ok(())
+    }
+
+    /// The peer has finished behind `last` octets.
+    pub(crate) fn finish(&mut self, last: u64) -> Result<(), Fault> {
+        if self.half != Half::Open {
+            return Err(Fault::Idle("a second finish"));
+        }
+        let came = self.held.last_key_value().map_or(self.delivered, Piece::end);
+        if last < came || last > self.delivered + self.window {
+            return Err(Fault::Impossible("a finish before octets that came, or beyond the credit"));
+        }
+        self.half = Half::Ends(last);
+        Ok(())
+    }
+
+    /// The next octets in order that the layer above takes.
+    pub(crate) fn next(&mut self) -> Option<M> {
+        let first =
+            self.held.first_entry().filter(|first| *first.key() == self.delivered && self.room > 0)?;
+        let Piece { mut octets, surplus } = first.remove();
+        if octets.len() > self.room {
+            let taken = octets.split_to(self.room);
+            self.held.insert(self.delivered + taken.len() as u64, Piece { octets, surplus });
+            octets = taken;
+        } else {
+            self.released += surplus;
+        }
+        self.octets -= octets.len();
+        self.room -= octets.len();
+        self.delivered += octets.len() as u64;
+        self.released += octets.len() as u64;
+        Some(octets)
+    }
+
+    /// Whether the layer above is told of the end now: once, behind the last octet.
+    pub(crate) fn tells_finish(&mut self) -> bool {
+        let tells = self.half == Half::Ends(self.delivered);
+        if tells {
+            self.half = Half::Finished;
+        }
+        tells
+    }
+
+    pub(crate) fn is_finished(&self) -> bool {
+        self.half == Half::Finished
+    }
+}
+
+impl<M: Message> Piece<M> {
+    /// The place behind a piece that is held.
+    fn end((start, piece): (&u64, &Self)) -> u64 {
+        start + piece.octets.len() as u64
+    }
+}

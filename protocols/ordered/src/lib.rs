@@ -1,0 +1,208 @@
+//! Streams over any datagrams that are reliable, delivered once, and in whatever order.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `header.rs` | what stands before the octets |
+//! | `send.rs` | from above, downward |
+//! | `receive.rs` | from below, upward |
+//! | `outgoing.rs`, `incoming.rs` | the two halves of a stream |
+//! | `linger.rs` | after the last word above, until the last one below |
+//! | `state.rs` | what names stand for |
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod config;
+mod header;
+mod incoming;
+mod linger;
+mod outgoing;
+mod receive;
+mod send;
+mod state;
+
+pub use config::Config;
+pub use header::{Kind, Label};
+
+use stackwright_base::events::{Expires, Simple};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, Ended, Room, Streams, StreamsIndication, StreamsRequest,
+};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
+use stackwright_wire::{Header, Message};
+
+use header::LIGHTEST;
+use incoming::Incoming;
+use outgoing::Outgoing;
+use state::{Above, Association, Below, Out};
+
+const NAME: &str = "ordered";
+
+/// How many datagrams of one association may come at once. Each is handled when it comes, and its room given back.
+const MESSAGES_AT_ONCE: usize = 1024;
+
+/// The protocol.
+pub struct Ordered<M> {
+    config: Config,
+    above: Mirror<Above<M>>,
+    below: Names<Below>,
+    /// Names below of whom we wait for. All patience is the same, so the new one is always the last.
+    timers: Simple<Handle>,
+}
+
+impl<M: Message> Default for Ordered<M> {
+    fn default() -> Self {
+        Self::new(Config::default())
+    }
+}
+
+impl<M: Message> Ordered<M> {
+    /// # Panics
+    /// Where nothing could ever move: `window` is at least 128, `room` and `piece` are at least 1.
+    pub fn new(config: Config) -> Self {
+        let Config { window, room, piece, .. } = config;
+        // With less, what is left of the credit could be too little for a piece and too much to be told again.
+        assert!(window >= 2 * LIGHTEST && room > 0 && piece > 0, "a stream without room moves nothing");
+        Ordered { config, above: Mirror::new(), below: Names::new(), timers: Simple::default() }
+    }
+
+    /// How many names above live, listeners and those that wait among them.
+    pub fn associations(&self) -> usize {
+        self.above.iter().count()
+    }
+
+    /// How many names it gave to the layer below, whose last word has not come.
+    pub fn names(&self) -> usize {
+        self.below.len()
+    }
+
+    /// How many octets each association holds for the layer above: at most the window.
+    pub fn held(&self) -> impl Iterator<Item = usize> {
+        self.above.iter().filter_map(|(_, above)| match above {
+            Above::Association(association) => Some(association.incoming.held()),
+            Above::Listener { .. } | Above::Awaited(_) => None,
+        })
+    }
+
+    /// First room below upward: all that was granted, whole or in pieces.
+    fn room_below(&self) -> Room {
+        Room { octets: self.config.window + MESSAGES_AT_ONCE * Label::LENGTH, messages: MESSAGES_AT_ONCE }
+    }
+
+    fn fresh(&self, below: Handle, room: usize) -> Association<M> {
+        Association::new(below, Outgoing::new(self.config.room), Incoming::new(self.config.window, room))
+    }
+
+    fn association(&mut self, cx: &Context, name: Handle) -> Option<&mut Association<M>> {
+        match self.above.get_mut(name) {
+            Some(Above::Association(association)) => Some(association),
+            _ => {
+                cx.dropped(NAME, "no such association");
+                None
+            }
+        }
+    }
+
+    /// Delivers, says and ends whatever can be by now.
+    fn go_on(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+        let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
+        let Association { incoming, .. } = &mut **association;
+        while let Some(message) = incoming.next() {
+            out.indicate(StreamsIndication::Delivered { association: name, message });
+        }
+        if incoming.tells_finish() {
+            association.owes_heard = true;
+            out.indicate(StreamsIndication::Finished { association: name });
+        }
+        if association.is_finished() {
+            let dismissed = association.farewell;
+            return self.end(cx, name, Ended::Finished, Some((Kind::Farewell, dismissed)), out);
+        }
+        let left = association.speak(self.config.piece, out);
+        if left > 0 {
+            association.outgoing.room += left;
+            out.indicate(StreamsIndication::Room { association: name, room: left });
+        }
+    }
+}
+
+impl<M: Message> Protocol for Ordered<M> {
+    const FACTS: Facts = Facts {
+        needs: Guarantees::RELIABLE.and(Guarantees::ONCE),
+        gives: Guarantees::ORDERED,
+        passes: Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED).and(Guarantees::REGIONS),
+        header_room: Label::LENGTH,
+        ..Facts::named(NAME)
+    };
+    type Provides = Streams<M>;
+    type Uses = Datagrams<M>;
+
+    fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
+        match request {
+            // What comes is in memory already.
+            StreamsRequest::Unread { .. } => {}
+            // Urgent octets stay in line: nothing else is promised.
+            StreamsRequest::Send { association, message, urgent: _ } => {
+                if let Some(there) = self.association(cx, association) {
+                    there.outgoing.push(message);
+                    self.go_on(cx, association, out);
+                }
+            }
+            StreamsRequest::Receive { association, room } => {
+                if let Some(there) = self.association(cx, association) {
+                    there.incoming.give(room);
+                    self.go_on(cx, association, out);
+                }
+            }
+            StreamsRequest::Finish { association } => {
+                if let Some(there) = self.association(cx, association) {
+                    there.outgoing.finish();
+                    self.go_on(cx, association, out);
+                }
+            }
+            StreamsRequest::Abort { association } => self.abort(cx, association, out),
+            StreamsRequest::Open { association, remote, local, room } => {
+                self.open(association, remote, local, room, out);
+            }
+            StreamsRequest::Listen { listener, local } => self.listen(listener, local, out),
+            StreamsRequest::Await { listener, association, room } => {
+                self.expect(listener, association, room, out);
+            }
+            StreamsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: DatagramsIndication<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            DatagramsIndication::Delivered { association, message, .. } => {
+                self.delivered(cx, association, message, out);
+            }
+            DatagramsIndication::Room { association, room } => self.more_room(cx, association, room, out),
+            DatagramsIndication::Opened { association, local, remote, room } => {
+                self.opened(cx, association, local, remote, room, out);
+            }
+            DatagramsIndication::Listening { listener, local } => {
+                if let Some(Below::Listener { above }) = self.below.get(listener) {
+                    out.indicate(StreamsIndication::Listening { listener: *above, local });
+                }
+            }
+            DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
+        }
+    }
+
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        while let Some(below) = self.timers.expire(cx.now()) {
+            self.expired(cx, below, out);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.timers.next_deadline()
+    }
+}

@@ -1,0 +1,190 @@
+//! From below, upward: arrivals, the words of a peer, ends.
+
+use alloc::boxed::Box;
+
+use stackwright_base::events::Events as _;
+use stackwright_contract::services::{DatagramsRequest, Ended, Room, StreamsIndication};
+use stackwright_contract::{Context, Handle, Participant};
+use stackwright_wire::Message;
+
+use crate::incoming::Fault;
+use crate::state::{Above, Arrival, Awaited, Below, Link, Out, Stage};
+use crate::{Kind, Label, NAME, Ordered};
+
+impl<M: Message> Ordered<M> {
+    pub(crate) fn opened(
+        &mut self,
+        cx: &Context,
+        below: Handle,
+        local: Participant,
+        remote: Participant,
+        room: Room,
+        out: Out<'_, M>,
+    ) {
+        // A name that is closing may still hear that it is open.
+        let Some(Below::Association { above: name }) = self.below.get(below) else { return };
+        let name = *name;
+        match self.above.get_mut(name) {
+            Some(Above::Association(association)) => {
+                association.link = Link::new(room);
+                association.stage = Stage::Asking { local, remote, asked: false };
+                self.go_on(cx, name, out);
+            }
+            // What he wants, his first word tells.
+            Some(Above::Awaited(awaited)) => {
+                let ticket = self.timers.schedule(cx.now() + self.config.patience, below);
+                awaited.arrival = Some(Arrival { local, remote, link: Link::new(room), ticket });
+            }
+            Some(Above::Listener { .. }) | None => {}
+        }
+    }
+
+    pub(crate) fn more_room(&mut self, cx: &Context, below: Handle, room: Room, out: Out<'_, M>) {
+        match self.below.get_mut(below) {
+            Some(Below::Association { above: name }) => {
+                let name = *name;
+                match self.above.get_mut(name) {
+                    Some(Above::Association(association)) => {
+                        association.link.more(room);
+                        self.go_on(cx, name, out);
+                    }
+                    Some(Above::Awaited(Awaited { arrival: Some(arrival), .. })) => arrival.link.more(room),
+                    _ => {}
+                }
+            }
+            Some(Below::Lingering(lingering)) => {
+                lingering.link.more(room);
+                self.part(below, out);
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn delivered(&mut self, cx: &Context, below: Handle, mut message: M, out: Out<'_, M>) {
+        // What came is handled, or held within what was granted, before this returns: the room is free again.
+        let room = Room { octets: message.len(), messages: 1 };
+        match message.pull::<Label>() {
+            Ok(label) => self.hear(cx, below, label, message, out),
+            Err(_) => cx.dropped(NAME, "a header that cannot be read"),
+        }
+        if matches!(self.below.get(below), Some(Below::Association { .. } | Below::Lingering(_))) {
+            out.request(DatagramsRequest::Receive { association: below, room });
+        }
+    }
+
+    fn hear(&mut self, cx: &Context, below: Handle, label: Label, message: M, out: Out<'_, M>) {
+        match self.below.get_mut(below) {
+            Some(Below::Association { above: name }) => {
+                let name = *name;
+                match self.above.get(name) {
+                    Some(Above::Association(_)) => self.obey(cx, name, label, message, out),
+                    Some(Above::Awaited(_)) => self.arrive(cx, name, label, out),
+                    Some(Above::Listener { .. }) | None => {}
+                }
+            }
+            Some(Below::Lingering(lingering)) => {
+                lingering.unanswered = false;
+                lingering.dismissed |= matches!(label.kind, Kind::Reset | Kind::Farewell);
+                self.part(below, out);
+            }
+            _ => cx.dropped(NAME, "a word for an association that is over"),
+        }
+    }
+
+    /// The first word of somebody who arrived.
+    fn arrive(&mut self, cx: &Context, name: Handle, label: Label, out: Out<'_, M>) {
+        let Some(Above::Awaited(awaited)) = self.above.get_mut(name) else { return };
+        let Awaited { below, room, .. } = *awaited;
+        let Some(Arrival { local, remote, link, ticket }) = awaited.arrival.take() else { return };
+        self.timers.cancel(ticket);
+        if label.kind != Kind::Open {
+            // Of an association that is over here, and came late; the name waits for somebody else.
+            cx.dropped(NAME, "a word for an association that is over");
+            return self.await_another(name, out);
+        }
+        let mut association = Box::new(self.fresh(below, room));
+        (association.link, association.stage, association.owes_answer) = (link, Stage::Open, true);
+        association.outgoing.may_reach(label.credit);
+        let room = association.outgoing.room;
+        self.above.remove(name);
+        self.above.insert(name, Above::Association(association));
+        out.indicate(StreamsIndication::Opened { association: name, local, remote, room });
+        self.go_on(cx, name, out);
+    }
+
+    /// The association below is nobody's; the name above waits under another one.
+    pub(crate) fn await_another(&mut self, name: Handle, out: Out<'_, M>) {
+        let Some(Above::Awaited(awaited)) = self.above.get(name) else { return };
+        let (listener, room) = (awaited.listener, awaited.room);
+        self.close(awaited.below, out);
+        self.above.remove(name);
+        self.expect(listener, name, room, out);
+    }
+
+    /// A word of the peer, on an association that is open below.
+    fn obey(&mut self, cx: &Context, name: Handle, label: Label, message: M, out: Out<'_, M>) {
+        let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
+        // A peer that was not asked yet, or asks itself, is none of ours; so is one whose words contradict each other.
+        let impossible = match (association.stage, label.kind) {
+            (_, Kind::Open) => Some("it opens what is open"),
+            (Stage::Reaching | Stage::Asking { asked: false, .. }, _) => Some("it answers what nobody asked"),
+            (Stage::Asking { local, remote, .. }, kind) => {
+                association.stage = Stage::Open;
+                // Who resets in his first word refuses.
+                if kind != Kind::Reset {
+                    let room = association.outgoing.room;
+                    out.indicate(StreamsIndication::Opened { association: name, local, remote, room });
+                }
+                None
+            }
+            (Stage::Open, _) => None,
+        };
+        association.outgoing.may_reach(label.credit);
+        let heard = match (impossible, label.kind) {
+            (Some(reason), _) => Err(Fault::Impossible(reason)),
+            (None, Kind::Open | Kind::Credit) => Ok(()),
+            (None, Kind::Octets) => association.incoming.push(label.offset, message),
+            (None, Kind::Finish) => association.incoming.finish(label.offset),
+            (None, Kind::Heard) => association.hear_heard(),
+            (None, Kind::Farewell) => association.hear_farewell(),
+            (None, Kind::Reset) => {
+                return self.end(cx, name, Ended::Reset, Some((Kind::Farewell, true)), out);
+            }
+        };
+        match heard {
+            Ok(()) => self.go_on(cx, name, out),
+            Err(Fault::Idle(reason)) => {
+                cx.dropped(NAME, reason);
+                self.go_on(cx, name, out); // its credit counts
+            }
+            Err(Fault::Impossible(reason)) => {
+                cx.dropped(NAME, reason);
+                // From such a peer no answer is expected.
+                self.end(cx, name, Ended::Reset, Some((Kind::Reset, true)), out);
+            }
+        }
+    }
+
+    pub(crate) fn ended(&mut self, cx: &Context, below: Handle, why: Ended, out: Out<'_, M>) {
+        match self.below.forget(below) {
+            Some(Below::Association { above: name }) => match self.above.get(name) {
+                // He left without a word.
+                Some(Above::Awaited(Awaited { arrival: Some(arrival), .. })) => {
+                    self.timers.cancel(arrival.ticket);
+                    self.await_another(name, out);
+                }
+                // To the layer below, an end without a fault is one like any other; here it is not.
+                Some(Above::Association(_)) if why == Ended::Finished => {
+                    self.end(cx, name, Ended::Reset, None, out);
+                }
+                _ => self.end(cx, name, why, None, out),
+            },
+            Some(Below::Listener { above: name }) => self.end(cx, name, why, None, out),
+            Some(Below::Lingering(lingering)) => {
+                self.timers.cancel(lingering.ticket);
+            }
+            Some(Below::Closing) => {}
+            None => cx.dropped(NAME, "a word for a name that has ended"),
+        }
+    }
+}

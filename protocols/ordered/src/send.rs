@@ -1,0 +1,79 @@
+//! From above, downward: openings, listeners, ends.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use stackwright_contract::services::{DatagramsRequest, Ended, StreamsIndication};
+use stackwright_contract::{Context, Handle, Participant};
+use stackwright_wire::Message;
+
+use crate::state::{Above, Awaited, Below, Out, Stage};
+use crate::{Kind, NAME, Ordered};
+
+impl<M: Message> Ordered<M> {
+    pub(crate) fn open(
+        &mut self,
+        name: Handle,
+        remote: Participant,
+        local: Option<Participant>,
+        room: usize,
+        out: Out<'_, M>,
+    ) {
+        // Datagrams leave from where the layer below likes: nobody can be given a port of his choice.
+        if local.and_then(Participant::internet).is_some_and(|local| local.port() != 0) {
+            return out.indicate(StreamsIndication::Ended { name, why: Ended::Unavailable });
+        }
+        let below = self.below.name(Below::Association { above: name });
+        self.above.insert(name, Above::Association(Box::new(self.fresh(below, room))));
+        out.request(DatagramsRequest::Open { association: below, remote, room: self.room_below() });
+    }
+
+    pub(crate) fn listen(&mut self, name: Handle, local: Participant, out: Out<'_, M>) {
+        let below = self.below.name(Below::Listener { above: name });
+        self.above.insert(name, Above::Listener { below });
+        out.request(DatagramsRequest::Listen { listener: below, local });
+    }
+
+    /// `name` may be given to the next arrival.
+    pub(crate) fn expect(&mut self, listener: Handle, name: Handle, room: usize, out: Out<'_, M>) {
+        let Some(Above::Listener { below: door }) = self.above.get(listener) else {
+            return out.indicate(StreamsIndication::Ended { name, why: Ended::Unlistened });
+        };
+        let door = *door;
+        let below = self.below.name(Below::Association { above: name });
+        self.above.insert(name, Above::Awaited(Awaited { listener, room, below, arrival: None }));
+        out.request(DatagramsRequest::Await { listener: door, association: below, room: self.room_below() });
+    }
+
+    pub(crate) fn unlisten(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+        let Some(Above::Listener { below }) = self.above.get(name) else {
+            return cx.dropped(NAME, "unlisten: no such listener");
+        };
+        let below = *below;
+        self.above.remove(name);
+        if let Some(listener) = self.below.get_mut(below) {
+            *listener = Below::Closing;
+        }
+        let waits = |above: &Above<M>| matches!(above, Above::Awaited(waits) if waits.listener == name);
+        let waiting: Vec<_> =
+            self.above.iter().filter(|(_, above)| waits(above)).map(|(name, _)| name).collect();
+        for name in waiting {
+            self.end(cx, name, Ended::Unlistened, None, out);
+        }
+        out.request(DatagramsRequest::Unlisten { listener: below });
+        out.indicate(StreamsIndication::Ended { name, why: Ended::Unlistened });
+    }
+
+    pub(crate) fn abort(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+        let farewell = match self.above.get(name) {
+            Some(Above::Association(association)) => match association.stage {
+                Stage::Reaching | Stage::Asking { asked: false, .. } => None,
+                Stage::Asking { asked: true, .. } | Stage::Open => Some((Kind::Reset, false)),
+            },
+            Some(Above::Awaited(_)) => None,
+            Some(Above::Listener { .. }) => return cx.dropped(NAME, "abort: that name is a listener's"),
+            None => return cx.dropped(NAME, "abort: no such association"),
+        };
+        self.end(cx, name, Ended::Aborted, farewell, out);
+    }
+}

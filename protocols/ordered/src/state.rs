@@ -1,0 +1,212 @@
+//! What names stand for, above and below.
+
+use alloc::boxed::Box;
+
+use stackwright_base::events::Ticket;
+use stackwright_contract::services::{DatagramsRequest, Quality, Room};
+use stackwright_contract::{Handle, Outlet, Participant};
+use stackwright_wire::{Header, Message};
+
+use crate::incoming::{Fault, Incoming};
+use crate::outgoing::Outgoing;
+use crate::{Kind, Label, Ordered};
+
+pub(crate) type Out<'a, M> = &'a mut dyn Outlet<Ordered<M>>;
+
+/// What a name stands for that the layer above gave.
+pub(crate) enum Above<M> {
+    Listener { below: Handle },
+    Awaited(Awaited),
+    Association(Box<Association<M>>),
+}
+
+/// A name that waits for an arrival.
+pub(crate) struct Awaited {
+    pub(crate) listener: Handle,
+    /// First room upward.
+    pub(crate) room: usize,
+    /// The name that waits below.
+    pub(crate) below: Handle,
+    pub(crate) arrival: Option<Arrival>,
+}
+
+/// Somebody who came below, and has not said yet that he wants an association.
+pub(crate) struct Arrival {
+    pub(crate) local: Participant,
+    pub(crate) remote: Participant,
+    pub(crate) link: Link,
+    /// Of the end of our patience.
+    pub(crate) ticket: Ticket,
+}
+
+pub(crate) struct Association<M> {
+    pub(crate) below: Handle,
+    pub(crate) link: Link,
+    pub(crate) stage: Stage,
+    pub(crate) outgoing: Outgoing<M>,
+    pub(crate) incoming: Incoming<M>,
+    /// The answer to an `Open`, which any word is.
+    pub(crate) owes_answer: bool,
+    /// The answer to a `Finish`.
+    pub(crate) owes_heard: bool,
+    /// The peer has said farewell.
+    pub(crate) farewell: bool,
+}
+
+/// How far an association has come.
+#[derive(Clone, Copy)]
+pub(crate) enum Stage {
+    /// It is not open below.
+    Reaching,
+    /// It is, and the peer has not answered, or was not even asked.
+    Asking {
+        local: Participant,
+        remote: Participant,
+        asked: bool,
+    },
+    Open,
+}
+
+/// What a name stands for that we gave to the layer below.
+pub(crate) enum Below {
+    Listener {
+        above: Handle,
+    },
+    /// Awaited, opened, or open: the name above tells.
+    Association {
+        above: Handle,
+    },
+    Lingering(Lingering),
+    /// Nobody cares any more; its last word is awaited.
+    Closing,
+}
+
+/// An association that is over above. It is closed below when the peer has said its last word, because closing may lose
+/// what is still on its way.
+pub(crate) struct Lingering {
+    pub(crate) link: Link,
+    /// Our last word.
+    pub(crate) word: Kind,
+    pub(crate) said: bool,
+    /// It is held back until the peer has answered our `Open`: nothing may overtake that.
+    pub(crate) unanswered: bool,
+    /// The peer has said its last word, or need not.
+    pub(crate) dismissed: bool,
+    /// Of the end of our patience.
+    pub(crate) ticket: Ticket,
+}
+
+/// The room below.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Link {
+    room: Room,
+    /// How many octets there were at first: so many come back.
+    first: usize,
+}
+
+impl Link {
+    pub(crate) fn new(room: Room) -> Self {
+        Link { room, first: room.octets }
+    }
+
+    pub(crate) fn more(&mut self, room: Room) {
+        self.room.octets += room.octets;
+        self.room.messages += room.messages;
+    }
+
+    /// Whether a word without octets fits.
+    pub(crate) fn fits(&self) -> bool {
+        self.room.messages > 0 && self.room.octets >= Label::LENGTH
+    }
+
+    pub(crate) fn send<M: Message>(&mut self, below: Handle, label: &Label, mut message: M, out: Out<'_, M>) {
+        message.push(label);
+        self.room.octets -= message.len();
+        self.room.messages -= 1;
+        out.request(DatagramsRequest::Send { association: below, message, quality: Quality::default() });
+    }
+}
+
+impl<M: Message> Association<M> {
+    pub(crate) fn new(below: Handle, outgoing: Outgoing<M>, incoming: Incoming<M>) -> Self {
+        Association {
+            below,
+            link: Link::default(),
+            stage: Stage::Reaching,
+            outgoing,
+            incoming,
+            owes_answer: false,
+            owes_heard: false,
+            farewell: false,
+        }
+    }
+
+    /// Says what is to be said, as far as there is room below and credit. Gives how many octets of the layer above left.
+    pub(crate) fn speak(&mut self, piece: usize, out: Out<'_, M>) -> usize {
+        match &mut self.stage {
+            Stage::Open => {}
+            Stage::Asking { asked, .. } if !*asked && self.link.fits() => {
+                *asked = true;
+                self.say(Kind::Open, out);
+                return 0;
+            }
+            Stage::Asking { .. } | Stage::Reaching => return 0,
+        }
+        if self.owes_heard && self.link.fits() {
+            self.owes_heard = false;
+            self.say(Kind::Heard, out);
+        }
+        let mut left = 0;
+        while self.link.fits() {
+            let [fits, whole] =
+                [self.link.room.octets, self.link.first].map(|room| room.saturating_sub(Label::LENGTH));
+            let offset = self.outgoing.sent;
+            let Some(message) = self.outgoing.next(piece, fits, whole) else { break };
+            left += message.len();
+            self.send(Kind::Octets, offset, message, out);
+        }
+        if self.outgoing.owes_finish() && self.link.fits() {
+            self.outgoing.finish_left();
+            self.say(Kind::Finish, out);
+        }
+        // Every word has told the credit, so mostly none is needed for it alone.
+        if (self.owes_answer || self.incoming.grants_more()) && self.link.fits() {
+            self.say(Kind::Credit, out);
+        }
+        left
+    }
+
+    fn say(&mut self, kind: Kind, out: Out<'_, M>) {
+        self.send(kind, self.outgoing.sent, M::with_headroom(Label::LENGTH, &[]), out);
+    }
+
+    fn send(&mut self, kind: Kind, offset: u64, message: M, out: Out<'_, M>) {
+        self.owes_answer = false;
+        let label = Label { kind, offset, credit: self.incoming.grant() };
+        self.link.send(self.below, &label, message, out);
+    }
+
+    /// The peer has our stream to its end.
+    pub(crate) fn hear_heard(&mut self) -> Result<(), Fault> {
+        if self.outgoing.heard() {
+            Ok(())
+        } else {
+            Err(Fault::Impossible("it heard a finish that was not sent"))
+        }
+    }
+
+    /// The peer has both streams to their ends, and knows that we have.
+    pub(crate) fn hear_farewell(&mut self) -> Result<(), Fault> {
+        if !self.incoming.is_finished() {
+            return Err(Fault::Impossible("a farewell before the end"));
+        }
+        self.farewell = true;
+        // It has said that, too, and that word was overtaken.
+        self.hear_heard()
+    }
+
+    /// Whether each side has all of the other's stream. The peer learns it by our farewell, which says what `Heard` does.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.outgoing.is_heard() && self.incoming.is_finished()
+    }
+}

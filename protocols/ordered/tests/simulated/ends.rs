@@ -1,0 +1,334 @@
+//! Ends, credit and order, case by case.
+
+use stackwright_contract::services::{
+    DatagramsIndication, DatagramsRequest, Ended, Room, StreamsIndication, StreamsRequest,
+};
+use stackwright_contract::{Duration, Instant, Participant, Protocol};
+use stackwright_ordered::{Config, Kind, Label};
+
+use crate::alone::{Alone, M, ROOM, message, name};
+
+const FAR: u64 = 1 << 20;
+
+fn label(kind: Kind, offset: u64) -> Label {
+    Label { kind, offset, credit: FAR }
+}
+
+fn send(octets: &[u8]) -> StreamsRequest<M> {
+    StreamsRequest::Send { association: name(0), message: message(octets), urgent: false }
+}
+
+const FINISH: fn() -> StreamsRequest<M> = || StreamsRequest::Finish { association: name(0) };
+const ABORT: fn() -> StreamsRequest<M> = || StreamsRequest::Abort { association: name(0) };
+
+/// After both finishes: we are told that ours was heard, and theirs was answered.
+fn finished() -> Alone {
+    let mut alone = Alone::open(Config::default(), 100, FAR);
+    alone.ask(send(b"octets"));
+    alone.ask(FINISH());
+    alone.hear(label(Kind::Finish, 0), &[]);
+    assert_eq!(alone.kinds(), [Kind::Open, Kind::Octets, Kind::Finish, Kind::Heard]);
+    assert_eq!(alone.ended(), None, "it is not known that the peer has all");
+    alone.hear(label(Kind::Heard, 0), &[]);
+    assert_eq!(alone.ended(), Some(Ended::Finished));
+    assert_eq!((alone.kinds(), alone.closes()), (vec![Kind::Farewell], 0), "our answer may be on its way");
+    alone
+}
+
+#[test]
+fn a_window_full_of_later_octets_waits_for_the_first() {
+    let mut alone = Alone::open(Config { window: 64_000, ..Config::default() }, 1000, 0);
+    for offset in (1..1000).rev() {
+        alone.hear(label(Kind::Octets, offset), &[offset as u8]);
+    }
+    assert_eq!(alone.ordered.held().collect::<Vec<_>>(), [999]);
+    assert_eq!(alone.delivered(), []);
+    alone.hear(label(Kind::Octets, 0), &[0]);
+    assert!(alone.delivered().iter().enumerate().all(|(place, octet)| *octet == place as u8));
+    assert_eq!((alone.delivered().len(), alone.ordered.held().sum::<usize>()), (1000, 0));
+    assert_eq!(alone.cx.dropped_count(), 0);
+}
+
+#[test]
+fn credit_is_told_again_when_half_of_the_window_was_delivered() {
+    let mut alone = Alone::open(Config { window: 1000, ..Config::default() }, 1 << 20, 0);
+    assert_eq!(alone.sent().last().map(|(label, _)| label.credit), Some(1000));
+    for offset in (0..10_000).step_by(100) {
+        alone.hear(label(Kind::Octets, offset), &[0; 100]);
+    }
+    let told: Vec<_> = alone.sent().into_iter().map(|(label, _)| (label.kind, label.credit)).collect();
+    assert_eq!(told, Vec::from_iter((1..=20).map(|nth| (Kind::Credit, 1000 + 500 * nth))));
+}
+
+#[test]
+fn who_does_not_read_stops_the_peer() {
+    let mut alone = Alone::open(Config { window: 1000, ..Config::default() }, 10, 0);
+    let _opening = alone.sent();
+    alone.hear(label(Kind::Octets, 0), &[0; 1000]);
+    assert_eq!((alone.delivered().len(), alone.ordered.held().sum::<usize>()), (10, 990));
+    alone.hear(label(Kind::Octets, 1000), &[0]);
+    assert_eq!((alone.cx.dropped_count(), alone.ended()), (1, None), "beyond the credit");
+    assert_eq!(alone.sent(), []);
+    alone.ask(StreamsRequest::Receive { association: name(0), room: 490 });
+    assert_eq!(alone.sent(), [(Label { kind: Kind::Credit, offset: 0, credit: 1500 }, 0)]);
+}
+
+#[test]
+fn an_old_credit_takes_nothing_back() {
+    let mut alone = Alone::open(Config::default(), 100, 100);
+    alone.hear(Label { kind: Kind::Credit, offset: 0, credit: 70 }, &[]);
+    alone.ask(send(&[0; 200]));
+    let label = |kind, offset| Label { kind, offset, credit: Config::default().window as u64 };
+    assert_eq!(alone.sent(), [(label(Kind::Open, 0), 0), (label(Kind::Octets, 0), 100)]);
+    alone.hear(Label { kind: Kind::Credit, offset: 0, credit: 163 }, &[]);
+    assert_eq!(alone.sent(), [], "63 are not enough for any piece");
+    alone.hear(Label { kind: Kind::Credit, offset: 0, credit: 164 }, &[]);
+    assert_eq!(alone.sent(), [(label(Kind::Octets, 100), 64)]);
+}
+
+#[test]
+fn long_messages_are_cut_and_short_ones_gathered() {
+    let mut alone = Alone::open(Config { piece: 1000, ..Config::default() }, 100, 2500);
+    let _opening = alone.sent();
+    alone.ask(send(&[0; 2600]));
+    (0..10).for_each(|_| alone.ask(send(&[0; 50])));
+    let lengths = |alone: &mut Alone| alone.sent().iter().map(|(_, octets)| *octets).collect::<Vec<_>>();
+    assert_eq!(lengths(&mut alone), [1000, 1000, 500]);
+    alone.hear(label(Kind::Credit, 0), &[]);
+    assert_eq!(lengths(&mut alone), [600]);
+}
+
+#[test]
+fn what_is_left_of_the_room_below_makes_no_slivers() {
+    let mut alone = Alone::new(Config::default());
+    let remote = Participant::OtherEnd;
+    alone.ask(StreamsRequest::Open { association: name(0), remote, local: None, room: 1 });
+    alone.open_below(0, Room { octets: 1000, messages: 100 });
+    alone.hear(label(Kind::Credit, 0), &[]);
+    alone.tell(DatagramsIndication::Room { association: name(0), room: Room { octets: 17, messages: 1 } });
+    let _opening = alone.sent();
+    alone.ask(send(&[0; 800]));
+    alone.ask(send(&[0; 800]));
+    assert_eq!(alone.sent().len(), 1);
+    alone.tell(DatagramsIndication::Room { association: name(0), room: Room { octets: 317, messages: 1 } });
+    assert_eq!(alone.sent().len(), 0, "483 octets are no good part of 1000");
+    alone.tell(DatagramsIndication::Room { association: name(0), room: Room { octets: 50, messages: 0 } });
+    assert_eq!(alone.sent().iter().map(|(_, octets)| *octets).collect::<Vec<_>>(), [533]);
+}
+
+#[test]
+fn it_is_closed_below_when_the_peer_is_done_too() {
+    let mut alone = finished();
+    alone.hear(label(Kind::Farewell, 0), &[]);
+    assert_eq!(alone.closes(), 1);
+    alone.end_below(0, Ended::Finished);
+    assert_eq!((alone.ordered.names(), alone.ordered.next_deadline()), (0, None));
+}
+
+#[test]
+fn a_farewell_may_overtake_what_it_follows() {
+    let mut alone = Alone::open(Config::default(), 100, FAR);
+    alone.ask(FINISH());
+    alone.hear(label(Kind::Finish, 0), &[]);
+    alone.hear(label(Kind::Farewell, 0), &[]);
+    assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Finished), 1));
+    alone.hear(label(Kind::Heard, 0), &[]);
+    alone.end_below(0, Ended::Finished);
+    assert_eq!((alone.said.up.len(), alone.ordered.names()), (3, 0), "Opened, Finished, Ended");
+}
+
+#[test]
+fn lingering_ends_with_the_layer_below_or_with_patience() {
+    let mut alone = finished();
+    alone.end_below(0, Ended::Reset);
+    assert_eq!((alone.ordered.names(), alone.ordered.next_deadline()), (0, None));
+
+    let mut alone = finished();
+    let until = Instant::START + Config::default().patience;
+    assert_eq!(alone.ordered.next_deadline(), Some(until));
+    alone.cx.set_now(until);
+    alone.ordered.handle_timeout(&alone.cx, &mut alone.said);
+    assert_eq!((alone.closes(), alone.ordered.next_deadline()), (1, None));
+    alone.end_below(0, Ended::Finished);
+    assert_eq!(alone.ordered.names(), 0);
+}
+
+#[test]
+fn an_end_below_is_an_end_with_its_reason() {
+    for (below, above) in [(Ended::Expired, Ended::Expired), (Ended::Finished, Ended::Reset)] {
+        let mut alone = Alone::open(Config::default(), 100, FAR);
+        alone.ask(FINISH());
+        alone.hear(label(Kind::Finish, 0), &[]);
+        alone.end_below(0, below);
+        assert_eq!(alone.ended(), Some(above), "nobody knows whether the peer has our finish");
+        assert_eq!(alone.ordered.names(), 0);
+    }
+    let mut alone = Alone::asks(Config::default(), 100);
+    alone.end_below(0, Ended::Unreachable);
+    assert_eq!(alone.ended(), Some(Ended::Unreachable));
+}
+
+#[test]
+fn an_abort_is_a_reset_for_the_peer() {
+    let mut alone = Alone::open(Config::default(), 100, FAR);
+    alone.ask(ABORT());
+    assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Aborted), 0));
+    assert_eq!(alone.kinds(), [Kind::Open, Kind::Reset]);
+    alone.hear(label(Kind::Octets, 0), b"late");
+    alone.hear(label(Kind::Farewell, 0), &[]);
+    assert_eq!((alone.closes(), alone.said.up.len()), (1, 2));
+
+    let mut peer = Alone::open(Config::default(), 100, FAR);
+    peer.hear(label(Kind::Reset, 0), &[]);
+    assert_eq!((peer.ended(), peer.closes()), (Some(Ended::Reset), 1));
+    assert_eq!(peer.kinds(), [Kind::Open, Kind::Farewell]);
+}
+
+#[test]
+fn a_reset_does_not_overtake_the_opening() {
+    let mut alone = Alone::asks(Config::default(), 100);
+    alone.ask(ABORT());
+    assert_eq!((alone.ended(), alone.kinds()), (Some(Ended::Aborted), vec![Kind::Open]));
+    alone.hear(label(Kind::Octets, 0), b"overtook the answer");
+    assert_eq!(alone.kinds(), [Kind::Reset]);
+    alone.hear(label(Kind::Farewell, 0), &[]);
+    assert_eq!(alone.closes(), 1);
+}
+
+#[test]
+fn what_was_not_said_below_is_closed_at_once() {
+    let mut alone = Alone::new(Config::default());
+    let remote = Participant::OtherEnd;
+    alone.ask(StreamsRequest::Open { association: name(0), remote, local: None, room: 1 });
+    alone.ask(ABORT());
+    alone.open_below(0, ROOM); // it crossed
+    assert_eq!((alone.ended(), alone.closes(), alone.sent().len()), (Some(Ended::Aborted), 1, 0));
+}
+
+#[test]
+fn a_late_word_of_another_association_takes_no_name() {
+    let mut alone = Alone::awaits(Config::default());
+    alone.open_below(1, ROOM);
+    alone.hear_on(1, label(Kind::Credit, 0), &[]);
+    assert_eq!((alone.cx.dropped_count(), alone.closes(), alone.said.up.len()), (1, 1, 0));
+    // The name waits under another one below.
+    alone.open_below(2, ROOM);
+    alone.hear_on(2, label(Kind::Open, 0), &[]);
+    assert!(
+        matches!(alone.said.up[..], [StreamsIndication::Opened { association, .. }] if association == name(1))
+    );
+    assert_eq!(alone.kinds(), [Kind::Credit]);
+}
+
+#[test]
+fn an_arrival_that_says_nothing_gives_its_name_back() {
+    let patience = Duration::from_secs(7);
+    let mut alone = Alone::awaits(Config { patience, ..Config::default() });
+    alone.open_below(1, ROOM);
+    alone.cx.set_now(Instant::START + patience);
+    alone.ordered.handle_timeout(&alone.cx, &mut alone.said);
+    assert_eq!(alone.closes(), 1);
+    alone.open_below(2, ROOM);
+    alone.end_below(2, Ended::Reset); // he leaves without a word
+    alone.open_below(2, ROOM);
+    let asked = |request: &&DatagramsRequest<_>| matches!(request, DatagramsRequest::Await { .. });
+    assert_eq!(alone.said.down.iter().filter(asked).count(), 3);
+    assert!(alone.said.up.is_empty());
+    alone.ask(StreamsRequest::Unlisten { listener: name(0) });
+    let ended =
+        |why: &StreamsIndication<_>| matches!(why, StreamsIndication::Ended { why: Ended::Unlistened, .. });
+    assert!(alone.said.up.len() == 2 && alone.said.up.iter().all(ended), "{:?}", alone.said.up);
+    assert_eq!(alone.ordered.associations(), 0);
+}
+
+#[test]
+fn contradictions_end_it() {
+    let words: [&[Label]; 6] = [
+        &[label(Kind::Open, 0)],
+        &[label(Kind::Heard, 0)],
+        &[label(Kind::Farewell, 0)],
+        &[label(Kind::Finish, u64::MAX)],
+        &[label(Kind::Octets, 5), label(Kind::Finish, 5)],
+        &[label(Kind::Octets, 0), label(Kind::Finish, 0)],
+    ];
+    for words in words {
+        let mut alone = Alone::open(Config::default(), 1, FAR);
+        words
+            .iter()
+            .for_each(|label| alone.hear(*label, if label.kind == Kind::Octets { b"x" } else { b"" }));
+        assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Reset), 1), "{words:?}");
+        assert_eq!(alone.kinds(), [Kind::Open, Kind::Reset]);
+    }
+    // Both open, and neither answers.
+    let mut alone = Alone::asks(Config::default(), 1);
+    alone.hear(label(Kind::Open, 0), &[]);
+    assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Reset), 1));
+    assert_eq!(alone.kinds(), [Kind::Open, Kind::Reset]);
+}
+
+#[test]
+fn the_second_to_finish_says_farewell_at_once() {
+    let mut alone = Alone::open(Config::default(), 100, FAR);
+    alone.ask(FINISH());
+    alone.hear(label(Kind::Heard, 0), &[]);
+    assert_eq!(alone.ended(), None, "the peer may go on");
+    alone.hear(label(Kind::Finish, 0), &[]);
+    assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Finished), 0));
+    assert_eq!(alone.kinds(), [Kind::Open, Kind::Finish, Kind::Farewell]);
+}
+
+#[test]
+fn what_is_said_twice_or_too_much_is_dropped() {
+    let mut alone = Alone::open(Config { window: 600, ..Config::default() }, 2, FAR);
+    alone.hear(label(Kind::Octets, 0), b"0123456789");
+    alone.hear(label(Kind::Octets, 20), b"0123456789");
+    for (offset, octets) in [
+        (0, &b"01"[..]),
+        (5, b"5"),
+        (9, b"9012"),
+        (15, b"567890"),
+        (20, b"0123456789"),
+        (15, &[0; 20]),
+        (50, b""),
+        (601, b"12"),
+        (u64::MAX, b"12"),
+    ] {
+        let before = alone.cx.dropped_count();
+        alone.hear(label(Kind::Octets, offset), octets);
+        assert_eq!((alone.cx.dropped_count(), alone.ended()), (before + 1, None), "{offset}");
+    }
+    alone.hear(label(Kind::Finish, 30), &[]);
+    alone.hear(label(Kind::Finish, 30), &[]);
+    alone.hear(label(Kind::Octets, 30), b"0");
+    assert_eq!((alone.cx.dropped_count(), alone.ended()), (11, None));
+    alone.hear(label(Kind::Octets, 10), b"0123456789");
+    alone.ask(StreamsRequest::Receive { association: name(0), room: 100 });
+    assert_eq!(alone.delivered(), b"012345678901234567890123456789");
+    assert!(matches!(alone.said.up.last(), Some(StreamsIndication::Finished { .. })));
+}
+
+#[test]
+fn a_small_piece_counts_as_a_larger_one() {
+    let mut alone = Alone::open(Config { window: 6400, ..Config::default() }, 1, FAR);
+    for nth in 0..101 {
+        assert_eq!(alone.cx.dropped_count(), 0);
+        alone.hear(label(Kind::Octets, 1 + 2 * nth), b"x");
+    }
+    assert_eq!((alone.cx.dropped_count(), alone.ordered.held().sum::<usize>()), (1, 100));
+
+    let mut peer = Alone::open(Config::default(), 1, 6400);
+    let _opening = peer.sent();
+    (0..101).for_each(|_| peer.ask(send(b"x")));
+    assert_eq!(peer.sent().len(), 100);
+}
+
+#[test]
+fn nobody_is_given_a_port_of_his_choice() {
+    let mut alone = Alone::new(Config::default());
+    let [any, chosen] = [0, 20].map(|port| Some(std::net::SocketAddr::from(([10, 0, 0, 1], port)).into()));
+    let remote = Participant::OtherEnd;
+    alone.ask(StreamsRequest::Open { association: name(0), remote, local: chosen, room: 1 });
+    assert_eq!((alone.ended(), alone.said.down.len()), (Some(Ended::Unavailable), 0));
+    alone.ask(StreamsRequest::Open { association: name(1), remote, local: any, room: 1 });
+    assert_eq!(alone.said.down.len(), 1);
+}

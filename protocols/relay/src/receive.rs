@@ -1,0 +1,135 @@
+//! From below: arrivals, datagrams, ends.
+
+use stackwright_contract::services::{DatagramsRequest, Ended, Quality, Room};
+use stackwright_contract::{Context, Handle, Participant};
+use stackwright_wire::Message;
+
+use crate::state::{Pair, State, Use, Waiting};
+use crate::words::{Arrival, Direction, Indication};
+use crate::{NAME, Out, Relay};
+
+impl<M, W, F> Relay<M, W, F>
+where
+    M: Message,
+    W: FnMut(Arrival) -> Option<Participant>,
+    F: FnMut(Direction, M, Quality) -> Option<(M, Quality)>,
+{
+    /// Names wait for as many as may still come.
+    pub(crate) fn await_arrivals(&mut self, out: Out<'_, M, W, F>) {
+        let Some(listener) = self.listener() else { return };
+        let free = self.config.pairs_most.saturating_sub(self.pairs.len());
+        while self.awaited < free.min(self.config.awaited_most) {
+            self.awaited += 1;
+            let association = self.names.name(Use::Awaited);
+            out.request(DatagramsRequest::Await { listener, association, room: self.config.room });
+        }
+    }
+
+    pub(crate) fn opened(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        who: Arrival,
+        room: Room,
+        out: Out<'_, M, W, F>,
+    ) {
+        match self.names.get(name).copied() {
+            Some(Use::Awaited) => {
+                self.awaited -= 1;
+                self.arrived(name, who, room, out);
+                self.await_arrivals(out);
+            }
+            Some(Use::Side(pair, direction)) => {
+                let Some(pairing) = self.pairs.get_mut(pair) else { return };
+                let side = pairing.from(direction);
+                (side.room, side.room_most) = (room, room);
+                if side.state == State::Opening {
+                    side.state = State::Open;
+                }
+                self.go_on(cx, pair, direction.other(), out);
+            }
+            _ => cx.dropped(NAME, "an opening of a name that is none"),
+        }
+    }
+
+    /// Somebody came: he is led onward, or sent away.
+    fn arrived(&mut self, name: Handle, who: Arrival, room: Room, out: Out<'_, M, W, F>) {
+        let onward = (self.whither)(who);
+        let far = self.names.name(Use::Awaited);
+        let pair = self.pairs.name(Pair::new(who.remote, (name, room), far));
+        let names = [(name, Direction::Onward), (far, Direction::Back)];
+        for (name, direction) in names {
+            if let Some(what) = self.names.get_mut(name) {
+                *what = Use::Side(pair, direction);
+            }
+        }
+        let Some(onward) = onward else {
+            self.names.forget(far);
+            let Some(pairing) = self.pairs.get_mut(pair) else { return };
+            pairing.from(Direction::Back).state = State::Over;
+            pairing.from(Direction::Onward).state = State::Closing;
+            pairing.first = Some((Direction::Back, Ended::Unreachable));
+            return out.request(DatagramsRequest::Close { association: name });
+        };
+        out.indicate(Indication::Arrived { peer: who.remote, onward });
+        out.request(DatagramsRequest::Open { association: far, remote: onward, room: self.config.room });
+    }
+
+    pub(crate) fn more_room(&mut self, cx: &Context, name: Handle, more: Room, out: Out<'_, M, W, F>) {
+        let Some(Use::Side(pair, direction)) = self.names.get(name).copied() else { return };
+        let Some(pairing) = self.pairs.get_mut(pair) else { return };
+        let room = &mut pairing.from(direction).room;
+        room.octets += more.octets;
+        room.messages += more.messages;
+        self.go_on(cx, pair, direction.other(), out);
+    }
+
+    pub(crate) fn delivered(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        message: M,
+        quality: Quality,
+        out: Out<'_, M, W, F>,
+    ) {
+        let Some(Use::Side(pair, direction)) = self.names.get(name).copied() else { return };
+        let octets = message.len();
+        let passed = (self.pass)(direction, message, quality);
+        let Some(pairing) = self.pairs.get_mut(pair) else { return };
+        match passed {
+            Some((message, quality)) => {
+                pairing.to(direction).waiting.push_back(Waiting { message, quality, octets });
+                self.go_on(cx, pair, direction, out);
+            }
+            None => Self::give_back(pairing, direction, octets, out),
+        }
+    }
+
+    pub(crate) fn ended(&mut self, cx: &Context, name: Handle, why: Ended, out: Out<'_, M, W, F>) {
+        match self.names.forget(name) {
+            Some(Use::Listener) => out.indicate(Indication::NotRelaying { why }),
+            Some(Use::Awaited) => self.awaited -= 1,
+            Some(Use::Side(pair, direction)) => {
+                let Some(pairing) = self.pairs.get_mut(pair) else { return };
+                pairing.from(direction).state = State::Over;
+                pairing.first.get_or_insert((direction, why));
+                // What waits for it goes nowhere; what came from it goes on its way.
+                self.go_on(cx, pair, direction.other(), out);
+                self.go_on(cx, pair, direction, out);
+                self.leave(pair, out);
+            }
+            None => cx.dropped(NAME, "a word for a name that has ended"),
+        }
+    }
+
+    /// Both associations are over: there is room for somebody else.
+    fn leave(&mut self, pair: Handle, out: Out<'_, M, W, F>) {
+        if !self.pairs.get(pair).is_some_and(Pair::is_over) {
+            return;
+        }
+        if let Some(Pair { peer, first: Some((first, why)), passed, .. }) = self.pairs.forget(pair) {
+            out.indicate(Indication::Left { peer, first, why, passed });
+        }
+        self.await_arrivals(out);
+    }
+}
