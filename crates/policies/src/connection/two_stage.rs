@@ -235,6 +235,9 @@ impl Connection for TwoStage {
     }
 
     fn signals(&self, view: &View) -> Signals {
+        if self.state == State::Open && !self.finishing {
+            return self.answer;
+        }
         let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
         let wonders = self.wonders(view);
         self.answer

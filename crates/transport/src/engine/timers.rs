@@ -8,7 +8,10 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _, Rate as _,
     Recovery as _, Rtt as _,
 };
-use crate::words::{Ending, View};
+use crate::words::{Ending, Nanoseconds, SECOND, View};
+
+/// After so long without a packet an association gives back the memory of its queues.
+const IDLE: Nanoseconds = 10 * SECOND;
 
 /// How many times as long as for one who says nothing, an association that is closed waits for a peer who takes nothing.
 const STANDSTILL: u64 = 20;
@@ -25,6 +28,21 @@ impl<C: Configuration> Association<C> {
         }
         if self.slots.inquiry.gives_up() {
             self.given_up = Some(Ending::Silent);
+        }
+        self.give_back(&view);
+    }
+
+    /// A server has many associations of which few do anything.
+    fn give_back(&mut self, view: &View) {
+        if self.used.is_none_or(|used| used.later(IDLE) > view.now) {
+            return;
+        }
+        let idle = view.idle && view.drained && self.inbox.is_empty();
+        self.used = (!idle).then_some(view.now);
+        if idle {
+            self.sending.shrink();
+            self.receipts.shrink();
+            self.inbox.shrink_to_fit();
         }
     }
 
@@ -85,6 +103,9 @@ impl<C: Configuration> Association<C> {
             && let Some(sent) = self.sending.oldest_at()
         {
             at = at.min(sent.later(patience));
+        }
+        if let Some(used) = self.used {
+            at = at.min(used.later(IDLE));
         }
         if let Some(probe) = self.probe_at(&view) {
             at = at.min(probe);
