@@ -14,7 +14,7 @@ Exit codes:
   2    the command line is wrong, or asks for something unsafe
   130  interrupted; an unfinished file leaves no trace";
 
-/// Network protocols put together from parts: files over FTP, for now.
+/// Network protocols put together from parts: files over FTP, over TCP or over ARTP.
 #[derive(Parser)]
 #[command(version, after_help = EXIT_CODES, arg_required_else_help = true)]
 pub(crate) struct Arguments {

@@ -11,6 +11,7 @@ mod report;
 mod run;
 mod scenario;
 mod table;
+mod transfer;
 mod transport;
 mod workload;
 
@@ -40,8 +41,11 @@ enum Command {
     Table(table::Arguments),
     Report(report::Arguments),
     Campaign(campaign::Arguments),
+    Transfer(transfer::Arguments),
     #[command(hide = true)]
     Station(run::Station),
+    #[command(hide = true)]
+    TransferStation(transfer::Station),
 }
 
 fn main() -> ExitCode {
@@ -56,6 +60,8 @@ fn main() -> ExitCode {
         Command::Table(arguments) => arguments.obey().map(well),
         Command::Report(arguments) => arguments.obey().map(well),
         Command::Campaign(arguments) => campaign::campaign(&arguments).map(well),
+        Command::Transfer(arguments) => arguments.obey().map(well),
+        Command::TransferStation(station) => station.run().map(well),
         Command::Station(station) => station.run().map(well),
     };
     match done {

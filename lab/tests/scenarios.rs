@@ -194,3 +194,34 @@ fn a_search_ends_with_ctrl_c() {
     Command::new("sh").args(["-c", &kill]).status().expect("a shell");
     assert!(eventually(Duration::from_secs(30), || !search.alive()), "it ends");
 }
+
+/// In a build without optimisation, little of it.
+#[test]
+fn a_transfer_arrives_as_it_was_sent() {
+    for words in [
+        &["transfer", "--octets", "3 MB", "--json"][..],
+        &[
+            "transfer",
+            "--octets",
+            "3 MB",
+            "--datagram",
+            "3 MB",
+            "--packet",
+            "1472",
+            "--version-one",
+            "--json",
+        ],
+    ] {
+        let result = json(&run(&mut lab(words)).succeeded());
+        let [sender, receiver] = ["sender", "receiver"].map(|who| &result["outcome"][who]);
+        assert_eq!((&receiver["octets"], &receiver["doubled"]), (&3_000_000.into(), &0.into()), "{result}");
+        assert_eq!(sender["sum"], receiver["sum"]);
+    }
+    let scratch = Scratch::new();
+    let file = scratch.path().join("it");
+    let mut command = lab(&["transfer", "--octets", "1 MB", "--datagram", "100 kB", "--into"]);
+    assert!(run(command.arg(&file)).succeeded().text().contains("into the file"));
+    assert_eq!(fs::metadata(&file).expect("it was written").len(), 1_000_000);
+    let refused = run(&mut lab(&["transfer", "--packet", "100"]));
+    refused.exited(2);
+}

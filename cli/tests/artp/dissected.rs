@@ -84,7 +84,7 @@ fn every_kind() -> Vec<Vec<u8>> {
         packet(Version::One, Data, &[], &fragment(0, &signed(0, b"hi"))),
         packet(Version::One, Data, &[PacketOption::Priority(3)], &fragment(0, &signed(4, b"sign and text"))),
         packet(Version::One, Data, &[], &fragment(0, &signed(100, b"goes on in the next"))),
-        packet(Version::One, Data, &[], &fragment(2, b"the rest")),
+        packet(Version::One, Data, &[PacketOption::Settled(9)], &fragment(2, b"the rest")),
         packet(Version::Two, Data, &[large], &fragment(0, b"not the first")),
         packet(Version::One, Control, &[], &items),
         packet(Version::One, Acknowledge, &[credit], &numbers),
@@ -102,7 +102,7 @@ fn what_follows_depends_on_what_was_read() {
             &["Packet", "Fragment", "Signed"][..],
             &["Packet", "OptionHeader", "Priority", "Fragment", "Signed", "signature"],
             &["Packet", "Fragment", "Signed", "signature"],
-            &["Packet", "Fragment"],
+            &["Packet", "OptionHeader", "Settled", "Fragment"],
             &["Packet", "OptionHeader", "Large", "Fragment"],
             &["Packet", "ControlHeader", "value", "ControlHeader"],
             &["Packet", "OptionHeader", "Credit", "Arrived", "Arrived", "Arrived", "Arrived"],
@@ -129,7 +129,8 @@ fn what_does_not_fit_is_said() {
     let mut more = packet(Version::One, PacketKind::Data, &[], &fragment(2, b"x"));
     more.splice(Packet::LENGTH..Packet::LENGTH, [0, 7, 0, 4, 1, 2, 3]);
     more[3] = 7;
-    let packets = dissected(&[size, options, short, kind, more]);
+    let broken = [size, options, short, kind, more];
+    let packets = dissected(&broken);
     let remarks: Vec<_> = packets.iter().map(|packet| packet["remarks"].to_string()).collect();
     assert_eq!(
         remarks,
@@ -141,6 +142,10 @@ fn what_does_not_fit_is_said() {
             "[]",
         ]
     );
+    if let Some(odd) = wireshark::odd(&capture(PORT, &broken)) {
+        // It has the tables, and not the values that a field may have.
+        assert_eq!(odd, [true, true, true, false, false]);
+    }
     assert_eq!(names(&packets[4]), ["Packet", "OptionHeader", "Priority", "unexplained", "Fragment"]);
 }
 

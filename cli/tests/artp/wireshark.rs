@@ -75,6 +75,20 @@ pub(crate) fn agrees(capture: &[u8], ports: &[u16]) -> Vec<String> {
     Vec::from_iter(headers)
 }
 
+/// Whether Wireshark finds each packet odd, at a port that it knows; `None` where it is not installed.
+pub(crate) fn odd(capture: &[u8]) -> Option<Vec<bool>> {
+    let script = file(".lua", &say(&["dissector", "artp"]).succeeded().output);
+    let fields = ["-T", "fields", "-e", "frame.number", "-e", "artp.odd", "-e", "_ws.malformed"];
+    let said = tshark(&file(".pcapng", capture), &script, &fields)?;
+    let one = |line: &str| {
+        let mut words = line.split('\t').skip(1);
+        let odd = words.next().is_some_and(|odd| !odd.is_empty());
+        assert_eq!(words.next(), Some(""), "Wireshark itself has nothing to complain about");
+        odd
+    };
+    Some(said.lines().map(one).collect())
+}
+
 /// All fields of ARTP in a packet, as Wireshark shows their values.
 fn values(packet: &Value) -> Vec<(String, String, String)> {
     let headers = packet["headers"].as_array().expect("a list");

@@ -53,10 +53,25 @@ impl Receipts {
         }
     }
 
+    /// Gives back memory that it does not need now.
+    pub(crate) fn shrink(&mut self) {
+        self.beyond.shrink_to_fit();
+    }
+
     /// Whether a span can be entered: nobody can make it hold more than 64 KiB.
     #[inline]
     pub fn has_room(&self, span: &Range<u64>) -> bool {
         self.beyond.len() < SPANS_MOST || span.start <= self.upto
+    }
+
+    /// Enters a span that begins where all others end; whether it is one.
+    #[inline]
+    pub fn follow(&mut self, span: &Range<u64>) -> bool {
+        let follows = span.start == self.upto && self.beyond.is_empty();
+        if follows {
+            self.upto = span.end;
+        }
+        follows
     }
 
     /// Enters a span and hands the parts that were never seen before to `fresh`.

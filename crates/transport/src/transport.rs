@@ -1,5 +1,6 @@
 //! Many associations as one protocol: the engine on a generated base.
 
+use alloc::rc::Rc;
 use core::marker::PhantomData;
 
 use stackwright_base::features::Needs;
@@ -7,7 +8,7 @@ use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
 use stackwright_contract::services::{Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Instant, Participant};
-use stackwright_wire::Malformed;
+use stackwright_wire::{Malformed, Pool};
 
 use crate::configuration::{Configuration, Slots};
 use crate::engine::{Association, Memory};
@@ -89,7 +90,14 @@ impl<H: Host> Associations<H> {
     /// Those of `host`.
     pub fn new(host: H) -> Self {
         let (packet, headroom) = host.packet();
-        Associations { host, memory: Memory::new(packet, headroom, BLOCKS_KEPT), packet, half_open: 0 }
+        Self::sharing(host, Rc::new(Pool::new(headroom + packet, BLOCKS_KEPT)))
+    }
+
+    /// Those of `host`, whose blocks come from the pool of the stack. Where its blocks are shorter than a packet and the headroom
+    /// before it, memory is asked for with every packet.
+    pub fn sharing(host: H, pool: Rc<Pool<MessageOf<H>>>) -> Self {
+        let (packet, headroom) = host.packet();
+        Associations { host, memory: Memory::sharing(pool, headroom), packet, half_open: 0 }
     }
 
     /// The protocol's half.

@@ -10,6 +10,7 @@ mod woven;
 pub(crate) use lowers::{Lowers, Real, Simulated};
 pub(crate) use woven::{Described, Woven};
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -17,6 +18,7 @@ use stackwright::compose::Over;
 use stackwright::contract::words::Speaks;
 use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::wire::SingleBuffer;
+use stackwright_artp as artp;
 use stackwright_contract::services::Datagrams;
 use stackwright_contract::{Duration, Guarantees, Protocol, Service};
 
@@ -50,6 +52,15 @@ pub(crate) enum Transport {
         #[serde(default = "tries")]
         tries: u8,
     },
+    /// Reliable datagrams of any size, in no order, sessions between two addresses.
+    Artp {
+        /// The longest packet, header included.
+        #[serde(default = "packet")]
+        packet: Octets,
+        /// How many packets may be on their way.
+        #[serde(default = "window")]
+        window: u32,
+    },
     /// A graph that a file describes, as `stackwright draw` shows them: it provides datagrams, on one adapter.
     Graph(Described),
     /// Stop-and-wait with a bug, for whoever looks for bugs.
@@ -71,6 +82,20 @@ fn patience() -> Time {
 fn tries() -> u8 {
     30
 }
+
+fn packet() -> Octets {
+    Octets(u64::from(artp::Config::default().packet))
+}
+
+fn window() -> u32 {
+    artp::Config::default().window
+}
+
+/// The packets that ARTP can have: room for a proposal, and what UDP takes.
+const PACKETS: RangeInclusive<u64> = 191..=65_507;
+
+/// How many sessions two addresses have between them: a number of eight bits, and 0 is none.
+const SESSIONS: usize = 255;
 
 /// What is done with the stack of a transport, whichever it is.
 pub(crate) trait Stacked<U: Service> {
@@ -100,13 +125,23 @@ impl Transport {
     pub(crate) fn complete(&mut self, folder: &Path) -> Result<(), Problem> {
         match self {
             Transport::Graph(described) => described.load(folder),
+            Transport::Artp { packet, window } if !PACKETS.contains(&packet.0) || *window == 0 => {
+                let [least, most] = [PACKETS.start(), PACKETS.end()];
+                Err(Problem::usage(format!(
+                    "artp: a packet has {least} to {most} octets, and one at least is on its way"
+                )))
+            }
             _ => Ok(()),
         }
     }
 
-    /// Whether there is one association at most between two addresses: then each needs a port of its own.
-    pub(crate) fn one_per_peer(&self) -> bool {
-        !matches!(self, Transport::Udp | Transport::Tcp)
+    /// How many associations there may be between two addresses: of more, each needs a port of its own.
+    pub(crate) fn associations_most(&self) -> usize {
+        match self {
+            Transport::Udp | Transport::Tcp => usize::MAX,
+            Transport::Artp { .. } => SESSIONS,
+            _ => 1,
+        }
     }
 
     /// Puts the transport on one of the two, and does with the stack what is to be done with it.
@@ -129,6 +164,15 @@ impl Transport {
                 (rules.patience, rules.tries_most) = (patience.0, *tries);
                 stacked(then, Over::new(StopAndWait::<M>::new(rules, seed), lowers.datagrams()))
             }
+            Transport::Artp { packet, window } => {
+                let config = artp::Config {
+                    packet: packet.0 as u16,
+                    window: *window,
+                    secret: u128::from(seed).to_be_bytes(),
+                    ..artp::Config::default()
+                };
+                stacked(then, Over::new(artp::layer::<M>(config, seed), lowers.datagrams()))
+            }
             #[cfg(test)]
             Transport::Planted => {
                 let forgetful = Over::new(planted::Forgetful::default(), lowers.datagrams());
@@ -144,6 +188,7 @@ impl Transport {
             Transport::Tcp => "tcp",
             Transport::Window { .. } => "window",
             Transport::StopAndWait { .. } => "stop-and-wait",
+            Transport::Artp { .. } => "artp",
             Transport::Graph(_) => "graph",
             #[cfg(test)]
             Transport::Planted => "planted",

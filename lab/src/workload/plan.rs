@@ -71,8 +71,9 @@ impl Plan {
     /// # Errors
     /// What cannot be done, in a sentence.
     pub(crate) fn of(workload: &Workload, transport: &Transport) -> Result<Plan, String> {
-        let mut plan = Plan { spread: transport.one_per_peer(), ..Plan::default() };
+        let mut plan = Plan::default();
         plan.add(workload)?;
+        plan.spread = plan.associations() > transport.associations_most();
         let messages = plan.messages();
         if messages > MESSAGES_MOST {
             return Err(format!("the workload has {messages} messages; {MESSAGES_MOST} are the most"));

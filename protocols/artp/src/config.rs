@@ -36,6 +36,9 @@ pub struct Config {
     pub timeout_least: Nanoseconds,
     /// After so long a silence the peer is dead.
     pub silence: Nanoseconds,
+    /// After so long without a word from the peer he is asked whether he is there; `None`: never, as in the document. Then
+    /// nobody notices that he is gone who has nothing to send.
+    pub keepalive: Option<Nanoseconds>,
     /// How many packets may overtake one that is not lost; `None`: only time tells, as in the document.
     pub reordering: Option<u64>,
     /// Acknowledgements name ranges where the peer knows them.
@@ -69,6 +72,7 @@ impl Default for Config {
             tries: 10,
             timeout_least: 200 * MILLISECOND,
             silence: 30 * SECOND,
+            keepalive: None,
             reordering: Some(3),
             ranges: true,
             large: true,
@@ -112,7 +116,9 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         ordering: ordering::Absent,
         framing: Messages::new(config),
         integrity: integrity::Absent,
-        connection: connection::TwoStage::new(config.timeout_first).tries(config.tries),
+        connection: connection::TwoStage::new(config.timeout_first)
+            .tries(config.tries)
+            .keepalive(config.keepalive),
         acknowledgement: acknowledgement::PeriodicList::new(config.gather, config.gather_most),
         inquiry: inquiry::Absent,
         recovery: recovery::IndividualTimeout::new(config.silence).reordering(config.reordering),

@@ -35,6 +35,7 @@ fn malformed(_: Malformed) -> Dropped {
 }
 
 impl<M: Message> Format<M> {
+    #[inline]
     pub(crate) fn read(
         &mut self,
         view: &View,
@@ -43,20 +44,26 @@ impl<M: Message> Format<M> {
     ) -> Result<Segment<M>, Dropped> {
         let front = packet.front(packet.len().min(DATA)).ok_or(Dropped::Malformed)?;
         let header = Packet::decode(front).map_err(malformed)?;
-        let plain = header.options == 0 && header.version == Version::One;
-        let (mut fragment, mut said) = (None, NOTHING);
-        if plain && header.kind == PacketKind::Data {
-            fragment = Some(Fragment::decode(&front[Packet::LENGTH..]).map_err(malformed)?);
-            packet.advance(DATA);
-        } else {
-            packet.advance(Packet::LENGTH);
-            if !plain {
-                said = options(&header, &mut packet)?;
-            }
+        if header.kind != PacketKind::Data || header.session != self.session || has_options(&header) {
+            return self.read_other(view, &header, packet, report);
         }
-        let at = u64::from(header.seconds) * 1_000_000 + u64::from(header.microseconds.get());
-        let stamp = Some(Stamp { at, valid: header.expiry });
-        let mut segment = Segment { stamp, ..Segment::silent() };
+        let fragment = Fragment::decode(&front[Packet::LENGTH..]).map_err(malformed)?;
+        packet.advance(DATA);
+        data(view, &header, &fragment, &NOTHING, packet)
+    }
+
+    /// What is no fragment without options. It begins with this header.
+    #[inline(never)] // out of line, it does not crowd the way of data
+    fn read_other(
+        &mut self,
+        view: &View,
+        header: &Packet,
+        mut packet: M,
+        report: &mut Report,
+    ) -> Result<Segment<M>, Dropped> {
+        packet.advance(Packet::LENGTH);
+        let said = if has_options(header) { options(header, &mut packet)? } else { NOTHING };
+        let mut segment = Segment { stamp: Some(stamp(header)), ..Segment::silent() };
         if header.session != self.session {
             if header.session != 0 || header.kind != PacketKind::Control {
                 return Err(Dropped::NotOurs);
@@ -67,25 +74,10 @@ impl<M: Message> Format<M> {
         }
         match header.kind {
             PacketKind::Data => {
-                let fragment = match fragment {
-                    Some(fragment) => fragment,
-                    None => packet.pull::<Fragment>().map_err(malformed)?,
-                };
-                let (index, count) =
-                    (said.high.0 | u32::from(fragment.index), said.high.1 | u32::from(fragment.count));
-                if index >= count {
-                    return Err(Dropped::Malformed);
-                }
-                let label = Label {
-                    message: fragment.datagram,
-                    index,
-                    count,
-                    last: index + 1 == count,
-                    kind: MessageKind::Data,
-                    priority: said.priority,
-                };
-                segment.settled = self.settled(view, header.sequence, said.settled);
-                segment.unit = Some(unit(view, header.sequence, label, packet));
+                let fragment = packet.pull::<Fragment>().map_err(malformed)?;
+                let settled = self.settled(view, header.sequence, said.settled);
+                return data(view, header, &fragment, &said, packet)
+                    .map(|segment| Segment { settled, ..segment });
             }
             PacketKind::Control => {
                 check_items(&mut packet)?;
@@ -176,6 +168,40 @@ impl<M: Message> Format<M> {
     }
 }
 
+fn has_options(header: &Packet) -> bool {
+    header.options > 0 || header.version != Version::One
+}
+
+fn stamp(header: &Packet) -> Stamp {
+    let at = u64::from(header.seconds) * 1_000_000 + u64::from(header.microseconds.get());
+    Stamp { at, valid: header.expiry }
+}
+
+#[inline]
+fn data<M: Message>(
+    view: &View,
+    header: &Packet,
+    fragment: &Fragment,
+    said: &Said,
+    body: M,
+) -> Result<Segment<M>, Dropped> {
+    let (index, count) = (said.high.0 | u32::from(fragment.index), said.high.1 | u32::from(fragment.count));
+    if index >= count {
+        return Err(Dropped::Malformed);
+    }
+    let label = Label {
+        message: fragment.datagram,
+        index,
+        count,
+        last: index + 1 == count,
+        kind: MessageKind::Data,
+        priority: said.priority,
+    };
+    let unit = Some(unit(view, header.sequence, label, body));
+    Ok(Segment { unit, stamp: Some(stamp(header)), ..Segment::silent() })
+}
+
+#[inline]
 fn unit<M: Message>(view: &View, sequence: u32, label: Label, body: M) -> Unit<M> {
     let number = unwrap(sequence, 32, view.received_upto);
     Unit { span: number..number + 1, label, body, since: view.now, lifetime: None }

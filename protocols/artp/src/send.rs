@@ -24,7 +24,9 @@ impl<M: Message> Format<M> {
     pub(crate) fn write(&mut self, view: &View, saying: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
         // Acknowledgements bear one's own clock, and do not expire (§1.4.2).
         let own = Stamp { at: saying.clock, valid: 0 };
-        if let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal)) {
+        if saying.signals != Signals::NONE
+            && let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal))
+        {
             saying.signals = saying.signals.without(signal);
             self.asks |= signal == Signals::OPEN;
             let sequence = self.next_unacknowledged();

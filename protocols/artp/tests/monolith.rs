@@ -3,7 +3,7 @@
 #[path = "../benches/packet/ends.rs"]
 #[allow(dead_code, reason = "some of it is for the bench only")]
 mod ends;
-#[path = "../benches/packet/monolith.rs"]
+#[path = "../benches/packet/monolith/mod.rs"]
 mod monolith;
 
 use ends::{End, HEADROOM, Pair};
@@ -19,7 +19,7 @@ fn config() -> Config {
 
 /// Octets of the message with this number: one packet for the most part, several for some.
 fn octets(number: u32) -> Vec<u8> {
-    let length = 4 + (number as usize * 977) % if number % 5 == 0 { 5000 } else { 500 };
+    let length = 4 + (number as usize * 977) % if number.is_multiple_of(5) { 5000 } else { 500 };
     let mut octets = vec![number as u8; length];
     octets[..4].copy_from_slice(&number.to_be_bytes());
     octets

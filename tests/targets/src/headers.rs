@@ -89,7 +89,7 @@ pub fn headers(octets: &[u8]) {
     check::<Short>(octets);
 }
 
-fn check<H: Header + PartialEq + core::fmt::Debug>(octets: &[u8]) {
+pub(crate) fn check<H: Header + PartialEq + core::fmt::Debug>(octets: &[u8]) {
     let decoded = H::decode(octets);
     match &decoded {
         Ok(header) => {

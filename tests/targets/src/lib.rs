@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 mod addresses;
+mod artp;
+mod artp_headers;
 mod captures;
 mod client;
 mod commands;
@@ -24,6 +26,8 @@ use std::path::PathBuf;
 use std::{fs, io};
 
 pub use addresses::addresses;
+pub use artp::artp;
+pub use artp_headers::artp_headers;
 pub use captures::captures;
 pub use client::client;
 pub use commands::commands;
@@ -54,6 +58,8 @@ pub const TARGETS: &[Target] = &[
     Target { name: "client", run: client },
     Target { name: "descriptions", run: descriptions },
     Target { name: "captures", run: captures },
+    Target { name: "artp_headers", run: artp_headers },
+    Target { name: "artp", run: artp },
 ];
 
 /// The committed inputs of a target.

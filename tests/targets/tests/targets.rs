@@ -61,8 +61,18 @@ fn a_capture_is_shown_as_far_as_it_goes() {
 }
 
 #[test]
+fn what_stands_in_packets_of_artp_is_read_as_it_is_written() {
+    check("artp_headers", 5000);
+}
+
+#[test]
+fn endpoints_of_artp_hold_nothing_when_all_have_closed() {
+    check("artp", 2000);
+}
+
+#[test]
 fn every_target_has_a_test_here() {
-    assert_eq!(TARGETS.len(), 9);
+    assert_eq!(TARGETS.len(), 11);
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 struct Counting;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+/// Octets that were asked for and not given back. Wraps on its way, and is right in the end.
+static HELD: AtomicU64 = AtomicU64::new(0);
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -16,17 +18,20 @@ static ALLOCATOR: Counting = Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
+        HELD.fetch_add(layout.size() as u64, Relaxed);
         // SAFETY: the caller's promises are the system allocator's conditions.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, Relaxed);
+        HELD.fetch_add((size as u64).wrapping_sub(layout.size() as u64), Relaxed);
         // SAFETY: as above.
         unsafe { System.realloc(block, layout, size) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size() as u64, Relaxed);
         // SAFETY: as above.
         unsafe { System.dealloc(block, layout) }
     }
@@ -37,6 +42,14 @@ pub(crate) fn allocations(run: impl FnOnce()) -> u64 {
     let before = ALLOCATIONS.load(Relaxed);
     run();
     ALLOCATIONS.load(Relaxed) - before
+}
+
+/// How many octets of memory what `make` gives holds.
+#[allow(dead_code, reason = "not every benchmark asks")]
+pub(crate) fn held<T>(make: impl FnOnce() -> T) -> (T, usize) {
+    let before = HELD.load(Relaxed);
+    let made = make();
+    (made, HELD.load(Relaxed).wrapping_sub(before) as usize)
 }
 
 /// The word that makes this program run one subject and nothing else.

@@ -11,8 +11,14 @@ const TRIES_MOST: u32 = 10;
 /// How often the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
+/// How often it is confirmed that an answer was heard, without being asked to.
+const CONFIRMS_MOST: u32 = 4;
+
 /// How often an end is told before it is believed without an answer: what was sent has arrived anyhow.
 const FAREWELLS_MOST: u32 = 3;
+
+/// How often a silent peer is asked whether he is there before he is not.
+const ALIVE_MOST: u32 = 5;
 
 /// What may be sent to whom nobody has heard yet, in octets for each octet from there: who asks in another's name must not
 /// make us flood him (RFC 9000 §8.1).
@@ -21,6 +27,9 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who asked confirms that it
 /// heard the answer; before that, or before it reports anything, it is sent at most three times what came from it. So it
 /// confirms as often as it would have asked: who has spent what he may send says nothing more by himself.
+///
+/// Who has nothing to say may ask now and then whether the peer is still there, where that is wished: as he asked or granted
+/// before, and is answered as he was before.
 ///
 /// It is closed by telling (stage 1 of §1.4.4) when all that was sent has arrived; who hears that has lost what is still
 /// under way from his own side.
@@ -39,6 +48,11 @@ pub struct TwoStage {
     every: Nanoseconds,
     tries_most: u32,
     finishing: bool,
+    /// We have asked for it.
+    asks: bool,
+    /// After how long without a word the peer is asked whether he is there, and when next.
+    every_silence: Option<Nanoseconds>,
+    alive: Question,
     /// What the peer is owed.
     answer: Signals,
     /// We confirm, again at this time.
@@ -99,6 +113,9 @@ impl TwoStage {
             every,
             tries_most: TRIES_MOST,
             finishing: false,
+            asks: false,
+            every_silence: None,
+            alive: Question { at: Instant::END, tries: 0 },
             answer: Signals::NONE,
             confirming: None,
         }
@@ -110,6 +127,17 @@ impl TwoStage {
         TwoStage { tries_most: most, ..self }
     }
 
+    /// Asks whether the peer is there when nothing was heard for so long; `None`: never, as in the document.
+    #[must_use]
+    pub const fn keepalive(self, silence: Option<Nanoseconds>) -> Self {
+        TwoStage { every_silence: silence, ..self }
+    }
+
+    /// Whether to ask now if the peer is there.
+    fn wonders(&self, view: &View) -> bool {
+        self.state == State::Open && self.alive.is_due(view)
+    }
+
     fn farewell(&self, view: &View) -> bool {
         match self.state {
             State::Open => self.finishing && view.idle && view.drained,
@@ -119,7 +147,7 @@ impl TwoStage {
     }
 
     fn confirms(&self, view: &View) -> bool {
-        let asked = |question: Question| question.is_due(view) && question.tries < self.tries_most;
+        let asked = |question: Question| question.is_due(view) && question.tries < CONFIRMS_MOST;
         self.state == State::Open && self.confirming.is_some_and(asked)
     }
 
@@ -139,6 +167,7 @@ const HEADER: usize = 64;
 
 impl Connection for TwoStage {
     fn open(&mut self, view: &View) {
+        self.asks = true;
         self.state = State::Asking(Question::first(view.now));
     }
 
@@ -148,7 +177,7 @@ impl Connection for TwoStage {
 
     fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
         let signals = tidings.signals;
-        if signals == Signals::NONE && self.state == State::Open {
+        if signals == Signals::NONE && self.state == State::Open && self.every_silence.is_none() {
             return Ok(());
         }
         // As long as the other side may go on asking.
@@ -166,17 +195,27 @@ impl Connection for TwoStage {
                 self.state = State::Open;
             }
         }
+        let was_asking = matches!(self.state, State::Asking(_));
         match self.state {
             State::Asking(_) if signals.has(Signals::REFUSE) => self.state = State::Ended(Ending::Refused),
             State::Asking(question) if signals.has(Signals::AGAIN) && question.tries <= 1 => {
                 self.state = State::Asking(Question { at: view.now, ..question });
             }
-            State::Asking(_) if signals.has(Signals::ACCEPT) => self.state = State::Open,
+            State::Asking(_) if signals.has(Signals::ACCEPT) => {
+                self.state = State::Open;
+                self.confirming = Some(Question::first(view.now));
+            }
             State::Idle | State::Asking(_) => return Err(Dropped::NotOurs),
             _ => {}
         }
-        if signals.has(Signals::ACCEPT) {
-            self.confirming = Some(Question::first(view.now));
+        if signals.has(Signals::ACCEPT) && !was_asking {
+            self.answer = self.answer.with(Signals::CONFIRM);
+        }
+        if self.state == State::Open {
+            // Who asks again what he knows wants to know whether we are here.
+            self.answer = self.answer.with(Signals::ACCEPT.when(signals.has(Signals::OPEN)));
+            let next = self.every_silence.map_or(Instant::END, |silence| view.now.later(silence));
+            self.alive = Question::first(next);
         }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
@@ -196,11 +235,15 @@ impl Connection for TwoStage {
     }
 
     fn signals(&self, view: &View) -> Signals {
+        if self.state == State::Open && !self.finishing {
+            return self.answer;
+        }
         let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
+        let wonders = self.wonders(view);
         self.answer
-            .with(Signals::OPEN.when(asks))
+            .with(Signals::OPEN.when(asks || wonders && self.asks))
             .with(Signals::CONFIRM.when(self.confirms(view)))
-            .with(Signals::ACCEPT.when(self.grants(view)))
+            .with(Signals::ACCEPT.when(self.grants(view) || wonders && !self.asks))
             .with(Signals::END.when(self.farewell(view)))
     }
 
@@ -219,9 +262,12 @@ impl Connection for TwoStage {
             return;
         }
         self.answer = self.answer.without(signals);
+        if self.wonders(view) && signals.has(Signals::OPEN | Signals::ACCEPT) {
+            self.alive = self.alive.asked(view.now, self.every);
+        }
         if signals.has(Signals::CONFIRM) {
             let again = self.confirming.map(|question| question.asked(view.now, self.every));
-            self.confirming = again.filter(|question| question.tries < self.tries_most);
+            self.confirming = again.filter(|question| question.tries < CONFIRMS_MOST);
         }
         self.state = match self.state {
             State::Asking(question) if signals.has(Signals::OPEN) => {
@@ -252,6 +298,9 @@ impl Connection for TwoStage {
                 Phase::Ended(Ending::Silent)
             }
             State::Granting(_, _, until) if until <= view.now => Phase::Ended(Ending::Silent),
+            State::Open if self.wonders(view) && self.alive.tries >= ALIVE_MOST => {
+                Phase::Ended(Ending::Silent)
+            }
             State::Leaving(question) if question.is_due(view) && question.tries >= FAREWELLS_MOST => {
                 Phase::Ended(Ending::Finished)
             }
@@ -266,10 +315,10 @@ impl Connection for TwoStage {
             return Instant::START;
         }
         match self.state {
-            State::Open => self.confirming.map_or(Instant::END, |question| question.at),
             State::Asking(question) | State::Leaving(question) => question.at,
             State::Granting(question, budget, until) if budget.allows(GRANT) => question.at.min(until),
             State::Granting(_, _, until) => until,
+            State::Open => self.confirming.map_or(self.alive.at, |question| question.at.min(self.alive.at)),
             _ => Instant::END,
         }
     }

@@ -71,40 +71,15 @@ impl<M> Fragments<M> {
     }
 }
 
-impl<M: Message> Framing<M> for Fragments<M> {
-    fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
-        let octets = message.len();
-        let Some(count) = self.pieces(octets, quality.kind, room) else { return Err(message) };
-        let number = quality.number.unwrap_or(self.next);
-        self.next = number.wrapping_add(1);
-        let label = Label {
-            message: number,
-            index: 0,
-            count,
-            last: count == 1,
-            kind: quality.kind,
-            priority: quality.priority,
-        };
-        Ok((message, label, octets.div_ceil(count as usize).max(1)))
-    }
-
-    fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+impl<M: Message> Fragments<M> {
+    /// One of several.
+    fn gather(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         let label = unit.label;
-        let quality = Quality {
-            lifetime: None,
-            number: (label.kind == MessageKind::Data).then_some(label.message),
-            priority: label.priority,
-            kind: label.kind,
-        };
-        if label.count <= 1 {
-            let numbers = unit.span.end - unit.span.start;
-            return Ok(Some(Joined { message: unit.body, quality, numbers }));
-        }
         if self.held > self.most.saturating_mul(4) {
             return Err(Dropped::Unjoinable);
         }
         let assembly = self.begun.entry(label.message).or_insert_with(|| {
-            let assembly = Assembly::new(&unit, quality);
+            let assembly = Assembly::new(&unit, quality(&label));
             self.held += assembly.held();
             assembly
         });
@@ -121,6 +96,45 @@ impl<M: Message> Framing<M> for Fragments<M> {
         self.held = self.held.saturating_sub(assembly.held());
         let (quality, numbers) = (assembly.quality, assembly.numbers);
         Ok(Some(Joined { message: assembly.whole(), quality, numbers }))
+    }
+}
+
+/// What came with the message of a piece.
+#[inline]
+fn quality(label: &Label) -> Quality {
+    Quality {
+        lifetime: None,
+        number: (label.kind == MessageKind::Data).then_some(label.message),
+        priority: label.priority,
+        kind: label.kind,
+    }
+}
+
+impl<M: Message> Framing<M> for Fragments<M> {
+    #[inline]
+    fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+        let octets = message.len();
+        let Some(count) = self.pieces(octets, quality.kind, room) else { return Err(message) };
+        let number = quality.number.unwrap_or(self.next);
+        self.next = number.wrapping_add(1);
+        let label = Label {
+            message: number,
+            index: 0,
+            count,
+            last: count == 1,
+            kind: quality.kind,
+            priority: quality.priority,
+        };
+        Ok((message, label, octets.div_ceil(count as usize).max(1)))
+    }
+
+    #[inline]
+    fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+        if unit.label.count > 1 {
+            return self.gather(view, unit, pool);
+        }
+        let (quality, numbers) = (quality(&unit.label), unit.span.end - unit.span.start);
+        Ok(Some(Joined { message: unit.body, quality, numbers }))
     }
 
     fn forget(&mut self, view: &View) -> u64 {

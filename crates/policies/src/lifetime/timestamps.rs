@@ -65,8 +65,8 @@ impl Lifetime for Timestamps {
         match self.difference {
             None => Stamp { at: now, valid: 0 },
             Some(difference) => {
-                let age = view.now.nanoseconds_since(since) / 1000;
-                let left = wish.map_or(0, |wish| u64::from(wish.get()).saturating_sub(age).max(1));
+                let age = || view.now.nanoseconds_since(since) / 1000;
+                let left = wish.map_or(0, |wish| u64::from(wish.get()).saturating_sub(age()).max(1));
                 Stamp { at: now.saturating_add_signed(difference.saturating_neg()), valid: left as u32 }
             }
         }

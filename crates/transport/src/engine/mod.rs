@@ -11,6 +11,7 @@ mod send;
 mod timers;
 
 use alloc::collections::VecDeque;
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
@@ -31,8 +32,8 @@ const QUESTIONS: usize = 8;
 /// Memory that all associations of a transport share, so that an idle one has nearly none.
 #[derive(Debug)]
 pub struct Memory<M: Message> {
-    /// Where blocks of packets come from and go to.
-    pub pool: Pool<M>,
+    /// Where blocks of packets come from and go to. A stack has one for all its layers: what one of them takes, another gives back.
+    pub pool: Rc<Pool<M>>,
     /// Octets to leave free before a packet, for the headers of the layers below.
     pub headroom: usize,
     header: Vec<u8>,
@@ -43,13 +44,13 @@ pub struct Memory<M: Message> {
 impl<M: Message> Memory<M> {
     /// Packets have at most `packet` octets, and `headroom` octets are left free before them; at most `most` blocks are kept.
     pub fn new(packet: usize, headroom: usize, most: usize) -> Self {
-        Memory {
-            pool: Pool::new(headroom + packet, most),
-            headroom,
-            header: Vec::with_capacity(packet),
-            heard: Report::default(),
-            saying: Report::default(),
-        }
+        Memory::sharing(Rc::new(Pool::new(headroom + packet, most)), headroom)
+    }
+
+    /// Blocks come from `pool`, and `headroom` octets are left free before packets.
+    pub fn sharing(pool: Rc<Pool<M>>, headroom: usize) -> Self {
+        let header = Vec::with_capacity(pool.block().saturating_sub(headroom));
+        Memory { pool, headroom, header, heard: Report::default(), saying: Report::default() }
     }
 }
 
@@ -70,11 +71,17 @@ pub struct Association<C: Configuration> {
     pending: u64,
     /// Since when something is in flight and nothing was heard of the peer.
     quiet_since: Instant,
+    /// When something was last acknowledged, or sent while nothing was in flight.
+    moved: Instant,
+    /// The layer above has no more to send.
+    closing: bool,
     /// When something was last sent, or heard of.
     stirred: Instant,
     probed: bool,
     /// Since when the peer's window is shut, with nothing in flight.
     shut_since: Option<Instant>,
+    /// When a queue last grew, as long as they hold memory.
+    used: Option<Instant>,
     /// Over by our own judgement.
     given_up: Option<Ending>,
 }
@@ -94,9 +101,12 @@ impl<C: Configuration> Association<C> {
             inbox: VecDeque::new(),
             pending: 0,
             quiet_since: Instant::START,
+            moved: Instant::START,
+            closing: false,
             stirred: Instant::START,
             probed: false,
             shut_since: None,
+            used: None,
             given_up: None,
         };
         association.begin();
@@ -129,6 +139,7 @@ impl<C: Configuration> Association<C> {
 
     /// The layer above has no more to send.
     pub fn finish(&mut self) {
+        self.closing = true;
         self.slots.connection.finish();
     }
 
@@ -139,6 +150,7 @@ impl<C: Configuration> Association<C> {
     /// have numbers, and where its framing can do nothing before the association has begun.
     pub fn send(&mut self, now: Instant, message: C::Message, quality: Quality) -> Result<(), C::Message> {
         let octets = message.len();
+        self.used = Some(now);
         if octets > self.slots.format.longest() {
             return Err(message);
         }

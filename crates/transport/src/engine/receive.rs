@@ -38,7 +38,9 @@ impl<C: Configuration> Association<C> {
             slots.integrity.verify(&packet, at)?;
         }
         memory.heard.clear();
-        let segment = slots.format.decode(&view, packet, &mut memory.heard)?;
+        // It stays where it was written: it is large.
+        let mut decoded = slots.format.decode(&view, packet, &mut memory.heard);
+        let segment = decoded.as_mut().map_err(|dropped| *dropped)?;
         if let Some(stamp) = segment.stamp {
             slots.lifetime.admit(&view, stamp, segment.reports)?;
         }
@@ -62,10 +64,10 @@ impl<C: Configuration> Association<C> {
             self.answered = number;
             self.slots.acknowledgement.on_inquiry(&view, number);
         }
-        if let Some(rest) = segment.rest {
+        if let Some(rest) = segment.rest.take() {
             rest.reclaim(&memory.pool);
         }
-        let Some(unit) = segment.unit else { return Ok(()) };
+        let Some(unit) = segment.unit.take() else { return Ok(()) };
         match segment.settled.filter(|settled| *settled > view.received_upto) {
             Some(settled) => {
                 self.receipts.forgive(settled);
@@ -135,7 +137,7 @@ impl<C: Configuration> Association<C> {
             slots.congestion.on_answer(&heeded, number, took);
         }
         if sum.units > 0 {
-            (self.stirred, self.probed) = (view.now, false);
+            (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
             slots.rtt.on_progress();
             slots.congestion.on_acknowledged(view, sum.octets, sum.units);
         }
@@ -157,7 +159,7 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    #[inline]
+    #[inline(always)] // as `raise`
     fn accept(
         &mut self,
         view: &View,
@@ -182,6 +184,7 @@ impl<C: Configuration> Association<C> {
                 return Err(dropped);
             }
         }
+        self.used = Some(view.now);
         let highest = self.receipts.highest();
         let gap = (unit.span.start > highest).then_some(highest..unit.span.start);
         // A duplicate too: the report of the first was lost.
@@ -189,9 +192,11 @@ impl<C: Configuration> Association<C> {
         if duplicate {
             return Err(Dropped::Duplicate);
         }
-        let (mut first, mut more) = (0..0, Vec::new()); // there is hardly ever more than one
-        self.receipts
-            .insert(unit.span.clone(), |part| if first.is_empty() { first = part } else { more.push(part) });
+        let (first, more) = if self.receipts.follow(&unit.span) {
+            (unit.span.clone(), Vec::new())
+        } else {
+            self.enter(unit.span.clone())
+        };
         let result = match first == unit.span {
             true => self.raise(view, unit, pool),
             false if first.is_empty() => Err(Dropped::Duplicate),
@@ -201,6 +206,14 @@ impl<C: Configuration> Association<C> {
             self.receipts.forgive(upto);
         }
         result
+    }
+
+    /// What of a span was never here before: the first part, and the others, of which there are hardly ever any.
+    #[inline(never)]
+    fn enter(&mut self, span: Range<u64>) -> (Range<u64>, Vec<Range<u64>>) {
+        let (mut first, mut more) = (0..0, Vec::new());
+        self.receipts.insert(span, |part| if first.is_empty() { first = part } else { more.push(part) });
+        (first, more)
     }
 
     /// Some of the unit was here before; these parts of it were not.
@@ -225,28 +238,51 @@ impl<C: Configuration> Association<C> {
         Ok(())
     }
 
-    /// What is new goes up.
-    #[inline]
+    /// What is new goes up, and what waited for it.
+    #[inline(always)] // a unit is not moved to get there
     fn raise(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
         self.pending += unit.span.end - unit.span.start;
-        let mut ready = self.slots.ordering.arrive(unit);
-        let mut result = Ok(());
-        while let Some(unit) = ready {
-            let numbers = unit.span.end - unit.span.start;
-            match self.slots.framing.join(view, unit, pool) {
-                Ok(Some(joined)) => self.inbox.push_back(joined),
-                Ok(None) => {}
-                Err(dropped) => {
-                    let numbers = numbers + self.slots.framing.forget(view);
-                    self.taken(view.now, numbers);
-                    if self.slots.framing.gives_up() {
-                        self.given_up = Some(Ending::Forged);
-                    }
-                    result = Err(dropped);
-                }
-            }
-            ready = self.slots.ordering.next();
+        let Some(unit) = self.slots.ordering.arrive(unit) else { return Ok(()) };
+        let result = self.join(view, unit, pool);
+        match self.slots.ordering.next() {
+            Some(next) => result.and(self.raise_next(view, next, pool)),
+            None => result,
         }
-        result
+    }
+
+    /// What waited goes up.
+    #[inline(never)]
+    fn raise_next(
+        &mut self,
+        view: &View,
+        mut unit: Unit<C::Message>,
+        pool: &Pool<C::Message>,
+    ) -> Result<(), Dropped> {
+        let mut result = Ok(());
+        loop {
+            result = result.and(self.join(view, unit, pool));
+            match self.slots.ordering.next() {
+                Some(next) => unit = next,
+                None => return result,
+            }
+        }
+    }
+
+    #[inline(always)] // as `raise`
+    fn join(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
+        let numbers = unit.span.end - unit.span.start;
+        match self.slots.framing.join(view, unit, pool) {
+            Ok(Some(joined)) => self.inbox.push_back(joined),
+            Ok(None) => {}
+            Err(dropped) => {
+                let numbers = numbers + self.slots.framing.forget(view);
+                self.taken(view.now, numbers);
+                if self.slots.framing.gives_up() {
+                    self.given_up = Some(Ending::Forged);
+                }
+                return Err(dropped);
+            }
+        }
+        Ok(())
     }
 }

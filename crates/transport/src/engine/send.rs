@@ -86,21 +86,27 @@ impl<C: Configuration> Association<C> {
         }
         slots.connection.on_said(&view, said, octets);
         slots.rate.on_sent(&view, octets);
-        let packet = match place.filter(|_| unit_left) {
-            Some(place) => self.left_with(&view, place, memory),
-            None => memory.packet(),
+        let Some(place) = place.filter(|_| unit_left) else {
+            self.on_asked(&view, asked.then_some(number));
+            return Some(memory.packet());
         };
-        if asked {
-            self.asked = number;
-            self.asked_at[number as usize % QUESTIONS] = now;
-            self.slots.inquiry.on_asked(&view, number);
-            self.slots.congestion.on_asked(&view, number);
-        }
+        let packet = self.left_with(&view, place, memory);
+        self.on_asked(&view, asked.then_some(number));
         Some(packet)
     }
 
-    /// The unit leaves behind the header that was written.
+    /// The question of this number left.
     #[inline]
+    fn on_asked(&mut self, view: &View, number: Option<u32>) {
+        let Some(number) = number else { return };
+        self.asked = number;
+        self.asked_at[number as usize % QUESTIONS] = view.now;
+        self.slots.inquiry.on_asked(view, number);
+        self.slots.congestion.on_asked(view, number);
+    }
+
+    /// The unit leaves behind the header that was written.
+    #[inline(always)] // a packet is not moved once more
     fn left_with(&mut self, view: &View, place: usize, memory: &mut Memory<C::Message>) -> C::Message {
         let slots = &mut self.slots;
         let header = &memory.header;
@@ -110,7 +116,7 @@ impl<C: Configuration> Association<C> {
         let packet = body.share();
         body.advance(header.len());
         if self.sending.is_idle() {
-            self.quiet_since = view.now;
+            (self.quiet_since, self.moved) = (view.now, view.now);
         }
         // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
         if self.sending.get(place).times == 0 {

@@ -8,7 +8,13 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Framing as _, Inquiry as _, Rate as _,
     Recovery as _, Rtt as _,
 };
-use crate::words::{Ending, View};
+use crate::words::{Ending, Nanoseconds, SECOND, View};
+
+/// After so long without a packet an association gives back the memory of its queues.
+const IDLE: Nanoseconds = 10 * SECOND;
+
+/// How many times as long as for one who says nothing, an association that is closed waits for a peer who takes nothing.
+const STANDSTILL: u64 = 20;
 
 impl<C: Configuration> Association<C> {
     /// Some time has passed. Only units need to be told; every other policy is asked with the time by `transmit`.
@@ -23,6 +29,21 @@ impl<C: Configuration> Association<C> {
         if self.slots.inquiry.gives_up() {
             self.given_up = Some(Ending::Silent);
         }
+        self.give_back(&view);
+    }
+
+    /// A server has many associations of which few do anything.
+    fn give_back(&mut self, view: &View) {
+        if self.used.is_none_or(|used| used.later(IDLE) > view.now) {
+            return;
+        }
+        let idle = view.idle && view.drained && self.inbox.is_empty();
+        self.used = (!idle).then_some(view.now);
+        if idle {
+            self.sending.shrink();
+            self.receipts.shrink();
+            self.inbox.shrink_to_fit();
+        }
     }
 
     fn lose_overdue(&mut self, view: &View) {
@@ -30,8 +51,12 @@ impl<C: Configuration> Association<C> {
         while let Some(patience) = self.slots.recovery.patience(view) {
             let before = view.now.nanoseconds().checked_sub(patience).map(Instant::from_nanoseconds);
             let Some(place) = before.and_then(|before| self.sending.overdue(before)) else { break };
+            let times = self.sending.get(place).times;
             let silence = view.now.nanoseconds_since(self.quiet_since);
-            if self.slots.recovery.gives_up(self.sending.get(place).times, silence) {
+            // Nobody is left above to give up on a peer who says that he is there, and takes nothing.
+            let standstill = view.now.nanoseconds_since(self.moved) / STANDSTILL;
+            let recovery = &self.slots.recovery;
+            if recovery.gives_up(times, silence) || self.closing && recovery.gives_up(times, standstill) {
                 self.given_up = Some(Ending::Silent);
             }
             lost += self.sending.give_up_waiting(place);
@@ -78,6 +103,9 @@ impl<C: Configuration> Association<C> {
             && let Some(sent) = self.sending.oldest_at()
         {
             at = at.min(sent.later(patience));
+        }
+        if let Some(used) = self.used {
+            at = at.min(used.later(IDLE));
         }
         if let Some(probe) = self.probe_at(&view) {
             at = at.min(probe);

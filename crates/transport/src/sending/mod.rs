@@ -68,6 +68,7 @@ pub struct Sending<M> {
     /// How many of `units` have left; one more may be numbered.
     sent: usize,
     sent_upto: u64,
+    settled_upto: u64,
     in_flight: u64,
     /// Numbers of lost units, rising; some are settled by now. The lowest leaves first: for it there is always room, whereas for
     /// one that lies higher the receiver may have to take others first.
@@ -90,6 +91,7 @@ impl<M: Message> Sending<M> {
             units: VecDeque::new(),
             sent: 0,
             sent_upto: first,
+            settled_upto: first,
             in_flight: 0,
             lost: VecDeque::new(),
             lost_units: 0,
@@ -127,7 +129,18 @@ impl<M: Message> Sending<M> {
     /// The first number that was sent and of which nothing was heard.
     #[inline]
     pub fn settled_upto(&self) -> u64 {
-        if self.sent == 0 { self.sent_upto } else { self.units[0].unit.span.start }
+        self.settled_upto
+    }
+
+    /// Nothing is in flight, and nothing waits: memory is given back.
+    pub(crate) fn shrink(&mut self) {
+        // Of what these still name, everything was heard.
+        self.lost.clear();
+        self.left.clear();
+        self.waiting.shrink_to_fit();
+        self.units.shrink_to_fit();
+        self.lost.shrink_to_fit();
+        self.left.shrink_to_fit();
     }
 
     /// What the layer above may send again for what was settled since this was asked last.

@@ -46,6 +46,7 @@ impl<M: Message> Sending<M> {
     fn forget_done(&mut self, pool: &Pool<M>) {
         while self.sent > 0 && self.units[0].state == State::Done {
             if let Some(done) = self.units.pop_front() {
+                self.settled_upto = done.unit.span.end; // where the next one begins
                 done.unit.body.reclaim(pool);
             }
             self.sent -= 1;
@@ -55,6 +56,7 @@ impl<M: Message> Sending<M> {
     /// The units that lie in `span` have arrived.
     #[inline]
     pub(crate) fn acknowledge(&mut self, span: Range<u64>, pool: &Pool<M>, sum: &mut Acknowledged) {
+        let mut newest = None;
         for place in self.place(span.start)..self.sent {
             let sent = &self.units[place];
             if sent.unit.span.end > span.end {
@@ -66,13 +68,14 @@ impl<M: Message> Sending<M> {
             sum.octets += sent.unit.body.len() as u64;
             sum.units += 1;
             if sent.times == 1 {
-                sum.newest = sum.newest.max(Some(sent.at));
+                newest = Some(newest.map_or(sent.at, |newest: Instant| newest.max(sent.at)));
                 self.heard_order = self.heard_order.max(sent.order);
             } else {
                 sum.repeated = true;
             }
             self.close(place);
         }
+        sum.newest = sum.newest.max(newest);
         self.forget_done(pool);
     }
 

@@ -40,6 +40,7 @@ impl<M: Message> Waiting<M> {
 impl<M: Message> Sending<M> {
     /// A message of the layer above, whose `octets` it gets back when all is done. It is cut into pieces of `piece` octets as
     /// they leave.
+    #[inline(always)] // a message is not moved to get there
     pub(crate) fn push(
         &mut self,
         message: M,
@@ -81,22 +82,49 @@ impl<M: Message> Sending<M> {
     #[inline]
     pub(super) fn cut(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
         let waiting = self.waiting.front_mut()?;
+        if waiting.label.index > 0 || waiting.rest.len() > waiting.piece {
+            return self.cut_off(pool, headroom);
+        }
+        let waiting = self.waiting.pop_front()?;
+        let label = Label { last: true, ..waiting.label };
+        self.number(waiting.rest, label, waiting.since, waiting.lifetime, Some(waiting.octets));
+        Some(())
+    }
+
+    /// One piece of several. It gets a block of its own, so that a header can be written before it while others are on their way.
+    fn cut_off(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
+        let waiting = self.waiting.front_mut()?;
         let (since, lifetime) = (waiting.since, waiting.lifetime);
         let label = Label { last: waiting.rest.len() <= waiting.piece, ..waiting.label };
-        let (body, release) = if label.last {
-            let Waiting { rest, octets, .. } = self.waiting.pop_front()?;
-            (if label.index == 0 { rest } else { rest.copy_into(pool, headroom) }, Some(octets))
-        } else {
-            // A block of its own, so that a header can be written before it while others are on their way.
-            let piece = waiting.rest.split_to(waiting.piece);
-            waiting.label.index += 1;
-            (piece.copy_into(pool, headroom), None)
-        };
+        let piece = waiting.rest.split_to(waiting.next_octets());
+        waiting.label.index += 1;
+        let release = label.last.then_some(waiting.octets);
+        if label.last {
+            self.waiting.pop_front();
+        }
+        self.number(piece.copy_into(pool, headroom), label, since, lifetime, release);
+        Some(())
+    }
+
+    #[inline(always)] // as `push`
+    fn number(
+        &mut self,
+        body: M,
+        label: Label,
+        since: Instant,
+        lifetime: Option<NonZeroU32>,
+        release: Option<usize>,
+    ) {
         let end = self.sent_upto + self.numbers(body.len());
         debug_assert!(end > self.sent_upto, "a unit has at least one number");
-        let unit = Unit { span: self.sent_upto..end, label, body, since, lifetime };
-        let (at, state) = (Instant::START, State::Numbered);
-        self.units.push_back(Sent { unit, at, order: 0, times: 0, stamp: 0, release, state });
-        Some(())
+        self.units.push_back(Sent {
+            unit: Unit { span: self.sent_upto..end, label, body, since, lifetime },
+            at: Instant::START,
+            order: 0,
+            times: 0,
+            stamp: 0,
+            release,
+            state: State::Numbered,
+        });
     }
 }

@@ -1,7 +1,10 @@
 //! Promises that are given are held, and only those.
 
+use stackwright_contract::{Guarantees, Service};
+
 use super::{scenario, two};
 use crate::run::simulated::{self, Keep};
+use crate::transport::{Simulated, Stacked, Woven};
 use crate::workload::Broken;
 
 const BAD: &str = "profile = \"lan-1g\"\nloss = 0.2\nduplicate = 0.2\ncorrupt = 0.2\njitter = \"5 ms\"";
@@ -47,4 +50,24 @@ fn flows_share_their_link() {
     // the other.
     let limit = 10e6 * 1000.0 / 1074.0;
     assert!((0.97 * limit..=1.03 * limit).contains(&sum), "{sum} of {limit}");
+}
+
+/// Else nothing that is held against it would mean anything.
+#[test]
+fn artp_promises_each_datagram_once() {
+    struct Given;
+    impl<U: Service + 'static> Stacked<U> for Given {
+        type Done = Guarantees;
+        fn stacked<P>(self, _stack: P, given: Guarantees) -> Guarantees {
+            given
+        }
+        fn woven(self, graph: Woven<U>) -> Guarantees {
+            graph.facts().gives
+        }
+    }
+    let scenario =
+        two("profile = \"lan-1g\"", "{ artp = {} }", "{ bulk = { octets = \"1 B\", message = \"1 kB\" } }");
+    let given = scenario.flows[0].transport.over(Simulated([10, 0, 0, 1].into()), 1, Given);
+    assert!(given.has(Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED)), "{given:?}");
+    assert!(!given.has(Guarantees::ORDERED));
 }

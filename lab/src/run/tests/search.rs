@@ -33,17 +33,23 @@ fn a_planted_bug_is_found_and_shrunk() {
 
 #[test]
 fn what_has_no_bug_has_none() {
-    let sound = two(BAD, "{ stop-and-wait = {} }", FEW);
-    assert!(find(&sound, 300).is_none());
+    for transport in ["{ stop-and-wait = {} }", "{ artp = {} }"] {
+        assert!(find(&two(BAD, transport, FEW), 300).is_none(), "{transport}");
+    }
+    // In fragments, and on several sessions.
+    let several = "{ associations = { count = 3, messages = 5, message = \"5 kB\" } }";
+    assert!(find(&two(BAD, "{ artp = { packet = 600 } }", several), 300).is_none());
 }
 
 #[test]
 fn the_nth_packet_may_come_to_grief() {
-    let sound = two("profile = \"lan-1g\"", "{ stop-and-wait = {} }", FEW);
     let mishaps = [Mishap::Lose, Mishap::Duplicate, Mishap::Delay, Mishap::Alter];
     let late = std::time::Duration::from_millis(300);
-    let (run, failures) = sweep(&sound, &mishaps, 25, late, || true);
-    assert_eq!((run, failures.len()), (2 * 4 * 25, 0), "{failures:?}");
+    for transport in ["{ stop-and-wait = {} }", "{ artp = {} }"] {
+        let sound = two("profile = \"lan-1g\"", transport, FEW);
+        let (run, failures) = sweep(&sound, &mishaps, 25, late, || true);
+        assert_eq!((run, failures.len()), (2 * 4 * 25, 0), "{failures:?}");
+    }
     let planted = two("profile = \"lan-1g\"", "\"planted\"", FEW);
     let (_, failures) = sweep(&planted, &[Mishap::Lose], 25, late, || true);
     // Each of the twenty messages is sent again when it is lost. When its acknowledgement is, too; but then it is a copy.

@@ -4,8 +4,8 @@ use super::two;
 use crate::run::outcome::FlowOutcome;
 use crate::run::simulated::{self, Keep};
 
-const TRANSPORTS: [&str; 4] =
-    ["\"udp\"", "\"tcp\"", "{ window = { octets = \"64 kB\" } }", "{ stop-and-wait = {} }"];
+const TRANSPORTS: [&str; 5] =
+    ["\"udp\"", "\"tcp\"", "{ window = { octets = \"64 kB\" } }", "{ stop-and-wait = {} }", "{ artp = {} }"];
 
 fn over(transport: &str, workload: &str) -> FlowOutcome {
     let scenario = two("profile = \"lan-1g\"", transport, workload);
@@ -24,6 +24,8 @@ fn all_of_each_arrives_over_each() {
             ("{ requests = { count = 10, request = \"64 B\", reply = \"1 kB\" } }", 10, 640, 1),
             ("{ files = { sizes = [\"1 B\", \"10 kB\"], message = \"1 kB\" } }", 11, 11_000, 2),
             ("{ associations = { count = 50, messages = 3, message = \"64 B\" } }", 150, 9_600, 50),
+            // More than two addresses have sessions.
+            ("{ associations = { count = 300, messages = 1, message = \"64 B\" } }", 300, 19_200, 300),
         ] {
             let flow = over(transport, workload);
             assert_eq!(

@@ -5,7 +5,7 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::{Quality, Room};
 use stackwright_transport::words::{Dropped, Phase};
 use stackwright_transport::{Association, Boxed, Configuration, Memory, Slots};
-use stackwright_wire::BufferTree;
+use stackwright_wire::{BufferTree, Message as _, Pool};
 
 use crate::monolith::Monolith;
 
@@ -153,15 +153,13 @@ pub(crate) struct Pair<A, B> {
     pub(crate) there: B,
     pub(crate) memory: Memory<BufferTree>,
     pub(crate) now: Instant,
-    /// What the sender may still send.
-    pub(crate) room: Room,
 }
 
 impl<A: End, B: End> Pair<A, B> {
     pub(crate) fn new(here: A, there: B, config: &Config) -> Self {
         let memory = Memory::new(usize::from(config.packet), HEADROOM, BLOCKS);
         let now = Instant::from_nanoseconds(1_000_000_000);
-        let mut pair = Pair { here, there, memory, now, room: config.send };
+        let mut pair = Pair { here, there, memory, now };
         pair.here.open(now);
         for _ in 0..4 {
             pair.exchange();
@@ -216,7 +214,21 @@ fn wake(end: &mut impl End, now: Instant) {
 pub(crate) const HEADROOM: usize = 128;
 
 /// How many blocks the pool keeps.
-const BLOCKS: usize = 256;
+pub(crate) const BLOCKS: usize = 256;
 
 /// From one batch to the next, in nanoseconds.
-const BATCH: u64 = 100_000;
+pub(crate) const BATCH: u64 = 100_000;
+
+static PAYLOAD: [u8; 10_000] = [b'x'; 10_000];
+
+/// A message as an application makes one: in a block of the pool where it fits.
+#[inline]
+pub(crate) fn message(pool: &Pool<BufferTree>, octets: usize) -> BufferTree {
+    let (end, payload) = (HEADROOM + octets, &PAYLOAD[..octets]);
+    if end > pool.block() {
+        return BufferTree::with_headroom(HEADROOM, payload);
+    }
+    let mut block = pool.take();
+    block[HEADROOM..end].copy_from_slice(payload);
+    BufferTree::from_block(block, HEADROOM, end)
+}

@@ -121,7 +121,7 @@ impl<M: Message> Guard<M> {
         let opened = self.opened(message, datagram);
         match opened {
             Ok(_) => self.forged = 0,
-            Err(Dropped::Forged) => self.forged += 1,
+            Err(Dropped::Forged) => self.forged = self.forged.saturating_add(1),
             Err(_) => {}
         }
         opened

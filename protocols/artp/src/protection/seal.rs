@@ -40,7 +40,8 @@ impl Sealing {
         Sealing { cipher, secret, octets_most: OCTETS_MOST }
     }
 
-    /// After so many octets a key is followed by the next; at most 2^40. Both sides need not agree on it.
+    /// After so many octets a key is followed by the next; at most 2^40. Both sides need not agree on it. There are 2^16 keys in
+    /// a session and direction: fewer octets end it sooner.
     #[must_use]
     pub const fn octets_per_key(self, octets: u64) -> Self {
         Sealing { octets_most: if octets < OCTETS_MOST { octets } else { OCTETS_MOST }, ..self }

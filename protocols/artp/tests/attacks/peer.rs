@@ -2,6 +2,7 @@
 
 use std::time;
 
+use stackwright_artp::Config;
 use stackwright_artp::header::{ControlKind, PacketKind};
 use stackwright_contract::{Duration, Instant};
 use stackwright_transport::slots::Congestion as _;
@@ -171,7 +172,7 @@ fn a_clock_that_jumps_a_day_ahead_or_stands_still_ends_nothing() {
 /// reads.
 #[test]
 fn a_peer_that_never_reads_gets_a_packet_each_timeout_and_no_more() {
-    let small = stackwright_artp::Config { window: 16, ..config() };
+    let small = Config { window: 16, ..config() };
     let mut ends = acquainted(&small, 7);
     ends.ends[GRANTS].takes = false;
     send(&mut ends, ASKS, 0..100);
@@ -211,6 +212,39 @@ fn a_peer_that_is_gone_is_noticed_when_the_silence_is_over_and_is_sent_few_packe
     watch(&mut ends, end, |_, _| packets += 1);
     assert_eq!(ends.ends[ASKS].phase(ends.now()), Phase::Ended(Ending::Silent));
     assert!(packets < 25, "{packets} packets in 30 s");
+}
+
+/// Twenty times the silence, and what was given for him is free again.
+#[test]
+fn a_peer_that_never_reads_holds_what_is_closed_for_ten_minutes() {
+    let small = Config { window: 16, ..config() };
+    let mut ends = acquainted(&small, 10);
+    ends.ends[GRANTS].takes = false;
+    send(&mut ends, ASKS, 0..100);
+    ends.pass(later(&ends, 10));
+    ends.ends[ASKS].association.finish();
+    ends.pass(later(&ends, 500));
+    assert_eq!(ends.ends[ASKS].phase(ends.now()), Phase::Open);
+    ends.pass(later(&ends, 120));
+    assert_eq!(ends.ends[ASKS].phase(ends.now()), Phase::Ended(Ending::Silent));
+}
+
+/// Nothing is on its way, and the line is cut: both ask five times, and know. As long as it is not, a question a minute is all.
+#[test]
+fn a_peer_that_died_in_silence_is_noticed_by_who_asks_whether_he_is_there() {
+    let curious = Config { keepalive: Some(60_000_000_000), ..config() };
+    let mut ends = acquainted(&curious, 11);
+    let before = ends.packets();
+    ends.pass(later(&ends, 3600));
+    assert!(ends.packets() - before < 2 * 3 * 60 + 10, "{} packets", ends.packets() - before);
+    for side in [ASKS, GRANTS] {
+        assert_eq!(ends.ends[side].phase(ends.now()), Phase::Open);
+    }
+    cut(&mut ends, true);
+    ends.pass(later(&ends, 60 + 60));
+    for side in [ASKS, GRANTS] {
+        assert_eq!(ends.ends[side].phase(ends.now()), Phase::Ended(Ending::Silent));
+    }
 }
 
 /// He acknowledges all and never lets go: it is over after three farewells.

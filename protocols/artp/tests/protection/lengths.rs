@@ -27,7 +27,8 @@ fn pass(
         let label = Label { index, last: index + 1 == label.count, ..label };
         let number = u64::from(index);
         let unit = Unit { span: number..number + 1, label, body, since: Instant::START, lifetime: None };
-        joined = framings[1].join(&VIEW, unit, &pool).map(|whole| whole.map(|whole| whole.message.len()));
+        joined =
+            framings[1].join(&VIEW, unit, &pool).map(|whole| whole.map(|whole| unaltered(&whole.message)));
         if joined.is_err() {
             break;
         }
@@ -35,12 +36,24 @@ fn pass(
     (joined, u64::from(label.count))
 }
 
+/// So many octets, all of which are what was sent.
+fn unaltered(message: &BufferTree) -> usize {
+    message.each(|octets| assert!(octets.iter().all(|octet| *octet == 3)));
+    message.len()
+}
+
+#[test]
+fn ten_megabytes_are_one_datagram() {
+    let mut framings = framings(|_| Config { longest: 16 << 20, ..config(sealed(CIPHERS[0])) });
+    assert_eq!(pass(&mut framings, 10_000_000, 1172), (Ok(Some(10_000_000)), 8533));
+}
+
 #[test]
 fn what_protects_a_datagram_is_not_counted_to_its_length() {
     let protections: [fn(usize) -> Protection; 3] = [|_| Protection::Absent, |_| sealed(CIPHERS[0]), signed];
     for protect in protections {
         let mut framings = framings(|side| Config { longest: LONGEST, ..config(protect(side)) });
-        for room in (100..600).step_by(7).chain([30_000, 32_768, 65_000]) {
+        for room in (100..600).step_by(31).chain([30_000, 32_768, 65_000]) {
             let (whole, _) = pass(&mut framings, LONGEST, room);
             assert_eq!(whole, Ok(Some(LONGEST)), "{:?}, {room} octets a packet", protect(0));
         }

@@ -78,6 +78,7 @@ fn who_has_another_secret_hears_nothing() {
     assert!(scene.ends());
     let (heard, ended) = scene.outcome();
     assert_eq!((heard, ended), (vec![], Some(Ended::Expired)), "nobody is there any more");
+    assert_eq!(scene.server_ended(), Some(Ended::Forged));
 }
 
 #[test]

@@ -151,6 +151,11 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
         (self.world.application(self.server).heard.clone(), self.world.application(self.client).ended)
     }
 
+    /// How it ended for the server.
+    pub(crate) fn server_ended(&self) -> Option<Ended> {
+        self.world.application(self.server).ended
+    }
+
     pub(crate) fn trace(&self) -> u64 {
         self.world.trace().hash()
     }

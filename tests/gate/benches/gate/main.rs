@@ -8,6 +8,7 @@
 //! cargo bench -p stackwright-gate -- --json            one object, for programs
 //! ```
 
+mod artp;
 mod crossing;
 mod events;
 mod ftp;
@@ -52,6 +53,7 @@ type Outcome = Result<bool, Box<dyn std::error::Error>>;
 
 fn figures() -> Vec<Figure> {
     let mut figures = Vec::new();
+    artp::add(&mut figures);
     crossing::add(&mut figures);
     maps::add(&mut figures);
     headers::add(&mut figures);

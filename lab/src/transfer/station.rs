@@ -1,0 +1,204 @@
+//! What each of the two processes does.
+
+use std::error::Error;
+use std::fs::File;
+use std::io::{self, BufRead as _};
+use std::net::SocketAddr;
+use std::os::unix::fs::FileExt as _;
+use std::path::PathBuf;
+use std::sync::mpsc::{self, SyncSender};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use nix::sys::resource::{UsageWho, getrusage};
+use serde::{Deserialize, Serialize};
+use stackwright::compose::Over;
+use stackwright::wire::{BufferTree, Message as _};
+use stackwright_artp as artp;
+use stackwright_contract::services::{Quality, Room};
+use stackwright_drivers::udp::Udp;
+use stackwright_endpoint::{Config, Endpoint, System};
+
+use super::work::{Sum, Summed, Work};
+use crate::problem::Problem;
+
+/// One side of a transfer.
+#[derive(Args, Debug)]
+pub(crate) struct Station {
+    #[arg(long)]
+    role: Role,
+    /// Where the receiver is.
+    #[arg(long)]
+    address: SocketAddr,
+    /// Where what arrives is written to.
+    #[arg(long)]
+    into: Option<PathBuf>,
+    #[command(flatten)]
+    work: Work,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(super) enum Role {
+    Sender,
+    Receiver,
+}
+
+/// What one of them has to tell.
+#[derive(Serialize, Deserialize, Debug)]
+pub(super) struct Told {
+    pub(super) octets: u64,
+    pub(super) datagrams: u64,
+    pub(super) doubled: u64,
+    pub(super) sum: Summed,
+    /// From the first datagram, or the opening, to the end.
+    pub(super) seconds: f64,
+    pub(super) processor: f64,
+    /// At most, in octets.
+    pub(super) memory: u64,
+    pub(super) dropped: u64,
+}
+
+type Stack = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;
+type Done = Result<Told, Box<dyn Error>>;
+
+/// Octets that are free before a datagram.
+const HEADROOM: usize = 128;
+/// At least this much waits to be sent, or to be heard.
+const ROOM: usize = 8 << 20;
+
+impl Station {
+    pub(crate) fn run(&self) -> Result<(), Problem> {
+        let told = match self.role {
+            Role::Sender => self.send(),
+            Role::Receiver => self.receive(),
+        };
+        let told = told.map_err(|why| Problem::new(format!("a transfer has failed: {why}")))?;
+        println!("{}", serde_json::to_string(&told).map_err(Problem::new)?);
+        Ok(())
+    }
+
+    fn stack(&self) -> impl FnOnce(&System) -> Stack {
+        let work = &self.work;
+        let packets = work.flight / u64::from(work.packet);
+        let config = artp::Config {
+            packet: work.packet,
+            window: packets.clamp(16, 4096) as u32,
+            longest: work.longest() + (2 << 16),
+            send: Room { octets: self.room(), messages: 4096 },
+            large: work.large,
+            ..artp::Config::default()
+        };
+        move |system| {
+            let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
+            Over::new(artp::layer(config, system.seed()), system.udp())
+        }
+    }
+
+    fn room(&self) -> usize {
+        self.work.longest().max(ROOM)
+    }
+
+    fn config(&self) -> Config {
+        let room = Room { octets: self.room(), messages: 4096 };
+        Config { room, longest: usize::MAX, ..Config::default() }
+    }
+
+    fn send(&self) -> Done {
+        let work = &self.work;
+        let endpoint = Endpoint::new(self.config(), self.stack())?;
+        let mut sum = Sum::new(work.datagrams() == 1);
+        let association = endpoint.connect(self.address)?;
+        let begin = Instant::now();
+        for number in 0..work.datagrams() {
+            let mut octets = Vec::with_capacity(HEADROOM + work.longest());
+            work.fill(number, &mut octets);
+            let length = octets.len();
+            let message = BufferTree::from_block(octets.into(), 0, length);
+            sum.add(number as u32, &message);
+            let quality = Quality { number: Some(number as u32), ..Quality::default() };
+            association.send_message(message, quality)?;
+        }
+        association.close()?;
+        told(&sum, begin, endpoint.dropped())
+    }
+
+    fn receive(&self) -> Done {
+        let endpoint = Endpoint::bind(self.address, self.config(), self.stack())?;
+        println!("{}", serde_json::to_string(&endpoint.local())?);
+        let writer = self.into.as_ref().map(|path| Writer::start(File::create(path)?)).transpose()?;
+        let mut sum = Sum::new(self.work.datagrams() == 1);
+        let association = endpoint.accept()?;
+        let begin = Instant::now();
+        loop {
+            let (message, quality) = match association.receive_message() {
+                Ok(received) => received,
+                Err(over) if over.is_finished() => break,
+                Err(other) => return Err(other.into()),
+            };
+            let number = quality.number.unwrap_or_default();
+            sum.add(number, &message);
+            if let Some(writer) = &writer {
+                let mut octets = vec![0; message.len()];
+                message.copy_to(&mut octets);
+                writer.write(u64::from(number) * self.work.datagram, octets)?;
+            }
+        }
+        writer.map_or(Ok(()), Writer::finish)?;
+        let told = told(&sum, begin, endpoint.dropped());
+        // Its farewell may be lost: the sender, who is told of it, says when nobody waits for that any more.
+        let _ = io::stdin().lock().lines().next();
+        told
+    }
+}
+
+/// Writes what arrived while more arrives.
+struct Writer {
+    give: SyncSender<(u64, Vec<u8>)>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+/// How many datagrams may wait to be written.
+const WAITING_MOST: usize = 256;
+
+impl Writer {
+    fn start(file: File) -> io::Result<Self> {
+        let (give, take) = mpsc::sync_channel::<(u64, Vec<u8>)>(WAITING_MOST);
+        let write = move || take.iter().try_for_each(|(at, octets)| file.write_all_at(&octets, at));
+        Ok(Writer { give, thread: thread::Builder::new().spawn(write)? })
+    }
+
+    fn write(&self, at: u64, octets: Vec<u8>) -> io::Result<()> {
+        self.give.send((at, octets)).map_err(|_| io::Error::other("what arrived cannot be written"))
+    }
+
+    fn finish(self) -> io::Result<()> {
+        drop(self.give);
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has stopped")))
+    }
+}
+
+fn told(sum: &Sum, begin: Instant, dropped: u64) -> Done {
+    let seconds = begin.elapsed().as_secs_f64();
+    let usage = getrusage(UsageWho::RUSAGE_SELF)?;
+    let seconds_of = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
+    let Sum { octets, datagrams, doubled, .. } = *sum;
+    Ok(Told {
+        octets,
+        datagrams,
+        doubled,
+        sum: sum.value(),
+        seconds,
+        processor: seconds_of(usage.user_time()) + seconds_of(usage.system_time()),
+        memory: memory()?,
+        dropped,
+    })
+}
+
+/// The most that was resident, in octets.
+fn memory() -> io::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kibibytes = most.and_then(|most| most.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    Ok(kibibytes.unwrap_or_default() * 1024)
+}

@@ -1,0 +1,196 @@
+//! The same as layers: what a driver says goes in, words cross from the one to the other, and what comes out is counted.
+
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use stackwright_artp::{Config, Sessions};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room};
+use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol};
+use stackwright_transport::{Associations, Configuration, Slots, Transport};
+use stackwright_wire::{BufferTree, Message, Pool};
+
+use crate::ends::{BATCH as STEP, BLOCKS, HEADROOM, message};
+use crate::{BATCH, Rounds};
+
+type M = BufferTree;
+
+const LISTENER: Handle = Handle { index: 0, generation: 0 };
+const NAME: Handle = Handle { index: 1, generation: 0 };
+const ROOM: Room = Room { octets: 64 << 20, messages: 4096 };
+
+/// What is above and below a layer.
+#[derive(Default)]
+struct Ends {
+    /// The name below, and whether it waits for somebody to arrive.
+    below: Option<Handle>,
+    listens: Option<Handle>,
+    fallen: Vec<M>,
+    risen: Vec<M>,
+    open: bool,
+    /// What the layer above may send.
+    room: Room,
+}
+
+impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Ends {
+    fn indicate(&mut self, indication: DatagramsIndication<M>) {
+        match indication {
+            DatagramsIndication::Delivered { message, .. } => self.risen.push(message),
+            DatagramsIndication::Room { room, .. } => self.gives(room),
+            DatagramsIndication::Opened { room, .. } => {
+                self.open = true;
+                self.gives(room);
+            }
+            DatagramsIndication::Listening { .. } => {}
+            DatagramsIndication::Ended { why, .. } => panic!("it ended: {why:?}"),
+        }
+    }
+
+    fn request(&mut self, request: DatagramsRequest<M>) {
+        match request {
+            DatagramsRequest::Send { message, .. } => self.fallen.push(message),
+            DatagramsRequest::Open { association, .. } | DatagramsRequest::Await { association, .. } => {
+                self.below = self.below.or(Some(association));
+            }
+            DatagramsRequest::Listen { listener, .. } => self.listens = Some(listener),
+            _ => {}
+        }
+    }
+}
+
+impl Ends {
+    fn gives(&mut self, room: Room) {
+        self.room.octets += room.octets;
+        self.room.messages += room.messages;
+    }
+}
+
+struct Side<P> {
+    layer: P,
+    ends: Ends,
+}
+
+impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Side<P> {
+    fn new(layer: P) -> Self {
+        Side { layer, ends: Ends::default() }
+    }
+
+    fn ask(&mut self, cx: &Context, request: DatagramsRequest<M>) {
+        self.layer.handle_request(cx, request, &mut self.ends);
+    }
+
+    fn tell(&mut self, cx: &Context, indication: DatagramsIndication<M>) {
+        self.layer.handle_indication(cx, indication, &mut self.ends);
+    }
+
+    /// A batch is done: what there is to say leaves, and there is room for more below.
+    fn settle(&mut self, cx: &Context) {
+        if self.layer.next_deadline().is_some_and(|deadline| deadline <= cx.now()) {
+            self.layer.handle_timeout(cx, &mut self.ends);
+        }
+    }
+}
+
+/// Two layers, and the words between them.
+pub(crate) struct Layers<P> {
+    here: Side<P>,
+    there: Side<P>,
+    cx: Context,
+    pool: Rc<Pool<M>>,
+    crossing: Vec<M>,
+}
+
+impl<C: Configuration<Message = M>> Layers<Transport<Sessions<M, C>>> {
+    pub(crate) fn new(config: &Config, make: fn(u8, &Config, stackwright_artp::Secrets) -> Slots<C>) -> Self {
+        let pool = Rc::new(Pool::new(HEADROOM + usize::from(config.packet), BLOCKS));
+        let side = |secret| {
+            let host = Sessions::new(Config { secret: [secret; 16], ..*config }, make);
+            Side::new(Transport::new(Associations::sharing(host, Rc::clone(&pool)), u64::from(secret)))
+        };
+        let (here, there) = (side(1), side(2));
+        let mut layers = Layers { here, there, cx: Context::new(1), pool, crossing: Vec::new() };
+        layers.open();
+        layers
+    }
+
+    fn open(&mut self) {
+        let Layers { here, there, cx, .. } = self;
+        cx.set_now(Instant::from_nanoseconds(1_000_000_000));
+        let local: Participant = SocketAddr::from(([10, 0, 0, 1], 7)).into();
+        let remote: Participant = SocketAddr::from(([10, 0, 0, 2], 9)).into();
+        there.ask(cx, DatagramsRequest::Listen { listener: LISTENER, local });
+        let listener = there.ends.listens.expect("it listens below");
+        there.tell(cx, DatagramsIndication::Listening { listener, local });
+        there.ask(cx, DatagramsRequest::Await { listener: LISTENER, association: NAME, room: ROOM });
+        here.ask(cx, DatagramsRequest::Open { association: NAME, remote: local, room: ROOM });
+        for (side, local, remote) in [(&mut *here, remote, local), (&mut *there, local, remote)] {
+            let association = side.ends.below.expect("it is opened below");
+            side.tell(cx, DatagramsIndication::Opened { association, local, remote, room: ROOM });
+        }
+        for _ in 0..4 {
+            self.exchange();
+        }
+        assert!(self.here.ends.open && self.there.ends.open, "the session is open");
+    }
+}
+
+impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Layers<P> {
+    fn exchange(&mut self) {
+        let Layers { here, there, cx, crossing, .. } = self;
+        speak(here, there, cx, crossing);
+        speak(there, here, cx, crossing);
+    }
+}
+
+/// One batch of one direction.
+fn speak<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>>(
+    from: &mut Side<P>,
+    to: &mut Side<P>,
+    cx: &Context,
+    crossing: &mut Vec<M>,
+) {
+    cx.set_now(cx.now().later(STEP));
+    from.settle(cx);
+    let (Some(below), Some(association)) = (from.ends.below, to.ends.below) else { return };
+    std::mem::swap(&mut from.ends.fallen, crossing);
+    let mut room = Room { octets: 0, messages: crossing.len() };
+    for message in crossing.drain(..) {
+        room.octets += message.len();
+        let quality = Quality::default();
+        to.tell(cx, DatagramsIndication::Delivered { association, message, quality });
+    }
+    if room.messages > 0 {
+        from.tell(cx, DatagramsIndication::Room { association: below, room });
+    }
+}
+
+impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Rounds for Layers<P> {
+    fn run(&mut self, octets: usize, rounds: u64) -> usize {
+        let mut delivered = 0;
+        for _ in 0..rounds {
+            for _ in 0..BATCH {
+                let message = message(&self.pool, octets);
+                let room = &mut self.here.ends.room;
+                (room.octets, room.messages) = (room.octets - octets, room.messages - 1);
+                let quality = Quality::default();
+                self.here.ask(&self.cx, DatagramsRequest::Send { association: NAME, message, quality });
+            }
+            let mut arrived = 0;
+            while arrived < BATCH {
+                self.exchange();
+                let mut room = Room::default();
+                for message in self.there.ends.risen.drain(..) {
+                    room.octets += message.len();
+                    room.messages += 1;
+                    message.reclaim(&self.pool);
+                }
+                arrived += room.messages as u64;
+                delivered += room.octets;
+                if room.messages > 0 {
+                    self.there.ask(&self.cx, DatagramsRequest::Receive { association: NAME, room });
+                }
+            }
+        }
+        assert_eq!(self.cx.dropped_count(), 0, "nothing is dropped");
+        delivered
+    }
+}

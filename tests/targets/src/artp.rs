@@ -1,0 +1,422 @@
+//! Two whole endpoints of ARTP, of which somebody else has the network, the applications and the time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+
+use stackwright_artp::{Config, Layer, layer};
+use stackwright_contract::services::{
+    DatagramsIndication, DatagramsRequest, Ended, MessageKind, Quality, Room,
+};
+use stackwright_contract::{
+    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
+};
+use stackwright_wire::Message;
+
+use crate::Input;
+use crate::lower::M;
+
+/// How many packets may be on their way; more are lost.
+const PACKETS_MOST: usize = 64;
+
+const ROOM: Room = Room { octets: 1 << 30, messages: 1 << 20 };
+
+#[derive(Default)]
+struct Said {
+    down: VecDeque<DatagramsRequest<M>>,
+    up: VecDeque<DatagramsIndication<M>>,
+}
+
+impl Outlet<Layer<M>> for Said {
+    fn indicate(&mut self, told: IndicationOf<Layer<M>>) {
+        self.up.push_back(told);
+    }
+
+    fn request(&mut self, ask: RequestOf<Layer<M>>) {
+        self.down.push_back(ask);
+    }
+}
+
+/// An association above, as its application sees it.
+#[derive(Default)]
+struct Application {
+    listens: bool,
+    closing: bool,
+    /// What it may send, and what it takes.
+    down: Room,
+    up: Room,
+}
+
+/// A packet on its way.
+#[derive(Clone)]
+struct Packet {
+    from: Participant,
+    to: Participant,
+    octets: Vec<u8>,
+}
+
+/// One endpoint.
+struct Side {
+    nth: u8,
+    cx: Context,
+    layer: Layer<M>,
+    said: Said,
+    above: Names<Application>,
+    listener: Option<Handle>,
+    /// Names below that wait for an arrival, and associations with their two addresses.
+    awaited: VecDeque<Handle>,
+    below: BTreeMap<Handle, (Participant, Participant)>,
+    door: Option<Handle>,
+    ports: u16,
+}
+
+struct Stage {
+    sides: [Side; 2],
+    wire: Vec<Packet>,
+}
+
+fn address(nth: u8, port: u16) -> Participant {
+    SocketAddr::from(([10, 0, 0, nth], port)).into()
+}
+
+/// The first octets configure; then each step takes an octet that says who acts: the network, an application, or time.
+pub fn artp(octets: &[u8]) {
+    let mut input = Input(octets);
+    let sides = [0, 1].map(|nth| Side::new(nth, &mut input));
+    let mut stage = Stage { sides, wire: Vec::new() };
+    for side in &mut stage.sides {
+        side.listen();
+    }
+    while !input.is_empty() {
+        let what = input.octet();
+        let side = usize::from(what / 128);
+        match what % 16 {
+            0..5 => stage.deliver(&mut input),
+            5..7 => stage.inject(&mut input, side),
+            7..13 => stage.sides[side].ask(&mut input),
+            _ => stage.pass(Duration::from_millis(1 << (input.octet() % 18))),
+        }
+        stage.settle();
+    }
+    // Nothing passes any more, everybody closes, and time passes: each name has its last word.
+    for side in &mut stage.sides {
+        side.close_all();
+    }
+    for _ in 0..50 {
+        stage.settle();
+        stage.wire.clear();
+        stage.pass(Duration::from_secs(1000));
+    }
+    for side in &mut stage.sides {
+        let left = side.above.iter().filter(|(_, application)| !application.listens).count();
+        assert_eq!((left, side.layer.associations()), (0, 0), "nothing is held when all have closed");
+        assert_eq!(side.layer.hooks().half_open(), 0);
+    }
+}
+
+impl Side {
+    fn new(nth: u8, input: &mut Input<'_>) -> Self {
+        let choices = input.octet();
+        let config = Config {
+            packet: 191 + u16::from(input.octet()),
+            window: 1 << (choices % 8 + 2),
+            longest: 1 << 18,
+            expires: choices & 8 != 0,
+            ranges: choices & 16 != 0,
+            large: choices & 32 != 0,
+            half_open_most: usize::from(choices / 64),
+            secret: [nth; 16],
+            send: Room { octets: 1 << 20, messages: 64 },
+            first: Some(u32::MAX - 3),
+            ..Config::default()
+        };
+        Side {
+            nth,
+            cx: Context::new(u64::from(nth)),
+            layer: layer(config, u64::from(nth)),
+            said: Said::default(),
+            above: Names::default(),
+            listener: None,
+            awaited: VecDeque::new(),
+            below: BTreeMap::new(),
+            door: None,
+            ports: 50_000,
+        }
+    }
+
+    fn request(&mut self, ask: DatagramsRequest<M>) {
+        self.layer.handle_request(&self.cx, ask, &mut self.said);
+    }
+
+    fn listen(&mut self) {
+        let listener = self.above.name(Application { listens: true, ..Application::default() });
+        self.listener = Some(listener);
+        let local = address(self.nth, 7);
+        self.request(DatagramsRequest::Listen { listener, local });
+        for _ in 0..3 {
+            self.expect();
+        }
+    }
+
+    fn expect(&mut self) {
+        let Some(listener) = self.listener else { return };
+        let up = Room { octets: 1 << 18, messages: 4 };
+        let association = self.above.name(Application { up, ..Application::default() });
+        self.request(DatagramsRequest::Await { listener, association, room: up });
+    }
+
+    fn close_all(&mut self) {
+        if let Some(listener) = self.listener.take() {
+            self.request(DatagramsRequest::Unlisten { listener });
+        }
+        let all: Vec<Handle> =
+            self.above.iter().filter(|(_, one)| !one.closing && !one.listens).map(|(name, _)| name).collect();
+        for association in all {
+            if let Some(one) = self.above.get_mut(association) {
+                one.closing = true;
+                self.request(DatagramsRequest::Close { association });
+            }
+        }
+    }
+
+    /// An application asks for something that the contract allows.
+    fn ask(&mut self, input: &mut Input<'_>) {
+        let what = input.octet();
+        let living: Vec<Handle> =
+            self.above.iter().filter(|(_, one)| !one.listens && !one.closing).map(|(name, _)| name).collect();
+        if living.len() < 8 && (what.is_multiple_of(8) || living.is_empty()) {
+            let up = Room { octets: 1 << 18, messages: usize::from(what / 64) + 1 };
+            let association = self.above.name(Application { up, ..Application::default() });
+            return self.request(DatagramsRequest::Open {
+                association,
+                remote: address(1 - self.nth, 7),
+                room: up,
+            });
+        }
+        let Some(association) = living.get(usize::from(input.octet()) % living.len().max(1)).copied() else {
+            return;
+        };
+        let Some(one) = self.above.get_mut(association) else { return };
+        match what % 8 {
+            0 => {
+                one.closing = true;
+                self.request(DatagramsRequest::Close { association });
+            }
+            1 | 2 => {
+                let room = Room { octets: 1 << 18, messages: 4 };
+                if one.up.messages < 8 {
+                    one.up.messages += room.messages;
+                    one.up.octets += room.octets;
+                    self.request(DatagramsRequest::Receive { association, room });
+                }
+            }
+            _ => {
+                let length = match what / 8 % 4 {
+                    0 => 0,
+                    1 => usize::from(input.octet()),
+                    2 => usize::from(input.number()) % 3000,
+                    _ => usize::from(input.number()),
+                };
+                let (kind, octets) = match what {
+                    248.. => (MessageKind::Control, vec![0, 4, 1, 0x80]),
+                    _ => (MessageKind::Data, vec![what; length]),
+                };
+                if one.down.messages == 0 || one.down.octets < octets.len() {
+                    return;
+                }
+                one.down.messages -= 1;
+                one.down.octets -= octets.len();
+                let quality = Quality {
+                    lifetime: NonZeroU32::new(u32::from(what / 32) * 100_000),
+                    number: None,
+                    priority: what,
+                    kind,
+                };
+                let message = M::with_headroom(64, &octets);
+                self.request(DatagramsRequest::Send { association, message, quality });
+            }
+        }
+    }
+
+    /// Hears what the layer said, as its neighbours do. Whether it said anything.
+    fn hear(&mut self, wire: &mut Vec<Packet>) -> bool {
+        if let Some(told) = self.said.up.pop_front() {
+            self.told(told);
+            return true;
+        }
+        let Some(asked) = self.said.down.pop_front() else { return false };
+        let told = match asked {
+            DatagramsRequest::Listen { listener, local } => {
+                self.door = Some(listener);
+                DatagramsIndication::Listening { listener, local }
+            }
+            DatagramsRequest::Await { association, .. } => {
+                self.awaited.push_back(association);
+                return true;
+            }
+            DatagramsRequest::Open { association, remote, .. } => {
+                self.ports += 1;
+                let local = address(self.nth, self.ports);
+                self.below.insert(association, (local, remote));
+                DatagramsIndication::Opened { association, local, remote, room: ROOM }
+            }
+            DatagramsRequest::Send { association, message, .. } => {
+                let mut octets = vec![0; message.len()];
+                message.copy_to(&mut octets);
+                let (from, to) = self.below[&association];
+                if wire.len() < PACKETS_MOST {
+                    wire.push(Packet { from, to, octets });
+                }
+                let room = Room { octets: message.len(), messages: 1 };
+                DatagramsIndication::Room { association, room }
+            }
+            DatagramsRequest::Close { association } => {
+                self.below.remove(&association);
+                self.awaited.retain(|name| *name != association);
+                DatagramsIndication::Ended { name: association, why: Ended::Finished }
+            }
+            DatagramsRequest::Unlisten { listener } => {
+                self.door = None;
+                for name in std::mem::take(&mut self.awaited) {
+                    let told = DatagramsIndication::Ended { name, why: Ended::Unlistened };
+                    self.layer.handle_indication(&self.cx, told, &mut self.said);
+                }
+                DatagramsIndication::Ended { name: listener, why: Ended::Unlistened }
+            }
+            DatagramsRequest::Receive { .. } => return true,
+        };
+        self.layer.handle_indication(&self.cx, told, &mut self.said);
+        true
+    }
+
+    /// Holds the layer to the contract of datagrams.
+    fn told(&mut self, told: DatagramsIndication<M>) {
+        match told {
+            DatagramsIndication::Opened { association, room, .. } => {
+                self.above.get_mut(association).expect("a living name").down = room;
+                if self.awaits() {
+                    self.expect();
+                }
+            }
+            DatagramsIndication::Room { association, room } => {
+                let one = self.above.get_mut(association).expect("a living name");
+                one.down.octets += room.octets;
+                one.down.messages += room.messages;
+                assert!(
+                    one.down.messages <= 64 && one.down.octets <= 1 << 20,
+                    "no more than was taken is given back"
+                );
+            }
+            DatagramsIndication::Delivered { association, message, .. } => {
+                let one = self.above.get_mut(association).expect("a living name");
+                assert!(!one.closing, "nothing is delivered to who has closed");
+                assert!(one.up.messages > 0 && one.up.octets >= message.len(), "within the room");
+                one.up.messages -= 1;
+                one.up.octets -= message.len();
+            }
+            DatagramsIndication::Ended { name, .. } => {
+                self.above.forget(name).expect("a last word comes once");
+            }
+            DatagramsIndication::Listening { .. } => {}
+        }
+    }
+
+    /// Whether there are so few associations that one more may come.
+    fn awaits(&self) -> bool {
+        self.above.len() < 12
+    }
+
+    fn arrives(&mut self, packet: &Packet) {
+        let open = self.below.iter().find(|(_, ends)| **ends == (packet.to, packet.from));
+        let association = match open.map(|(name, _)| *name) {
+            Some(name) => name,
+            None => {
+                if packet.to != address(self.nth, 7) || self.door.is_none() {
+                    return;
+                }
+                let Some(name) = self.awaited.pop_front() else { return };
+                self.below.insert(name, (packet.to, packet.from));
+                let (local, remote) = (packet.to, packet.from);
+                let told = DatagramsIndication::Opened { association: name, local, remote, room: ROOM };
+                self.layer.handle_indication(&self.cx, told, &mut self.said);
+                name
+            }
+        };
+        let message = M::with_headroom(0, &packet.octets);
+        let told = DatagramsIndication::Delivered { association, message, quality: Quality::default() };
+        self.layer.handle_indication(&self.cx, told, &mut self.said);
+    }
+}
+
+impl Stage {
+    fn settle(&mut self) {
+        let Stage { sides, wire } = self;
+        for side in sides {
+            for turn in 0.. {
+                assert!(turn < 100, "a deadline that never passes");
+                let mut words = 0;
+                while side.hear(wire) {
+                    words += 1;
+                    assert!(words < 20_000, "a layer that never falls silent");
+                }
+                if side.layer.next_deadline().is_none_or(|deadline| deadline > side.cx.now()) {
+                    break;
+                }
+                side.layer.handle_timeout(&side.cx, &mut side.said);
+            }
+            let (half_open, all) = (side.layer.hooks().half_open(), side.layer.associations());
+            assert!(half_open <= all, "{half_open} of {all} are half open");
+        }
+    }
+
+    /// One of the packets on their way arrives, perhaps altered, perhaps not for the last time; or it never does.
+    fn deliver(&mut self, input: &mut Input<'_>) {
+        let (which, how) = (input.octet(), input.octet());
+        if self.wire.is_empty() {
+            return;
+        }
+        let at = usize::from(which) % self.wire.len();
+        let mut packet = if how % 8 == 0 { self.wire[at].clone() } else { self.wire.remove(at) };
+        if how % 8 == 1 {
+            return;
+        }
+        if how % 8 == 2 && !packet.octets.is_empty() {
+            let place = usize::from(input.octet()) % packet.octets.len();
+            packet.octets[place] ^= input.octet();
+        }
+        let side = usize::from(
+            packet.to.internet().is_some_and(|to| to.ip() == address(1, 0).internet().expect("one").ip()),
+        );
+        self.sides[side].arrives(&packet);
+    }
+
+    /// Somebody says something in another's name.
+    fn inject(&mut self, input: &mut Input<'_>, side: usize) {
+        let known: Vec<_> = self.sides[side].below.values().copied().collect();
+        let which = input.octet();
+        let (to, from) = match known.get(usize::from(which % 8)) {
+            Some(ends) => *ends,
+            None => (address(side as u8, 7), address(9, 1000 + u16::from(which))),
+        };
+        let length = usize::from(input.octet());
+        let octets = input.take(length).to_vec();
+        self.sides[side].arrives(&Packet { from, to, octets });
+    }
+
+    fn pass(&mut self, time: Duration) {
+        let end = self.sides[0].cx.now() + time;
+        // Both have the same clock, and what is due rings when it is.
+        for _ in 0..2000 {
+            let next = self.sides.iter().filter_map(|side| side.layer.next_deadline()).min();
+            let Some(next) = next.filter(|next| *next <= end) else { break };
+            for side in &mut self.sides {
+                side.cx.set_now(next.max(side.cx.now()));
+            }
+            self.settle();
+        }
+        for side in &mut self.sides {
+            side.cx.set_now(end.max(side.cx.now()));
+        }
+        self.settle();
+    }
+}
