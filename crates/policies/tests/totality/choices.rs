@@ -107,7 +107,7 @@ choices! { |at|
     rtt: dyn slots::Rtt = [
         rtt::Fixed(150 * MILLISECOND),
         rtt::Srtt::new(at.of, 200 * MILLISECOND, 50 * MILLISECOND),
-        rtt::Rfc6298::new(rtt::Of::Units, 200 * MILLISECOND, 50 * MILLISECOND).at_most(2 * SECOND),
+        rtt::Rfc6298::new(at.of, 200 * MILLISECOND, 50 * MILLISECOND).at_most(2 * SECOND),
     ];
     flow: dyn slots::Flow = [
         flow::Absent,
