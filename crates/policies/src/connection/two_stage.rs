@@ -235,11 +235,11 @@ impl Connection for TwoStage {
     }
 
     fn signals(&self, view: &View) -> Signals {
-        if self.state == State::Open && !self.finishing {
+        let wonders = self.wonders(view);
+        if self.state == State::Open && !self.finishing && !wonders && self.confirming.is_none() {
             return self.answer;
         }
         let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
-        let wonders = self.wonders(view);
         self.answer
             .with(Signals::OPEN.when(asks || wonders && self.asks))
             .with(Signals::CONFIRM.when(self.confirms(view)))
