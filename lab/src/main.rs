@@ -41,7 +41,7 @@ enum Command {
     Table(table::Arguments),
     Report(report::Arguments),
     Campaign(campaign::Arguments),
-    Transfer(transfer::Arguments),
+    Transfer(Box<transfer::Arguments>),
     #[command(hide = true)]
     Station(run::Station),
     #[command(hide = true)]

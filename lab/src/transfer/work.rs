@@ -99,6 +99,13 @@ pub(super) struct Sum {
     pub(super) doubled: u64,
 }
 
+/// Every bit depends on every bit: else what one datagram lacks another could bring in a sum (splitmix64's last step).
+fn mixed(mut word: u64) -> u64 {
+    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
+}
+
 /// A sum, to be compared.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct Summed(String);
@@ -125,8 +132,7 @@ impl Sum {
                 let mut check = Crc32c::new();
                 message.each(|octets| check.add(octets));
                 let one = u64::from(number) << 32 | u64::from(check.value());
-                // Each one's bits reach all of the sum's.
-                self.sum = self.sum.wrapping_add((one ^ one >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+                self.sum = self.sum.wrapping_add(mixed(one));
             }
         }
     }
