@@ -46,6 +46,7 @@ impl<M: Message> Framing<M> for Messages<M> {
     fn begin(&mut self, mut message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
         let kind = quality.kind;
         let octets = message.len() + self.guard.adds(kind);
+        // In one packet, and not protected: it is not moved to be looked at.
         if kind == MessageKind::Data && octets <= room && self.guard.is_absent() {
             let number = quality.number.unwrap_or(self.next);
             self.next = number.wrapping_add(1);
