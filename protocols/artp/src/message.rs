@@ -11,6 +11,7 @@ use stackwright_transport::words::{Dropped, Label, Unit, View};
 use stackwright_wire::{Message, Pool};
 
 use crate::config::Config;
+use crate::header::Signed;
 use crate::protection::{Datagram, Guard};
 
 /// Datagrams in fragments, with what protects them. It stands once, at the start of the first fragment, because the whole is
@@ -41,9 +42,17 @@ impl<M: Message> Framing<M> for Messages<M> {
         self.guard.begin(agreed);
     }
 
-    fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+    #[inline]
+    fn begin(&mut self, mut message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
         let kind = quality.kind;
         let octets = message.len() + self.guard.adds(kind);
+        // In one packet, and not protected: it is not moved to be looked at.
+        if kind == MessageKind::Data && octets <= room && self.guard.is_absent() {
+            let number = quality.number.unwrap_or(self.next);
+            self.next = number.wrapping_add(1);
+            message.push(&Signed { signature: 0 });
+            return self.fragments.begin(message, &Quality { number: Some(number), ..*quality }, room);
+        }
         if self.fragments.pieces(octets, kind, room).is_none() {
             return Err(message);
         }
@@ -58,7 +67,13 @@ impl<M: Message> Framing<M> for Messages<M> {
         self.fragments.begin(message, &Quality { number: Some(number), ..*quality }, room)
     }
 
-    fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+    #[inline]
+    fn join(&mut self, view: &View, mut unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+        // Whole already, and not protected: what is looked at first is not moved once more.
+        if unit.label.count <= 1 && unit.label.kind == MessageKind::Data && self.guard.is_absent() {
+            self.guard.open_bare(&mut unit.body)?;
+            return self.fragments.join(view, unit, pool);
+        }
         let numbers = unit.span.end - unit.span.start;
         let Some(joined) = self.fragments.join(view, unit, pool)? else { return Ok(None) };
         let datagram =

@@ -49,8 +49,9 @@ impl<C: Configuration> Association<C> {
         }
         // Who names what is on its way has heard it, or was lucky once in as many as there are numbers.
         let settled = |end: u64| end <= view.settled_upto;
-        let hears = !settled(memory.heard.upto) || memory.heard.held.iter().any(|span| !settled(span.end));
-        let reports = segment.reports && hears;
+        let heard = &memory.heard;
+        let reports =
+            segment.reports && (!settled(heard.upto) || heard.held.iter().any(|span| !settled(span.end)));
         let tidings = Tidings { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(&view, &tidings)?;
         self.begin();
@@ -68,13 +69,16 @@ impl<C: Configuration> Association<C> {
             rest.reclaim(&memory.pool);
         }
         let Some(unit) = segment.unit.take() else { return Ok(()) };
-        match segment.settled.filter(|settled| *settled > view.received_upto) {
+        let forgiving;
+        let view = match segment.settled.filter(|settled| *settled > view.received_upto) {
             Some(settled) => {
                 self.receipts.forgive(settled);
-                self.accept(&self.view(now), unit, &memory.pool)
+                forgiving = self.view(now);
+                &forgiving
             }
-            None => self.accept(&view, unit, &memory.pool),
-        }
+            None => &view,
+        };
+        self.accept(view, unit, &memory.pool)
     }
 
     /// The peer's first number may be known by now.
@@ -174,7 +178,7 @@ impl<C: Configuration> Association<C> {
         if !duplicate {
             let admitted = slots.flow.admit(view, &unit.span);
             // Of a stranger, next to nothing is kept: what he shows will be there soon, if he is none.
-            let admitted = match slots.connection.is_half_open() && self.pending >= HELD_HALF_OPEN {
+            let admitted = match self.pending >= HELD_HALF_OPEN && slots.connection.is_half_open() {
                 true => Err(Dropped::NoRoom),
                 false => admitted,
             };
