@@ -110,9 +110,6 @@ impl<C: Configuration> Association<C> {
         let mut sum = Acknowledged::default();
         if report.upto > view.settled_upto {
             self.sending.acknowledge(view.settled_upto..report.upto, pool, &mut sum);
-            if sum.repeated {
-                sum.newest = None; // the others may have waited for what was sent again
-            }
         }
         for span in &report.held {
             self.sending.acknowledge(span.clone(), pool, &mut sum);
@@ -120,7 +117,7 @@ impl<C: Configuration> Association<C> {
         self.quiet_since = view.now;
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
         let slots = &mut self.slots;
-        if let Some(at) = sum.newest {
+        if let Some(at) = sum.measured() {
             let took = view.now.nanoseconds_since(at);
             slots.rtt.on_sample(Sample::OfUnit(took));
             if let Some(stamp) = stamp {

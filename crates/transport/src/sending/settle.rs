@@ -16,8 +16,16 @@ pub struct Acknowledged {
     pub units: u64,
     /// When the newest of those left that were sent once: of the others nobody knows which copy was heard of.
     pub newest: Option<Instant>,
-    /// One of them was sent more than once.
-    pub repeated: bool,
+    /// When the newest of the others left.
+    pub repeated: Option<Instant>,
+}
+
+impl Acknowledged {
+    /// When the newest of those left that were sent once, where that measures the way: what left before something that was
+    /// sent again may have been heard of only with that.
+    pub fn measured(&self) -> Option<Instant> {
+        self.newest.filter(|newest| self.repeated.is_none_or(|repeated| *newest > repeated))
+    }
 }
 
 impl<M: Message> Sending<M> {
@@ -71,7 +79,7 @@ impl<M: Message> Sending<M> {
                 newest = Some(newest.map_or(sent.at, |newest: Instant| newest.max(sent.at)));
                 self.heard_order = self.heard_order.max(sent.order);
             } else {
-                sum.repeated = true;
+                sum.repeated = sum.repeated.max(Some(sent.at));
             }
             self.close(place);
         }
