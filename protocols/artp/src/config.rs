@@ -20,7 +20,8 @@ pub struct Config {
     pub packet: u16,
     /// How many packets may be on their way, and how many are kept for an application that does not read.
     pub window: u32,
-    /// The longest datagram that is taken, in octets, rounded down to 65536 (but at least that).
+    /// The longest datagram that is taken, in octets, rounded down to 65536 (but at least that); `usize::MAX`: any. A peer can
+    /// make us hold four times as much, and a window of packets, in datagrams that are not whole.
     pub longest: usize,
     /// How much may be on its way down: the send buffer.
     pub send: Room,
@@ -64,7 +65,7 @@ impl Default for Config {
         Config {
             packet: 1200,
             window: 4096,
-            longest: usize::MAX,
+            longest: 16 << 20,
             send: Room { octets: 10 << 20, messages: 4096 },
             gather: 50 * MILLISECOND,
             gather_most: 2,

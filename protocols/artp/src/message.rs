@@ -32,7 +32,8 @@ impl<M> Messages<M> {
         let window = config.expires.then_some(u64::from(config.window));
         let guard = Guard::new(config.protection);
         let longest = config.longest.saturating_add(guard.adds(MessageKind::Data));
-        let fragments = Fragments::new(count_most, longest).forgetting(window);
+        let on_the_way = (config.window as usize).saturating_mul(usize::from(config.packet));
+        let fragments = Fragments::new(count_most, longest).beside(on_the_way).forgetting(window);
         Messages { fragments, guard, next: 0, refused: 0 }
     }
 }

@@ -21,7 +21,7 @@ const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
 /// equally long, within one octet, so that no packet is short. What applications tell each other about data
 /// ([`MessageKind::Control`]) is not fragmented.
 ///
-/// Memory for messages that are not whole is bounded by `most` octets each, and by four times that together.
+/// Memory for messages that are not whole is bounded by `most` octets each, and by four times that together, and what is [beside](Self::beside).
 ///
 /// ```
 /// use stackwright_policies::framing::Fragments;
@@ -34,6 +34,8 @@ pub struct Fragments<M> {
     /// The most fragments that can be said.
     count_most: u32,
     most: usize,
+    /// The most octets of messages that are not whole.
+    held_most: usize,
     next: u32,
     begun: BTreeMap<u32, Assembly>,
     held: usize,
@@ -50,6 +52,7 @@ impl<M> Fragments<M> {
             message: PhantomData,
             count_most,
             most,
+            held_most: most.saturating_mul(4),
             next: 0,
             begun: BTreeMap::new(),
             held: 0,
@@ -64,6 +67,13 @@ impl<M> Fragments<M> {
         u32::try_from(octets.div_ceil(room).max(1)).ok().filter(|count| *count <= most)
     }
 
+    /// So many octets more may belong to messages that are not whole: what a sender has on its way, or pieces that were
+    /// acknowledged would be dropped.
+    #[must_use]
+    pub fn beside(self, octets: usize) -> Self {
+        Fragments { held_most: self.held_most.saturating_add(octets), ..self }
+    }
+
     /// Pieces may never come because they expire: a message of which nothing came for 30 s and for `window` numbers is forgotten.
     #[must_use]
     pub fn forgetting(self, window: Option<u64>) -> Self {
@@ -75,7 +85,7 @@ impl<M: Message> Fragments<M> {
     /// One of several.
     fn gather(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         let label = unit.label;
-        if self.held > self.most.saturating_mul(4) {
+        if self.held > self.held_most {
             return Err(Dropped::Unjoinable);
         }
         let assembly = self.begun.entry(label.message).or_insert_with(|| {

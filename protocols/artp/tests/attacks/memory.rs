@@ -92,7 +92,7 @@ fn a_count_of_four_billion_pieces_is_not_believed() {
 }
 
 #[test]
-fn datagrams_that_are_begun_and_never_made_whole_hold_four_times_the_longest() {
+fn datagrams_that_are_begun_and_never_made_whole_hold_four_times_the_longest_and_a_window() {
     let longest = 1 << 20;
     let config = Config { longest, ..config() };
     let mut datagram = 0;
@@ -100,11 +100,13 @@ fn datagrams_that_are_begun_and_never_made_whole_hold_four_times_the_longest() {
         datagram += 1;
         fragment(next, datagram, 0, 1000, &[7; 1000])
     });
-    assert!(most < 6 * longest as isize, "{most} octets");
+    let window = config.window as usize * usize::from(config.packet);
+    let bound = (6 * longest + 2 * window) as isize;
+    assert!(most < bound, "{most} octets of {bound}");
 }
 
 #[test]
-fn pieces_that_contradict_each_other_hold_four_times_the_longest() {
+fn pieces_that_contradict_each_other_hold_four_times_the_longest_and_a_window() {
     let longest = 1 << 20;
     let config = Config { longest, ..config() };
     let mut random = Rng::with_seed(1);
@@ -114,5 +116,7 @@ fn pieces_that_contradict_each_other_hold_four_times_the_longest() {
         let body = vec![7; random.usize(..1100)];
         fragment(next, random.u32(..20), random.u32(..count), count, &body)
     });
-    assert!(most < 6 * longest as isize, "{most} octets");
+    let window = config.window as usize * usize::from(config.packet);
+    let bound = (6 * longest + 2 * window) as isize;
+    assert!(most < bound, "{most} octets of {bound}");
 }
