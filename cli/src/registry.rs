@@ -125,6 +125,11 @@ const ARTP: &[Parameter] = &[
     Parameter::new("timeout", Kind::Number, "how long any answer is waited for at least, in milliseconds"),
     Parameter::new("silence", Kind::Number, "after so many seconds without an answer the peer is dead"),
     Parameter::new("tries", Kind::Number, "how often a session is asked for at most"),
+    Parameter::new(
+        "congestion",
+        Kind::Text,
+        "what bounds what is on its way: `document` as by default, `new-reno`, or `cubic`",
+    ),
 ];
 const ORDERED: &[Parameter] = &[
     Parameter::new("window", Kind::Number, "how many octets of an association may wait to be read"),
@@ -266,6 +271,7 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let timeout = number("timeout", 1..=600_000)?;
     let silence = number("silence", 1..=86_400)?;
     let tries = number("tries", 1..=1000)?;
+    let congestion = table.parsed("congestion", "one of `document`, `new-reno` and `cubic`")?;
     let Some(setting) = setting else { return boxed_shown::<stacks::Artp>() };
     let mut config = stacks::artp_config().map_err(|why| system(table, &why))?;
     let milliseconds = |number: Option<u64>, other| number.map_or(other, |number| number * MILLISECOND);
@@ -282,6 +288,7 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     config.timeout_least = milliseconds(timeout, config.timeout_least);
     config.silence = silence.map_or(config.silence, |seconds| seconds * SECOND);
     config.tries = tries.map_or(config.tries, |tries| tries as u32);
+    config.congestion = congestion.unwrap_or(config.congestion);
     boxed(stacks::artp(config).map_err(|why| system(table, &why))?)
 }
 

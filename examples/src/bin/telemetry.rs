@@ -73,8 +73,7 @@ fn send(place: SocketAddr, count: u32) -> Result<(), Box<dyn Error>> {
             endpoint.wait(Some(left))?;
         }
     }
-    let sent = station.statistics().sent.messages;
+    println!("{} readings sent", station.statistics().sent.messages);
     station.close()?;
-    println!("{sent} readings sent");
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! What can be chosen of ARTP, and its configuration.
 
+use core::str::FromStr;
+
 use stackwright_contract::services::Room;
 use stackwright_policies::{
     acknowledgement, congestion, connection, flow, inquiry, integrity, lifetime, ordering, rate, recovery,
@@ -52,6 +54,8 @@ pub struct Config {
     pub epoch: u64,
     /// What a stranger must not know: random octets, drawn anew at each start. Salts follow from it, and keys from these.
     pub secret: [u8; 16],
+    /// What bounds what is on its way.
+    pub congestion: Congestion,
     /// What protects datagrams.
     pub protection: Protection,
     /// How many sessions may be half open before strangers have to show that they hear us.
@@ -80,9 +84,47 @@ impl Default for Config {
             expires: false,
             epoch: 0,
             secret: [0; 16],
+            congestion: Congestion::Document,
             protection: Protection::Absent,
             half_open_most: 64,
             first: None,
+        }
+    }
+}
+
+/// What bounds what is on its way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Congestion {
+    /// As the document says (§1.4.5): no slow start, a packet more each round trip, half with a loss.
+    #[default]
+    Document,
+    /// RFC 6582: a slow start, and else the same.
+    NewReno,
+    /// RFC 9438: finds a fast path soon, and shares it with TCP as it is today.
+    Cubic,
+}
+
+impl FromStr for Congestion {
+    type Err = ();
+
+    /// `document`, `new-reno` or `cubic`.
+    fn from_str(name: &str) -> Result<Self, ()> {
+        match name {
+            "document" => Ok(Congestion::Document),
+            "new-reno" => Ok(Congestion::NewReno),
+            "cubic" => Ok(Congestion::Cubic),
+            _ => Err(()),
+        }
+    }
+}
+
+impl Congestion {
+    fn policy(self, packet: u16) -> congestion::OneOf {
+        let packet = u64::from(packet);
+        match self {
+            Congestion::Document => congestion::OneOf::Aimd(congestion::Aimd::new(packet)),
+            Congestion::NewReno => congestion::OneOf::NewReno(congestion::NewReno::new(packet)),
+            Congestion::Cubic => congestion::OneOf::Cubic(congestion::Cubic::new(packet)),
         }
     }
 }
@@ -103,7 +145,7 @@ configuration! {
         Recovery: recovery::IndividualTimeout,
         Rtt: rtt::Rfc6298,
         Flow: flow::Credit,
-        Congestion: congestion::Aimd,
+        Congestion: congestion::OneOf,
         Rate: rate::Absent,
         Lifetime: lifetime::Timestamps,
     }
@@ -126,7 +168,7 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least)
             .at_most(config.silence / TIMEOUTS_LEAST),
         flow: flow::Credit::new(window),
-        congestion: congestion::Aimd::new(u64::from(config.packet)),
+        congestion: config.congestion.policy(config.packet),
         rate: rate::Absent,
         lifetime: lifetime::Timestamps::new(config.epoch),
     })

@@ -5,10 +5,12 @@ mod aimd;
 mod cubic;
 mod episode;
 mod new_reno;
+mod one_of;
 mod probing;
 
 pub use absent::Absent;
 pub use aimd::Aimd;
 pub use cubic::Cubic;
 pub use new_reno::NewReno;
+pub use one_of::OneOf;
 pub use probing::Probing;

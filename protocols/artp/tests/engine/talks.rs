@@ -1,7 +1,7 @@
 //! What is promised is kept on a bad link.
 
 use fastrand::Rng;
-use stackwright_artp::Config;
+use stackwright_artp::{Config, Congestion};
 use stackwright_contract::Duration;
 use stackwright_simulator::Conditions;
 use stackwright_trial::{Talk, Trial};
@@ -15,6 +15,18 @@ fn each_datagram_arrives_once_on_a_bad_link() {
         let mut trial = Trial::new(|side| end(&config(), side), &bad(seed), seed);
         let outcome = trial.talk(&Talk::default(), seed, |_, _| {});
         assert!(outcome.is_ok(), "seed {seed}: {outcome:?}");
+    }
+}
+
+#[test]
+fn each_datagram_arrives_once_whatever_bounds_what_is_on_its_way() {
+    for congestion in [Congestion::NewReno, Congestion::Cubic] {
+        for seed in seeds(100) {
+            let config = Config { congestion, ..config() };
+            let mut trial = Trial::new(|side| end(&config, side), &bad(seed), seed);
+            let outcome = trial.talk(&Talk::default(), seed, |_, _| {});
+            assert!(outcome.is_ok(), "{congestion:?}, seed {seed}: {outcome:?}");
+        }
     }
 }
 

@@ -1,0 +1,65 @@
+//! One of those that keep a window, chosen while the program runs.
+
+use stackwright_transport::component;
+use stackwright_transport::slots::Congestion;
+use stackwright_transport::words::View;
+
+use super::{Aimd, Cubic, NewReno};
+
+/// One of those that keep a window, chosen while the program runs, without a box: for a transport that is otherwise known to
+/// the compiler, and leaves this to its user.
+///
+/// ```
+/// use stackwright_policies::congestion::{Aimd, OneOf};
+/// use stackwright_transport::slots::Congestion;
+/// assert_eq!(OneOf::Aimd(Aimd::new(1000)).window(), 3000);
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub enum OneOf {
+    /// One packet more each round trip.
+    Aimd(Aimd),
+    /// The Internet's of old.
+    NewReno(NewReno),
+    /// The Internet's of today.
+    Cubic(Cubic),
+}
+
+macro_rules! each {
+    ($this:ident, $policy:ident => $answer:expr) => {
+        match $this {
+            OneOf::Aimd($policy) => $answer,
+            OneOf::NewReno($policy) => $answer,
+            OneOf::Cubic($policy) => $answer,
+        }
+    };
+}
+
+impl Congestion for OneOf {
+    #[inline]
+    fn window(&self) -> u64 {
+        each!(self, policy => policy.window())
+    }
+
+    #[inline]
+    fn on_sent(&mut self, view: &View) {
+        each!(self, policy => policy.on_sent(view));
+    }
+
+    #[inline]
+    fn on_acknowledged(&mut self, view: &View, octets: u64, units: u64) {
+        each!(self, policy => policy.on_acknowledged(view, octets, units));
+    }
+
+    fn on_lost(&mut self, view: &View, octets: u64) {
+        each!(self, policy => policy.on_lost(view, octets));
+    }
+
+    fn on_silence(&mut self, view: &View) {
+        each!(self, policy => policy.on_silence(view));
+    }
+}
+
+component! {
+    OneOf: "congestion by a window of choice", "grows and shrinks its window as its user has chosen",
+    needs: Property::REPORTS,
+}
