@@ -2,6 +2,7 @@
 
 mod clocks;
 mod conversation;
+mod profiles;
 mod setting;
 mod sweeps;
 mod talks;
