@@ -135,7 +135,7 @@ impl TwoStage {
 
     /// Whether to ask now if the peer is there.
     fn wonders(&self, view: &View) -> bool {
-        self.state == State::Open && self.alive.is_due(view)
+        matches!(self.state, State::Open) && self.alive.is_due(view)
     }
 
     fn farewell(&self, view: &View) -> bool {
@@ -177,7 +177,7 @@ impl Connection for TwoStage {
 
     fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
         let signals = tidings.signals;
-        if signals == Signals::NONE && self.state == State::Open && self.every_silence.is_none() {
+        if signals == Signals::NONE && matches!(self.state, State::Open) && self.every_silence.is_none() {
             return Ok(());
         }
         // As long as the other side may go on asking.
@@ -211,7 +211,7 @@ impl Connection for TwoStage {
         if signals.has(Signals::ACCEPT) && !was_asking {
             self.answer = self.answer.with(Signals::CONFIRM);
         }
-        if self.state == State::Open {
+        if matches!(self.state, State::Open) {
             // Who asks again what he knows wants to know whether we are here.
             self.answer = self.answer.with(Signals::ACCEPT.when(signals.has(Signals::OPEN)));
             let next = self.every_silence.map_or(Instant::END, |silence| view.now.later(silence));
@@ -234,11 +234,17 @@ impl Connection for TwoStage {
         }
     }
 
+    #[inline]
     fn signals(&self, view: &View) -> Signals {
-        let wonders = self.wonders(view);
-        if self.state == State::Open && !self.finishing && !wonders && self.confirming.is_none() {
+        // For nearly every packet.
+        if matches!(self.state, State::Open)
+            && !self.finishing
+            && self.alive.at > view.now
+            && self.confirming.is_none_or(|question| question.at > view.now)
+        {
             return self.answer;
         }
+        let wonders = self.wonders(view);
         let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
         self.answer
             .with(Signals::OPEN.when(asks || wonders && self.asks))
@@ -291,6 +297,7 @@ impl Connection for TwoStage {
         matches!(self.state, State::Granting(..))
     }
 
+    #[inline]
     fn phase(&self, view: &View) -> Phase {
         match self.state {
             State::Idle => Phase::Idle,

@@ -63,6 +63,9 @@ impl<M> Fragments<M> {
 
     /// How many fragments of at most `room` octets a message of so many has; `None`: more than can be said.
     pub fn pieces(&self, octets: usize, kind: MessageKind, room: usize) -> Option<u32> {
+        if octets <= room {
+            return Some(1); // without a division, as nearly all are
+        }
         let most = if kind == MessageKind::Control { 1 } else { self.count_most };
         u32::try_from(octets.div_ceil(room).max(1)).ok().filter(|count| *count <= most)
     }
@@ -135,7 +138,8 @@ impl<M: Message> Framing<M> for Fragments<M> {
             kind: quality.kind,
             priority: quality.priority,
         };
-        Ok((message, label, octets.div_ceil(count as usize).max(1)))
+        let piece = if count == 1 { octets } else { octets.div_ceil(count as usize) };
+        Ok((message, label, piece.max(1)))
     }
 
     #[inline]
