@@ -23,7 +23,7 @@ fn what_was_chosen_for_its_slots_is_told() {
     let slots = told["slots"].as_array().expect("a list");
     assert_eq!((slots.len(), &told["port"]), (13, &4330.into()));
     let congestion = slots.iter().find(|slot| slot["slot"] == "congestion").expect("it is a slot");
-    assert_eq!(congestion["policy"], "congestion by AIMD");
+    assert_eq!(congestion["policy"], "congestion by a window of choice");
     assert_eq!(congestion["needs"][0], "reports from the receiver");
     let explained = say(&["explain", "ordered"]).succeeded().text();
     assert!(
