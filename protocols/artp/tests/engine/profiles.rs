@@ -33,10 +33,7 @@ fn a_plan_keeps_what_was_wished() {
     for seed in seeds(60) {
         let mut trial = Trial::new(|side| planned(&plan, side), &bad(seed), seed);
         let outcome = trial.talk(&Talk { promise: Promise::Once, ..Talk::default() }, seed, |_, _| {});
-        if let Err(failure) = outcome {
-            // An opening may be given up on a link that loses a quarter of everything.
-            assert!(failure.contains("Silent"), "seed {seed}: {failure}");
-        }
+        assert!(outcome.is_ok(), "seed {seed}: {outcome:?}");
     }
 }
 
