@@ -141,10 +141,11 @@ impl<H: Host> Associations<H> {
     fn deliver(at: &mut impl Place<Self>) {
         let now = at.cx().now();
         loop {
-            let room = if at.association().closing { EVERYTHING } else { at.room() };
-            let session = at.association();
-            let Some((message, quality)) = session.engine.take(now, room) else { return };
-            if !session.closing {
+            // Who has closed takes nothing any more.
+            let closing = at.association().engine.is_closing();
+            let room = if closing { EVERYTHING } else { at.room() };
+            let Some((message, quality)) = at.association().engine.take(now, room) else { return };
+            if !closing {
                 at.deliver(message, quality);
             }
         }
@@ -189,8 +190,6 @@ pub struct Session<H: Host> {
     /// The layer above knows that it is open.
     told: bool,
     half_open: bool,
-    /// The layer above takes nothing any more.
-    closing: bool,
 }
 
 /// Whose packet it is. Nothing is taken off: a check may cover the header.
@@ -242,15 +241,7 @@ impl<H: Host> Hooks for Associations<H> {
         let engine = Association::new(self.host.create(cx, key, remote, origin));
         let arrived = origin == Origin::Arrived;
         self.half_open += usize::from(arrived);
-        Session {
-            engine,
-            key: key.clone(),
-            remote,
-            armed: Instant::END,
-            told: arrived,
-            half_open: arrived,
-            closing: false,
-        }
+        Session { engine, key: key.clone(), remote, armed: Instant::END, told: arrived, half_open: arrived }
     }
 
     fn opened(&mut self, at: &mut impl Place<Self>) -> bool {
@@ -313,7 +304,6 @@ impl<H: Host> Hooks for Associations<H> {
         if matches!(session.engine.phase(now), Phase::Idle | Phase::Opening) {
             return true;
         }
-        session.closing = true;
         session.engine.finish();
         Self::deliver(at);
         at.later();

@@ -143,6 +143,12 @@ impl<C: Configuration> Association<C> {
         self.slots.connection.finish();
     }
 
+    /// Whether the layer above has closed it.
+    #[inline]
+    pub fn is_closing(&self) -> bool {
+        self.closing
+    }
+
     /// A message to be sent.
     ///
     /// # Errors

@@ -180,32 +180,15 @@ impl<C: Configuration> Association<C> {
     /// What is of no use any more does not leave, not for the first time and not again. Whether there was any.
     #[inline]
     fn drop_expired(&mut self, view: &View, memory: &mut Memory<C::Message>) -> bool {
-        let pool = &memory.pool;
         let lifetime = &self.slots.lifetime;
         let mut dropped = false;
-        loop {
-            if let Some(place) = self.sending.first_lost() {
-                let unit = &self.sending.get(place).unit;
-                if unit.lifetime.is_none() || !lifetime.is_over(view, unit.since, unit.lifetime) {
-                    return dropped;
-                }
-                self.sending.settle_first_lost(pool);
-            } else if let Some(place) = self.sending.numbered() {
-                let unit = &self.sending.get(place).unit;
-                if unit.lifetime.is_none() || !lifetime.is_over(view, unit.since, unit.lifetime) {
-                    return dropped;
-                }
-                self.sending.drop_numbered(pool);
-            } else {
-                match self.sending.first_waiting() {
-                    Some((since, wish)) if wish.is_some() && lifetime.is_over(view, since, wish) => {
-                        self.sending.drop_waiting(pool);
-                    }
-                    _ => return dropped,
-                }
-            }
+        while let Some((since, wish @ Some(_))) = self.sending.first_wish()
+            && lifetime.is_over(view, since, wish)
+        {
+            self.sending.drop_first(&memory.pool);
             dropped = true;
         }
+        dropped
     }
 }
 

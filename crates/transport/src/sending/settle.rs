@@ -1,5 +1,6 @@
 //! What happens to units when it is heard of them.
 
+use core::num::NonZeroU32;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
@@ -87,38 +88,41 @@ impl<M: Message> Sending<M> {
         self.forget_done(pool);
     }
 
-    /// The unit that leaves next was sent before and has expired: it is not sent again.
-    pub(crate) fn settle_first_lost(&mut self, pool: &Pool<M>) {
-        self.surface();
-        if let Some(number) = self.lost.pop_front() {
-            let place = self.place(number);
-            self.settle(place, pool);
+    /// What leaves next: since when it waits, and for how long it is of use.
+    #[inline]
+    pub(crate) fn first_wish(&mut self) -> Option<(Instant, Option<NonZeroU32>)> {
+        let place = if self.lost_units > 0 {
+            self.surface();
+            self.lost.front().map(|number| self.place(*number))
+        } else {
+            (self.sent < self.units.len()).then_some(self.sent)
+        };
+        match place {
+            Some(place) => {
+                let unit = &self.units[place].unit;
+                Some((unit.since, unit.lifetime))
+            }
+            None => self.first_waiting(),
         }
     }
 
-    /// The first of the lost ones.
-    pub(crate) fn first_lost(&mut self) -> Option<usize> {
-        if self.lost_units == 0 {
-            return None;
-        }
-        self.surface();
-        self.lost.front().map(|number| self.place(*number))
-    }
-
-    /// The unit that has its number and has not left.
-    pub(crate) fn numbered(&self) -> Option<usize> {
-        (self.sent < self.units.len()).then_some(self.sent)
-    }
-
-    /// It is of no use any more. Its number goes to another.
-    pub(crate) fn drop_numbered(&mut self, pool: &Pool<M>) {
-        if self.sent < self.units.len()
+    /// What leaves next is of no use any more. What never left gives its number to another.
+    #[cold]
+    pub(crate) fn drop_first(&mut self, pool: &Pool<M>) {
+        if self.lost_units > 0 {
+            self.surface();
+            if let Some(number) = self.lost.pop_front() {
+                self.settle(self.place(number), pool);
+            }
+        } else if self.sent < self.units.len()
             && let Some(sent) = self.units.pop_back()
         {
             if let Some(octets) = sent.release {
                 self.release(octets);
             }
             sent.unit.body.reclaim(pool);
+        } else {
+            self.drop_waiting(pool);
         }
     }
 }

@@ -66,12 +66,12 @@ impl<M: Message> Sending<M> {
     }
 
     /// Since when the first one waits, and for how long it is of use.
-    pub(crate) fn first_waiting(&self) -> Option<(Instant, Option<NonZeroU32>)> {
+    pub(super) fn first_waiting(&self) -> Option<(Instant, Option<NonZeroU32>)> {
         self.waiting.front().map(|waiting| (waiting.since, waiting.lifetime))
     }
 
     /// The first one is of no use any more.
-    pub(crate) fn drop_waiting(&mut self, pool: &Pool<M>) {
+    pub(super) fn drop_waiting(&mut self, pool: &Pool<M>) {
         if let Some(waiting) = self.waiting.pop_front() {
             self.release(waiting.octets);
             waiting.rest.reclaim(pool);
