@@ -1,8 +1,8 @@
 //! One of those that keep a window, chosen while the program runs.
 
-use stackwright_transport::component;
 use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::View;
+use stackwright_transport::{Acknowledged, component};
 
 use super::{Aimd, Cubic, NewReno};
 
@@ -46,8 +46,8 @@ impl Congestion for OneOf {
     }
 
     #[inline]
-    fn on_acknowledged(&mut self, view: &View, octets: u64, units: u64) {
-        each!(self, policy => policy.on_acknowledged(view, octets, units));
+    fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
+        each!(self, policy => policy.on_acknowledged(view, acknowledged));
     }
 
     fn on_lost(&mut self, view: &View, octets: u64) {
