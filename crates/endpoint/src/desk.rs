@@ -8,7 +8,7 @@ use stackwright_contract::services::{
 use stackwright_contract::{Handle, Names, Outlet, Participant, Protocol, RequestOf};
 use stackwright_wire::Message;
 
-use crate::association::Statistics;
+use crate::blocking::association::Statistics;
 
 /// The side above a stack: names, and what was told of them.
 pub(crate) struct Desk<M> {

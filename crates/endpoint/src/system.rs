@@ -19,7 +19,7 @@ const BLOCKS_MOST: usize = 64;
 ///
 /// ```
 /// use stackwright_drivers::udp::Udp;
-/// use stackwright_endpoint::{Config, Endpoint, System};
+/// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
 /// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
 /// # Ok::<_, stackwright_endpoint::Error>(())

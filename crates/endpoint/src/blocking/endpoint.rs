@@ -10,7 +10,7 @@ use stackwright_contract::services::{Datagrams, Ended, Room};
 use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
 
-use crate::association::Association;
+use crate::blocking::association::Association;
 use crate::desk::{Desk, Named, State};
 use crate::error::Error;
 use crate::system::System;
@@ -75,7 +75,7 @@ impl<S: Stack> Endpoint<S> {
     /// An endpoint on the stack that `make` makes: it connects, and does not listen.
     ///
     /// ```
-    /// use stackwright_endpoint::{Config, Endpoint, System};
+    /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
     /// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
     /// assert_eq!(endpoint.local(), None);
@@ -95,7 +95,7 @@ impl<S: Stack> Endpoint<S> {
     /// The same, which listens at `local`; at port 0, anywhere.
     ///
     /// ```
-    /// use stackwright_endpoint::{Config, Endpoint, System};
+    /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
     /// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
     /// assert_ne!(endpoint.local().unwrap().port(), 0);
@@ -126,7 +126,7 @@ impl<S: Stack> Endpoint<S> {
     ///
     /// ```
     /// use std::time::Duration;
-    /// use stackwright_endpoint::{Config, Endpoint, System};
+    /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
     /// let mut endpoint =
     ///     Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
@@ -187,7 +187,7 @@ impl<S: Stack> Endpoint<S> {
     /// It is how one thread serves many:
     ///
     /// ```no_run
-    /// # use stackwright_endpoint::{Association, Endpoint, Error, Stack};
+    /// # use stackwright_endpoint::{Error, Stack, blocking::{Association, Endpoint}};
     /// # fn serve<S: Stack>(endpoint: Endpoint<S>) -> Result<(), Error> {
     /// let mut guests = Vec::new();
     /// loop {
@@ -228,7 +228,7 @@ impl<S: Stack> Endpoint<S> {
     /// Lends the stack, to be looked at.
     ///
     /// ```
-    /// use stackwright_endpoint::{Config, Endpoint, System};
+    /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_contract::Protocol;
     /// use stackwright_wire::BufferTree;
     /// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;

@@ -9,8 +9,8 @@ use stackwright_contract::Handle;
 use stackwright_contract::services::{DatagramsRequest, Quality, Room};
 use stackwright_wire::Message;
 
+use crate::blocking::endpoint::{Shared, Stack, wait};
 use crate::desk::State;
-use crate::endpoint::{Shared, Stack, wait};
 use crate::error::{Error, Refused};
 
 /// What may be pushed before a message, in octets, so that no layer has to ask for memory.
@@ -30,7 +30,7 @@ pub struct Statistics {
 /// One association of an endpoint.
 ///
 /// ```
-/// use stackwright_endpoint::{Config, Endpoint, System};
+/// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
 /// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
 /// let one = endpoint.connect(endpoint.local().unwrap())?; // with itself
@@ -88,7 +88,7 @@ impl<S: Stack> Association<S> {
     /// below, either.
     ///
     /// ```
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_contract::services::Quality;
     /// use stackwright_wire::{BufferTree, Message};
     /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
