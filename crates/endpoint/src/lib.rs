@@ -53,9 +53,21 @@
 pub mod blocking;
 mod desk;
 mod error;
+mod hold;
+mod host;
+mod link;
+mod offered;
+mod pace;
+mod shared;
 mod system;
+#[cfg(feature = "tokio")]
+mod task;
 
-pub use blocking::association::Statistics;
-pub use blocking::endpoint::{Config, Stack};
 pub use error::{Error, Refused};
+pub use host::Totals;
+pub use link::Statistics;
+pub use offered::Offered;
+pub use shared::{Config, Ground, Stack, StreamStack};
 pub use system::System;
+#[cfg(feature = "tokio")]
+pub use task::{Association, Endpoint, Run, Sending, Stream};

@@ -1,7 +1,7 @@
 //! Calls that wait, without a runtime.
 
-pub(crate) mod association;
-pub(crate) mod endpoint;
+mod association;
+mod endpoint;
 
 pub use association::Association;
 pub use endpoint::Endpoint;
