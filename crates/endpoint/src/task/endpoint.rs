@@ -39,8 +39,8 @@ use crate::task::watch::{Teller, Wait, Watch};
 /// # }
 /// ```
 pub struct Endpoint<S: Ground> {
-    host: Host<S>,
-    watch: Teller<S>,
+    pub(super) host: Host<S>,
+    pub(super) watch: Teller<S>,
 }
 
 impl<S: Ground> Endpoint<S> {

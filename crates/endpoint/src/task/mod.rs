@@ -11,6 +11,8 @@
 
 mod alarm;
 mod association;
+#[cfg(test)]
+mod dropped;
 mod endpoint;
 mod run;
 mod sending;
