@@ -1,6 +1,6 @@
 //! What the sender knows while it runs.
 
-use std::sync::{Condvar, Mutex};
+use std::sync::{Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -16,25 +16,38 @@ type Outcome = Result<(Count, Lap), Problem>;
 /// One run at its sending end.
 #[derive(Debug)]
 pub(crate) struct Course {
-    watch: Watch,
+    watch: OnceLock<Watch>,
     outcome: Mutex<Option<Outcome>>,
     changed: Condvar,
     over: CancellationToken,
 }
 
 impl Course {
-    pub(crate) fn start() -> Self {
+    pub(crate) fn new() -> Self {
         Course {
-            watch: Watch::start(),
+            watch: OnceLock::new(),
             outcome: Mutex::new(None),
             changed: Condvar::new(),
             over: CancellationToken::new(),
         }
     }
 
+    /// The transport is set up and now opens: time counts from here. What a library does once in the life of a program, such as
+    /// testing its ciphers, is no cost of an association.
+    pub(crate) fn begin(&self) {
+        let outcome = self.outcome.lock();
+        self.watch();
+        drop(outcome);
+        self.changed.notify_all();
+    }
+
+    fn watch(&self) -> &Watch {
+        self.watch.get_or_init(Watch::start)
+    }
+
     /// What was used until now.
     pub(crate) fn lap(&self) -> Lap {
-        self.watch.lap()
+        self.watch().lap()
     }
 
     /// Whether the receiver has counted, or will not.
@@ -51,13 +64,13 @@ impl Course {
         !self.is_over()
             && match goal {
                 Goal::Number(number) => done < number,
-                Goal::Seconds(seconds) => self.watch.elapsed().as_secs_f64() < seconds,
+                Goal::Seconds(seconds) => self.watch().elapsed().as_secs_f64() < seconds,
             }
     }
 
     /// The receiver has spoken.
     pub(crate) fn end(&self, count: Result<Count, Problem>) {
-        let lap = self.watch.lap();
+        let lap = self.lap();
         let mut outcome = self.outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         outcome.get_or_insert(count.map(|count| (count, lap)));
         self.over.cancel();
@@ -78,7 +91,14 @@ impl Course {
         }
     }
 
-    /// Waits for it for a while; whether it has.
+    /// Waits until time counts, or the receiver has already spoken.
+    pub(crate) fn wait_for_begin(&self) {
+        let outcome = self.outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let waiting = |outcome: &mut Option<Outcome>| outcome.is_none() && self.watch.get().is_none();
+        drop(self.changed.wait_while(outcome, waiting));
+    }
+
+    /// Waits for the receiver for a while; whether it has spoken.
     pub(crate) fn wait_for(&self, time: Duration) -> bool {
         let outcome = self.outcome.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let waited = self.changed.wait_timeout_while(outcome, time, |outcome| outcome.is_none());

@@ -30,7 +30,7 @@ pub(crate) fn run(plan: &Plan, address: SocketAddr) -> Result<(), Problem> {
         None => return Err(Problem::new("the receiver is gone")),
     };
     let remote = SocketAddr::new(address.ip(), port);
-    let course = Arc::new(Course::start());
+    let course = Arc::new(Course::new());
     {
         let course = Arc::clone(&course);
         thread::spawn(move || course.end(verdict(&mut ear)));
@@ -69,6 +69,7 @@ fn verdict(ear: &mut Ear) -> Result<Count, Problem> {
 }
 
 fn stop_after(time: Duration, course: &Course, mouth: &mut Mouth) {
+    course.wait_for_begin();
     if !course.wait_for(time) {
         // A receiver that is gone is noticed by whoever hears.
         let _ = mouth.say(&Stop);

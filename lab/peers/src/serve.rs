@@ -40,7 +40,6 @@ pub(crate) fn serve(transport: Transport, address: SocketAddr) -> Result<(), Pro
 fn one(transport: Transport, local: SocketAddr, stream: TcpStream) -> Result<(), Problem> {
     let (mut mouth, mut ear) = halves(stream)?;
     let Some(plan) = ear.hear::<Plan>()? else { return Ok(()) };
-    let watch = Watch::start();
     if plan.transport != transport {
         let why = format!("this end serves {transport}, not {}", plan.transport);
         return mouth.say(&Answer::Failed(why));
@@ -49,6 +48,7 @@ fn one(transport: Transport, local: SocketAddr, stream: TcpStream) -> Result<(),
         Ok(server) => server,
         Err(why) => return mouth.say(&Answer::Failed(why.to_string())),
     };
+    let watch = Watch::start();
     mouth.say(&Answer::Ready { port: server.port, certificate: server.certificate })?;
     let tally = Arc::new(Tally::new(plan.octets(), watch, mouth));
     let listening = {

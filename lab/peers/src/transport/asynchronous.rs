@@ -139,6 +139,7 @@ async fn reply(association: &mut impl Association, message: &Bytes, tally: &Tall
 }
 
 pub(super) async fn send<C: Connector>(connector: C, plan: &Plan, course: &Course) -> Result<Sent, Problem> {
+    course.begin();
     let sent = match plan.workload {
         Workload::Bulk => bulk(&connector, plan, course).await,
         Workload::Requests => requests(&connector, plan, course).await,

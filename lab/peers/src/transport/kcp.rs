@@ -79,18 +79,18 @@ impl Listener for Accepting {
     async fn close(self) {}
 }
 
-pub(super) fn listen(_: &Plan, local: IpAddr) -> Result<Server, Problem> {
+pub(super) fn listen(plan: &Plan, local: IpAddr) -> Result<Server, Problem> {
     let socket = udp_socket(SocketAddr::new(local, 0))?;
     socket.set_nonblocking(true).tried("without blocking")?;
     let port = socket.local_addr().tried("listening")?.port();
-    let serve = move |plan: &Plan, tally: &Tally| {
-        asynchronous::runtime()?.block_on(async {
-            let socket = UdpSocket::from_std(socket).tried("a socket")?;
-            let listener = KcpListener::from_socket(configuration(plan, local), socket).await;
-            let listener = listener.tried("listening")?;
-            asynchronous::serve(Accepting { listener, plan: plan.clone() }, plan, tally).await
-        })
-    };
+    let runtime = asynchronous::runtime()?;
+    let listener = runtime.block_on(async {
+        let socket = UdpSocket::from_std(socket).tried("a socket")?;
+        KcpListener::from_socket(configuration(plan, local), socket).await.tried("listening")
+    });
+    let accepting = Accepting { listener: listener?, plan: plan.clone() };
+    let serve =
+        move |plan: &Plan, tally: &Tally| runtime.block_on(asynchronous::serve(accepting, plan, tally));
     Ok(Server { port, certificate: None, serve: Box::new(serve) })
 }
 

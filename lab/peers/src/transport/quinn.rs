@@ -87,13 +87,14 @@ pub(super) fn listen(plan: &Plan, local: IpAddr) -> Result<Server, Problem> {
     configuration.transport_config(transport(plan, local));
     let socket = udp_socket(SocketAddr::new(local, 0))?;
     let port = socket.local_addr().tried("listening")?.port();
-    let serve = move |plan: &Plan, tally: &Tally| {
-        asynchronous::runtime()?.block_on(async {
-            let endpoint =
-                Endpoint::new(endpoint(plan, local)?, Some(configuration), socket, Arc::new(TokioRuntime));
-            asynchronous::serve(Accepting(endpoint.tried("an endpoint")?), plan, tally).await
-        })
+    let runtime = asynchronous::runtime()?;
+    let endpoint = {
+        let _entered = runtime.enter();
+        Endpoint::new(endpoint(plan, local)?, Some(configuration), socket, Arc::new(TokioRuntime))
     };
+    let accepting = Accepting(endpoint.tried("an endpoint")?);
+    let serve =
+        move |plan: &Plan, tally: &Tally| runtime.block_on(asynchronous::serve(accepting, plan, tally));
     Ok(Server { port, certificate: Some(certificate), serve: Box::new(serve) })
 }
 

@@ -124,17 +124,18 @@ pub(super) fn listen(plan: &Plan, local: IpAddr) -> Result<Server, Problem> {
     let tls = tls.and_then(|tls| tls.build()).tried("the certificate")?;
     let socket = udp_socket(SocketAddr::new(local, 0))?;
     let port = socket.local_addr().tried("listening")?.port();
-    let limits = limits(plan)?;
-    let serve = move |plan: &Plan, tally: &Tally| {
-        asynchronous::runtime()?.block_on(async {
-            let lost = Arc::<AtomicU64>::default();
-            let builder = Endpoint::builder().with_tls(tls).tried("the certificate")?;
-            let builder = builder.with_io(sockets(plan, socket)?).tried("sockets")?;
-            let builder = builder.with_event(Losses(Arc::clone(&lost))).tried("events")?;
-            let endpoint = builder.with_limits(limits).tried("limits")?.start().tried("an endpoint")?;
-            asynchronous::serve(Accepting { endpoint, lost }, plan, tally).await
-        })
+    let lost = Arc::<AtomicU64>::default();
+    let runtime = asynchronous::runtime()?;
+    let endpoint = {
+        let _entered = runtime.enter();
+        let builder = Endpoint::builder().with_tls(tls).tried("the certificate")?;
+        let builder = builder.with_io(sockets(plan, socket)?).tried("sockets")?;
+        let builder = builder.with_event(Losses(Arc::clone(&lost))).tried("events")?;
+        builder.with_limits(limits(plan)?).tried("limits")?.start().tried("an endpoint")?
     };
+    let accepting = Accepting { endpoint, lost };
+    let serve =
+        move |plan: &Plan, tally: &Tally| runtime.block_on(asynchronous::serve(accepting, plan, tally));
     Ok(Server { port, certificate: Some(certificate), serve: Box::new(serve) })
 }
 

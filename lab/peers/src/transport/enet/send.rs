@@ -28,6 +28,7 @@ pub(super) fn send(
     course: &Course,
 ) -> Result<Sent, Problem> {
     let message: Arc<[u8]> = plan.message().into();
+    course.begin();
     if plan.workload == Workload::Associations {
         return associations(&mut host, plan, remote, &message, course);
     }

@@ -23,10 +23,10 @@ pub(super) fn serve(listener: &Socket, plan: &Plan, tally: &Tally) -> Result<(),
     readiness.add(listener, READABLE)?;
     while !tally.is_over() {
         for event in readiness.wait()?.to_vec() {
-            if event.socket == listener.number {
+            if event.socket == listener.0 {
                 while let Some(socket) = listener.accept()? {
                     readiness.add(&socket, READABLE)?;
-                    open.insert(socket.number, socket);
+                    open.insert(socket.0, socket);
                 }
             } else if let Some(socket) = open.get_mut(&event.socket) {
                 match socket.read(&mut request) {
@@ -59,12 +59,12 @@ pub(super) fn send(plan: &Plan, remote: SocketAddr, course: &Course) -> Result<S
     let mut answered = 0;
     while answered < wanted {
         while open.len() < wanted && open.len() - answered < OPENING {
-            let socket = Socket::new(plan, false)?;
+            let socket = Socket::new(plan, remote.ip(), false)?;
             socket.bind(local)?;
             local = socket.local()?;
             readiness.add(&socket, WRITABLE)?;
             socket.connect(remote)?;
-            open.insert(socket.number, socket);
+            open.insert(socket.0, socket);
         }
         if course.is_over() {
             return Err(Problem::new("the receiver is gone"));

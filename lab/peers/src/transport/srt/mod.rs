@@ -21,7 +21,7 @@ pub(super) fn available() -> Result<(), Problem> {
 
 pub(super) fn listen(plan: &Plan, local: IpAddr) -> Result<Server, Problem> {
     available()?;
-    let listener = Socket::new(plan, false)?;
+    let listener = Socket::new(plan, local, false)?;
     listener.bind(SocketAddr::new(local, 0))?;
     listener.listen()?;
     let port = listener.local()?.port();
@@ -52,10 +52,12 @@ fn accept(listener: &Socket, tally: &Tally) -> Result<Option<Socket>, Problem> {
 }
 
 pub(super) fn send(plan: &Plan, remote: SocketAddr, course: &Course) -> Result<Sent, Problem> {
+    available()?;
+    course.begin();
     if plan.workload == Workload::Associations {
         return associations::send(plan, remote, course);
     }
-    let mut socket = Socket::new(plan, true)?;
+    let mut socket = Socket::new(plan, remote.ip(), true)?;
     socket.connect(remote)?;
     let mut sent = match plan.workload {
         Workload::Requests => blocking::requests(&mut socket, plan, course)?,

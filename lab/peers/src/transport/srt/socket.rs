@@ -1,10 +1,10 @@
 //! A socket of SRT, with its settings, and readiness of many.
 
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use super::library::{self, Event, Failed};
-use crate::plan::{Plan, Workload};
+use crate::plan::Plan;
 use crate::problem::{Problem, Tried as _};
 
 /// Numbers of `srt.h`.
@@ -20,14 +20,10 @@ mod number {
     pub(super) const UDP_RCVBUF: i32 = 9;
     pub(super) const SNDTIMEO: i32 = 13;
     pub(super) const RCVTIMEO: i32 = 14;
-    pub(super) const TSBPDMODE: i32 = 22;
-    pub(super) const TLPKTDROP: i32 = 31;
     pub(super) const CONNTIMEO: i32 = 36;
     pub(super) const MESSAGEAPI: i32 = 48;
-    pub(super) const PAYLOADSIZE: i32 = 49;
     pub(super) const TRANSTYPE: i32 = 50;
 
-    pub(super) const LIVE: i32 = 0;
     pub(super) const FILE: i32 = 1;
 
     pub(super) const CONNECTION_LOST: i32 = 2001;
@@ -36,108 +32,90 @@ mod number {
     pub(super) const TIME_OVER: i32 = 6003;
 }
 
-/// Headers of IP, UDP and SRT, as SRT counts them: those of IPv4.
-const HEADERS: usize = 44;
+/// Headers of IP and UDP, as SRT counts them: those of IPv4, whatever lies below.
+const HEADERS: i32 = 28;
 
 /// How long an opening may take, in milliseconds: on long links that lose packets, the default of 3 s is not enough.
 const OPENING: i32 = 60_000;
 
 /// One socket; closed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Socket {
-    pub(super) number: i32,
-    /// In live mode a message has to be received into no less than the longest one.
-    longest: Option<Box<[u8]>>,
-}
+pub(super) struct Socket(pub(super) i32);
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        library::close(self.number);
+        library::close(self.0);
     }
-}
-
-/// File mode for a bulk and for what fits no packet, live mode for single messages: a place for these.
-fn longest(plan: &Plan) -> Option<Box<[u8]>> {
-    let payload = usize::from(plan.mtu) - HEADERS;
-    let is_live = plan.workload != Workload::Bulk && plan.size <= payload;
-    is_live.then(|| vec![0; payload].into())
 }
 
 impl Socket {
     /// A socket with the settings for this workload, whose calls block, or not.
-    pub(super) fn new(plan: &Plan, blocks: bool) -> Result<Self, Problem> {
+    pub(super) fn new(plan: &Plan, address: IpAddr, blocks: bool) -> Result<Self, Problem> {
         let set = || {
-            let socket = Socket { number: library::create()?, longest: longest(plan) };
-            socket.configure(plan)?;
+            let socket = Socket(library::create()?);
+            socket.configure(plan, address)?;
             socket.blocks(blocks)?;
             Ok::<_, Failed>(socket)
         };
         set().tried("a socket of SRT")
     }
 
-    fn configure(&self, plan: &Plan) -> Result<(), Failed> {
-        let payload = usize::from(plan.mtu) - HEADERS;
-        if self.longest.is_none() {
-            library::set(self.number, number::TRANSTYPE, number::FILE)?;
-            library::set_flag(self.number, number::MESSAGEAPI, true)?;
-        } else {
-            // Neither late on purpose nor allowed to lose.
-            library::set(self.number, number::TRANSTYPE, number::LIVE)?;
-            library::set(self.number, number::PAYLOADSIZE, payload as i32)?;
-            library::set_flag(self.number, number::TSBPDMODE, false)?;
-            library::set_flag(self.number, number::TLPKTDROP, false)?;
-        }
-        library::set(self.number, number::MSS, plan.mtu.into())?;
-        library::set(self.number, number::UDP_SNDBUF, super::SOCKET_BUFFER as i32)?;
-        library::set(self.number, number::UDP_RCVBUF, super::SOCKET_BUFFER as i32)?;
+    fn configure(&self, plan: &Plan, address: IpAddr) -> Result<(), Failed> {
+        // Messages that are neither late on purpose nor given up. Live mode without these two is no faster for single ones.
+        library::set(self.0, number::TRANSTYPE, number::FILE)?;
+        library::set_flag(self.0, number::MESSAGEAPI, true)?;
+        let datagram = i32::from(plan.datagram(address));
+        library::set(self.0, number::MSS, datagram + HEADERS)?;
+        library::set(self.0, number::UDP_SNDBUF, super::SOCKET_BUFFER as i32)?;
+        library::set(self.0, number::UDP_RCVBUF, super::SOCKET_BUFFER as i32)?;
         if let Some(window) = plan.window {
             let octets = i32::try_from(window).unwrap_or(i32::MAX);
-            library::set(self.number, number::FC, (octets / payload as i32).max(32))?;
-            library::set(self.number, number::SNDBUF, octets)?;
-            library::set(self.number, number::RCVBUF, octets)?;
+            library::set(self.0, number::FC, (octets / datagram).max(32))?;
+            library::set(self.0, number::SNDBUF, octets)?;
+            library::set(self.0, number::RCVBUF, octets)?;
         }
         // What the receiver has not counted by the end is not waited for.
-        library::set_pair(self.number, number::LINGER, [0, 0])?;
-        library::set(self.number, number::CONNTIMEO, OPENING)
+        library::set_pair(self.0, number::LINGER, [0, 0])?;
+        library::set(self.0, number::CONNTIMEO, OPENING)
     }
 
     /// Whether calls wait, for a glance at most.
     pub(super) fn blocks(&self, blocks: bool) -> Result<(), Failed> {
-        library::set_flag(self.number, number::SNDSYN, blocks)?;
-        library::set_flag(self.number, number::RCVSYN, blocks)?;
+        library::set_flag(self.0, number::SNDSYN, blocks)?;
+        library::set_flag(self.0, number::RCVSYN, blocks)?;
         let glance = super::GLANCE.as_millis() as i32;
-        library::set(self.number, number::SNDTIMEO, glance)?;
-        library::set(self.number, number::RCVTIMEO, glance)
+        library::set(self.0, number::SNDTIMEO, glance)?;
+        library::set(self.0, number::RCVTIMEO, glance)
     }
 
     pub(super) fn bind(&self, address: SocketAddr) -> Result<(), Problem> {
-        library::bind(self.number, &address.into()).tried("binding")
+        library::bind(self.0, &address.into()).tried("binding")
     }
 
     pub(super) fn local(&self) -> Result<SocketAddr, Problem> {
-        let address = library::local(self.number).tried("binding")?;
+        let address = library::local(self.0).tried("binding")?;
         address.as_socket().ok_or_else(|| Problem::new("an address that is none of IP"))
     }
 
     pub(super) fn listen(&self) -> Result<(), Problem> {
-        library::listen(self.number, 4096).tried("listening")
+        library::listen(self.0, 4096).tried("listening")
     }
 
     pub(super) fn connect(&self, remote: SocketAddr) -> Result<(), Problem> {
-        library::connect(self.number, &remote.into()).tried("connecting")
+        library::connect(self.0, &remote.into()).tried("connecting")
     }
 
     /// The next association; none when there is none yet.
     pub(super) fn accept(&self) -> Result<Option<Socket>, Problem> {
-        match library::accept(self.number) {
-            Ok(number) => Ok(Some(Socket { number, longest: self.longest.clone() })),
+        match library::accept(self.0) {
+            Ok(number) => Ok(Some(Socket(number))),
             Err(failed) if failed.number == number::NOTHING_YET => Ok(None),
             Err(failed) => Err(failed).tried("accepting"),
         }
     }
 
     pub(super) fn sent_again(&self) -> Option<u64> {
-        library::sent_again(self.number)
+        library::sent_again(self.0)
     }
 }
 
@@ -153,15 +131,7 @@ fn as_io(failed: Failed) -> io::Error {
 impl Read for Socket {
     /// One message.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let received = match &mut self.longest {
-            None => library::receive(self.number, buffer),
-            Some(longest) => library::receive(self.number, longest).map(|length| {
-                let length = length.min(buffer.len());
-                buffer[..length].copy_from_slice(&longest[..length]);
-                length
-            }),
-        };
-        match received {
+        match library::receive(self.0, buffer) {
             // SRT does not tell an end from a break.
             Err(failed) if failed.number == number::CONNECTION_LOST => Ok(0),
             received => received.map_err(as_io),
@@ -172,7 +142,7 @@ impl Read for Socket {
 impl Write for Socket {
     /// One message, whole.
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
-        library::send(self.number, message).map_err(as_io)
+        library::send(self.0, message).map_err(as_io)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -200,15 +170,15 @@ impl Readiness {
     }
 
     pub(super) fn add(&self, socket: &Socket, what: i32) -> Result<(), Problem> {
-        library::epoll_add(self.epoll, socket.number, what | BROKEN).tried("readiness")
+        library::epoll_add(self.epoll, socket.0, what | BROKEN).tried("readiness")
     }
 
     pub(super) fn change(&self, socket: &Socket, what: i32) -> Result<(), Problem> {
-        library::epoll_update(self.epoll, socket.number, what | BROKEN).tried("readiness")
+        library::epoll_update(self.epoll, socket.0, what | BROKEN).tried("readiness")
     }
 
     pub(super) fn remove(&self, socket: &Socket) -> Result<(), Problem> {
-        library::epoll_remove(self.epoll, socket.number).tried("readiness")
+        library::epoll_remove(self.epoll, socket.0).tried("readiness")
     }
 
     /// Waits for a glance.

@@ -60,6 +60,7 @@ pub(super) fn send(plan: &Plan, remote: SocketAddr, course: &Course) -> Result<S
         return associations::send(plan, remote, course);
     }
     let socket = socket(plan, remote)?;
+    course.begin();
     socket.connect_timeout(&remote.into(), Duration::from_secs(60)).tried("connecting")?;
     let mut stream = TcpStream::from(socket);
     glancing(&stream)?;

@@ -24,6 +24,7 @@ pub(super) fn listen(plan: &Plan, local: IpAddr) -> Result<Server, Problem> {
 
 pub(super) fn send(plan: &Plan, remote: SocketAddr, course: &Course) -> Result<Sent, Problem> {
     fits(plan, remote)?;
+    course.begin();
     match plan.workload {
         Workload::Bulk => bulk::send(&connected(remote)?, plan, remote, course),
         Workload::Requests => exchange::requests(&connected(remote)?, plan, course),
