@@ -59,7 +59,10 @@ pub(crate) struct Run {
     /// One message, its reply of the same size, the next.
     #[arg(long, conflicts_with = "associations")]
     pub(crate) requests: bool,
-    /// Keep all associations open for so long before they are closed, so that somebody can look at what they take.
+    /// Do that so many times over.
+    #[arg(long, value_name = "N", requires = "associations", default_value_t = 1)]
+    pub(crate) repeat: u32,
+    /// Keep all associations open for so long before they are closed, so that somebody can look at what they take; with --json a line says when.
     #[arg(long, requires = "associations", value_parser = humantime::parse_duration)]
     pub(crate) hold: Option<Duration>,
     #[command(flatten)]

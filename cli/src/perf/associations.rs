@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use serde_json::json;
 use stackwright::wire::Header as _;
 use stackwright_endpoint::Endpoint;
 
@@ -15,6 +16,7 @@ use super::shown::Intervals;
 use super::transport::{Make, Stack, failed};
 use super::words::Word;
 use crate::problem::Problem;
+use crate::report::say;
 
 /// ARTP has 255 sessions between two addresses; those that have just ended are not free yet.
 const SESSIONS: u32 = 200;
@@ -33,29 +35,38 @@ pub(super) fn measure<S: Stack>(
         Transport::Udp | Transport::Tcp => u32::MAX,
     };
     let config = place.transport.endpoint(&run.tuning);
-    let (before, begin) = (processor(), Instant::now());
+    let endpoint = || Endpoint::new(config, make.clone()).map_err(wrong);
     let mut intervals = Intervals::new(run.json);
-    let (mut endpoints, mut open) = (Vec::new(), Vec::new());
-    for number in 0..many {
-        if number % each == 0 {
-            endpoints.push(Endpoint::new(config, make.clone()).map_err(wrong)?);
+    // One more has seen all the others come and go: what the other side took since its first message it took for all.
+    let watching = endpoint()?;
+    let mut watching = connect(&watching, place)?;
+    exchange(&mut watching, 0, &payload).map_err(wrong)?;
+    let (before, begin) = (processor(), Instant::now());
+    let mut endpoints = Vec::new();
+    for round in 0..run.repeat {
+        let mut open = Vec::new();
+        for number in 0..many {
+            if number % each == 0 && endpoints.len() as u32 <= number / each {
+                endpoints.push(endpoint()?);
+            }
+            let Some(endpoint) = endpoints.get((number / each) as usize) else { break };
+            let mut association = connect(endpoint, place)?;
+            exchange(&mut association, u64::from(number), &payload).map_err(wrong)?;
+            open.push(association);
         }
-        let Some(endpoint) = endpoints.last() else { break };
-        let mut association = connect(endpoint, place)?;
-        exchange(&mut association, u64::from(number), &payload).map_err(wrong)?;
-        open.push(association);
-        intervals.moved(Instant::now(), || u64::from(number) * octets);
+        if let Some(hold) = run.hold {
+            if run.json {
+                say!("{}", json!({ "event": "holding", "associations": many }));
+            }
+            std::thread::sleep(hold);
+        }
+        open.into_iter().for_each(part);
+        intervals.moved(Instant::now(), || u64::from(round + 1) * u64::from(many) * octets);
     }
-    let (exchanged, used) = (begin.elapsed(), processor());
-    // The first has seen all the others come: what the other side took since then it took for all.
-    let mut report = ask(&mut open[0], 1).map_err(wrong)?;
-    (report.messages, report.octets) = (u64::from(many), u64::from(many) * octets);
-    if let Some(hold) = run.hold {
-        std::thread::sleep(hold);
-    }
-    let (closing, last) = (Instant::now(), processor());
-    open.into_iter().for_each(part);
-    let took = exchanged + closing.elapsed();
-    let sender = used - before + (processor() - last);
-    Ok(Outcome::new(place, Workload::Associations, u64::from(many), report, sender).lasting(took))
+    let (took, sender) = (begin.elapsed() - run.hold.unwrap_or_default() * run.repeat, processor() - before);
+    let mut report = ask(&mut watching, 1).map_err(wrong)?;
+    part(watching);
+    let all = u64::from(many) * u64::from(run.repeat);
+    (report.messages, report.octets) = (all, all * octets);
+    Ok(Outcome::new(place, Workload::Associations, all, report, sender).lasting(took))
 }

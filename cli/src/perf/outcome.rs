@@ -35,7 +35,13 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    pub(super) fn new(place: &Place, workload: Workload, sent: u64, report: Report, sender: Duration) -> Self {
+    pub(super) fn new(
+        place: &Place,
+        workload: Workload,
+        sent: u64,
+        report: Report,
+        sender: Duration,
+    ) -> Self {
         Outcome {
             place: place.clone(),
             workload,
@@ -100,20 +106,15 @@ impl Outcome {
                 say!("{messages} requests in {seconds:.2} s: {:.0} a second", messages as f64 / seconds);
                 say!("  half within {}, 90 % {}, 99 % {}, all {}", at(0.5), at(0.9), at(0.99), at(1.0));
                 let per = messages as f64;
-                say!(
-                    "  processor: {} each here, {} there",
-                    each(self.sender, per),
-                    each(self.receiver, per)
-                );
+                say!("  processor: {} each here, {} there", each(self.sender, per), each(self.receiver, per));
             }
             (Workload::Associations, _) => {
                 let per = messages as f64;
-                say!("{messages} associations, an exchange on each, in {seconds:.2} s: {:.0} a second", per / seconds);
                 say!(
-                    "  processor: {} each here, {} there",
-                    each(self.sender, per),
-                    each(self.receiver, per)
+                    "{messages} associations, an exchange on each, in {seconds:.2} s: {:.0} a second",
+                    per / seconds
                 );
+                say!("  processor: {} each here, {} there", each(self.sender, per), each(self.receiver, per));
             }
             _ => {
                 let lost = self.sent.saturating_sub(messages);

@@ -79,7 +79,8 @@ mod tests {
         assert_eq!(read("127.0.0.1:7").as_deref(), Some("artp://127.0.0.1:7"));
         assert_eq!(read("ordered+artp://[::1]:9/").as_deref(), Some("ordered+artp://[::1]:9"));
         assert_eq!(read("tcp://127.0.0.1:80").as_deref(), Some("tcp://127.0.0.1:80"));
-        for wrong in ["quic://127.0.0.1", "tcp://", "udp://127.0.0.1/path", "artp://me@127.0.0.1", "artp:/h"] {
+        for wrong in ["quic://127.0.0.1", "tcp://", "udp://127.0.0.1/path", "artp://me@127.0.0.1", "artp:/h"]
+        {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

@@ -42,7 +42,8 @@ impl Transport {
             let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
             Over::new(artp::layer::<Message>(config, system.seed()), system.udp())
         };
-        let ordered = move |system: &System| Over::new(Ordered::new(ordered::Config::default()), artp(system));
+        let ordered =
+            move |system: &System| Over::new(Ordered::new(ordered::Config::default()), artp(system));
         let tcp = |system: &System| Tcp::<Message>::new(system.registry(), 0, pool());
         match self {
             Transport::Artp => user.with(artp),
@@ -98,7 +99,9 @@ pub(super) fn failed(place: &Place, error: stackwright_endpoint::Error) -> Probl
             Problem::Nobody { url, why: why.to_string() }
         }
         Error::NotYet => Problem::Nobody { url, why: "no answer for too long".into() },
-        Error::TooLong => Problem::Measurement { url, why: "this transport takes no message of that --size".into() },
+        Error::TooLong => {
+            Problem::Measurement { url, why: "this transport takes no message of that --size".into() }
+        }
         other => Problem::Measurement { url, why: other.to_string() },
     }
 }
