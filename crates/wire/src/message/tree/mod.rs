@@ -97,6 +97,7 @@ impl BufferTree {
 
 impl Message for BufferTree {
     const HOLDS_REGIONS: bool = true;
+    const SHARES: bool = true;
     type Block = Unshared;
 
     fn with_headroom(headroom: usize, payload: &[u8]) -> Self {
