@@ -138,6 +138,7 @@ impl<V: Offered> Desk<V> {
     }
 
     /// `slot` waits for something on `name`.
+    #[cfg(feature = "tokio")]
     pub(crate) fn await_on(&mut self, name: Handle, slot: Handle) {
         let waits = match self.names.get_mut(name) {
             Some(Named::Link(link)) => &mut link.waits,
@@ -150,6 +151,7 @@ impl<V: Offered> Desk<V> {
     }
 
     /// `slot` waits no more.
+    #[cfg(feature = "tokio")]
     pub(crate) fn leave(&mut self, name: Handle, slot: Handle) {
         match self.names.get_mut(name) {
             Some(Named::Link(link)) => link.waits.retain(|waits| *waits != slot),
