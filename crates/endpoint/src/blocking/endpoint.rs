@@ -154,8 +154,8 @@ impl<S: Stack> Endpoint<S> {
     }
 
     fn accept_within(&self, patience: Option<Duration>) -> Result<Association<S>, Error> {
-        self.host.listener()?;
-        let name = wait(&self.host.shared, patience, |shared| shared.desk.arrival())?;
+        let listener = self.host.listener()?;
+        let name = wait(&self.host.shared, patience, |shared| shared.desk.arrival(listener))??;
         Ok(Association::new(self.host.hold(name), self.patience))
     }
 
