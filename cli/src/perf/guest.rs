@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use stackwright::contract::services::Quality;
 use stackwright::contract::{Guarantees, Protocol};
 use stackwright::wire::Message;
-use stackwright_endpoint::{Association, Stack};
+use stackwright_endpoint::{Stack, blocking::Association};
 
 use super::processor;
 use super::words::{Kind, Report, Word};
