@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use stackwright::contract::services::Ended;
-use stackwright_endpoint::{Error, blocking::Endpoint};
+use stackwright_endpoint::Error;
+use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Serve;
 use super::guest::Guest;
