@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+const HELLO: &str = env!("CARGO_BIN_EXE_hello");
 const CHAT: &str = env!("CARGO_BIN_EXE_chat");
 const TELEMETRY: &str = env!("CARGO_BIN_EXE_telemetry");
 const RELAY: &str = env!("CARGO_BIN_EXE_relay");
@@ -55,6 +56,20 @@ impl Drop for Running {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+#[test]
+fn the_first_example_of_the_readme_is_a_program_and_runs() {
+    let readme = include_str!("../../README.md");
+    let section = readme.split("## Use it as a library").nth(1).expect("there is such a section");
+    let shown =
+        section.split("```rust\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
+    let (_title, program) = include_str!("../src/bin/hello.rs").split_once("\n\n").expect("a title");
+    assert_eq!(shown, program);
+    assert!(shown.lines().count() < 20, "{}", shown.lines().count());
+    let mut hello = Running::start(HELLO, &[]);
+    assert_eq!(hello.line(), "hello");
+    hello.finish();
 }
 
 #[test]

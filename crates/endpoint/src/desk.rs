@@ -95,11 +95,13 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    /// The next who has arrived.
-    pub(crate) fn arrival(&mut self) -> Option<Handle> {
-        let name = self.arrived.pop_front()?;
+    /// The next who has arrived, or why nobody will.
+    pub(crate) fn arrival(&mut self, listener: Handle) -> Option<Result<Handle, Ended>> {
+        let Some(name) = self.arrived.pop_front() else {
+            return self.place(listener)?.err().map(Err);
+        };
         self.await_arrivals();
-        Some(name)
+        Some(Ok(name))
     }
 
     /// As many names wait for arrivals as more of them are kept.
@@ -138,6 +140,7 @@ impl<V: Offered> Desk<V> {
     }
 
     /// `slot` waits for something on `name`.
+    #[cfg(feature = "tokio")]
     pub(crate) fn await_on(&mut self, name: Handle, slot: Handle) {
         let waits = match self.names.get_mut(name) {
             Some(Named::Link(link)) => &mut link.waits,
@@ -150,6 +153,7 @@ impl<V: Offered> Desk<V> {
     }
 
     /// `slot` waits no more.
+    #[cfg(feature = "tokio")]
     pub(crate) fn leave(&mut self, name: Handle, slot: Handle) {
         match self.names.get_mut(name) {
             Some(Named::Link(link)) => link.waits.retain(|waits| *waits != slot),

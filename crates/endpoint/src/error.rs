@@ -6,6 +6,12 @@ use std::io;
 use stackwright_contract::services::Ended;
 
 /// Why a call did not do what was asked.
+///
+/// ```
+/// use stackwright_contract::services::Ended;
+/// let error = stackwright_endpoint::Error::from(Ended::Expired);
+/// assert_eq!(error.to_string(), "it took too long");
+/// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Not within the time that was given: there is no room, or nothing came. It may be tried again.

@@ -31,6 +31,7 @@ impl<S: Ground> Hold<S> {
     }
 
     /// A message is given up because its time is over.
+    #[cfg(feature = "tokio")]
     pub(crate) fn refuse_late(&self) {
         if let Some(link) = self.shared.borrow_mut().desk.link(self.name) {
             link.refuse_late();

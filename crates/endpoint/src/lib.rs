@@ -1,51 +1,63 @@
-//! What an application uses: datagrams over any stack, by blocking calls, without a runtime.
+//! What an application uses: messages and streams over any stack, awaited on tokio, or by [blocking] calls without a runtime.
 //!
-//! An [`Endpoint`](blocking::Endpoint) is a stack with the driver below it. It listens, connects, and has any number of [`Association`](blocking::Association)s, each
-//! of which sends and receives messages with their [`Quality`](stackwright_contract::services::Quality).
+//! An `Endpoint` is a stack with the driver below it. It listens, connects, and has any number of `Association`s, each of
+//! which sends and receives messages with their [`Quality`](stackwright_contract::services::Quality), or `Stream`s, where the
+//! stack provides those.
 //!
-//! ```
+#![cfg_attr(feature = "tokio", doc = "```")]
+#![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
 //! use stackwright_artp as artp;
 //! use stackwright_compose::Over;
-//! use stackwright_endpoint::{Config, System, blocking::Endpoint};
+//! use stackwright_endpoint::{Config, Endpoint, System};
 //! use stackwright_wire::BufferTree;
 //!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // The stack: ARTP over the kernel's UDP.
 //! let stack = |system: &System| {
 //!     let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
 //!     Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
 //! };
-//! let server = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack)?;
+//! let server = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack).await?;
 //! let place = server.local().expect("it listens");
+//! let client = Endpoint::new(Config::default(), stack)?;
 //!
-//! let client = std::thread::spawn(move || {
-//!     let client = Endpoint::new(Config::default(), stack)?;
-//!     let association = client.connect(place)?;
-//!     association.send(b"how many?")?;
-//!     let (answer, _) = association.receive()?;
-//!     association.close()?;
-//!     Ok::<_, stackwright_endpoint::Error>(answer)
-//! });
-//! let association = server.accept()?;
-//! let (question, _) = association.receive()?;
-//! assert_eq!(question, b"how many?");
-//! association.send(b"seven")?;
-//! assert!(association.receive().is_err_and(|error| error.is_finished()), "the client has closed it");
-//! assert_eq!(client.join().unwrap()?, b"seven");
-//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! let asks = async {
+//!     let association = client.connect(place).await?;
+//!     association.send(b"how many?").await?;
+//!     let (answer, _) = association.receive().await?;
+//!     association.close().await?;
+//!     Ok(answer)
+//! };
+//! let answers = async {
+//!     let association = server.accept().await?;
+//!     let (_question, _) = association.receive().await?;
+//!     association.send(b"seven").await?;
+//!     assert!(association.receive().await.is_err_and(|error| error.is_finished()), "the client has closed it");
+//!     Ok::<_, stackwright_endpoint::Error>(())
+//! };
+//! let (answer, ()) = tokio::try_join!(asks, answers)?;
+//! assert_eq!(answer, b"seven");
+//! # Ok(())
+//! # }
 //! ```
 //!
-//! The stack runs on the caller's thread, **within these calls**: an application that calls nothing for long does not answer
-//! its peers meanwhile, who may believe that it is dead. [`Endpoint::wait`](blocking::Endpoint::wait) is where one that has nothing to do belongs.
+//! The stack runs in whichever task awaits something of its endpoint, without a thread, a task or a hop of its own: where
+//! nobody awaits anything for long, peers are not answered, who may believe that we are dead. `Endpoint::run` in a task of its
+//! own is for applications that do something else. Every future may be dropped at any time; what that means stands with each.
 //!
-//! Calls wait as long as they need to, or as long as a [patience](blocking::Endpoint::set_patience) allows; the `try_` calls do not
-//! wait. Credit is the application's only as time: a `send` waits until there is room, and who does not receive stops the
-//! peer.
+//! Credit is the application's only as time: a `send` waits until there is room, and who does not receive stops the peer. A
+//! message with a lifetime is refused before it is queued where it could not arrive within it ([`Error::Late`]).
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `blocking/endpoint.rs` | listening, connecting, accepting, waiting |
-//! | `blocking/association.rs` | sending, receiving, closing |
-//! | `desk.rs` | what the stack has told and the application has not asked for yet |
+//! | `task/` | calls that are awaited (feature `tokio`, which is on by default) |
+//! | `blocking/` | calls that block |
+//! | `host.rs`, `hold.rs` | what endpoints and associations own, however their calls wait |
+//! | `shared.rs` | the stack between the driver and the desk: what is asked of it, and what it needs to be one |
+//! | `desk.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
+//! | `pace.rs` | how long what is sent now waits |
+//! | `offered.rs` | datagrams and streams in one set of words |
 //! | `system.rs` | what a new stack gets from the operating system |
 //! | `error.rs` | what can go wrong |
 #![forbid(unsafe_code)]

@@ -5,7 +5,6 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use mio::Registry;
 use stackwright_contract::services::{Datagrams, Ended, Quality, Room, Streams};
 use stackwright_contract::{Handle, Protocol};
 use stackwright_drivers::{Driver, Lanes};
@@ -134,11 +133,13 @@ impl<S: Ground> Shared<S> {
     }
 
     /// A descriptor that is readable when there is something for the stack.
-    pub(crate) fn descriptor(&self) -> io::Result<Registry> {
+    #[cfg(feature = "tokio")]
+    pub(crate) fn descriptor(&self) -> io::Result<mio::Registry> {
         self.driver.registry()
     }
 
     /// When the stack wants to be called; in its own time, and from now.
+    #[cfg(feature = "tokio")]
     pub(crate) fn next_deadline(&self) -> Option<(stackwright_contract::Instant, Duration)> {
         let deadline = self.stack.next_deadline()?;
         Some((deadline, deadline.since(self.driver.context().now())))

@@ -56,6 +56,15 @@ impl System {
     }
 
     /// The kernel's UDP, as the only adapter of the stack.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::System;
+    /// let (_driver, system) = System::with_driver()?;
+    /// # use stackwright_contract::Protocol;
+    /// # use stackwright_wire::BufferTree;
+    /// assert_eq!(system.udp::<BufferTree>().next_deadline(), None);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn udp<M: Message>(&self) -> Udp<M> {
         Udp::new(self.registry(), 0, Rc::new(Pool::new(BLOCK, BLOCKS_MOST)))
     }
@@ -76,6 +85,13 @@ impl System {
 
     /// Where adapters register their descriptors.
     ///
+    /// ```
+    /// # use stackwright_endpoint::System;
+    /// let (_driver, system) = System::with_driver()?;
+    /// let _for_an_adapter = system.registry();
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    ///
     /// # Panics
     /// Where the operating system has no more descriptors.
     pub fn registry(&self) -> Registry {
@@ -83,16 +99,37 @@ impl System {
     }
 
     /// A number that no peer knows: for maps whose keys a peer chooses.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::System;
+    /// let (_driver, system) = System::with_driver()?;
+    /// assert_ne!(system.seed(), System::with_driver()?.1.seed(), "everybody has his own");
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn seed(&self) -> u64 {
         u64::from_ne_bytes(*self.random.first_chunk().expect("there are 32"))
     }
 
     /// Octets that no peer knows.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::System;
+    /// let (_driver, system) = System::with_driver()?;
+    /// assert_ne!(system.secret(), System::with_driver()?.1.secret(), "everybody has his own");
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn secret(&self) -> [u8; 16] {
         *self.random.last_chunk().expect("there are 32")
     }
 
     /// What time of day it is at the start of the stack's time, in microseconds since 1970.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::System;
+    /// let (_driver, system) = System::with_driver()?;
+    /// assert!(system.epoch() > 1_700_000_000_000_000, "it is after 2023");
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
     pub fn epoch(&self) -> u64 {
         self.epoch
     }

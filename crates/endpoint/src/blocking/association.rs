@@ -38,6 +38,18 @@ impl<S: Ground> Association<S> {
     }
 
     /// How long its calls wait; `None`: as long as they need to.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// use std::time::Duration;
+    /// let mut one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.set_patience(Some(Duration::from_millis(1)));
+    /// assert!(one.receive().is_err_and(|error| error.is_not_yet()), "nobody says anything");
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_patience(&mut self, patience: Option<Duration>) {
         self.patience = patience;
     }
@@ -45,21 +57,59 @@ impl<S: Ground> Association<S> {
     /// Sends a message. It has left, as far as the network lets it, when this returns; whether it arrives, the stack promises
     /// or does not.
     ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// use stackwright_endpoint::Error;
+    /// one.send(b"hello")?;
+    /// assert!(matches!(one.send(&[0; 70_000]), Err(Error::TooLong)));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotYet`] where no room came in time, [`Error::TooLong`], or [`Error::Ended`] with the reason.
     pub fn send(&self, octets: &[u8]) -> Result<(), Error> {
         self.send_with(octets, Quality::default())
     }
 
-    /// Sends a message of which something is wished.
+    /// Sends a message of which something is wished. One with a lifetime (in microseconds, from this call) is refused as soon
+    /// as it is known that it would arrive too late: because what was sent before needs as long to leave, as far as was
+    /// measured, or there was no room while it was of use. It is not sent then.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// use std::num::NonZeroU32;
+    /// use stackwright_contract::services::Quality;
+    /// let second = Quality { lifetime: NonZeroU32::new(1_000_000), ..Quality::default() };
+    /// one.send_with(b"12.5 degrees", second)?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
-    /// As [`send`](Association::send).
+    /// [`Error::Late`], and as [`send`](Association::send).
     pub fn send_with(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
         Ok(self.send_message(hold::message(octets), quality)?)
     }
 
     /// Sends a message where there is room for it now.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// use stackwright_contract::services::Quality;
+    /// one.try_send(b"now or never", Quality::default())?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`send`](Association::send).
@@ -111,6 +161,19 @@ impl<S: Ground> Association<S> {
 
     /// The next message, and what came with it. What had arrived before the end is received before it.
     ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.send(b"hello")?;
+    /// # let other = endpoint.accept()?;
+    /// let (octets, quality) = other.receive()?;
+    /// assert_eq!((&octets[..], quality.lifetime), (&b"hello"[..], None));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotYet`] where nothing came in time, or [`Error::Ended`] with the reason.
     pub fn receive(&self) -> Result<(Vec<u8>, Quality), Error> {
@@ -119,6 +182,16 @@ impl<S: Ground> Association<S> {
 
     /// A message that has arrived.
     ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// assert!(one.try_receive().is_err_and(|error| error.is_not_yet()));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`receive`](Association::receive).
     pub fn try_receive(&self) -> Result<(Vec<u8>, Quality), Error> {
@@ -126,6 +199,19 @@ impl<S: Ground> Association<S> {
     }
 
     /// The next message as the stack has it: its octets are not copied here.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.send(b"hello")?;
+    /// # let other = endpoint.accept()?;
+    /// use stackwright_wire::Message;
+    /// assert_eq!(other.receive_message()?.0.len(), 5);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
@@ -140,6 +226,17 @@ impl<S: Ground> Association<S> {
     /// Closes it, and waits until the stack says that it is over: until what was sent has arrived, where the stack promises
     /// that. What has arrived here and was not received is lost.
     ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.close()?;
+    /// assert_eq!(endpoint.totals().associations, 0);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Ended`] where it ended in another way; [`Error::NotYet`] where that takes longer than its patience.
     pub fn close(self) -> Result<(), Error> {
@@ -148,21 +245,62 @@ impl<S: Ground> Association<S> {
     }
 
     /// Whether it is over, and all that arrived was received.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// assert!(!one.has_ended());
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn has_ended(&self) -> bool {
         self.hold.has_ended()
     }
 
     /// Our address.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// assert_ne!(one.local(), endpoint.local(), "it has a port of its own");
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn local(&self) -> Option<SocketAddr> {
         self.hold.local()
     }
 
     /// The peer's address.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// assert_eq!(one.remote(), endpoint.local());
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn remote(&self) -> Option<SocketAddr> {
         self.hold.remote()
     }
 
     /// What it has carried so far.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.send(b"hello")?;
+    /// assert_eq!(one.statistics().sent.octets, 5);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn statistics(&self) -> Statistics {
         self.hold.statistics()
     }

@@ -14,6 +14,17 @@ use crate::system::System;
 ///
 /// It is one thread's. When it is dropped with all its associations, what was not sent yet is lost: close those that matter
 /// before.
+///
+/// ```
+/// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+/// # use stackwright_wire::BufferTree;
+/// # let here = "127.0.0.1:0".parse()?;
+/// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+/// # let one = endpoint.connect(endpoint.local().unwrap())?;
+/// one.send(b"hello")?;
+/// assert_eq!(endpoint.accept()?.receive()?.0, b"hello");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
 pub struct Endpoint<S: Ground> {
     host: Host<S>,
     patience: Option<Duration>,
@@ -57,6 +68,15 @@ impl<S: Stack> Endpoint<S> {
     }
 
     /// Where it listens.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// assert!(endpoint.local().unwrap().ip().is_loopback());
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn local(&self) -> Option<SocketAddr> {
         self.host.local
     }
@@ -79,6 +99,16 @@ impl<S: Stack> Endpoint<S> {
 
     /// An association with who listens at `remote`, once it is open.
     ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// let one = endpoint.connect("127.0.0.1:9".parse()?)?;
+    /// assert_eq!(one.remote(), Some("127.0.0.1:9".parse()?));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Ended`] where nobody answers, or it is refused; [`Error::NotYet`] where patience is over: it is given up then.
     pub fn connect(&self, remote: SocketAddr) -> Result<Association<S>, Error> {
@@ -89,6 +119,17 @@ impl<S: Stack> Endpoint<S> {
 
     /// The next who arrives.
     ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.send(b"who arrives over UDP arrives with a datagram")?;
+    /// assert_eq!(endpoint.accept()?.remote(), one.local());
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NotYet`] where nobody comes in time; [`Error::Ended`] where the endpoint does not listen.
     pub fn accept(&self) -> Result<Association<S>, Error> {
@@ -97,6 +138,15 @@ impl<S: Stack> Endpoint<S> {
 
     /// Who has arrived.
     ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// assert!(endpoint.try_accept().is_err_and(|error| error.is_not_yet()));
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`accept`](Endpoint::accept).
     pub fn try_accept(&self) -> Result<Association<S>, Error> {
@@ -104,8 +154,8 @@ impl<S: Stack> Endpoint<S> {
     }
 
     fn accept_within(&self, patience: Option<Duration>) -> Result<Association<S>, Error> {
-        self.host.listener()?;
-        let name = wait(&self.host.shared, patience, |shared| shared.desk.arrival())?;
+        let listener = self.host.listener()?;
+        let name = wait(&self.host.shared, patience, |shared| shared.desk.arrival(listener))??;
         Ok(Association::new(self.host.hold(name), self.patience))
     }
 
@@ -149,11 +199,29 @@ impl<S: Stack> Endpoint<S> {
     }
 
     /// How many packets and words the stack has dropped: faults of the network and of peers.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// assert_eq!(endpoint.dropped(), 0);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn dropped(&self) -> u64 {
         self.host.shared.borrow().dropped()
     }
 
     /// What it has seen so far.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// assert_eq!(endpoint.totals().associations, 0);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
     pub fn totals(&self) -> Totals {
         self.host.totals()
     }

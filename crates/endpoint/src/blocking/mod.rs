@@ -1,4 +1,46 @@
-//! Calls that wait, without a runtime.
+//! Calls that block, without a runtime.
+//!
+//! ```
+//! use stackwright_artp as artp;
+//! use stackwright_compose::Over;
+//! use stackwright_endpoint::{Config, System, blocking::Endpoint};
+//! use stackwright_wire::BufferTree;
+//!
+//! // The stack: ARTP over the kernel's UDP.
+//! let stack = |system: &System| {
+//!     let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
+//!     Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
+//! };
+//! let server = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack)?;
+//! let place = server.local().expect("it listens");
+//!
+//! let client = std::thread::spawn(move || {
+//!     let client = Endpoint::new(Config::default(), stack)?;
+//!     let association = client.connect(place)?;
+//!     association.send(b"how many?")?;
+//!     let (answer, _) = association.receive()?;
+//!     association.close()?;
+//!     Ok::<_, stackwright_endpoint::Error>(answer)
+//! });
+//! let association = server.accept()?;
+//! let (question, _) = association.receive()?;
+//! assert_eq!(question, b"how many?");
+//! association.send(b"seven")?;
+//! assert!(association.receive().is_err_and(|error| error.is_finished()), "the client has closed it");
+//! assert_eq!(client.join().unwrap()?, b"seven");
+//! # Ok::<_, Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! The stack runs on the caller's thread, **within these calls**: an application that calls nothing for long does not answer
+//! its peers meanwhile, who may believe that it is dead. [`Endpoint::wait`] is where one that has nothing to do belongs.
+//!
+//! Calls wait as long as they need to, or as long as a [patience](Endpoint::set_patience) allows; the `try_` calls do not
+//! wait.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `endpoint.rs` | listening, connecting, accepting, waiting |
+//! | `association.rs` | sending, receiving, closing |
 
 mod association;
 mod endpoint;

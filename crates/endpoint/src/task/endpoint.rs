@@ -195,7 +195,7 @@ impl<S: Ground> Endpoint<S> {
 
     async fn arrival(&self) -> Result<(Hold<S>, Teller<S>), Error> {
         let listener = self.host.listener()?;
-        let name = self.wait(listener, |shared| shared.desk.arrival()).await?;
+        let name = self.wait(listener, |shared| shared.desk.arrival(listener)).await??;
         Ok((self.host.hold(name), Teller(Rc::clone(&self.watch))))
     }
 }
