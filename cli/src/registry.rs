@@ -15,6 +15,7 @@ use stackwright::compose::graph::{Erased, Flaw, Kind, Node, Parameter, Parameter
 use stackwright::contract::Protocol;
 use stackwright::contract::words::{Outside, Port, Speaks};
 use stackwright::copy::Copy;
+use stackwright::framed::Framed;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
 use stackwright::ordered::{self, Ordered};
@@ -128,7 +129,7 @@ const ARTP: &[Parameter] = &[
     Parameter::new(
         "congestion",
         Kind::Text,
-        "what bounds what is on its way: `document` as by default, `new-reno`, or `cubic`",
+        "what bounds what is on its way: `document` as by default, `new-reno`, `cubic`, or `bbr`",
     ),
 ];
 const ORDERED: &[Parameter] = &[
@@ -147,9 +148,10 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let entries: [(_, _, &'static [Parameter], Make); 9] = [
+    let entries: [(_, _, &'static [Parameter], Make); 10] = [
         ("artp", purpose("artp"), ARTP, make_artp),
         ("copy", purpose("copy"), &[], |_, _| boxed(Copy::<Message>::default())),
+        ("framed", purpose("framed"), &[], |_, _| boxed(Framed::<Message>::default())),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
         ("ordered", purpose("ordered"), ORDERED, make_ordered),
@@ -177,6 +179,7 @@ pub(crate) fn services(name: &str) -> (Vec<&'static str>, Vec<&'static str>) {
     match name {
         "artp" => of::<stacks::Artp>(),
         "copy" => of::<Copy<Message>>(),
+        "framed" => of::<Framed<Message>>(),
         "ftp client" => of::<Client<Message>>(),
         "ftp server" => of::<Server<Message>>(),
         "ordered" => of::<Ordered<Message>>(),
@@ -271,7 +274,7 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let timeout = number("timeout", 1..=600_000)?;
     let silence = number("silence", 1..=86_400)?;
     let tries = number("tries", 1..=1000)?;
-    let congestion = table.parsed("congestion", "one of `document`, `new-reno` and `cubic`")?;
+    let congestion = table.parsed("congestion", "one of `document`, `new-reno`, `cubic` and `bbr`")?;
     let Some(setting) = setting else { return boxed_shown::<stacks::Artp>() };
     let mut config = stacks::artp_config().map_err(|why| system(table, &why))?;
     let milliseconds = |number: Option<u64>, other| number.map_or(other, |number| number * MILLISECOND);

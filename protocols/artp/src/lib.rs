@@ -48,10 +48,12 @@ pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> Layer<M, Boxed<M>> 
 
 use alloc::vec::Vec;
 
+use stackwright_contract::services::Quality;
+
 use stackwright_transport::component;
 use stackwright_transport::words::{Dropped, Numbering, Report, Saying, Segment, View};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
-use stackwright_wire::{Header, Message};
+use stackwright_wire::Message;
 
 impl<M: Message> slots::Format<M> for Format<M> {
     fn numbering(&self) -> Numbering {
@@ -70,8 +72,8 @@ impl<M: Message> slots::Format<M> for Format<M> {
         self.write_agreed(into);
     }
 
-    fn room(&self) -> usize {
-        self.payload() - header::Fragment::LENGTH
+    fn room(&self, octets: usize, quality: &Quality) -> usize {
+        self.body(octets, quality)
     }
 
     fn longest(&self) -> usize {
@@ -86,7 +88,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     fn headroom(&self) -> usize {
-        self.packet() - self.room()
+        state::HEADER_MOST
     }
 
     fn report_room(&self) -> usize {

@@ -8,11 +8,12 @@ use stackwright_policies::framing::Fragments;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{Dropped, Label, Unit, View};
-use stackwright_wire::{Message, Pool};
+use stackwright_wire::{Header as _, Message, Pool};
 
 use crate::config::Config;
-use crate::header::Signed;
+use crate::header::{OptionHeader, Signed};
 use crate::protection::{Datagram, Guard};
+use crate::state::can_be_padded;
 
 /// Datagrams in fragments, with what protects them. It stands once, at the start of the first fragment, because the whole is
 /// fragmented.
@@ -65,7 +66,10 @@ impl<M: Message> Framing<M> for Messages<M> {
         if kind == MessageKind::Data {
             self.next = number.wrapping_add(1);
         }
-        self.fragments.begin(message, &Quality { number: Some(number), ..*quality }, room)
+        let octets = message.len();
+        let (message, label, piece) =
+            self.fragments.begin(message, &Quality { number: Some(number), ..*quality }, room)?;
+        Ok((message, label, evened(octets, label.count as usize, piece, room)))
     }
 
     #[inline]
@@ -99,6 +103,16 @@ impl<M: Message> Framing<M> for Messages<M> {
     fn deadline(&self) -> Instant {
         Framing::<M>::deadline(&self.fragments)
     }
+}
+
+/// The octets of a fragment, such that padding can make the last one as long as the others; as few as that where it cannot.
+fn evened(octets: usize, count: usize, piece: usize, room: usize) -> usize {
+    if count == 1 {
+        return piece;
+    }
+    // Each step adds at least two octets to what the last one lacks.
+    let even = |piece: &usize| (piece * count).checked_sub(octets).is_some_and(can_be_padded);
+    (piece..=room).take(OptionHeader::LENGTH).find(even).unwrap_or(piece)
 }
 
 component! {

@@ -17,6 +17,8 @@ pub enum PacketOption {
     Priority(u8),
     /// No packet with a lower number is sent again: 32 bits of it. Datagrams that expired leave holes, which nobody else closes.
     Settled(u32),
+    /// So many octets that say nothing, beside the option's own four: the last fragment of a datagram is as long as the others.
+    Padding(u16),
 }
 
 /// The upper halves of a fragment's index and count: for datagrams of more than 65535 fragments, in packets of version 2.
@@ -54,9 +56,10 @@ pub(crate) const RANGES: u16 = 2;
 pub(crate) const LARGE: u16 = 3;
 pub(crate) const PRIORITY: u16 = 4;
 pub(crate) const SETTLED: u16 = 5;
+pub(crate) const PADDING: u16 = 6;
 
 impl PacketOption {
-    /// The most octets that one has.
+    /// The most octets that one has, but for padding.
     pub const OCTETS_MOST: usize = OptionHeader::LENGTH + 4;
 
     /// Appends it to `octets`.
@@ -80,11 +83,14 @@ impl PacketOption {
                 Settled { number }.encode(&mut value);
                 (SETTLED, Settled::LENGTH)
             }
+            PacketOption::Padding(octets) => (PADDING, usize::from(octets)),
         };
         let mut header = [0; OptionHeader::LENGTH];
         OptionHeader { size: (OptionHeader::LENGTH + length) as u16, id }.encode(&mut header);
         octets.extend_from_slice(&header);
-        octets.extend_from_slice(&value[..length]);
+        let end = octets.len() + length;
+        octets.extend_from_slice(&value[..length.min(value.len())]);
+        octets.resize(end, 0); // only padding is longer
     }
 
     fn read(id: u16, value: &[u8]) -> Result<Option<Self>, Malformed> {
@@ -96,7 +102,7 @@ impl PacketOption {
             PRIORITY => value.first().map(|priority| PacketOption::Priority(*priority)),
             SETTLED if value.len() != Settled::LENGTH => return Err(Malformed::Field("size")),
             SETTLED => Some(PacketOption::Settled(Settled::decode(value)?.number)),
-            _ => None, // one that is unknown is skipped
+            _ => None, // padding, and what is unknown, is skipped
         })
     }
 }

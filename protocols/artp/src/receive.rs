@@ -221,6 +221,7 @@ fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped>
             }
             PacketOption::Priority(priority) => said.priority = priority,
             PacketOption::Settled(number) => said.settled = Some(number),
+            PacketOption::Padding(_) => {}
         }
     }
     packet.advance(octets);

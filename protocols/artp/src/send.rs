@@ -8,11 +8,11 @@ use stackwright_wire::{Header, Message};
 
 use crate::control::Item;
 use crate::header::{
-    Arrived, ArrivedRange, ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict,
-    Version,
+    Arrived, ArrivedRange, ControlKind, Fragment, Microseconds, OptionHeader, Packet, PacketKind, Proposal,
+    Token, Verdict, Version,
 };
 use crate::option::{Large, PacketOption};
-use crate::state::{Format, Matter, ORDER};
+use crate::state::{Format, Matter, ORDER, can_be_padded};
 
 fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
     let start = octets.len();
@@ -40,24 +40,45 @@ impl<M: Message> Format<M> {
             }
             self.acknowledge(report, octets);
         } else if let Some(unit) = saying.unit.take() {
-            let Unit { label, span, .. } = unit;
+            let Unit { label, span, .. } = &unit;
             let control = label.kind == MessageKind::Control;
             let kind = if control { PacketKind::Control } else { PacketKind::Data };
             let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
+            let padding = self.padding(label, unit.body.len());
             let (index, count) = (label.index as u16, label.count as u16);
             let fragment = Fragment { datagram: label.message, index, count };
             let mut headers = [0; Packet::LENGTH + Fragment::LENGTH];
             packet(kind, self.session, span.start as u32, saying.stamp).encode(&mut headers);
             fragment.encode(&mut headers[Packet::LENGTH..]);
             let (before, after) = headers.split_at(Packet::LENGTH);
-            if control || label.count > u32::from(u16::MAX) || label.priority != 128 || settled.is_some() {
+            if control
+                || label.count > u32::from(u16::MAX)
+                || label.priority != 128
+                || settled.or(padding).is_some()
+            {
                 octets.extend_from_slice(before);
-                options(label, settled, octets);
+                options(label, settled, padding, octets);
                 octets.extend_from_slice(if control { &[] } else { after });
             } else {
                 octets.extend_from_slice(&headers);
             }
         }
+    }
+
+    /// By how much the last fragment of a datagram is shorter than the ones that left before it. Packets of one length leave by
+    /// one system call; one that is shorter would be the last of them.
+    #[inline]
+    fn padding(&mut self, label: &Label, octets: usize) -> Option<u32> {
+        if label.count == 1 {
+            return None;
+        }
+        if !label.last {
+            self.cut = (label.message, octets);
+            return None;
+        }
+        let (message, longest) = self.cut;
+        let short = longest.checked_sub(octets).filter(|short| *short > 0 && can_be_padded(*short))?;
+        (message == label.message).then_some(short as u32)
     }
 
     fn next_unacknowledged(&mut self) -> u32 {
@@ -126,7 +147,7 @@ fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet 
 }
 
 /// The options of a unit.
-fn options(label: &Label, settled: Option<u32>, octets: &mut Vec<u8>) {
+fn options(label: &Label, settled: Option<u32>, padding: Option<u32>, octets: &mut Vec<u8>) {
     let large = label.count > u32::from(u16::MAX);
     if let Some(settled) = settled {
         PacketOption::Settled(settled).write(octets);
@@ -138,6 +159,9 @@ fn options(label: &Label, settled: Option<u32>, octets: &mut Vec<u8>) {
         let high = Large { index: (label.index >> 16) as u16, count: (label.count >> 16) as u16 };
         PacketOption::Large(high).write(octets);
         octets[0] = octets[0] & 0x0f | 2 << 4;
+    }
+    if let Some(padding) = padding {
+        PacketOption::Padding(padding as u16 - OptionHeader::LENGTH as u16).write(octets);
     }
     end_options(octets);
 }

@@ -2,6 +2,7 @@
 
 use core::marker::PhantomData;
 
+use stackwright_contract::services::Quality;
 use stackwright_transport::words::Signals;
 use stackwright_wire::Header;
 
@@ -11,6 +12,9 @@ use crate::option::{Large, PacketOption};
 
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
+
+/// More fragments than these are counted by an option; what protects a datagram may add some.
+const FRAGMENTS_BARE: usize = 65_000;
 
 /// The octets of what is said where datagrams expire.
 const SETTLED: usize = PacketOption::OCTETS_MOST;
@@ -27,6 +31,8 @@ pub struct Format<M> {
     pub(crate) peer_first: Option<u64>,
     /// We have asked for it.
     pub(crate) asks: bool,
+    /// The datagram of the last fragment but one, or earlier, that was written, and how many octets it had.
+    pub(crate) cut: (u32, usize),
     /// Numbers of packets that are not acknowledged themselves have a count of their own, so that they leave no holes.
     pub(crate) unacknowledged: u32,
     message: PhantomData<fn() -> M>,
@@ -56,6 +62,7 @@ impl<M> Format<M> {
             theirs: None,
             peer_first: None,
             asks: false,
+            cut: (0, 0),
             unacknowledged: 0,
             message: PhantomData,
         }
@@ -81,10 +88,17 @@ impl<M> Format<M> {
         usize::from(self.ours.packet.min(theirs)).max(MINIMUM)
     }
 
-    /// What a packet holds beside its header and its options.
+    /// What an acknowledgement holds beside its header and its options.
     pub(crate) fn payload(&self) -> usize {
-        let settled = if self.ours.expires { SETTLED } else { 0 };
-        self.packet() - Packet::LENGTH - OPTIONS_MOST - settled
+        self.packet() - Packet::LENGTH - OPTIONS_MOST
+    }
+
+    /// What one packet holds of a datagram of so many octets, of which this is wished.
+    pub(crate) fn body(&self, octets: usize, quality: &Quality) -> usize {
+        let when = |is: bool, octets: usize| if is { octets } else { 0 };
+        let bare = self.packet() - Packet::LENGTH - Fragment::LENGTH - when(self.ours.expires, SETTLED);
+        let bare = bare - when(quality.priority != 128, PacketOption::OCTETS_MOST);
+        bare - when(octets / FRAGMENTS_BARE >= bare, OptionHeader::LENGTH + Large::LENGTH)
     }
 
     /// The peer proposes this: for the first time, or once more?
@@ -105,6 +119,15 @@ pub(crate) const MINIMUM: usize = HEADER_MOST + ControlHeader::LENGTH + Proposal
 
 /// The most octets before a fragment.
 pub(crate) const HEADER_MOST: usize = Packet::LENGTH + OPTIONS_MOST + SETTLED + Fragment::LENGTH;
+
+/// Padding is no longer than this: where a datagram has so many fragments that it would be, a short one more matters little.
+const PADDING_MOST: usize = 16;
+
+/// How much shorter than the others the last fragment of a datagram may be for padding to make up for it: nothing, or as much
+/// as an option has at least.
+pub(crate) fn can_be_padded(short: usize) -> bool {
+    short == 0 || (OptionHeader::LENGTH..=PADDING_MOST).contains(&short)
+}
 
 /// What a stranger must not be able to guess.
 #[derive(Clone, Copy, Debug)]

@@ -39,6 +39,7 @@ const OPTIONS: &[Step] = &[
                 Case { value: option::LARGE as u64, name: "large", steps: &[of::<Large>()] },
                 Case { value: option::PRIORITY as u64, name: "priority", steps: &[of::<Priority>()] },
                 Case { value: option::SETTLED as u64, name: "settled", steps: &[of::<Settled>()] },
+                Case { value: option::PADDING as u64, name: "padding", steps: &[Step::Rest("zeros")] },
             ],
             otherwise: &[Step::Rest("value")],
         }],

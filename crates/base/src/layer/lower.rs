@@ -10,8 +10,12 @@ use stackwright_wire::Message;
 use super::{Hooks, Layer, MessageOf, Spot};
 use crate::map::{ChainedHash, Keyed, Kind, Map};
 
-/// Room upward on each association below: what is delivered is handled at once, and the room given back.
-pub(super) const ROOM: Room = Room { octets: 256 << 10, messages: 64 };
+/// Room upward on each association below: what is delivered is handled at once. A driver that gets much in one system call
+/// has room for all of it.
+pub(super) const ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
+
+/// How much of it is used before it is given back, in one word.
+const GIVEN_BACK: Room = Room { octets: ROOM.octets / 4, messages: ROOM.messages / 4 };
 
 /// How many messages may wait for room below before those of the protocol's own are dropped.
 const BACKLOG_MOST: usize = 64;
@@ -52,6 +56,8 @@ pub(super) struct Association<M> {
     /// Names above that want to hear when there is more room.
     pub(super) wanting: VecDeque<Handle>,
     room: Room,
+    /// What was delivered since room was last given back.
+    used: Room,
     backlog: VecDeque<Waiting<M>>,
 }
 
@@ -314,7 +320,8 @@ impl<M> Association<M> {
             waiting: Vec::new(),
             local: None,
             wanting: VecDeque::new(),
-            room: Room { octets: 0, messages: 0 },
+            room: Room::default(),
+            used: Room::default(),
             backlog: VecDeque::new(),
         }
     }
@@ -323,6 +330,15 @@ impl<M> Association<M> {
         self.local = Some(local);
         self.room = room;
         core::mem::take(&mut self.waiting)
+    }
+
+    /// A message was delivered: the room to give back now, if it is worth a word.
+    #[inline]
+    pub(super) fn delivered(&mut self, octets: usize) -> Option<Room> {
+        self.used.octets += octets;
+        self.used.messages += 1;
+        let due = self.used.octets >= GIVEN_BACK.octets || self.used.messages >= GIVEN_BACK.messages;
+        due.then(|| core::mem::take(&mut self.used))
     }
 
     fn free(&self) -> Room {

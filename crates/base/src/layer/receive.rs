@@ -101,15 +101,19 @@ impl<H: Hooks> Layer<H> {
         mut message: MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) {
-        // What came is handled before this returns: the room is free again.
-        let room = Room { octets: message.len(), messages: 1 };
+        let octets = message.len();
         match H::Header::open(&mut message) {
             Ok(header) => self.lead(cx, lower, header, message, out),
             Err(_) => cx.dropped(H::FACTS.name, "a header that cannot be read"),
         }
         match self.lowers.association(lower) {
             Some(association) if association.users == 0 => self.lowers.close_unused(lower, out),
-            Some(_) => out.request(DatagramsRequest::Receive { association: lower, room }),
+            // What came has been handled: the room is free again.
+            Some(association) => {
+                if let Some(room) = association.delivered(octets) {
+                    out.request(DatagramsRequest::Receive { association: lower, room });
+                }
+            }
             None => {}
         }
     }

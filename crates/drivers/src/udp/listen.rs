@@ -9,7 +9,7 @@ use stackwright_contract::services::{DatagramsIndication, Ended, Room};
 use stackwright_contract::{Context, Handle, Mirror, Outlet, Participant};
 use stackwright_wire::Message;
 
-use super::{Association, NAME, Named, Peers, SEND_ROOM, Socket, Udp, connect};
+use super::{Association, BLOCK, NAME, Named, Peers, SEND_ROOM, Socket, Udp, connect};
 
 impl<M: Message> Udp<M> {
     pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
@@ -117,6 +117,14 @@ impl<M: Message> Socket<M> {
 
 impl Association {
     pub(super) fn new(socket: Handle, remote: SocketAddr, up: Room) -> Self {
-        Association { socket, remote, up, down: SEND_ROOM, left: Room::default(), closing: false }
+        Association {
+            socket,
+            remote,
+            up,
+            down: SEND_ROOM,
+            left: Room::default(),
+            closing: false,
+            batched: BLOCK,
+        }
     }
 }

@@ -5,7 +5,9 @@
 //! | `listen.rs` | arrivals: the first datagram of an unknown peer takes the next name that waits |
 //! | `connect.rs` | associations that we open, and what the address of a peer is |
 //! | `receive.rs` | socket → datagrams, upward, within the room that was given |
+//! | `coalesced.rs` | what one block holds: datagrams of one peer, as the kernel has put them together |
 //! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
+//! | `run.rs` | datagrams that leave by one system call |
 //!
 //! A listener has one socket for all its peers, an association that we opened has its own. The upper layer names
 //! associations and listeners; the adapter names its sockets, because a socket outlives its listener while peers that
@@ -14,12 +16,19 @@
 //! Requests and readiness only mark a socket as due. Its turn comes when the batch is done (a deadline that has passed), so
 //! that everything said in a batch leaves together, and no socket keeps the others waiting.
 //!
+//! Layers handle one datagram at a time; what they send and get is batched here. Datagrams for one peer that are equally long
+//! (the last may be shorter) leave by one system call and are cut apart behind it (`UDP_SEGMENT`), and those that arrive so
+//! come together in one block (`UDP_GRO`), of which the upper layer gets slices. Where the kernel or the way cannot do that,
+//! each is sent and received alone, and nobody above notices.
+//!
 //! Whoever must not grow us cannot: a peer takes a name or is forgotten, what cannot be delivered is dropped and counted,
 //! and what waits to leave is within the room of living names.
 
+mod coalesced;
 mod connect;
 mod listen;
 mod receive;
+mod run;
 mod send;
 
 use std::collections::{HashMap, VecDeque};
@@ -30,12 +39,16 @@ use std::rc::Rc;
 
 use mio::net::UdpSocket;
 use mio::{Interest, Registry};
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::{Ipv6DontFrag, ReceiveTimestampns};
+use quinn_udp::UdpSocketState;
+use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
 use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
-use receive::Held;
+use coalesced::Coalesced;
 
 /// How much of one association may wait for the socket: the first room downward.
 pub const SEND_ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
@@ -45,14 +58,20 @@ pub const SEND_ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
 pub const LONGEST: usize = 65_507;
 
 /// How much one socket may send before the next has its turn.
-const SEND_TURN: Room = Room { octets: 1 << 20, messages: 256 };
+const SEND_TURN: Room = Room { octets: 1 << 20, messages: 512 };
 /// How much it may receive. Less, because what is received is handled when the turn is over: it shall still be in the
 /// processor's cache then.
 const RECEIVE_TURN: Room = Room { octets: 256 << 10, messages: 256 };
+/// How many blocks one system call may fill.
+const BLOCKS: usize = 4;
+/// The octets of a block: what the kernel puts together at most.
+pub const BLOCK: usize = 64 << 10;
+/// How many blocks whose octets are still in use are looked at again, to be used again.
+const LENT_MOST: usize = 64;
 
-/// How much a socket shall hold that we have not read yet, in octets. The kernel's default of 208 kB holds some 90 full
-/// packets, because it counts what they occupy; what comes beyond them in one of our absences is lost. It gives no more than
-/// `net.core.rmem_max`.
+/// How much a socket shall hold that we have not read yet, in octets, or that has not left. The kernel's default of 208 kB
+/// holds some 90 full packets, because it counts what they occupy; what comes beyond them in one of our absences is lost. It
+/// gives no more than `net.core.rmem_max` and `wmem_max`.
 const HELD: usize = 4 << 20;
 
 const NAME: &str = "udp";
@@ -69,6 +88,10 @@ pub struct Udp<M: Message> {
     done: Vec<Handle>,
     /// Associations of which something left in this turn: kept for its memory, empty between two turns.
     left: Vec<Handle>,
+    /// Where datagrams that leave together are put one behind the other.
+    run: Box<[u8]>,
+    /// Blocks of which the upper layer got slices. They are filled again when nobody holds one any more.
+    lent: Vec<M>,
 }
 
 /// What the upper layer's name stands for.
@@ -91,15 +114,21 @@ struct Association {
     left: Room,
     /// `Close` came, and waits until what was sent before it has left.
     closing: bool,
+    /// Datagrams that are longer leave alone: the kernel does not cut them apart on this way.
+    batched: usize,
 }
 
 struct Socket<M: Message> {
     socket: UdpSocket,
+    /// What the kernel can do for it.
+    offload: UdpSocketState,
     local: SocketAddr,
     peers: Peers,
     /// What waits for the socket, in the order in which it was sent, with its association.
     queue: VecDeque<(Handle, M)>,
-    held: Option<Held<M>>,
+    /// What came when its batch had used up the room, and the time of the batch.
+    held: VecDeque<Coalesced<M>>,
+    held_since: Instant,
     readable: bool,
     writable: bool,
     /// The network says that the peer cannot be reached: the association ends when what came before is delivered.
@@ -118,8 +147,10 @@ enum Peers {
 impl<M: Message> Udp<M> {
     /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from `pool`.
     ///
-    /// A datagram that is longer than a block is dropped: blocks of 64 KiB hold any.
+    /// # Panics
+    /// Where its blocks are shorter than [`BLOCK`]: the kernel cuts off silently what does not fit.
     pub fn new(registry: Registry, lane: usize, pool: Rc<Pool<M>>) -> Self {
+        assert!(pool.block() >= BLOCK, "a block of the UDP adapter has {BLOCK} octets at least");
         Udp {
             registry,
             lane,
@@ -129,20 +160,31 @@ impl<M: Message> Udp<M> {
             due: Vec::new(),
             done: Vec::new(),
             left: Vec::new(),
+            run: vec![0; BLOCK].into(),
+            lent: Vec::new(),
         }
     }
 
     /// Names a bound socket and registers it.
     fn start(&mut self, socket: UdpSocket, peers: Peers) -> io::Result<Handle> {
         let local = connect::identity(socket.local_addr()?);
-        // A wish: where it is refused, the socket is what it was.
-        let _ = rustix::net::sockopt::set_socket_recv_buffer_size(&socket, HELD);
+        let offload = UdpSocketState::new((&socket).into())?;
+        // Wishes: where one is refused, the socket is what it was.
+        let _ = sockopt::set_socket_recv_buffer_size(&socket, HELD);
+        let _ = sockopt::set_socket_send_buffer_size(&socket, HELD);
+        // What is longer than the way takes is fragmented, as from any socket.
+        let _ = sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::WANT);
+        let _ = sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::WANT);
+        let _ = setsockopt(&socket, Ipv6DontFrag, &false);
+        let _ = setsockopt(&socket, ReceiveTimestampns, &false); // nobody looks at them
         let name = self.sockets.name(Socket {
             socket,
+            offload,
             local,
             peers,
             queue: VecDeque::new(),
-            held: None,
+            held: VecDeque::new(),
+            held_since: Instant::START,
             readable: false,
             // It is from the start; if not, the first datagram finds out.
             writable: true,

@@ -1,106 +1,109 @@
 //! From the socket upward, within the room that the upper layer gave.
 
+use std::array;
+use std::io::IoSliceMut;
 use std::mem;
-use std::net::SocketAddr;
 
+use mio::net::UdpSocket;
+use quinn_udp::{RecvMeta, UdpSocketState};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recvfrom};
 use stackwright_contract::services::{DatagramsIndication, Quality};
-use stackwright_contract::{Context, Handle, Instant, Mirror, Outlet};
+use stackwright_contract::{Context, Handle, Mirror, Outlet};
 use stackwright_wire::{Message, Pool};
 
-use super::{NAME, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
+use super::coalesced::Coalesced;
+use super::{BLOCKS, LENT_MOST, NAME, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
 
-/// A datagram as it came.
-#[derive(Clone, Copy)]
-struct Arrival {
-    /// How many octets it has; where the block has fewer, the rest is lost.
-    octets: usize,
-    from: SocketAddr,
-}
-
-/// A datagram that came when its batch had used up the room.
-pub(super) struct Held<M: Message> {
-    arrival: Arrival,
-    block: M::Block,
-    /// The time of the batch.
-    since: Instant,
-}
-
-/// Why a datagram was not delivered.
-enum Undelivered {
-    /// There is no room for it, at this moment.
-    NoRoom,
-    Never(&'static str),
-}
-
-impl Undelivered {
-    fn reason(self) -> &'static str {
-        match self {
-            Undelivered::NoRoom => "a datagram for which there is no room",
-            Undelivered::Never(reason) => reason,
-        }
-    }
-}
-
-impl From<&'static str> for Undelivered {
-    fn from(reason: &'static str) -> Self {
-        Undelivered::Never(reason)
-    }
-}
+/// What is left of datagrams for which there is no room, at this moment.
+struct NoRoom<M: Message>(Coalesced<M>);
 
 impl<M: Message> Udp<M> {
     /// Delivers up to a fair share.
     ///
     /// What the upper layer says to a datagram, that it has room for more above all, is heard when the turn is over, and
-    /// what an application says when the batch is. So a datagram for which a batch has used up the room is held until the
-    /// next; where there is none then, it is dropped.
+    /// what an application says when the batch is. So datagrams for which a batch has used up the room are held until the
+    /// next; where there is none then, they are dropped.
     pub(super) fn receive(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Udp { sockets, names, pool, .. } = self;
+        let Udp { sockets, names, pool, lent, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
         if !socket.readable {
             return;
         }
-        if let Some(Held { arrival, mut block, since }) = socket.held.take() {
-            match socket.deliver(name, arrival, &mut block, names, pool, out) {
-                Err(Undelivered::NoRoom) if since == cx.now() => {
-                    socket.held = Some(Held { arrival, block, since });
-                    return;
+        let mut delivered = false;
+        while let Some(coalesced) = socket.held.pop_front() {
+            let count = coalesced.count;
+            if let Err(NoRoom(rest)) = socket.deliver(cx, name, coalesced, names, pool, out) {
+                delivered |= rest.count < count;
+                if delivered || socket.held_since == cx.now() {
+                    socket.held_since = cx.now();
+                    return socket.held.push_front(rest);
                 }
-                done => done.unwrap_or_else(|why| cx.dropped(NAME, why.reason())),
+                (0..rest.count).for_each(|_| cx.dropped(NAME, "a datagram for which there is no room"));
+                rest.reclaim(pool);
             }
-            pool.give(block);
+            delivered = true;
         }
-        let mut block = pool.take();
-        let mut share = RECEIVE_TURN.octets;
-        // One datagram a call. A batch, many datagrams by recvmmsg or many of one peer in one block by UDP_GRO, has its
-        // place in `take`; `deliver` then hears each of them.
-        for _look in 0..RECEIVE_TURN.messages {
-            match socket.take(&mut block) {
-                Ok(arrival) => {
-                    share = share.saturating_sub(arrival.octets);
-                    match socket.deliver(name, arrival, &mut block, names, pool, out) {
-                        Ok(()) => {}
-                        Err(Undelivered::NoRoom) => {
-                            let block = mem::replace(&mut block, pool.take());
-                            socket.held = Some(Held { arrival, block, since: cx.now() });
-                            break;
-                        }
-                        Err(Undelivered::Never(reason)) => cx.dropped(NAME, reason),
+        let mut share = RECEIVE_TURN;
+        while socket.readable && socket.held.is_empty() && share.octets > 0 && share.messages > 0 {
+            let mut blocks: [M::Block; BLOCKS] = array::from_fn(|_| again(lent, pool));
+            let mut came = [RecvMeta::default(); BLOCKS];
+            let filled = match take(&socket.socket, &socket.offload, &mut blocks, &mut came) {
+                Ok(filled) => filled,
+                Err(error) => {
+                    match error {
+                        Errno::AGAIN => socket.readable = false,
+                        // It was told once and is gone: what the peer said before it still lies there, and is delivered first.
+                        error if connect::unreachable(error) && socket.is_connected() => socket.broken = true,
+                        _ => cx.dropped(NAME, "receive: the network reports an error"),
                     }
+                    share.messages -= 1;
+                    0
                 }
-                Err(Errno::AGAIN) => socket.readable = false,
-                Err(Errno::INTR) => {}
-                // It was told once and is gone: what the peer said before it still lies there, and is delivered first.
-                Err(error) if connect::unreachable(error) && socket.is_connected() => socket.broken = true,
-                Err(_) => cx.dropped(NAME, "receive: the network reports an error"),
-            }
-            if !socket.readable || share == 0 {
-                break;
+            };
+            // Fewer than asked for: nothing is left, and what comes from now on is told again. An error that came in between is
+            // told again too.
+            socket.readable &= filled == 0 || filled == BLOCKS;
+            for (at, block) in blocks.into_iter().enumerate() {
+                if at >= filled {
+                    pool.give(block);
+                    continue;
+                }
+                let (coalesced, whole) = Coalesced::new(&came[at], block);
+                if lent.len() < LENT_MOST {
+                    lent.extend(whole);
+                }
+                share.octets = share.octets.saturating_sub(came[at].len);
+                share.messages = share.messages.saturating_sub(coalesced.count);
+                if !socket.held.is_empty() {
+                    socket.held.push_back(coalesced);
+                } else if let Err(NoRoom(rest)) = socket.deliver(cx, name, coalesced, names, pool, out) {
+                    (socket.held_since, socket.readable) = (cx.now(), true);
+                    socket.held.push_back(rest);
+                }
             }
         }
-        pool.give(block);
     }
+}
+
+/// A block to be filled: one that was lent and that nobody holds any more, where there is one.
+fn again<M: Message>(lent: &mut Vec<M>, pool: &Pool<M>) -> M::Block {
+    let free = lent.iter_mut().position(|whole| whole.unshared().is_some());
+    if let Some(free) = free {
+        lent.swap_remove(free).reclaim(pool);
+    }
+    pool.take()
+}
+
+fn take<B: stackwright_wire::Block>(
+    socket: &UdpSocket,
+    offload: &UdpSocketState,
+    blocks: &mut [B; BLOCKS],
+    came: &mut [RecvMeta; BLOCKS],
+) -> Result<usize, Errno> {
+    let mut slices = blocks.each_mut().map(|block| IoSliceMut::new(block));
+    offload
+        .recv(socket.into(), &mut slices, came)
+        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 
 impl<M: Message> Socket<M> {
@@ -108,45 +111,44 @@ impl<M: Message> Socket<M> {
         matches!(self.peers, Peers::One(_))
     }
 
-    fn take(&self, block: &mut [u8]) -> Result<Arrival, Errno> {
-        // With TRUNC the kernel tells the datagram's own length, however little of it the block has taken (recv(2)).
-        let (_, octets, from) = recvfrom(&self.socket, block, RecvFlags::TRUNC)?;
-        let from = from.and_then(|from| SocketAddr::try_from(from).ok()).ok_or(Errno::AFNOSUPPORT)?;
-        Ok(Arrival { octets, from: connect::identity(from) })
-    }
-
-    /// Hands a datagram to whom it is for, or says why it is dropped.
+    /// Hands datagrams to whom they are for, as far as there is room. What never can be handed over is dropped.
     fn deliver(
         &mut self,
+        cx: &Context,
         itself: Handle,
-        arrival: Arrival,
-        block: &mut M::Block,
+        mut coalesced: Coalesced<M>,
         names: &mut Mirror<Named>,
         pool: &Pool<M>,
         out: &mut dyn Outlet<Udp<M>>,
-    ) -> Result<(), Undelivered> {
-        let Arrival { octets, from } = arrival;
-        if octets > block.len() {
-            return Err("a datagram that is longer than a block".into());
-        }
-        let association = self.recipient(itself, from, names, out)?;
-        let Some(Named::Open(open)) = names.get_mut(association) else {
-            unreachable!("a socket forgets an association when it ends")
+    ) -> Result<(), NoRoom<M>> {
+        let from = coalesced.from;
+        let open = match self.recipient(itself, from, names, out) {
+            Err(reason) => Err(reason),
+            Ok(association) => match names.get_mut(association) {
+                Some(Named::Open(open)) if open.closing => {
+                    Err("a datagram for an association that is being closed")
+                }
+                Some(Named::Open(open)) if open.remote != from => {
+                    Err("a datagram of somebody else, from before the socket was connected")
+                }
+                Some(Named::Open(open)) => Ok((association, open)),
+                _ => unreachable!("a socket forgets an association when it ends"),
+            },
         };
-        if open.closing {
-            return Err("a datagram for an association that is being closed".into());
+        match open {
+            Ok((association, open)) => {
+                while coalesced.count > 0 {
+                    let Some(up) = less(open.up, coalesced.next_octets()) else {
+                        return Err(NoRoom(coalesced));
+                    };
+                    open.up = up;
+                    let (message, quality) = (coalesced.take(), Quality::default());
+                    out.indicate(DatagramsIndication::Delivered { association, message, quality });
+                }
+            }
+            Err(reason) => (0..mem::take(&mut coalesced.count)).for_each(|_| cx.dropped(NAME, reason)),
         }
-        if open.remote != from {
-            return Err("a datagram of somebody else, from before the socket was connected".into());
-        }
-        open.up = less(open.up, octets).ok_or(Undelivered::NoRoom)?;
-        // A block that holds little would let the peer fill memory with emptiness: room counts octets, not blocks.
-        let message = if octets > block.len() / 4 {
-            M::from_block(mem::replace(block, pool.take()), 0, octets)
-        } else {
-            M::with_headroom(0, &block[..octets])
-        };
-        out.indicate(DatagramsIndication::Delivered { association, message, quality: Quality::default() });
+        coalesced.reclaim(pool);
         Ok(())
     }
 }

@@ -1,19 +1,16 @@
 //! From the upper layer into the socket.
 
-use std::io::IoSlice;
 use std::mem;
 use std::net::SocketAddr;
 
+use quinn_udp::Transmit;
 use rustix::io::Errno;
-use rustix::net::{SendAncillaryBuffer, SendFlags, sendmsg, sendmsg_addr};
 use stackwright_contract::services::{DatagramsIndication, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet};
-use stackwright_wire::{Leaf, Message};
+use stackwright_wire::Message;
 
+use super::run::Run;
 use super::{LONGEST, NAME, Named, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
-
-/// How many pieces of a message one system call gathers. A message of more is copied into one piece.
-const GATHER: usize = 16;
 
 impl<M: Message> Udp<M> {
     pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: M) {
@@ -30,20 +27,18 @@ impl<M: Message> Udp<M> {
 
     /// Sends up to a fair share, and gives back the room of what left.
     pub(super) fn send(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Udp { sockets, names, pool, left, .. } = self;
+        let Udp { sockets, names, pool, left, run: into, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
         let mut share = SEND_TURN;
-        // One datagram a call. A batch, the run of datagrams at the front that go to one peer as one call with UDP_SEGMENT,
-        // or sendmmsg for a mixed one, has its place here: `transmit` then says how many left.
         while socket.writable && share.messages > 0 && share.octets > 0 {
-            let Some((association, message)) = socket.queue.front() else { break };
-            let (association, octets) = (*association, message.len());
+            let Some((association, _)) = socket.queue.front() else { break };
+            let association = *association;
             let Some(Named::Open(open)) = names.get_mut(association) else {
                 unreachable!("an association ends when all that was sent has left")
             };
-            match socket.transmit(open.remote, message) {
+            let run = socket.run(association, open, share.messages);
+            match socket.transmit(open.remote, &run, into) {
                 Ok(()) => {}
-                Err(Errno::INTR) => continue,
                 Err(Errno::AGAIN) => {
                     socket.writable = false;
                     break;
@@ -53,16 +48,22 @@ impl<M: Message> Udp<M> {
                     (socket.broken, socket.readable) = (true, true);
                     break;
                 }
+                // Longer than the way takes in one piece, or a device that cannot cut: each alone may go.
+                Err(Errno::MSGSIZE | Errno::INVAL | Errno::IO) if run.room.messages > 1 => {
+                    open.batched = run.stride - 1;
+                    continue;
+                }
                 // Too long for the way, forbidden here, or nobody there: datagrams are lost.
-                Err(_) => cx.dropped(NAME, "send: the network does not take this datagram"),
+                Err(_) => (0..run.room.messages)
+                    .for_each(|_| cx.dropped(NAME, "send: the network does not take this datagram")),
             }
-            let one = Room { octets, messages: 1 };
             if open.left == Room::default() {
-                left.push(association);
+                left.push(run.association);
             }
-            open.left = sum(open.left, one);
-            share = Room { octets: share.octets.saturating_sub(octets), messages: share.messages - 1 };
-            if let Some((_, message)) = socket.queue.pop_front() {
+            open.left = sum(open.left, run.room);
+            share.octets = share.octets.saturating_sub(run.room.octets);
+            share.messages -= run.room.messages;
+            for (_, message) in socket.queue.drain(..run.room.messages) {
                 message.reclaim(pool);
             }
         }
@@ -87,33 +88,15 @@ impl<M: Message> Udp<M> {
 }
 
 impl<M: Message> Socket<M> {
-    fn transmit(&self, to: SocketAddr, message: &M) -> Result<(), Errno> {
-        let mut pieces = [IoSlice::new(&[]); GATHER];
-        let mut count = 0;
-        for leaf in message.leaves() {
-            let Leaf::Octets(octets) = leaf else {
-                panic!("{NAME}: a region of a file came, and the facts do not promise to send it")
-            };
-            if count == GATHER {
-                let mut whole = vec![0; message.len()];
-                message.copy_to(&mut whole);
-                return self.transmit_pieces(to, &[IoSlice::new(&whole)]);
-            }
-            pieces[count] = IoSlice::new(octets);
-            count += 1;
-        }
-        self.transmit_pieces(to, &pieces[..count])
-    }
-
-    fn transmit_pieces(&self, to: SocketAddr, pieces: &[IoSlice<'_>]) -> Result<(), Errno> {
-        let mut nothing_beside = SendAncillaryBuffer::default();
-        let flags = SendFlags::NOSIGNAL;
-        if self.is_connected() {
-            sendmsg(&self.socket, pieces, &mut nothing_beside, flags)?;
-        } else {
-            let to = connect::address(to, self.local);
-            sendmsg_addr(&self.socket, &to, pieces, &mut nothing_beside, flags)?;
-        }
-        Ok(())
+    fn transmit(&self, to: SocketAddr, run: &Run, into: &mut [u8]) -> Result<(), Errno> {
+        let transmit = Transmit {
+            destination: connect::address(to, self.local),
+            ecn: None,
+            contents: self.octets(run, into),
+            segment_size: (run.room.messages > 1).then_some(run.stride),
+            src_ip: None,
+        };
+        let sent = self.offload.try_send((&self.socket).into(), &transmit);
+        sent.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 }

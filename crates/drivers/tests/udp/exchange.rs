@@ -59,19 +59,38 @@ fn the_longest_datagram_travels_both_ways_and_ropes_are_gathered() {
 }
 
 #[test]
-fn what_is_longer_than_a_block_is_dropped_not_cut() {
-    let mut side = Side::with_blocks(2048);
-    let at = side.listen("127.0.0.1:0");
-    side.expect(name(1), AMPLE);
-    let peer = stranger("127.0.0.1:0");
-    peer.send_to(&[1; 2049], at).unwrap();
-    side.idle();
-    assert_eq!((side.dropped(), side.heard.0.len()), (1, 1), "nobody arrives with what nobody can hear");
-    peer.send_to(&[2; 2048], at).unwrap();
-    peer.send_to(&[3; 9000], at).unwrap();
-    peer.send_to(&[4; 10], at).unwrap();
-    side.hears(name(1), &[&[2; 2048], &[4; 10]]);
-    assert_eq!(side.dropped(), 2);
+#[should_panic = "a block of the UDP adapter has 65536 octets at least"]
+fn blocks_that_would_cut_a_datagram_are_refused() {
+    Side::with_blocks(2048);
+}
+
+/// Datagrams that lie one behind the other in the socket and in the queue, equally long but for the last one of each message.
+#[test]
+fn what_travels_together_comes_one_by_one_and_in_order() {
+    for local in BOTH {
+        let (mut here, mut there) = (Side::new(), Side::new());
+        let at = there.listen(local);
+        there.expect(name(1), AMPLE);
+        here.ask(Ask::Open { association: name(5), remote: at.into(), room: AMPLE });
+        let lengths = [1429, 1429, 1429, 1426, 0, 0, 7, 7, 7, 8, 1, 60_000, 60_000, 1429, 1429];
+        let sent: Vec<_> = (0..6u8).flat_map(|round| lengths.map(|length| vec![round; length])).collect();
+        for octets in &sent {
+            here.send(name(5), octets);
+        }
+        while here.udp.next_deadline().is_some() {
+            here.turn(0);
+            there.turn(0);
+            let room = Room { octets: 1 << 20, messages: 300 };
+            there.ask(Ask::Receive { association: name(1), room });
+        }
+        let count = sent.len();
+        let came = there.until(|told| {
+            let came = delivered(told, name(1));
+            (came.len() == count).then_some(came)
+        });
+        assert!(came == sent, "over {local}");
+        assert_eq!(here.dropped() + there.dropped(), 0);
+    }
 }
 
 #[test]

@@ -167,7 +167,7 @@ impl<C: Configuration> Association<C> {
         if octets == 0 && self.slots.format.numbering() == Numbering::Octets {
             return Err(message); // no octet, no number: nobody would hear of it
         }
-        let room = self.slots.format.room();
+        let room = self.slots.format.room(octets, &quality);
         let (message, label, piece) = self.slots.framing.begin(message, &quality, room)?;
         let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
         self.sending.push(message, label, piece, octets, now, lifetime);

@@ -3,6 +3,8 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use stackwright_contract::services::Quality;
+
 use super::slot;
 use crate::words::{Dropped, Numbering, Report, Saying, Segment, View};
 
@@ -28,8 +30,8 @@ slot! {
         /// Writes what both sides agreed when they opened the association, as octets that mean nothing to the engine: framing
         /// gets them when it begins, for keys.
         fn agreed(&self, into: &mut Vec<u8>) = ();
-        /// The most octets of a body that a packet carries.
-        fn room(&self) -> usize;
+        /// The most octets of a body that a packet carries of a message of so many, of which this is wished.
+        fn room(&self, octets: usize, quality: &Quality) -> usize;
         /// The longest message that the peer takes, in octets.
         fn longest(&self) -> usize = usize::MAX;
         /// Whether the peer does without what has expired: else nothing may.

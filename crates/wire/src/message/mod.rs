@@ -36,6 +36,9 @@ pub trait Message: Sized + 'static {
     /// Whether a leaf may be a region of a file.
     const HOLDS_REGIONS: bool;
 
+    /// Whether [`share`](Message::share) and [`split_to`](Message::split_to) copy nothing.
+    const SHARES: bool;
+
     /// The memory that such a message is made from, and that a [`Pool`] keeps.
     type Block: Block;
 

@@ -65,6 +65,7 @@ fn stand_by(length: usize) -> usize {
 
 impl Message for SingleBuffer {
     const HOLDS_REGIONS: bool = false;
+    const SHARES: bool = false;
     type Block = Box<[u8]>;
 
     fn with_headroom(headroom: usize, payload: &[u8]) -> Self {

@@ -3,6 +3,7 @@
 use core::marker::PhantomData;
 use core::ops::Range;
 
+use stackwright_contract::services::Quality;
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
@@ -73,7 +74,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
         Some(FIRST)
     }
 
-    fn room(&self) -> usize {
+    fn room(&self, _: usize, _: &Quality) -> usize {
         PACKET - Packet::LENGTH
     }
 

@@ -1,0 +1,77 @@
+//! What one block holds: datagrams of one peer, as the kernel has put them together.
+
+use std::net::SocketAddr;
+
+use quinn_udp::RecvMeta;
+use stackwright_wire::{Message, Pool};
+
+use super::connect;
+
+/// Datagrams of one peer, one behind the other.
+pub(super) struct Coalesced<M: Message> {
+    pub(super) from: SocketAddr,
+    /// How long each is; the last may be shorter.
+    stride: usize,
+    /// How many are left.
+    pub(super) count: usize,
+    rest: Rest<M>,
+}
+
+/// Where their octets are.
+enum Rest<M: Message> {
+    /// In a message of which each is a slice.
+    Shared(M),
+    /// In a block of which each is a copy: `start..end` is left.
+    Block { block: M::Block, start: usize, end: usize },
+}
+
+impl<M: Message> Coalesced<M> {
+    /// What `came` in `block`; the block as a message once more, where slices of it are given away.
+    ///
+    /// A block that holds little is copied from: it would let the peer fill memory with emptiness, because room counts octets
+    /// and not blocks.
+    pub(super) fn new(came: &RecvMeta, block: M::Block) -> (Self, Option<M>) {
+        let (octets, stride) = (came.len, came.stride);
+        let count = if octets == 0 { 1 } else { octets.div_ceil(stride.max(1)) };
+        let full = octets > block.len() / 4;
+        let (rest, lent) = if full && (M::SHARES || count == 1) {
+            let whole = M::from_block(block, 0, octets);
+            let lent = M::SHARES.then(|| whole.share());
+            (Rest::Shared(whole), lent)
+        } else {
+            (Rest::Block { block, start: 0, end: octets }, None)
+        };
+        (Coalesced { from: connect::identity(came.addr), stride, count, rest }, lent)
+    }
+
+    /// How long the next one is.
+    pub(super) fn next_octets(&self) -> usize {
+        let left = match &self.rest {
+            Rest::Shared(whole) => whole.len(),
+            Rest::Block { start, end, .. } => end - start,
+        };
+        left.min(self.stride)
+    }
+
+    /// The next one.
+    pub(super) fn take(&mut self) -> M {
+        let octets = self.next_octets();
+        self.count -= 1;
+        match &mut self.rest {
+            Rest::Shared(whole) => whole.split_to(octets),
+            Rest::Block { block, start, .. } => {
+                let at = *start;
+                *start += octets;
+                M::with_headroom(0, &block[at..at + octets])
+            }
+        }
+    }
+
+    /// The block, where it is not a message.
+    pub(super) fn reclaim(self, pool: &Pool<M>) {
+        match self.rest {
+            Rest::Shared(whole) => whole.reclaim(pool),
+            Rest::Block { block, .. } => pool.give(block),
+        }
+    }
+}
