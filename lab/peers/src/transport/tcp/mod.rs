@@ -17,7 +17,10 @@ use crate::plan::{Plan, Workload};
 use crate::problem::{Problem, Tried as _};
 use crate::tally::Tally;
 
-/// The headers of TCP and IP below the longest segment.
+/// The longest segment that can be asked for; above, it is what the interface has.
+const LONGEST: u32 = 32_767;
+
+/// What remains of a packet below the headers of IP and TCP.
 fn segment(plan: &Plan, address: IpAddr) -> u32 {
     u32::from(plan.datagram(address)) + 8 - 20
 }
@@ -27,7 +30,10 @@ fn segment(plan: &Plan, address: IpAddr) -> u32 {
 fn socket(plan: &Plan, address: SocketAddr) -> Result<Socket, Problem> {
     let socket =
         Socket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP)).tried("a socket")?;
-    socket.set_tcp_mss(segment(plan, address.ip())).tried("the longest segment")?;
+    let segment = segment(plan, address.ip());
+    if segment <= LONGEST {
+        socket.set_tcp_mss(segment).tried("the longest segment")?;
+    }
     socket.set_tcp_nodelay(true).tried("without delay")?;
     if let Some(congestion) = plan.congestion {
         let name = congestion.name();
