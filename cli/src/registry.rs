@@ -129,7 +129,7 @@ const ARTP: &[Parameter] = &[
     Parameter::new(
         "congestion",
         Kind::Text,
-        "what bounds what is on its way: `document` as by default, `new-reno`, or `cubic`",
+        "what bounds what is on its way: `document` as by default, `new-reno`, `cubic`, or `bbr`",
     ),
 ];
 const ORDERED: &[Parameter] = &[
@@ -274,7 +274,7 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let timeout = number("timeout", 1..=600_000)?;
     let silence = number("silence", 1..=86_400)?;
     let tries = number("tries", 1..=1000)?;
-    let congestion = table.parsed("congestion", "one of `document`, `new-reno` and `cubic`")?;
+    let congestion = table.parsed("congestion", "one of `document`, `new-reno`, `cubic` and `bbr`")?;
     let Some(setting) = setting else { return boxed_shown::<stacks::Artp>() };
     let mut config = stacks::artp_config().map_err(|why| system(table, &why))?;
     let milliseconds = |number: Option<u64>, other| number.map_or(other, |number| number * MILLISECOND);

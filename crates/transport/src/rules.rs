@@ -62,6 +62,8 @@ properties! {
     ANSWERS = 19: "answers to questions",
     /// The format says below which number nothing comes any more.
     SETTLES = 20: "a format that says what will not come any more",
+    /// It is said how fast to send.
+    PACES = 21: "a congestion judge that says how fast",
 }
 
 impl Property {

@@ -1,5 +1,6 @@
 //! What can be chosen of ARTP, and its configuration.
 
+use alloc::boxed::Box;
 use core::str::FromStr;
 
 use stackwright_contract::services::Room;
@@ -102,17 +103,20 @@ pub enum Congestion {
     NewReno,
     /// RFC 9438: finds a fast path soon, and shares it with TCP as it is today.
     Cubic,
+    /// draft-ietf-ccwg-bbr: measures the path, so that what is lost by nature costs no more than what is lost.
+    Bbr,
 }
 
 impl FromStr for Congestion {
     type Err = ();
 
-    /// `document`, `new-reno` or `cubic`.
+    /// `document`, `new-reno`, `cubic` or `bbr`.
     fn from_str(name: &str) -> Result<Self, ()> {
         match name {
             "document" => Ok(Congestion::Document),
             "new-reno" => Ok(Congestion::NewReno),
             "cubic" => Ok(Congestion::Cubic),
+            "bbr" => Ok(Congestion::Bbr),
             _ => Err(()),
         }
     }
@@ -125,6 +129,7 @@ impl Congestion {
             Congestion::Document => congestion::OneOf::Aimd(congestion::Aimd::new(packet)),
             Congestion::NewReno => congestion::OneOf::NewReno(congestion::NewReno::new(packet)),
             Congestion::Cubic => congestion::OneOf::Cubic(congestion::Cubic::new(packet)),
+            Congestion::Bbr => congestion::OneOf::Bbr(Box::new(congestion::Bbr::new(packet))),
         }
     }
 }
@@ -146,7 +151,7 @@ configuration! {
         Rtt: rtt::Rfc6298,
         Flow: flow::Credit,
         Congestion: congestion::OneOf,
-        Rate: rate::Absent,
+        Rate: rate::Told,
         Lifetime: lifetime::Timestamps,
     }
 }
@@ -169,7 +174,7 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
             .at_most(config.silence / TIMEOUTS_LEAST),
         flow: flow::Credit::new(window),
         congestion: config.congestion.policy(config.packet),
-        rate: rate::Absent,
+        rate: rate::Told::new(),
         lifetime: lifetime::Timestamps::new(config.epoch),
     })
 }

@@ -1,9 +1,9 @@
 //! One packet more each round trip, half of it with each loss.
 
 use stackwright_contract::Instant;
-use stackwright_transport::component;
 use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::View;
+use stackwright_transport::{Acknowledged, component};
 
 /// The window begins with three packets, grows by a packet's square over the window with each packet that arrives, halves at
 /// most once a round trip when something is lost, never below where it began, and begins anew after an idle time. There is no
@@ -51,8 +51,8 @@ impl Congestion for Aimd {
         self.sent_at = view.now;
     }
 
-    fn on_acknowledged(&mut self, _: &View, _: u64, units: u64) {
-        for _ in 0..units {
+    fn on_acknowledged(&mut self, _: &View, acknowledged: &Acknowledged) {
+        for _ in 0..acknowledged.units {
             self.window += (self.packet * self.packet / self.window).max(1);
         }
     }

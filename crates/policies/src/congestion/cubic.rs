@@ -1,9 +1,9 @@
 //! A cubic function of the time since the last loss.
 
 use stackwright_contract::Instant;
-use stackwright_transport::component;
 use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::View;
+use stackwright_transport::{Acknowledged, component};
 
 use super::episode::{Episode, FIRST, LEAST, is_used};
 
@@ -112,14 +112,14 @@ impl Congestion for Cubic {
         self.sent_at = view.now;
     }
 
-    fn on_acknowledged(&mut self, view: &View, octets: u64, _: u64) {
+    fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
         if !self.episode.grows(view) || !is_used(view, self.window()) {
             return;
         }
         if self.window < self.threshold {
-            self.window += octets as f64;
+            self.window += acknowledged.octets as f64;
         } else {
-            self.avoid(view, octets as f64);
+            self.avoid(view, acknowledged.octets as f64);
         }
     }
 

@@ -2,6 +2,7 @@
 
 mod absent;
 mod aimd;
+mod bbr;
 mod cubic;
 mod episode;
 mod new_reno;
@@ -10,6 +11,7 @@ mod probing;
 
 pub use absent::Absent;
 pub use aimd::Aimd;
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use new_reno::NewReno;
 pub use one_of::OneOf;

@@ -1,9 +1,9 @@
 //! Slow start, one packet more each round trip, half of it with each loss.
 
 use stackwright_contract::Instant;
-use stackwright_transport::component;
 use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::View;
+use stackwright_transport::{Acknowledged, component};
 
 use super::episode::{Episode, FIRST, LEAST, is_used};
 
@@ -59,15 +59,15 @@ impl Congestion for NewReno {
         self.sent_at = view.now;
     }
 
-    fn on_acknowledged(&mut self, view: &View, octets: u64, _: u64) {
+    fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
         if !self.episode.grows(view) || !is_used(view, self.window) {
             return;
         }
         if self.window < self.threshold {
-            self.window = self.window.saturating_add(octets);
+            self.window = self.window.saturating_add(acknowledged.octets);
             return;
         }
-        self.arrived += octets;
+        self.arrived += acknowledged.octets;
         if self.arrived >= self.window {
             self.arrived -= self.window;
             self.window = self.window.saturating_add(self.packet);

@@ -1,10 +1,13 @@
 //! One of those that keep a window, chosen while the program runs.
 
-use stackwright_transport::component;
+use alloc::boxed::Box;
+use core::num::NonZeroU64;
+
 use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::View;
+use stackwright_transport::{Acknowledged, component};
 
-use super::{Aimd, Cubic, NewReno};
+use super::{Aimd, Bbr, Cubic, NewReno};
 
 /// One of those that keep a window, chosen while the program runs, without a box: for a transport that is otherwise known to
 /// the compiler, and leaves this to its user.
@@ -14,7 +17,7 @@ use super::{Aimd, Cubic, NewReno};
 /// use stackwright_transport::slots::Congestion;
 /// assert_eq!(OneOf::Aimd(Aimd::new(1000)).window(), 3000);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum OneOf {
     /// One packet more each round trip.
     Aimd(Aimd),
@@ -22,6 +25,8 @@ pub enum OneOf {
     NewReno(NewReno),
     /// The Internet's of today.
     Cubic(Cubic),
+    /// A model of the path; in a box, since it is large and the others are not.
+    Bbr(Box<Bbr>),
 }
 
 macro_rules! each {
@@ -30,6 +35,7 @@ macro_rules! each {
             OneOf::Aimd($policy) => $answer,
             OneOf::NewReno($policy) => $answer,
             OneOf::Cubic($policy) => $answer,
+            OneOf::Bbr($policy) => $answer,
         }
     };
 }
@@ -46,8 +52,8 @@ impl Congestion for OneOf {
     }
 
     #[inline]
-    fn on_acknowledged(&mut self, view: &View, octets: u64, units: u64) {
-        each!(self, policy => policy.on_acknowledged(view, octets, units));
+    fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
+        each!(self, policy => policy.on_acknowledged(view, acknowledged));
     }
 
     fn on_lost(&mut self, view: &View, octets: u64) {
@@ -57,9 +63,17 @@ impl Congestion for OneOf {
     fn on_silence(&mut self, view: &View) {
         each!(self, policy => policy.on_silence(view));
     }
+
+    #[inline]
+    fn pace(&self) -> Option<NonZeroU64> {
+        match self {
+            OneOf::Bbr(bbr) => bbr.pace(),
+            _ => None,
+        }
+    }
 }
 
 component! {
     OneOf: "congestion by a window of choice", "grows and shrinks its window as its user has chosen",
-    needs: Property::REPORTS,
+    needs: Property::REPORTS, gives: Property::PACES,
 }

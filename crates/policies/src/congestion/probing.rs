@@ -1,9 +1,9 @@
 //! Two questions find out why something was lost.
 
 use stackwright_contract::Instant;
-use stackwright_transport::component;
 use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::{Nanoseconds, SECOND, View};
+use stackwright_transport::{Acknowledged, component};
 
 use super::episode::{FIRST, LEAST, is_used};
 
@@ -83,15 +83,15 @@ impl Congestion for Probing {
         if self.state == State::Open { self.window } else { 0 }
     }
 
-    fn on_acknowledged(&mut self, view: &View, octets: u64, _: u64) {
+    fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
         if self.state != State::Open || !is_used(view, self.window) {
             return;
         }
         if self.window < self.threshold {
-            self.window = self.window.saturating_add(octets);
+            self.window = self.window.saturating_add(acknowledged.octets);
             return;
         }
-        self.arrived += octets;
+        self.arrived += acknowledged.octets;
         if self.arrived >= self.window {
             self.arrived -= self.window;
             self.window = self.window.saturating_add(self.packet);

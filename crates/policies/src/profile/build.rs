@@ -120,6 +120,7 @@ impl Plan {
             },
             congestion: match select.congestion.0 {
                 Sharing::Absent => congestion::Absent.part(),
+                Sharing::Bbr => congestion::Bbr::new(packet).part(),
                 Sharing::Cubic => congestion::Cubic::new(packet).part(),
                 Sharing::Probing => congestion::Probing::new(packet).part(),
             },
@@ -127,6 +128,7 @@ impl Plan {
                 (Pacing::Paced, Some(rate)) => {
                     rate::Paced::new(rate, BURST.saturating_mul(path.packet as u32)).part()
                 }
+                (Pacing::Told, _) => rate::Told::new().part(),
                 _ => rate::Absent.part(),
             },
             lifetime: match select.lifetime.0 {

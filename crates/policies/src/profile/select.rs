@@ -61,10 +61,11 @@ selected! {
     Flowing in "flow" { Absent: flow::Absent, Credit: flow::Credit }
     Sharing in "congestion" {
         Absent: congestion::Absent,
+        Bbr: congestion::Bbr,
         Cubic: congestion::Cubic,
         Probing: congestion::Probing,
     }
-    Pacing in "rate" { Absent: rate::Absent, Paced: rate::Paced }
+    Pacing in "rate" { Absent: rate::Absent, Paced: rate::Paced, Told: rate::Told }
     Ordering in "ordering" {
         Absent: ordering::Absent,
         Sequenced: ordering::Sequenced,
@@ -140,6 +141,7 @@ pub fn plan(wishes: &Wishes, path: &Path, format: Property) -> Result<Plan, Unme
     if wishes.reliable && !carries(Property::SPANS) {
         return Err(Unmet::Format("reliable delivery", Property::SPANS));
     }
+    let sharing = congestion(wishes, path, asks);
     let select = Selection {
         connection: connection(wishes, format),
         acknowledgement: match (wishes.reliable, asks) {
@@ -169,11 +171,8 @@ pub fn plan(wishes: &Wishes, path: &Path, format: Property) -> Result<Plan, Unme
             false if wishes.reliable => (Flowing::Absent, "the format carries no credit"),
             false => (Flowing::Absent, "what a slow receiver cannot take is lost, like all else that is"),
         },
-        congestion: congestion(wishes, path, asks),
-        rate: match path.rate.filter(|_| !path.shared || !wishes.reliable) {
-            Some(_) => (Pacing::Paced, "the rate is known: what is sent faster would only wait, or be lost"),
-            None => (Pacing::Absent, "the windows say how fast"),
-        },
+        congestion: sharing,
+        rate: rate(wishes, path, sharing.0),
         ordering: match wishes.order {
             Order::Any => (Ordering::Absent, "nothing waits for what is late"),
             Order::Rising => (Ordering::Sequenced, "what is late is lost, so that nothing waits for it"),
@@ -227,10 +226,25 @@ fn congestion(wishes: &Wishes, path: &Path, asks: bool) -> (Sharing, &'static st
         (true, true, true) => {
             (Sharing::Probing, "most loss here is no congestion: two questions find out which is")
         }
-        (true, true, false) => {
-            (Sharing::Cubic, "others have their share; loss by nature will cost much of ours")
-        }
+        (true, true, false) => (
+            Sharing::Bbr,
+            "loss by nature would starve a window: the rate is measured, loss without a queue is none",
+        ),
+        (true, false, false) if wishes.throughput && path.loss.is_none() => (
+            Sharing::Bbr,
+            "much is to be sent, and nobody knows whether loss here is congestion: the rate is measured",
+        ),
         (true, false, _) => (Sharing::Cubic, "others have their share, and a fast path is found soon"),
+    }
+}
+
+fn rate(wishes: &Wishes, path: &Path, sharing: Sharing) -> (Pacing, &'static str) {
+    match path.rate.filter(|_| !path.shared || !wishes.reliable) {
+        Some(_) => (Pacing::Paced, "the rate is known: what is sent faster would only wait, or be lost"),
+        None if sharing == Sharing::Bbr => {
+            (Pacing::Told, "as fast as was measured: a burst would queue, and be measured as a longer way")
+        }
+        None => (Pacing::Absent, "the windows say how fast"),
     }
 }
 

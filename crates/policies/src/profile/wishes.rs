@@ -27,6 +27,8 @@ pub struct Wishes {
     pub expires: bool,
     /// What was altered must be noticed here: the layer below does not.
     pub checked: bool,
+    /// Much is to be sent, as fast as the way takes it.
+    pub throughput: bool,
     /// The other application decides whether there is an association at all.
     pub decided: bool,
 }
@@ -40,6 +42,7 @@ impl Default for Wishes {
             bounds: true,
             expires: false,
             checked: false,
+            throughput: false,
             decided: true,
         }
     }

@@ -118,9 +118,14 @@ choices! { |at|
         congestion::Aimd::new(PACKET),
         congestion::NewReno::new(PACKET),
         congestion::Cubic::new(PACKET),
+        congestion::Bbr::new(PACKET),
         congestion::Probing::new(PACKET),
     ];
-    rate: dyn slots::Rate = [rate::Absent, rate::Paced::new(NonZeroU64::new(100_000).unwrap(), 4000)];
+    rate: dyn slots::Rate = [
+        rate::Absent,
+        rate::Paced::new(NonZeroU64::new(100_000).unwrap(), 4000),
+        rate::Told::new(),
+    ];
     lifetime: dyn slots::Lifetime = [
         lifetime::Absent,
         lifetime::Timestamps::new(1_100_000_000_000_000),

@@ -83,12 +83,13 @@ fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) -> usize {
         || recovery::GoBackN.part(),
         || recovery::Absent.part(), // not under total order
     ];
-    let congestion: [fn() -> Part<dyn slots::Congestion>; 5] = [
+    let congestion: [fn() -> Part<dyn slots::Congestion>; 6] = [
         || congestion::Absent.part(),
         || congestion::Aimd::new(500).part(),
         || congestion::NewReno::new(500).part(),
         || congestion::Cubic::new(500).part(),
         || congestion::Probing::new(500).part(),
+        || congestion::Bbr::new(500).part(),
     ];
     let acknowledgement: [fn() -> Part<dyn slots::Acknowledgement>; 4] = [
         || acknowledgement::Cumulative::new(2, 10 * MILLISECOND).part(),
@@ -101,14 +102,17 @@ fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) -> usize {
         || rtt::Srtt::new(rtt::Of::Units, 200 * MILLISECOND, 50 * MILLISECOND).part(),
         || rtt::Rfc6298::new(rtt::Of::Answers, 200 * MILLISECOND, 50 * MILLISECOND).part(),
     ];
-    let rate: [fn() -> Part<dyn slots::Rate>; 2] =
-        [|| rate::Absent.part(), || rate::Paced::new(RATE, 1000).part()];
+    let rate: [fn() -> Part<dyn slots::Rate>; 3] = [
+        || rate::Absent.part(),
+        || rate::Paced::new(RATE, 1000).part(),
+        || rate::Told::new().part(), // where somebody says how fast
+    ];
     [
         slots.exchange(recovery[nth % 4]()).is_err(),
-        slots.exchange(congestion[nth % 5]()).is_err(),
+        slots.exchange(congestion[nth % 6]()).is_err(),
         slots.exchange(acknowledgement[nth % 4]()).is_err(),
         slots.exchange(rtt[nth % 3]()).is_err(),
-        slots.exchange(rate[nth % 2]()).is_err(),
+        slots.exchange(rate[nth % 3]()).is_err(),
     ]
     .into_iter()
     .filter(|refused| *refused)

@@ -12,7 +12,8 @@ use crate::receipts::Receipts;
 use crate::sending::Acknowledged;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
-    Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Recovery as _, Rtt as _, Suspect, Tidings,
+    Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _, Suspect,
+    Tidings,
 };
 use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View};
 
@@ -140,7 +141,10 @@ impl<C: Configuration> Association<C> {
         if sum.units > 0 {
             (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
             slots.rtt.on_progress();
-            slots.congestion.on_acknowledged(view, sum.octets, sum.units);
+            slots.congestion.on_acknowledged(view, &sum);
+            if let Some(pace) = slots.congestion.pace() {
+                slots.rate.on_pace(view, pace);
+            }
         }
         let suspects = slots.recovery.suspects(view, report);
         let mut lost = 0;

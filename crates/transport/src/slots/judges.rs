@@ -1,11 +1,12 @@
 //! What is lost, how long it takes, how much, how fast, for how long.
 
-use core::num::NonZeroU32;
+use core::num::{NonZeroU32, NonZeroU64};
 use core::ops::Range;
 
 use stackwright_contract::Instant;
 
 use super::slot;
+use crate::sending::Acknowledged;
 use crate::words::{Dropped, Estimate, Nanoseconds, Report, Sample, Stamp, View};
 
 /// What a judge of loss may know of a unit.
@@ -83,8 +84,8 @@ slot! {
         fn window(&self) -> u64;
         /// A unit left.
         fn on_sent(&mut self, view: &View) = ();
-        /// So much arrived.
-        fn on_acknowledged(&mut self, view: &View, octets: u64, units: u64) = ();
+        /// So much arrived. The view is of before.
+        fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) = ();
         /// So many octets were lost.
         fn on_lost(&mut self, view: &View, octets: u64) = ();
         /// Nothing was heard for so long that all in flight is believed lost.
@@ -97,6 +98,9 @@ slot! {
         fn on_answer(&mut self, view: &View, number: u32, took: Nanoseconds) = ();
         /// When it wants to ask again.
         fn deadline(&self) -> Instant = Instant::END;
+        /// How fast it wants what is sent to leave, in octets per second; `None`: the window alone bounds it. It is asked when
+        /// something arrived.
+        fn pace(&self) -> Option<NonZeroU64> = None;
     }
 }
 
@@ -107,6 +111,8 @@ slot! {
         fn ready(&self, view: &View) -> Instant = Instant::START;
         /// A packet left.
         fn on_sent(&mut self, view: &View, octets: usize) = ();
+        /// What bounds what is in flight wants it to leave so fast from now on, in octets per second.
+        fn on_pace(&mut self, view: &View, pace: NonZeroU64) = ();
     }
 }
 

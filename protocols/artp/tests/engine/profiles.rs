@@ -41,6 +41,10 @@ fn a_plan_keeps_what_was_wished() {
 fn paths_and_wishes_choose() {
     let net = names(&Wishes::default(), &Path::default());
     assert!(net.contains(&"congestion by CUBIC") && net.contains(&"rate absent"));
+    let lossy = names(&Wishes::default(), &Path { loss: Some(10), ..Path::default() });
+    assert!(lossy.contains(&"congestion by BBR") && lossy.contains(&"rate as told"));
+    let much = names(&Wishes { throughput: true, ..Wishes::default() }, &Path::default());
+    assert!(much.contains(&"congestion by BBR"), "nobody knows why it loses: {much:?}");
     let line = names(&Wishes::default(), &Path::line(1200, 255));
     assert!(line.contains(&"congestion absent") && line.contains(&"rate paced"));
     let late = Wishes { reliable: false, expires: true, ..Wishes::default() };

@@ -1,7 +1,7 @@
 //! Two ends that are as far from each other as a test wants.
 
 use fastrand::Rng;
-use stackwright_artp::{Artp, Config, Secrets, policies};
+use stackwright_artp::{Artp, Config, Congestion, Secrets, policies};
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{Conditions, Outages, Reorder};
 use stackwright_transport::Slots;
@@ -29,6 +29,7 @@ pub(crate) fn any_config(random: &mut Rng) -> Config {
         gather: random.u64(0..=50) * 1_000_000,
         gather_most: random.u64(1..20),
         reordering: [None, Some(1), Some(3), Some(20)][random.usize(..4)],
+        congestion: [Congestion::Document, Congestion::Cubic, Congestion::Bbr][random.usize(..3)],
         ranges: random.bool(),
         large: random.bool(),
         silence: 120_000_000_000,

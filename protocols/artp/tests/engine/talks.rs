@@ -20,7 +20,7 @@ fn each_datagram_arrives_once_on_a_bad_link() {
 
 #[test]
 fn each_datagram_arrives_once_whatever_bounds_what_is_on_its_way() {
-    for congestion in [Congestion::NewReno, Congestion::Cubic] {
+    for congestion in [Congestion::NewReno, Congestion::Cubic, Congestion::Bbr] {
         for seed in seeds(100) {
             let config = Config { congestion, ..config() };
             let mut trial = Trial::new(|side| end(&config, side), &bad(seed), seed);

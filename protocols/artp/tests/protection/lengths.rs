@@ -7,7 +7,7 @@ use stackwright_transport::slots::Framing as _;
 use stackwright_transport::words::{Dropped, Label, Unit};
 use stackwright_wire::{BufferTree, Message, Pool};
 
-use crate::setting::{CIPHERS, VIEW, config, framings, sealed, signed};
+use crate::setting::{CIPHERS, VIEW, config, framings, heard, opened, say, sealed, signed, units};
 
 const LONGEST: usize = 1 << 16;
 
@@ -83,4 +83,21 @@ fn what_cannot_be_opened_is_forgotten_with_all_its_numbers() {
     // The engine itself knows of the last one.
     assert_eq!(framings[1].forget(&VIEW), 16);
     assert_eq!(framings[1].forget(&VIEW), 0);
+}
+
+/// A shorter packet would be the last that leaves by one system call.
+#[test]
+fn packets_of_a_datagram_are_equally_long() {
+    for protection in [Protection::Absent, sealed(CIPHERS[0])] {
+        for octets in (540..4000).step_by(29) {
+            let (mut ends, _) = opened([protection; 2], 0);
+            let packets = units(&say(&mut ends, 0, &vec![5; octets]), 0);
+            let most = packets.iter().map(Vec::len).max().unwrap_or_default();
+            // An option has four octets: there is no room to make up for fewer.
+            let full = most + 3 > usize::from(config(protection).packet);
+            let equal = packets.iter().all(|packet| packet.len() == most);
+            assert!(equal || full, "{octets} octets, {most} a packet");
+            assert_eq!(heard(&mut ends, 1), [vec![5; octets]]);
+        }
+    }
 }

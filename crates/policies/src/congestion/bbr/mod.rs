@@ -1,0 +1,184 @@
+//! A model of the path, not a loss, says how much and how fast.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `mod.rs` | what is told and asked |
+//! | `path.rs` | the model: rate, round trip, how reports come in lumps |
+//! | `cycle.rs` | where it stands: startup, drain, probing of the rate and of the round trip |
+//! | `loss.rs` | whether loss comes of a queue |
+//! | `delivery.rs` | how fast what was sent arrived |
+//! | `greatest.rs` | the greatest of late |
+
+mod cycle;
+mod delivery;
+mod greatest;
+mod loss;
+mod path;
+
+use core::num::NonZeroU64;
+
+use stackwright_transport::slots::Congestion;
+use stackwright_transport::words::{MILLISECOND, View};
+use stackwright_transport::{Acknowledged, component};
+
+use cycle::{Cycle, Phase};
+use delivery::Delivery;
+use loss::Losses;
+use path::Path;
+
+/// Before anything was measured (RFC 6928), and at least, in packets.
+const FIRST: u64 = 10;
+const LEAST: u64 = 4;
+
+/// A burst is a millisecond of the rate, at least two packets and at most what one system call sends (§5.6.3).
+const BURST_MOST: u64 = 64 << 10;
+
+/// BBR (draft-ietf-ccwg-bbr): measures how fast what was sent arrives and how long the shortest way takes, keeps twice as much
+/// on its way as fits between the two, and says how fast to send ([`rate::Told`](crate::rate::Told) listens).
+///
+/// - The rate is the greatest of ten round trips (§5.5.5, as in BBRv1: two cycles of probing are about as long), the round trip
+///   the shortest of ten seconds (§5.5.7), after which it is measured anew with half of that on its way (§5.3.4).
+/// - Startup doubles until three round trips bring no quarter more (§5.3.1), then the queue is drained (§5.3.2); a cycle follows
+///   of a quarter more, a quarter less, and two to six round trips as measured (§5.3.3, with BBRv1's gains).
+/// - **Loss** bounds what is in flight (§5.5.10, 2 % of a round trip) only where even the shortest round trip of that time was a
+///   quarter, and a millisecond, longer than the shortest of all: then a queue stood, and loss comes of it. What is lost without
+///   a queue is lost by nature, be it a tenth, and more congestion control would not help. Who loses a third cuts in any case:
+///   there the queue may be too short to be seen.
+///
+/// Left out of the draft: the short-term bounds (`bw_shortterm`, `inflight_shortterm`), the phase REFILL, the headroom, explicit
+/// congestion notification and the recovery of single losses; a loss is sent again within window and pace.
+///
+/// Choose it where something is lost by nature, or nobody knows, and much is to be sent. Two flows with it share; beside one of
+/// [`Cubic`](super::Cubic) it keeps its part. Where queues are far shorter than what fits on the way, it takes more than others.
+///
+/// ```
+/// use stackwright_policies::congestion::Bbr;
+/// use stackwright_transport::slots::Congestion;
+/// let bbr = Bbr::new(1000);
+/// assert_eq!((bbr.window(), bbr.pace()), (10_000, None));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Bbr {
+    packet: u64,
+    /// What is wanted in flight, in octets, and what may be now.
+    window: u64,
+    bound: u64,
+    pace: Option<NonZeroU64>,
+    delivery: Delivery,
+    path: Path,
+    cycle: Cycle,
+    losses: Losses,
+    /// Nothing was in flight before what is now.
+    was_idle: bool,
+}
+
+impl Bbr {
+    /// For packets of so many octets.
+    pub const fn new(packet: u64) -> Self {
+        Bbr {
+            packet,
+            window: FIRST * packet,
+            bound: FIRST * packet,
+            pace: None,
+            delivery: Delivery::new(),
+            path: Path::new(),
+            cycle: Cycle::new(),
+            losses: Losses::new(),
+            was_idle: false,
+        }
+    }
+
+    fn burst(&self) -> u64 {
+        let millisecond = self.pace.map_or(0, NonZeroU64::get) / 1000;
+        millisecond.clamp(2 * self.packet, BURST_MOST.max(2 * self.packet))
+    }
+
+    fn settle(&mut self, acknowledged: u64) {
+        let rate = match self.path.rate() {
+            // §5.6.2: nothing was measured yet but the way.
+            0 => FIRST * self.packet * 1_000_000_000 / self.path.least().max(MILLISECOND),
+            rate => rate,
+        };
+        self.pace = NonZeroU64::new((rate as f64 * self.cycle.pacing_gain()) as u64);
+        let least = LEAST * self.packet;
+        let target = self.path.in_flight(self.cycle.window_gain()) + self.path.lump() + 2 * self.burst();
+        let more = self.window.saturating_add(acknowledged);
+        self.window = if self.cycle.is_filled() {
+            more.min(target)
+        } else if self.window < target || self.delivery.delivered < FIRST * self.packet {
+            more
+        } else {
+            self.window
+        };
+        self.window = self.window.max(least);
+        let probing = match self.cycle.phase() {
+            Phase::ProbeRtt => self.half().max(least),
+            _ => u64::MAX,
+        };
+        self.bound = self.window.min(probing).min(self.losses.most()).max(least);
+    }
+
+    fn half(&self) -> u64 {
+        self.path.in_flight(0.5)
+    }
+}
+
+impl Congestion for Bbr {
+    #[inline]
+    fn window(&self) -> u64 {
+        self.bound
+    }
+
+    #[inline]
+    fn on_sent(&mut self, view: &View) {
+        self.was_idle |= view.idle;
+        self.delivery.on_sent(view, self.path.least());
+    }
+
+    fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
+        let in_flight = view.in_flight.saturating_sub(acknowledged.octets);
+        let sample = self.delivery.on_acknowledged(view.now, acknowledged, self.path.least());
+        if view.drained && in_flight < self.bound {
+            self.delivery.on_limited(in_flight);
+        }
+        let took = acknowledged.measured().map(|at| view.now.nanoseconds_since(at).max(1));
+        let is_stale = took.is_some_and(|took| self.path.see_round_trip(view.now, took)) && !self.was_idle;
+        self.losses.see(acknowledged.octets, took, view.in_flight);
+        let new_round = sample.is_some_and(|sample| self.path.see_rate(&sample, self.delivery.delivered));
+        self.path.see_lump(view.now, acknowledged.octets, self.window);
+        let congested = new_round && self.losses.judge(self.path.least(), LEAST * self.packet);
+        if self.cycle.phase() == Phase::Up {
+            self.losses.relent(acknowledged.octets);
+        }
+        let turn = cycle::Turn {
+            now: view.now,
+            in_flight,
+            new_round: new_round.then(|| sample.is_some_and(|sample| sample.is_limited)),
+            congested,
+            is_stale,
+            half: self.half().max(LEAST * self.packet),
+        };
+        self.cycle.turn(&turn, &mut self.path);
+        self.was_idle = false;
+        self.settle(acknowledged.octets);
+    }
+
+    fn on_lost(&mut self, _: &View, octets: u64) {
+        self.losses.lost(octets);
+    }
+
+    fn on_silence(&mut self, _: &View) {
+        // Until something arrives; the model stays what it was.
+        self.bound = LEAST * self.packet;
+    }
+
+    #[inline]
+    fn pace(&self) -> Option<NonZeroU64> {
+        self.pace
+    }
+}
+
+component! {
+    Bbr: "congestion by BBR", "measures rate and round trip, and takes loss for congestion only with a queue",
+    needs: Property::REPORTS, gives: Property::PACES,
+}

@@ -1,0 +1,107 @@
+//! The model: the rate, the way there and back, how reports come in lumps.
+
+use stackwright_contract::Instant;
+use stackwright_transport::words::{Nanoseconds, SECOND};
+
+use super::delivery::RateSample;
+use super::greatest::Greatest;
+
+/// How many round trips the greatest rate counts.
+const ROUNDS: u64 = 10;
+
+/// How long the shortest round trip counts (§2.5, MinRTTFilterLen).
+const STALE: Nanoseconds = 10 * SECOND;
+
+/// A round trip that is longer by no more than this part tells as well that the shortest is what it was: where queues go away in
+/// each cycle, nothing has to stop for it.
+const NEARLY: Nanoseconds = 16;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Path {
+    rates: Greatest,
+    lumps: Greatest,
+    least: Nanoseconds,
+    least_at: Instant,
+    /// Round trips, counted by packets: one is over when something arrives that left after the last one was.
+    pub(super) rounds: u64,
+    round_upto: u64,
+    lump_since: Instant,
+    lump: u64,
+}
+
+impl Path {
+    pub(super) const fn new() -> Self {
+        Path {
+            rates: Greatest::new(),
+            lumps: Greatest::new(),
+            least: 0,
+            least_at: Instant::START,
+            rounds: 0,
+            round_upto: 0,
+            lump_since: Instant::START,
+            lump: 0,
+        }
+    }
+
+    /// In octets per second; 0 before anything was measured.
+    pub(super) fn rate(&self) -> u64 {
+        self.rates.get()
+    }
+
+    /// The shortest round trip; 0 before anything was measured.
+    #[inline]
+    pub(super) fn least(&self) -> Nanoseconds {
+        self.least
+    }
+
+    /// So many times what fits on the way, in octets.
+    pub(super) fn in_flight(&self, gain: f64) -> u64 {
+        (self.rate() as f64 * self.least as f64 * (gain / SECOND as f64)) as u64
+    }
+
+    /// By how much reports run ahead of the rate (§5.5.9).
+    pub(super) fn lump(&self) -> u64 {
+        self.lumps.get()
+    }
+
+    /// A round trip took so long. Whether the shortest was too long ago to count.
+    pub(super) fn see_round_trip(&mut self, now: Instant, took: Nanoseconds) -> bool {
+        let is_stale = self.least > 0 && now.nanoseconds_since(self.least_at) > STALE;
+        if took <= self.least || self.least == 0 || is_stale {
+            (self.least, self.least_at) = (took, now);
+        } else if took <= self.least + self.least / NEARLY {
+            self.least_at = now;
+        }
+        is_stale
+    }
+
+    /// The shortest round trip was asked for, and is what it is.
+    pub(super) fn confirm(&mut self, now: Instant) {
+        self.least_at = now;
+    }
+
+    /// Whether a round trip is over. `delivered`: octets, ever.
+    pub(super) fn see_rate(&mut self, sample: &RateSample, delivered: u64) -> bool {
+        let is_over = sample.prior >= self.round_upto;
+        if is_over {
+            (self.round_upto, self.rounds) = (delivered, self.rounds + 1);
+        }
+        if let Some(rate) = sample.rate
+            && (!sample.is_limited || rate >= self.rates.get())
+        {
+            self.rates.see(rate, self.rounds, ROUNDS);
+        }
+        is_over
+    }
+
+    /// So much was reported at once.
+    pub(super) fn see_lump(&mut self, now: Instant, octets: u64, window: u64) {
+        let since = now.nanoseconds_since(self.lump_since);
+        let mut expected = (self.rate() as f64 * since as f64 / SECOND as f64) as u64;
+        if self.lump <= expected {
+            (self.lump, self.lump_since, expected) = (0, now, 0);
+        }
+        self.lump += octets;
+        self.lumps.see((self.lump - expected).min(window), self.rounds, ROUNDS);
+    }
+}

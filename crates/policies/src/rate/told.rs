@@ -1,0 +1,147 @@
+//! As fast as what bounds the octets in flight says.
+
+use core::num::NonZeroU64;
+
+use stackwright_contract::Instant;
+use stackwright_transport::component;
+use stackwright_transport::slots::Rate;
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND, View};
+
+/// What may leave at once, in time: one timer for each of these is enough, however fast the path.
+const QUANTUM: Nanoseconds = MILLISECOND;
+
+/// A timer may be late by so much, and what it missed leaves all the same.
+const LATE: Nanoseconds = 2 * MILLISECOND;
+
+/// Of a nanosecond an octet takes: a fast path takes less than one.
+const PARTS: u32 = 16;
+
+/// As fast as the congestion judge says ([`Congestion::pace`](stackwright_transport::slots::Congestion::pace)); as fast as the
+/// windows allow, where it says nothing. Packets of a millisecond leave together, at least one: so there is at most one timer
+/// a millisecond. What a late timer missed is made up for, up to two milliseconds of it.
+///
+/// Choose it with [`Bbr`](crate::congestion::Bbr); it costs two comparisons where nobody says how fast.
+///
+/// ```
+/// use stackwright_policies::rate::Told;
+/// let told = Told::default();
+/// # let _ = told;
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Told {
+    pace: Option<NonZeroU64>,
+    /// How long an octet takes, in parts of a nanosecond.
+    each: u64,
+    /// When all that has left would have left at this pace, and when the next may.
+    level: Instant,
+    ready: Instant,
+}
+
+impl Told {
+    /// Before anybody has said how fast.
+    pub const fn new() -> Self {
+        Told { pace: None, each: 0, level: Instant::START, ready: Instant::START }
+    }
+}
+
+impl Rate for Told {
+    #[inline]
+    fn ready(&self, _: &View) -> Instant {
+        self.ready
+    }
+
+    #[inline]
+    fn on_sent(&mut self, view: &View, octets: usize) {
+        if self.each == 0 {
+            return;
+        }
+        let earliest = Instant::from_nanoseconds(view.now.nanoseconds().saturating_sub(LATE));
+        let takes = (octets as u64).saturating_mul(self.each) >> PARTS;
+        self.level = self.level.max(earliest).later(takes);
+        if self.level >= view.now.later(QUANTUM) {
+            self.ready = self.level;
+        }
+    }
+
+    #[inline]
+    fn on_pace(&mut self, view: &View, pace: NonZeroU64) {
+        if self.pace == Some(pace) {
+            return;
+        }
+        let each = ((SECOND << PARTS) / pace).max(1);
+        // What has left takes its time at this pace now.
+        if self.level > view.now && self.each > 0 {
+            let left = u128::from(self.level.nanoseconds_since(view.now));
+            let left = left * u128::from(each) / u128::from(self.each);
+            self.level = view.now.later(u64::try_from(left).unwrap_or(u64::MAX));
+        }
+        if self.ready > view.now {
+            self.ready = self.level;
+        }
+        (self.pace, self.each) = (Some(pace), each);
+    }
+}
+
+component! {
+    Told: "rate as told", "sends as fast as the congestion judge says",
+    needs: Property::PACES,
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::Estimate;
+
+    use super::*;
+
+    fn view(now: u64) -> View {
+        View {
+            now: Instant::from_nanoseconds(now),
+            rtt: Estimate::default(),
+            in_flight: 0,
+            sent_upto: 0,
+            settled_upto: 0,
+            received_upto: 0,
+            pending: 0,
+            asked: 0,
+            answered: 0,
+            idle: false,
+            drained: false,
+        }
+    }
+
+    /// Octets that leave in `time`, in packets of `packet`, where timers are `late`; and how many timers that took.
+    fn leaves(pace: u64, packet: usize, time: Nanoseconds, late: Nanoseconds) -> (u64, u64) {
+        let mut told = Told::new();
+        let (mut now, mut octets, mut timers) = (SECOND, 0, 0);
+        told.on_pace(&view(now), NonZeroU64::new(pace).unwrap());
+        while now < SECOND + time {
+            while told.ready(&view(now)) <= view(now).now {
+                told.on_sent(&view(now), packet);
+                octets += packet as u64;
+            }
+            now = told.ready(&view(now)).nanoseconds() + late;
+            timers += 1;
+        }
+        (octets, timers)
+    }
+
+    #[test]
+    fn it_is_as_fast_as_told_with_one_timer_a_millisecond_even_when_those_are_late() {
+        for pace in [100, 12_500_000, 4_000_000_000] {
+            for late in [0, MILLISECOND] {
+                let time = if pace == 100 { 1000 * SECOND } else { SECOND };
+                let (octets, timers) = leaves(pace, 1000, time, late);
+                let told = pace * time / SECOND;
+                assert!(octets.abs_diff(told) <= told / 100 + 2000, "{octets} of {told}, late by {late}");
+                assert!(timers <= time / QUANTUM + 1, "{timers} timers");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_waits_before_anybody_has_said_how_fast() {
+        let mut told = Told::new();
+        told.on_sent(&view(5), 1 << 30);
+        assert_eq!(told.ready(&view(5)), Instant::START);
+    }
+}

@@ -1,0 +1,206 @@
+//! Any number of sessions through one bottleneck, in virtual time.
+
+use std::collections::BTreeMap;
+
+use stackwright_artp::{Artp, Config, Congestion, Secrets, policies};
+use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::{Duration, Instant};
+use stackwright_simulator::{Carried, Conditions, Link, Packet, Queue};
+use stackwright_transport::{Association, Memory};
+use stackwright_wire::{BufferTree, Message};
+
+/// In octets per second.
+pub(crate) const MBIT: u64 = 125_000;
+
+/// Of IP and UDP, for each packet.
+const OVERHEAD: usize = 28;
+
+const MESSAGE: usize = 11_000;
+const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+
+/// A way with a queue before it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Way {
+    /// In octets per second.
+    pub(crate) rate: u64,
+    /// There and back.
+    pub(crate) round_trip: Duration,
+    /// The share of packets that is lost by nature, there as well as back.
+    pub(crate) loss: f64,
+    /// How much waits at most, in octets.
+    pub(crate) queue: u64,
+}
+
+impl Way {
+    /// With a queue as long as what fits on the way, at least 50 packets.
+    pub(crate) fn new(rate: u64, milliseconds: u64, loss: f64) -> Self {
+        let way = Way { rate, round_trip: Duration::from_millis(milliseconds), loss, queue: 0 };
+        Way { queue: way.fits().max(60_000), ..way }
+    }
+
+    /// With a queue so many times as long as what fits on the way.
+    pub(crate) fn queue(self, times: f64) -> Self {
+        Way { queue: (self.fits() as f64 * times) as u64, ..self }
+    }
+
+    /// What fits on the way, in octets.
+    fn fits(&self) -> u64 {
+        self.rate * self.round_trip.as_millis() as u64 / 1000
+    }
+}
+
+/// Which session, and what.
+struct Parcel(usize, Vec<u8>);
+
+impl Packet for Parcel {
+    fn octets(&self) -> usize {
+        self.1.len()
+    }
+
+    fn twin(&self) -> Self {
+        Parcel(self.0, self.1.clone())
+    }
+
+    fn alter(&mut self, _: u64) {}
+}
+
+struct Flow {
+    ends: [(Association<Artp<BufferTree>>, Memory<BufferTree>); 2],
+    begins: Instant,
+    begun: bool,
+    delivered: u64,
+}
+
+/// The sessions, and all that is on the way.
+pub(crate) struct Bottleneck {
+    flows: Vec<Flow>,
+    links: [Link; 2],
+    /// When, the how manyth; to which side.
+    arrivals: BTreeMap<(Instant, u64), (usize, Parcel)>,
+    carried: u64,
+    now: Instant,
+    way: Way,
+    /// The longest wait in the queue.
+    waited: Duration,
+}
+
+impl Bottleneck {
+    /// One session for each, which begins so many milliseconds later.
+    pub(crate) fn new(way: &Way, flows: &[(Congestion, u64)], seed: u64) -> Self {
+        let start = Instant::from_nanoseconds(1_000_000_000);
+        let there = Conditions {
+            rate: Some(way.rate),
+            overhead: OVERHEAD,
+            queue: Queue { octets: Some(way.queue), packets: None, ..Queue::UNLIMITED },
+            delay: way.round_trip / 2,
+            loss: way.loss.into(),
+            ..Conditions::IDEAL
+        };
+        let back = Conditions { queue: Queue::UNLIMITED, ..there.clone() };
+        let flows = flows.iter().map(|(congestion, late)| {
+            let config = Config { congestion: *congestion, window: 1 << 16, ..Config::default() };
+            let end = |side: u8| {
+                let secrets =
+                    Secrets { first: 7, nonce: 0x1234_5678 * (u64::from(side) + 1), salt: [side; 16] };
+                (Association::new(policies(5, &config, secrets)), Memory::new(2048, 32, 64))
+            };
+            let begins = start + Duration::from_millis(*late);
+            Flow { ends: [end(0), end(1)], begins, begun: false, delivered: 0 }
+        });
+        Bottleneck {
+            flows: flows.collect(),
+            links: [Link::new(there, seed), Link::new(back, !seed)],
+            arrivals: BTreeMap::new(),
+            carried: 0,
+            now: start,
+            way: *way,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// Which share of the rate each delivered in the next so many seconds.
+    pub(crate) fn run(&mut self, seconds: u64) -> Vec<f64> {
+        let before: Vec<_> = self.flows.iter().map(|flow| flow.delivered).collect();
+        let end = self.now + Duration::from_secs(seconds);
+        for flow in 0..self.flows.len() {
+            self.speak(flow);
+        }
+        while let Some((at, flow)) = self.next().filter(|(at, _)| *at <= end) {
+            self.now = self.now.max(at);
+            match flow {
+                Some(flow) => self.wake(flow),
+                None => self.arrive(),
+            }
+        }
+        self.now = end;
+        let all = (self.way.rate * seconds) as f64;
+        self.flows.iter().zip(before).map(|(flow, before)| (flow.delivered - before) as f64 / all).collect()
+    }
+
+    /// The longest wait in the queue since this was asked last, in round trips of the empty way.
+    pub(crate) fn waited(&mut self) -> f64 {
+        core::mem::take(&mut self.waited).as_secs_f64() / self.way.round_trip.as_secs_f64()
+    }
+
+    /// What happens next: a flow wants to be woken, or something arrives.
+    fn next(&mut self) -> Option<(Instant, Option<usize>)> {
+        let now = self.now;
+        let arrival = self.arrivals.keys().next().map(|(at, _)| (*at, None));
+        let wakes = self.flows.iter_mut().enumerate().flat_map(|(nth, flow)| {
+            let begins = (!flow.begun).then_some(flow.begins);
+            let deadlines = flow.ends.iter_mut().filter_map(|(end, _)| end.next_deadline(now));
+            deadlines.chain(begins).min().map(|at| (at.max(now), Some(nth)))
+        });
+        wakes.chain(arrival).min()
+    }
+
+    fn wake(&mut self, nth: usize) {
+        let (now, flow) = (self.now, &mut self.flows[nth]);
+        if !flow.begun && flow.begins <= now {
+            flow.begun = true;
+            flow.ends[0].0.open(now);
+        }
+        for (end, _) in &mut flow.ends {
+            end.handle_timeout(now);
+        }
+        self.speak(nth);
+    }
+
+    fn arrive(&mut self) {
+        let Some((_, (side, Parcel(nth, octets)))) = self.arrivals.pop_first() else { return };
+        let flow = &mut self.flows[nth];
+        let (end, memory) = &mut flow.ends[side];
+        // What is dropped is a duplicate.
+        let _ = end.receive(self.now, BufferTree::with_headroom(0, &octets), memory);
+        while let Some((message, _)) = end.take(self.now, EVERYTHING) {
+            flow.delivered += message.len() as u64;
+            message.reclaim(&memory.pool);
+        }
+        self.speak(nth);
+    }
+
+    fn speak(&mut self, nth: usize) {
+        let now = self.now;
+        for side in [0, 1] {
+            let flow = &mut self.flows[nth];
+            let (end, memory) = &mut flow.ends[side];
+            while side == 0 && flow.begun && end.sending().waiting() < 64 {
+                let message = BufferTree::with_headroom(64, &[7; MESSAGE]);
+                assert!(end.send(now, message, Quality::default()).is_ok(), "it is short enough");
+            }
+            while let Some(packet) = end.transmit(now, memory) {
+                let mut octets = vec![0; packet.len()];
+                packet.copy_to(&mut octets);
+                packet.reclaim(&memory.pool);
+                let Carried::Once(at, parcel) = self.links[side].carry(now, Parcel(nth, octets)) else {
+                    continue;
+                };
+                self.arrivals.insert((at, self.carried), (1 - side, parcel));
+                self.carried += 1;
+                if side == 0 {
+                    self.waited = self.waited.max(at.since(now) - self.way.round_trip / 2);
+                }
+            }
+        }
+    }
+}
