@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use stackwright_endpoint::Endpoint;
+use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::{Run, Tuning};
 use super::bulk;

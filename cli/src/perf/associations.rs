@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use stackwright::wire::Header as _;
-use stackwright_endpoint::Endpoint;
+use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Run;
 use super::bulk::{ask, connect, part};

@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use stackwright::contract::Guarantees;
 use stackwright::contract::services::Quality;
 use stackwright::wire::{Header as _, Message};
-use stackwright_endpoint::{Association, Endpoint, Error, Stack};
+use stackwright_endpoint::blocking::{Association, Endpoint};
+use stackwright_endpoint::{Error, Stack};
 
 use super::arguments::Run;
 use super::outcome::{Outcome, Workload};

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use stackwright::contract::services::Quality;
 use stackwright::contract::{Guarantees, Protocol};
 use stackwright::wire::Message;
-use stackwright_endpoint::{Association, Stack};
+use stackwright_endpoint::Stack;
+use stackwright_endpoint::blocking::Association;
 
 use super::processor;
 use super::words::{Kind, Report, Word};

@@ -6,7 +6,8 @@ use hdrhistogram::Histogram;
 use stackwright::contract::Guarantees;
 use stackwright::contract::services::Quality;
 use stackwright::wire::{Header as _, Message};
-use stackwright_endpoint::{Association, Endpoint, Error, Stack};
+use stackwright_endpoint::blocking::{Association, Endpoint};
+use stackwright_endpoint::{Error, Stack};
 
 use super::arguments::Run;
 use super::bulk::{PATIENCE, ask, connect, part, payload_of, worded};

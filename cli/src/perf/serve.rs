@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use stackwright::contract::services::Ended;
-use stackwright_endpoint::{Endpoint, Error};
+use stackwright_endpoint::Error;
+use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Serve;
 use super::guest::Guest;
@@ -78,7 +79,7 @@ pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
     match error {
         Error::Ended(why) => Problem::Listen { address, why },
         Error::System(why) => why.into(),
-        Error::NotYet | Error::TooLong => Problem::Listen { address, why: Ended::Unavailable },
+        Error::NotYet | Error::TooLong | Error::Late => Problem::Listen { address, why: Ended::Unavailable },
     }
 }
 

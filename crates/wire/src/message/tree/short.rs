@@ -14,7 +14,8 @@ pub(super) struct Short {
 
 impl Short {
     /// Empty, with all its room in front.
-    pub(super) const EMPTY: Self = Short { start: CAPACITY as u8, end: CAPACITY as u8, octets: [0; CAPACITY] };
+    pub(super) const EMPTY: Self =
+        Short { start: CAPACITY as u8, end: CAPACITY as u8, octets: [0; CAPACITY] };
 
     #[inline]
     pub(super) fn len(&self) -> usize {
