@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4};
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
@@ -21,16 +21,20 @@ use crate::registry::Wishes;
 use crate::remote::{Below, Remote};
 use crate::report::{rate, say};
 use crate::transfer::{self, DISK, SERVER, Watch};
-use crate::{graphs, stacks};
+use crate::{graphs, perf, stacks};
 
 const OCTETS: usize = 64 << 20;
+/// How long messages are sent.
+const PERF: Duration = Duration::from_millis(700);
+/// Any free port of this machine.
+const LOOPBACK: SocketAddr = SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0));
 
 pub(crate) fn run() -> Result<(), Problem> {
     let folder = tempfile::tempdir()?;
     let (served, fetched) = (folder.path().join("served"), folder.path().join("fetched"));
     std::fs::create_dir(&served)?;
     std::fs::create_dir(&fetched)?;
-    say!("A file of 64 MB goes through a server and a client of ours, over TCP on this machine.\n");
+    say!("A file of 64 MB goes through a server and a client of ours, on this machine.\n");
     let sent = make_file(&served.join("demo"))?;
 
     let row = |there: &There, stack: &str, request: Request, arrived: &Path| -> Result<(), Problem> {
@@ -41,10 +45,10 @@ pub(crate) fn run() -> Result<(), Problem> {
             return Err(Problem::Altered);
         }
         let megabytes = rate(octets, took) as f64 / 1e6;
-        say!("  {stack:<34} {:>8.3} s {megabytes:>8.0} MB/s   {}…", took.as_secs_f64(), &sent[..16]);
+        say!("  {stack:<36} {:>6.3} s {megabytes:>8.0} MB/s   {}…", took.as_secs_f64(), &sent[..16]);
         Ok(())
     };
-    say!("  {:<34} {:>10} {:>13}   SHA-256, equal at both ends", "stack", "time", "rate");
+    say!("  {:<36} {:>8} {:>13}   SHA-256, equal at both ends", "stack", "time", "rate");
     let fetch = |target: &str| Request::Copy {
         from: SERVER,
         source: "/demo".into(),
@@ -57,23 +61,37 @@ pub(crate) fn run() -> Result<(), Problem> {
         target: target.into(),
         early: false,
     };
-    let there = There::new(&served, None)?;
+    let there = There::new(&served, Server::Static(Below::Tcp))?;
     // What comes first finds fresh memory and a cold cache: nothing that is shown shall.
     let nobody = &mut Watch::Nobody;
     transfer::run(&there.remote, &there.connection, &fetched, &fetch("first"), nobody)?;
     row(&there, "fetch: copy/(ftp/tcp | disk)", fetch("demo"), &fetched.join("demo"))?;
     row(&there, "store: copy/(ftp/tcp | disk)", store("/back"), &served.join("back"))?;
-    let there = There::new(&served, Some(("get", "serve")))?;
+    let there = There::new(&served, Server::Graph)?;
     row(&there, "fetch: the same, as graphs", fetch("again"), &fetched.join("again"))?;
     row(&there, "store: the same, as graphs", store("/back again"), &served.join("back again"))?;
+    let there = There::new(&served, Server::Static(Below::Artp))?;
+    row(&there, "fetch: …/(ftp/ordered/artp/udp | …)", fetch("far"), &fetched.join("far"))?;
+    row(&there, "store: …/(ftp/ordered/artp/udp | …)", store("/back, far"), &served.join("back, far"))?;
+    let messages = perf::alone("artp", PERF)?;
+    let megabytes = rate(messages.octets, messages.took) as f64 / 1e6;
+    let took = messages.took.as_secs_f64();
+    say!(
+        "  {:<36} {took:>6.3} s {megabytes:>8.0} MB/s   counted by the receiver",
+        "messages of 10 kB: artp/udp"
+    );
 
     say!(
         "\nThe first two rows are stacks put together at compile time: `a/b` is a over b, `a | b` is a beside b."
     );
-    say!("The others are put together while the program runs, as files describe them, of the same parts.");
+    say!("The next two are put together while the program runs, as files describe them, of the same parts.");
+    say!("The last three have no TCP below: ARTP, a transport of our own, repeats what is lost.");
     say!("What to try next:");
     say!("  stackwright serve .                          serve this folder to this machine");
     say!("  stackwright ls ftp://127.0.0.1:2121/         see what is there");
+    say!(
+        "  stackwright perf serve, stackwright perf run artp://127.0.0.1/    how fast a transport is, and what it costs"
+    );
     say!(
         "  stackwright draw get                         see what `get` stands on; `explain get` says it in words"
     );
@@ -107,6 +125,15 @@ fn hex(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
+/// What the server of a row stands on.
+#[derive(Clone, Copy)]
+enum Server {
+    /// What the compiler has put together.
+    Static(Below),
+    /// The built-in descriptions, at both ends.
+    Graph,
+}
+
 /// A server that has been started, and how to reach it.
 struct There {
     remote: Remote,
@@ -114,13 +141,15 @@ struct There {
 }
 
 impl There {
-    /// `graphs` names the descriptions of both ends, where they shall be graphs.
-    fn new(served: &Path, graphs: Option<(&str, &'static str)>) -> Result<Self, Problem> {
-        let address = start_server(served, graphs.map(|(_, far)| far))?;
+    fn new(served: &Path, server: Server) -> Result<Self, Problem> {
+        let address = start_server(served, server)?;
         let (host, port) = (address.ip().to_string(), address.port());
-        let stack = graphs.map(|(near, _)| near.into());
+        let (below, stack) = match server {
+            Server::Static(below) => (below, None),
+            Server::Graph => (Below::Tcp, Some("get".into())),
+        };
         Ok(There {
-            remote: Remote { below: Below::Tcp, host, port, user: None, path: "/demo".into() },
+            remote: Remote { below, host, port, user: None, path: "/demo".into() },
             connection: Connection {
                 packet: None,
                 password_file: None,
@@ -135,22 +164,29 @@ impl There {
 }
 
 /// Starts a server on a thread of its own, at any free port of this machine; it ends with the program.
-fn start_server(folder: &Path, described: Option<&'static str>) -> Result<SocketAddr, Problem> {
+fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
     let (say, hear) = mpsc::channel();
     let folder = folder.to_path_buf();
     thread::spawn(move || {
         let disk = stacks::server_options(true, false);
         let told = Told(say);
         // What fails here is seen by the client, which cannot connect or is cut off.
-        match described.map(|name| graphs::load::<Serving>(Path::new(name))) {
-            None => {
-                let config = server::Config::new(Box::new(Anonymous(Rights { write: true })));
+        let config = server::Config::new(Box::new(Anonymous(Rights { write: true })));
+        match server {
+            Server::Static(Below::Tcp) => {
                 if let Ok((driver, stack)) = stacks::server(&folder, config, disk) {
                     serve(driver, stack, told);
                 }
             }
-            Some(described) => {
+            Server::Static(Below::Artp) => {
+                let packet = stacks::packet(LOOPBACK.ip());
+                if let Ok((driver, stack)) = stacks::artp_server(&folder, config, disk, packet) {
+                    serve(driver, stack, told);
+                }
+            }
+            Server::Graph => {
                 let wishes = Wishes { disk, writable: true, ..Wishes::default() };
+                let described = graphs::load::<Serving>(Path::new("serve"));
                 let stack = described.and_then(|described| graphs::server(&described, &folder, wishes));
                 if let Ok((driver, stack)) = stack {
                     serve(driver, stack.graph, told);
@@ -159,11 +195,11 @@ fn start_server(folder: &Path, described: Option<&'static str>) -> Result<Socket
         }
     });
     let started = hear.recv_timeout(Duration::from_secs(10)).unwrap_or(Err(Ended::Expired));
-    started.map_err(|why| Problem::Listen { address: SocketAddr::from(([127, 0, 0, 1], 0)), why })
+    started.map_err(|why| Problem::Listen { address: LOOPBACK, why })
 }
 
 fn serve<S: Protocol<Provides = Serving, Uses: Lanes>>(mut driver: Driver, mut stack: S, mut told: Told) {
-    let local = SocketAddr::from(([127, 0, 0, 1], 0)).into();
+    let local = LOOPBACK.into();
     driver.request(&mut stack, server::Request::Serve { local }, &mut told);
     let _ = driver.run(&mut stack, &mut told);
 }

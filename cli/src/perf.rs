@@ -6,11 +6,13 @@
 //! | `place.rs` | addresses: which transport, and where |
 //! | `transport.rs` | the stacks that are measured |
 //! | `words.rs` | what the two sides say to each other |
-//! | `serve.rs` | the side that counts, and answers |
+//! | `serve.rs`, `guest.rs` | the side that counts, and answers |
 //! | `bulk.rs`, `requests.rs`, `associations.rs` | what the other side does |
+//! | `alone.rs` | both sides in one process |
 //! | `outcome.rs` | what came of it |
 //! | `shown.rs` | what a person sees meanwhile |
 
+mod alone;
 mod arguments;
 mod associations;
 mod bulk;
@@ -23,10 +25,12 @@ mod shown;
 mod transport;
 mod words;
 
+pub(crate) use alone::alone;
 pub(crate) use arguments::Perf;
 
-use rustix::time::{ClockId, clock_gettime};
 use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::problem::Problem;
 use arguments::Run;
@@ -45,7 +49,7 @@ pub(crate) fn run(perf: &Perf) -> Result<(), Problem> {
 }
 
 /// Does what is asked, and gives what came of it.
-pub(crate) fn measure(run: &Run) -> Result<Outcome, Problem> {
+fn measure(run: &Run) -> Result<Outcome, Problem> {
     let place = Place::parse(&run.url)?;
     let tuning = run.tuning.with_size(run.size)?;
     place.transport.lend(&place, &tuning, Client { run, place: &place })

@@ -84,7 +84,7 @@ pub(crate) struct Tuning {
     /// The same in octets.
     #[arg(long, value_name = "OCTETS", value_parser = octets, conflicts_with = "window")]
     pub(crate) flight: Option<u64>,
-    /// Of ARTP, what bounds what is on its way: document, new-reno, cubic.
+    /// Of ARTP, what bounds what is on its way: document, new-reno, cubic, bbr.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub(crate) congestion: Option<Congestion>,
     /// Of ARTP, what seals datagrams.
@@ -134,7 +134,7 @@ fn key(text: &str) -> Result<Key, &'static str> {
 }
 
 fn congestion(name: &str) -> Result<Congestion, &'static str> {
-    name.parse().map_err(|()| "there are document, new-reno and cubic")
+    name.parse().map_err(|()| "there are document, new-reno, cubic and bbr")
 }
 
 /// A number of octets, as `10kB`: decimal, as rates are.

@@ -23,7 +23,7 @@ pub(crate) struct Outcome {
     place: Place,
     workload: Workload,
     /// What the receiver's application got.
-    octets: u64,
+    pub(crate) octets: u64,
     messages: u64,
     pub(crate) took: Duration,
     sender: Duration,

@@ -75,7 +75,7 @@ pub(super) fn attend<S: Stack>(
     Ok(())
 }
 
-fn unheard(address: SocketAddr, error: Error) -> Problem {
+pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
     match error {
         Error::Ended(why) => Problem::Listen { address, why },
         Error::System(why) => why.into(),

@@ -15,9 +15,9 @@ use crate::problem::Problem;
 use crate::stacks::{Message, packet, pool};
 
 /// Makes a stack; several, where one has not room for all associations.
-pub(super) trait Make<S>: Fn(&System) -> S + Clone {}
+pub(super) trait Make<S>: Fn(&System) -> S + Clone + Send + 'static {}
 
-impl<S, F: Fn(&System) -> S + Clone> Make<S> for F {}
+impl<S, F: Fn(&System) -> S + Clone + Send + 'static> Make<S> for F {}
 
 /// What is done with a stack, whichever it is.
 pub(super) trait Use {

@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     /// Names the cells of the table, one a line
     #[arg(long, conflicts_with = "cell")]
     cells: bool,
-    /// All tables in less than five minutes
+    /// All tables in some ten minutes
     #[arg(long, conflicts_with = "full")]
     quick: bool,
     /// Until the intervals are narrow; hours for all tables

@@ -37,7 +37,7 @@ impl Table for Losses {
     }
 
     fn keys(&self, effort: Effort) -> Vec<String> {
-        let quick = |delay: u64, loss: &str| delay == 20 && ["0", "1", "5"].contains(&loss);
+        let quick = |delay: u64, loss: &str| delay == 20 && loss == "1";
         let cells = DELAYS.into_iter().flat_map(|delay| LOSSES.map(|(loss, _)| (delay, loss)));
         let chosen = cells.filter(|(delay, loss)| effort != Effort::Quick || quick(*delay, loss));
         chosen.map(|(delay, loss)| format!("{delay}ms/{loss}")).collect()

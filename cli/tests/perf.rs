@@ -1,0 +1,89 @@
+//! A transport is measured between two processes of the program.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::thread;
+
+use serde_json::Value;
+use stackwright_tests::processes::{Outcome, Running, run};
+
+const TRANSPORTS: [&str; 4] = ["artp", "udp", "tcp", "ordered+artp"];
+
+fn program() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_stackwright"))
+}
+
+/// A server at any free port, and its address. It ends when it is dropped.
+fn serve(url: &str, options: &[&str]) -> (Running, String) {
+    let mut command = program();
+    command.args(["perf", "serve", "--json", url]).args(options);
+    command.stdin(Stdio::null()).stdout(Stdio::piped());
+    let mut running = Running::start(&mut command);
+    let mut lines = BufReader::new(running.output()).lines();
+    let line = lines.next().expect("a line").expect("of text");
+    let url =
+        serde_json::from_str::<Value>(&line).expect("JSON")["url"].as_str().expect("an address").to_owned();
+    thread::spawn(move || lines.all(|line| line.is_ok()));
+    (running, url)
+}
+
+fn measure(arguments: &[&str]) -> Value {
+    let outcome = run(program().args(["perf", "run", "--json"]).args(arguments)).succeeded();
+    serde_json::from_str(&outcome.text()).expect("one object")
+}
+
+fn complaints(outcome: &Outcome) -> String {
+    String::from_utf8_lossy(&outcome.complaints).into_owned()
+}
+
+#[test]
+fn what_is_counted_is_what_was_sent() {
+    for transport in TRANSPORTS {
+        let (_server, url) = serve(&format!("{transport}://127.0.0.1:0"), &[]);
+        // So few that UDP loses none: the receiver's buffer holds them all.
+        let bulk = measure(&[&url, "--size", "1200", "--octets", "60kB"]);
+        assert_eq!(bulk["octets"], 60_000, "{bulk}");
+        assert_eq!(bulk["messages"], 50, "{bulk}");
+        assert_eq!((&bulk["transport"], &bulk["workload"]), (&transport.into(), &"bulk".into()));
+        assert_eq!(bulk["counted_by"], "receiver");
+        assert!(bulk["processor_receiver"].as_f64().is_some_and(|seconds| seconds > 0.0), "{bulk}");
+
+        let requests = measure(&[&url, "--requests", "--octets", "6400"]);
+        assert_eq!(requests["messages"], 100, "{requests}");
+        let at = |name: &str| requests["latencies_us"][name].as_f64().expect("a time");
+        assert!(at("p50") > 0.0 && at("p50") <= at("p99") && at("p99") <= at("max"), "{requests}");
+
+        let associations = measure(&[&url, "--associations", "20", "--repeat", "3"]);
+        assert_eq!(associations["messages"], 60, "{associations}");
+    }
+}
+
+#[test]
+fn messages_are_sealed_where_both_ends_have_the_cipher() {
+    let sealed = ["--cipher", "chacha20-poly1305"];
+    let (_server, url) = serve("artp://127.0.0.1:0", &sealed);
+    let bulk = measure(&[&url, "--octets", "1MB", sealed[0], sealed[1]]);
+    assert_eq!(bulk["octets"], 1_000_000, "{bulk}");
+}
+
+#[test]
+fn packet_numbers_may_wrap() {
+    let first = (u32::MAX - 100).to_string();
+    let (_server, url) = serve("artp://127.0.0.1:0", &["--first", &first]);
+    let bulk = measure(&[&url, "--octets", "2MB", "--first", &first]);
+    assert_eq!(bulk["octets"], 2_000_000, "{bulk}");
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let free =
+        std::net::UdpSocket::bind("127.0.0.1:0").expect("a port").local_addr().expect("its number").port();
+    for transport in TRANSPORTS {
+        let url = format!("{transport}://127.0.0.1:{free}");
+        let nobody = run(program().args(["perf", "run", &url])).exited(1);
+        assert!(complaints(&nobody).contains("perf serve"), "{}", complaints(&nobody));
+    }
+    let unknown = run(program().args(["perf", "run", "quic://127.0.0.1"])).exited(2);
+    assert!(complaints(&unknown).contains("ordered+artp://"), "{}", complaints(&unknown));
+    run(program().args(["perf", "run", "tcp://127.0.0.1", "--time", "1s", "--octets", "1"])).exited(2);
+}
