@@ -129,12 +129,14 @@ impl Congestion for Bbr {
         self.bound
     }
 
-    #[inline]
+    // These are called, not copied: where another window was chosen, the engine shall not be slower for this one.
+    #[inline(never)]
     fn on_sent(&mut self, view: &View) {
         self.was_idle |= view.idle;
         self.delivery.on_sent(view, self.path.least());
     }
 
+    #[inline(never)]
     fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
         let in_flight = view.in_flight.saturating_sub(acknowledged.octets);
         let sample = self.delivery.on_acknowledged(view.now, acknowledged, self.path.least());
