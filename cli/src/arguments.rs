@@ -36,6 +36,9 @@ pub(crate) enum Command {
     Put(Put),
     /// List a folder.
     Ls(Ls),
+    /// Measure a transport between two of this program: how fast, how soon, how many, and how much of a processor.
+    #[command(subcommand)]
+    Perf(crate::perf::Perf),
     /// Say in words what a described stack guarantees, and why it is accepted or refused; or what a protocol is made of.
     Explain(Explain),
     /// Draw a described stack.
@@ -49,7 +52,7 @@ pub(crate) enum Command {
 }
 
 /// How long an ARTP packet may be at most, in octets.
-const PACKET: RangeInclusive<i64> = 191..=65_507;
+pub(crate) const PACKET: RangeInclusive<i64> = 191..=65_507;
 
 #[derive(Args)]
 pub(crate) struct Serve {

@@ -10,6 +10,7 @@ mod explain;
 mod features;
 mod graphs;
 mod ls;
+mod perf;
 mod power;
 mod problem;
 mod registry;
@@ -35,6 +36,7 @@ fn run() -> u8 {
         Command::Get(get) => (get.connection.json, transfer::get(get)),
         Command::Put(put) => (put.connection.json, transfer::put(put)),
         Command::Ls(ls) => (ls.connection.json, ls::run(ls)),
+        Command::Perf(perf) => (perf.json(), perf::run(perf)),
         Command::Explain(explain) => (explain.json, explain::explain(explain)),
         Command::Draw(draw) => (false, explain::draw(draw)),
         Command::Features(features) => (features.json, features::run(features)),

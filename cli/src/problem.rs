@@ -42,6 +42,12 @@ pub(crate) enum Problem {
     Protocol { name: String, known: String },
     #[error("`{name}` has no packets of its own to show: it speaks in lines of text, or not at all")]
     NoPackets { name: String },
+    #[error("`{url}` is not an address to measure: {why}")]
+    Measured { url: String, why: &'static str },
+    #[error("nobody answers at {url}: {why}")]
+    Nobody { url: String, why: String },
+    #[error("{url}: {why}")]
+    Measurement { url: String, why: String },
     #[error("interrupted")]
     Interrupted,
     #[error("the file that arrived is not the file that was sent")]
@@ -66,6 +72,7 @@ impl Problem {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             Problem::Url { .. }
+            | Problem::Measured { .. }
             | Problem::NoPassword { .. }
             | Problem::WritableByEverybody { .. }
             | Problem::Protocol { .. }
@@ -84,6 +91,12 @@ impl Problem {
         Some(match self {
             Problem::Url { .. } => {
                 "write it as ftp://host/path or ftp://user@host:port/path, over ARTP as ftp+artp://host/path"
+            }
+            Problem::Measured { .. } => {
+                "write it as artp://host:port, udp://host:port, tcp://host:port or ordered+artp://host:port; the port is 4330 where none is said"
+            }
+            Problem::Nobody { .. } => {
+                "start `stackwright perf serve` with that address there; both ends need the same --cipher and --key"
             }
             Problem::NoPassword { .. } => "write it into a file and name that with --password-file",
             Problem::WritableByEverybody { .. } => "name a user with --user, or listen only at 127.0.0.1",

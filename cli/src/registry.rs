@@ -15,6 +15,7 @@ use stackwright::compose::graph::{Erased, Flaw, Kind, Node, Parameter, Parameter
 use stackwright::contract::Protocol;
 use stackwright::contract::words::{Outside, Port, Speaks};
 use stackwright::copy::Copy;
+use stackwright::framed::Framed;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
 use stackwright::ordered::{self, Ordered};
@@ -147,9 +148,10 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let entries: [(_, _, &'static [Parameter], Make); 9] = [
+    let entries: [(_, _, &'static [Parameter], Make); 10] = [
         ("artp", purpose("artp"), ARTP, make_artp),
         ("copy", purpose("copy"), &[], |_, _| boxed(Copy::<Message>::default())),
+        ("framed", purpose("framed"), &[], |_, _| boxed(Framed::<Message>::default())),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
         ("ordered", purpose("ordered"), ORDERED, make_ordered),
@@ -177,6 +179,7 @@ pub(crate) fn services(name: &str) -> (Vec<&'static str>, Vec<&'static str>) {
     match name {
         "artp" => of::<stacks::Artp>(),
         "copy" => of::<Copy<Message>>(),
+        "framed" => of::<Framed<Message>>(),
         "ftp client" => of::<Client<Message>>(),
         "ftp server" => of::<Server<Message>>(),
         "ordered" => of::<Ordered<Message>>(),

@@ -4,7 +4,8 @@ use stackwright::compose::Over;
 use stackwright::wire::BufferTree;
 use stackwright_artp as artp;
 use stackwright_drivers::udp::Udp;
-use stackwright_endpoint::{Association, Endpoint, System};
+use stackwright_endpoint::System;
+use stackwright_endpoint::blocking::{Association, Endpoint};
 
 /// ARTP over the kernel's UDP.
 pub type Artp = Over<artp::Layer<BufferTree>, Udp<BufferTree>>;

@@ -67,6 +67,8 @@ pub const PROTOCOLS: &[Entry] = &[
         .at_port(stackwright_artp::PORT)
         .with_policies::<Artp<BufferTree>>(),
     entry::<stackwright_copy::Copy<BufferTree>>("copies files from one place to another"),
+    entry::<stackwright_framed::Framed<BufferTree>>("messages over a stream")
+        .with_syntax(&[Step::Header(Layout::of::<stackwright_framed::Length>())]),
     entry::<stackwright_ftp::Client<BufferTree>>("files that lie on an FTP server"),
     entry::<stackwright_ftp::Server<BufferTree>>("serves files to FTP clients"),
     entry::<stackwright_ordered::Ordered<BufferTree>>("streams over datagrams that arrive in any order")

@@ -8,7 +8,7 @@
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
-//! | [`artp`], [`ftp`], [`copy`], [`ordered`], [`stop_and_wait`] | protocols |
+//! | [`artp`], [`framed`], [`ftp`], [`copy`], [`ordered`], [`stop_and_wait`] | protocols |
 //! | [`catalogue`] | what there is, with its facts |
 
 pub mod catalogue;
@@ -18,6 +18,7 @@ pub use stackwright_base as base;
 pub use stackwright_compose as compose;
 pub use stackwright_contract as contract;
 pub use stackwright_copy as copy;
+pub use stackwright_framed as framed;
 pub use stackwright_ftp as ftp;
 pub use stackwright_ordered as ordered;
 pub use stackwright_policies as policies;

@@ -19,6 +19,7 @@ pub struct Driver {
     events: Events,
     cx: Context,
     clock: Clock,
+    spin: Duration,
 }
 
 /// An outlet that can say that the run is over.
@@ -38,7 +39,14 @@ impl Driver {
             events: Events::with_capacity(256),
             cx: Context::new(seed),
             clock: Clock::start(),
+            spin: Duration::ZERO,
         })
+    }
+
+    /// For how long it looks again and again before it sleeps: at most the time that it takes to be woken, some 50 µs, and only
+    /// where the peer has a processor of its own.
+    pub fn set_spin(&mut self, spin: Duration) {
+        self.spin = spin;
     }
 
     /// Where adapters register their descriptors.
@@ -89,11 +97,7 @@ impl Driver {
     {
         let until = stack.next_deadline().map(|deadline| deadline.since(self.tick()));
         let wait = until.into_iter().chain(wait_most).min();
-        match self.poll.poll(&mut self.events, wait) {
-            Err(error) if error.kind() != ErrorKind::Interrupted => return Err(error),
-            _ => {}
-        }
-        let now = self.tick();
+        let now = self.wait(wait)?;
         for event in &self.events {
             let (lane, name) = lane(event.token());
             let ending = event.is_read_closed() || event.is_error();
@@ -113,6 +117,33 @@ impl Driver {
             stack.handle_timeout(&self.cx, out);
         }
         Ok(())
+    }
+
+    /// Waits for something to happen, so long at most. The time then.
+    fn wait(&mut self, most: Option<Duration>) -> io::Result<Instant> {
+        let look = |poll: &mut Poll, events: &mut Events, most| match poll.poll(events, most) {
+            Err(error) if error.kind() != ErrorKind::Interrupted => Err(error),
+            _ => Ok(()),
+        };
+        if most != Some(Duration::ZERO) && self.spin > Duration::ZERO {
+            let spin = most.unwrap_or(self.spin).min(self.spin);
+            let begin = self.tick();
+            loop {
+                look(&mut self.poll, &mut self.events, Some(Duration::ZERO))?;
+                let now = self.tick();
+                let spun = now.since(begin);
+                if !self.events.is_empty() || most.is_some_and(|most| spun >= most) {
+                    return Ok(now);
+                }
+                if spun >= spin {
+                    break;
+                }
+            }
+            look(&mut self.poll, &mut self.events, most.map(|most| most.saturating_sub(spin)))?;
+        } else {
+            look(&mut self.poll, &mut self.events, most)?;
+        }
+        Ok(self.tick())
     }
 
     fn tick(&self) -> Instant {

@@ -1,20 +1,19 @@
 //! What the stack has told and the application has not asked for yet.
 
 use std::collections::VecDeque;
+use std::mem;
 
-use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
-};
+use stackwright_contract::services::{Ended, Room};
 use stackwright_contract::{Handle, Names, Outlet, Participant, Protocol, RequestOf};
-use stackwright_wire::Message;
 
-use crate::association::Statistics;
+use crate::link::{Link, State};
+use crate::offered::{Offered, Word};
 
 /// The side above a stack: names, and what was told of them.
-pub(crate) struct Desk<M> {
-    pub(crate) names: Names<Named<M>>,
+pub(crate) struct Desk<V: Offered> {
+    pub(crate) names: Names<Named<V::Message>>,
     /// Who arrived and was not accepted yet.
-    pub(crate) arrived: VecDeque<Handle>,
+    arrived: VecDeque<Handle>,
     /// How many may arrive before they are accepted, and how many names wait for them.
     arrivals_most: usize,
     awaited: usize,
@@ -22,150 +21,213 @@ pub(crate) struct Desk<M> {
     /// First room upward on each association.
     room: Room,
     /// What is to be asked when the stack is silent.
-    pub(crate) asks: Vec<DatagramsRequest<M>>,
+    pub(crate) asks: Vec<V::Request>,
     /// Something was told since this was set to `false`.
     pub(crate) told: bool,
+    /// Whose waiting may be over.
+    pub(crate) woken: Vec<Handle>,
 }
 
 /// What a name stands for.
 pub(crate) enum Named<M> {
-    /// A listener: where it listens, once that is known.
-    Listener(Result<Option<Participant>, Ended>),
+    /// A listener: where it listens, once that is known; and who waits for that, or for somebody who arrives.
+    Listener(Result<Option<Participant>, Ended>, Vec<Handle>),
+    /// A listener that was closed.
+    Leaving,
     /// Waits for somebody who arrives.
     Awaited,
-    Link(Link<M>),
+    Link(Box<Link<M>>),
 }
 
-/// An association as the application sees it.
-pub(crate) struct Link<M> {
-    pub(crate) state: State,
-    pub(crate) ends: Option<(Participant, Participant)>,
-    /// How much may be sent; and at most, when nothing is on its way.
-    pub(crate) room: Room,
-    pub(crate) room_most: Room,
-    pub(crate) inbox: VecDeque<(M, Quality)>,
-    pub(crate) statistics: Statistics,
-    /// Nobody will ask for it any more.
-    pub(crate) forsaken: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum State {
-    Opening,
-    Open,
-    /// Closed by the application; the last word is awaited.
-    Closing,
-    Ended(Ended),
-}
-
-impl<M> Link<M> {
-    fn new(state: State) -> Self {
-        Link {
-            state,
-            ends: None,
-            room: Room::default(),
-            room_most: Room::default(),
-            inbox: VecDeque::new(),
-            statistics: Statistics::default(),
-            forsaken: false,
-        }
-    }
-}
-
-impl<M: Message> Desk<M> {
+impl<V: Offered> Desk<V> {
     pub(crate) fn new(room: Room, arrivals_most: usize) -> Self {
-        let (names, arrived, asks) = (Names::new(), VecDeque::new(), Vec::new());
-        Desk { names, arrived, arrivals_most, awaited: 0, listener: None, room, asks, told: false }
+        Desk {
+            names: Names::new(),
+            arrived: VecDeque::new(),
+            arrivals_most,
+            awaited: 0,
+            listener: None,
+            room,
+            asks: Vec::new(),
+            told: false,
+            woken: Vec::new(),
+        }
     }
 
     /// A name for a listener, which is asked for.
     pub(crate) fn listen(&mut self, local: Participant) -> Handle {
-        let listener = self.names.name(Named::Listener(Ok(None)));
-        self.asks.push(DatagramsRequest::Listen { listener, local });
+        let listener = self.names.name(Named::Listener(Ok(None), Vec::new()));
+        self.asks.push(V::listen(listener, local));
         listener
+    }
+
+    /// Where a listener listens, once that is known.
+    pub(crate) fn place(&self, listener: Handle) -> Option<Result<Participant, Ended>> {
+        match self.names.get(listener) {
+            Some(Named::Listener(place, _)) => place.transpose(),
+            _ => Some(Err(Ended::Unlistened)),
+        }
+    }
+
+    /// Nobody arrives any more; those who have arrived and were not accepted are sent away.
+    pub(crate) fn unlisten(&mut self, listener: Handle) {
+        if let Some(named @ Named::Listener(Ok(_), _)) = self.names.get_mut(listener) {
+            *named = Named::Leaving;
+            self.asks.push(V::unlisten(listener));
+        }
+        self.listener = None;
+        for guest in mem::take(&mut self.arrived) {
+            self.forsake(guest);
+        }
     }
 
     /// A name for an association, which is asked for.
     pub(crate) fn open(&mut self, remote: Participant) -> Handle {
-        let association = self.names.name(Named::Link(Link::new(State::Opening)));
-        self.asks.push(DatagramsRequest::Open { association, remote, room: self.room });
+        let association = self.names.name(Named::Link(Box::new(Link::new())));
+        self.asks.push(V::open(association, remote, self.room));
         association
     }
 
-    pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<M>> {
+    pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<V::Message>> {
         match self.names.get_mut(name) {
             Some(Named::Link(link)) => Some(link),
             _ => None,
         }
     }
 
+    /// The next who has arrived.
+    pub(crate) fn arrival(&mut self) -> Option<Handle> {
+        let name = self.arrived.pop_front()?;
+        self.await_arrivals();
+        Some(name)
+    }
+
     /// As many names wait for arrivals as more of them are kept.
-    pub(crate) fn await_arrivals(&mut self) {
+    fn await_arrivals(&mut self) {
         let Some(listener) = self.listener else { return };
         while self.awaited + self.arrived.len() < self.arrivals_most {
             self.awaited += 1;
             let association = self.names.name(Named::Awaited);
-            self.asks.push(DatagramsRequest::Await { listener, association, room: self.room });
+            self.asks.push(V::expect(listener, association, self.room));
+        }
+    }
+
+    /// The application sends no more on an association.
+    pub(crate) fn finish(&mut self, name: Handle) {
+        if let Some(link) = self.link(name).filter(|link| link.state == State::Open) {
+            link.state = if V::HALVES { State::Finishing } else { State::Closing };
+            self.asks.push(V::finish(name));
         }
     }
 
     /// The application is done with an association.
     pub(crate) fn forsake(&mut self, name: Handle) {
         let Some(link) = self.link(name) else { return };
-        link.inbox.clear();
+        let unread = !mem::take(&mut link.inbox).is_empty();
         link.forsaken = true;
         match link.state {
             State::Ended(_) => drop(self.names.forget(name)),
             State::Closing => {}
-            State::Opening | State::Open => {
+            // Our half arrives; what the peer still sends would not.
+            State::Finishing if !unread => {}
+            State::Opening | State::Open | State::Finishing => {
                 link.state = State::Closing;
-                self.asks.push(DatagramsRequest::Close { association: name });
+                self.asks.push(V::abort(name));
             }
         }
     }
 
-    fn hear(&mut self, indication: DatagramsIndication<M>) {
+    /// `slot` waits for something on `name`.
+    pub(crate) fn await_on(&mut self, name: Handle, slot: Handle) {
+        let waits = match self.names.get_mut(name) {
+            Some(Named::Link(link)) => &mut link.waits,
+            Some(Named::Listener(_, waits)) => waits,
+            _ => return,
+        };
+        if !waits.contains(&slot) {
+            waits.push(slot);
+        }
+    }
+
+    /// `slot` waits no more.
+    pub(crate) fn leave(&mut self, name: Handle, slot: Handle) {
+        match self.names.get_mut(name) {
+            Some(Named::Link(link)) => link.waits.retain(|waits| *waits != slot),
+            Some(Named::Listener(_, waits)) => waits.retain(|waits| *waits != slot),
+            _ => {}
+        }
+    }
+
+    fn wake(&mut self, name: Handle) {
+        match self.names.get(name) {
+            Some(Named::Link(link)) => self.woken.extend_from_slice(&link.waits),
+            Some(Named::Listener(_, waits)) => self.woken.extend_from_slice(waits),
+            _ => {}
+        }
+    }
+
+    fn hear(&mut self, word: Word<V::Message>) {
         self.told = true;
-        match indication {
-            DatagramsIndication::Listening { listener, local } => {
-                if let Some(Named::Listener(place)) = self.names.get_mut(listener) {
+        match word {
+            Word::Listening { listener, local } => {
+                if let Some(Named::Listener(place, _)) = self.names.get_mut(listener) {
                     *place = Ok(Some(local));
                     self.listener = Some(listener);
                     self.await_arrivals();
                 }
+                self.wake(listener);
             }
-            DatagramsIndication::Opened { association: name, local, remote, room } => {
+            Word::Opened { association: name, local, remote, room } => {
                 if let Some(named @ Named::Awaited) = self.names.get_mut(name) {
-                    *named = Named::Link(Link::new(State::Opening));
+                    *named = Named::Link(Box::new(Link::new()));
                     self.awaited -= 1;
                     self.arrived.push_back(name);
                 }
                 let Some(link) = self.link(name) else { return };
-                (link.ends, link.room, link.room_most) = (Some((local, remote)), room, room);
-                if link.state == State::Opening {
-                    link.state = State::Open;
+                link.opened(local, remote, room);
+                self.wake(name);
+                match self.listener {
+                    Some(listener) => self.wake(listener),
+                    // It arrived while the listener was being closed.
+                    None if self.arrived.back() == Some(&name) => {
+                        self.arrived.pop_back();
+                        self.forsake(name);
+                    }
+                    None => {}
                 }
             }
-            DatagramsIndication::Room { association, room } => {
+            Word::Room { association, room } => {
                 if let Some(link) = self.link(association) {
-                    link.room.octets += room.octets;
-                    link.room.messages += room.messages;
+                    link.given_back(room);
+                    self.wake(association);
                 }
             }
-            DatagramsIndication::Delivered { association, message, quality } => {
-                if let Some(link) = self.link(association).filter(|link| !link.forsaken) {
-                    link.statistics.received.octets += message.len();
-                    link.statistics.received.messages += 1;
-                    link.inbox.push_back((message, quality));
+            Word::Delivered { association, message, quality } => match self.link(association) {
+                Some(link) if !link.forsaken => {
+                    link.delivered(message, quality);
+                    self.wake(association);
+                }
+                // The peer still sends, and nobody will read it: he shall know.
+                Some(link) if link.state == State::Finishing => {
+                    link.state = State::Closing;
+                    self.asks.push(V::abort(association));
+                }
+                _ => {}
+            },
+            Word::Finished { association } => {
+                if let Some(link) = self.link(association) {
+                    link.finished = true;
+                    self.wake(association);
                 }
             }
-            DatagramsIndication::Ended { name, why } => self.ended(name, why),
+            Word::Ended { name, why } => self.ended(name, why),
         }
     }
 
     fn ended(&mut self, name: Handle, why: Ended) {
+        self.wake(name);
         match self.names.get_mut(name) {
-            Some(Named::Listener(place)) => {
+            Some(Named::Listener(place, _)) => {
                 *place = Err(why);
                 self.listener = None;
             }
@@ -178,9 +240,9 @@ impl<M: Message> Desk<M> {
     }
 }
 
-impl<M: Message, P: Protocol<Provides = Datagrams<M>>> Outlet<P> for Desk<M> {
-    fn indicate(&mut self, indication: DatagramsIndication<M>) {
-        self.hear(indication);
+impl<V: Offered, P: Protocol<Provides = V>> Outlet<P> for Desk<V> {
+    fn indicate(&mut self, indication: V::Indication) {
+        self.hear(V::word(indication));
     }
 
     fn request(&mut self, _nothing_is_below: RequestOf<P>) {}

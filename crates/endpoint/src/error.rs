@@ -14,6 +14,9 @@ pub enum Error {
     /// The message is longer than the stack takes. It would never be sent.
     #[error("the message is longer than can be sent")]
     TooLong,
+    /// The message cannot arrive within its lifetime: it was not sent.
+    #[error("the message would arrive when it is of no use any more")]
+    Late,
     /// The association, or the listener, is over.
     #[error(transparent)]
     Ended(#[from] Ended),
@@ -41,6 +44,36 @@ impl Error {
     /// ```
     pub fn is_finished(&self) -> bool {
         matches!(self, Error::Ended(Ended::Finished))
+    }
+}
+
+/// For streams, whose calls have the standard library's errors.
+///
+/// ```
+/// use std::io;
+/// use stackwright_contract::services::Ended;
+/// let error = io::Error::from(stackwright_endpoint::Error::Ended(Ended::Reset));
+/// assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
+/// ```
+impl From<Error> for io::Error {
+    fn from(error: Error) -> Self {
+        let kind = match &error {
+            Error::System(_) | Error::TooLong => io::ErrorKind::Other,
+            Error::NotYet => io::ErrorKind::WouldBlock,
+            Error::Late => io::ErrorKind::TimedOut,
+            Error::Ended(why) => match why {
+                // We have finished, and it was written nevertheless.
+                Ended::Finished => io::ErrorKind::BrokenPipe,
+                Ended::Aborted => io::ErrorKind::ConnectionAborted,
+                Ended::Reset | Ended::Forged => io::ErrorKind::ConnectionReset,
+                Ended::Unreachable => io::ErrorKind::HostUnreachable,
+                Ended::Unavailable => io::ErrorKind::AddrInUse,
+                Ended::Unlistened => io::ErrorKind::ConnectionRefused,
+                Ended::Expired => io::ErrorKind::TimedOut,
+                Ended::SourceShort | Ended::TooLong => io::ErrorKind::Other,
+            },
+        };
+        io::Error::new(kind, error)
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mio::Registry;
 use rustix::rand::{GetRandomFlags, getrandom};
 use stackwright_drivers::Driver;
+use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 use stackwright_wire::{Message, Pool};
 
@@ -19,7 +20,7 @@ const BLOCKS_MOST: usize = 64;
 ///
 /// ```
 /// use stackwright_drivers::udp::Udp;
-/// use stackwright_endpoint::{Config, Endpoint, System};
+/// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
 /// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
 /// # Ok::<_, stackwright_endpoint::Error>(())
@@ -57,6 +58,20 @@ impl System {
     /// The kernel's UDP, as the only adapter of the stack.
     pub fn udp<M: Message>(&self) -> Udp<M> {
         Udp::new(self.registry(), 0, Rc::new(Pool::new(BLOCK, BLOCKS_MOST)))
+    }
+
+    /// The kernel's TCP, as the only adapter of the stack.
+    ///
+    /// ```
+    /// use stackwright_endpoint::System;
+    /// use stackwright_contract::Protocol;
+    /// use stackwright_wire::BufferTree;
+    /// let (_driver, system) = System::with_driver()?;
+    /// assert_eq!(system.tcp::<BufferTree>().next_deadline(), None);
+    /// # Ok::<_, std::io::Error>(())
+    /// ```
+    pub fn tcp<M: Message>(&self) -> Tcp<M> {
+        Tcp::new(self.registry(), 0, Rc::new(Pool::new(BLOCK, BLOCKS_MOST)))
     }
 
     /// Where adapters register their descriptors.

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::Duration;
 
 use stackwright::contract::services::Quality;
-use stackwright_endpoint::{Config, Endpoint};
+use stackwright_endpoint::{Config, blocking::Endpoint};
 use stackwright_examples::{ArtpAssociation, artp};
 
 /// How long a client listens to the server before it looks whether something was typed.

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use stackwright::contract::services::Quality;
 use stackwright_artp as artp;
-use stackwright_endpoint::{Config, Endpoint};
+use stackwright_endpoint::{Config, blocking::Endpoint};
 use stackwright_examples::artp;
 
 /// For how long a reading is of use, in microseconds.

@@ -16,6 +16,7 @@
 //! | `train/` | a packet, or a super-packet and its segments: the model sees each of them |
 //! | `tun/`, `offload.rs` | devices, and what they say before each packet |
 //! | `ends.rs`, `namespace.rs` | what is made, and removed however it ends |
+//! | `veth.rs` | the same two ends with the kernel alone between them |
 //! | `counts.rs`, `shown.rs` | what became of the packets, and who sees it how |
 
 mod arguments;
@@ -39,10 +40,12 @@ mod side;
 mod signals;
 mod train;
 mod tun;
+mod veth;
 mod wire;
 
 pub(crate) use arguments::Arguments;
 pub(crate) use counts::Report;
 pub(crate) use run::run;
 pub(crate) use side::Side;
+pub(crate) use veth::Veth;
 pub(crate) use wire::Wire;

@@ -5,12 +5,18 @@
 //! | [`map`] | E1: what a lookup costs |
 //! | [`product_line`] | E10: the 48 generated bases |
 //! | [`ftp`] | E4–E7: latency, throughput, processor time and memory of file transfer |
+//! | [`artp`] | E22: ARTP beside TCP and UDP |
+//! | [`transports`] | ours and strangers': bulk, requests, associations |
+//! | [`loss`] | goodput where packets are lost, near and far |
+//! | [`soak`] | E25: many octets, many associations, and what they hold |
 //! | [`wire`] | the limits of this machine: kernel TCP, raw UDP, the crossing of a layer |
 
+mod artp;
 mod command;
 mod draw;
 mod ftp;
 mod keep;
+mod loss;
 mod map;
 pub(crate) mod outcome;
 mod product_line;
@@ -18,7 +24,9 @@ mod quantity;
 mod run;
 mod sentence;
 mod settle;
+mod soak;
 mod terminal;
+mod transports;
 pub(crate) mod verdict;
 mod wire;
 
@@ -82,5 +90,9 @@ pub(crate) fn tables() -> Vec<Box<dyn Table>> {
         Box::new(ftp::Cpu),
         Box::new(ftp::Memory),
         Box::new(wire::Wire),
+        Box::new(artp::Artp),
+        Box::new(transports::Transports),
+        Box::new(loss::Losses),
+        Box::new(soak::Soak),
     ]
 }

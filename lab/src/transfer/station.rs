@@ -18,7 +18,7 @@ use stackwright::wire::{BufferTree, Message as _};
 use stackwright_artp as artp;
 use stackwright_contract::services::{Quality, Room};
 use stackwright_drivers::udp::Udp;
-use stackwright_endpoint::{Config, Endpoint, System};
+use stackwright_endpoint::{Config, System, blocking::Endpoint};
 
 use super::work::{Sum, Summed, Work};
 use crate::problem::Problem;

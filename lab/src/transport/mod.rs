@@ -1,6 +1,5 @@
 //! Transports: what a flow of a scenario may run on.
 
-mod framed;
 mod lowers;
 #[cfg(test)]
 mod planted;
@@ -16,6 +15,7 @@ use std::path::Path;
 use serde::Deserialize;
 use stackwright::compose::Over;
 use stackwright::contract::words::Speaks;
+use stackwright::framed::Framed;
 use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::wire::SingleBuffer;
 use stackwright_artp as artp;
@@ -24,7 +24,6 @@ use stackwright_contract::{Duration, Guarantees, Protocol, Service};
 
 use crate::problem::Problem;
 use crate::scenario::{Octets, Time};
-use framed::Framed;
 use window::Window;
 
 /// What the messages of all workloads are.

@@ -10,11 +10,11 @@ use stackwright::compose::graph::{
     Description, Erased, Flaw, Graph, Kind, Node, Parameter, Parameters, Registry,
 };
 use stackwright::contract::words::Speaks;
+use stackwright::framed::Framed;
 use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright_contract::services::Datagrams;
 use stackwright_contract::{Duration, Protocol};
 
-use super::framed::Framed;
 use super::window::{self, Window};
 use super::{Lowers, M, Simulated};
 use crate::problem::Problem;

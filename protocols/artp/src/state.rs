@@ -120,10 +120,13 @@ pub(crate) const MINIMUM: usize = HEADER_MOST + ControlHeader::LENGTH + Proposal
 /// The most octets before a fragment.
 pub(crate) const HEADER_MOST: usize = Packet::LENGTH + OPTIONS_MOST + SETTLED + Fragment::LENGTH;
 
+/// Padding is no longer than this: where a datagram has so many fragments that it would be, a short one more matters little.
+const PADDING_MOST: usize = 16;
+
 /// How much shorter than the others the last fragment of a datagram may be for padding to make up for it: nothing, or as much
-/// as an option has at least, and as there is room for before a fragment.
+/// as an option has at least.
 pub(crate) fn can_be_padded(short: usize) -> bool {
-    short == 0 || (OptionHeader::LENGTH..=HEADER_MOST - Packet::LENGTH - Fragment::LENGTH).contains(&short)
+    short == 0 || (OptionHeader::LENGTH..=PADDING_MOST).contains(&short)
 }
 
 /// What a stranger must not be able to guess.

@@ -25,8 +25,8 @@ const ALIVE_MOST: u32 = 5;
 const AMPLIFICATION_MOST: u64 = 3;
 
 /// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who asked confirms that it
-/// heard the answer; before that, or before it reports anything, it is sent at most three times what came from it. So it
-/// confirms as often as it would have asked: who has spent what he may send says nothing more by himself.
+/// heard the answer; before that, or before it reports anything or ends it, it is sent at most three times what came from it.
+/// So it confirms as often as it would have asked: who has spent what he may send says nothing more by himself.
 ///
 /// Who has nothing to say may ask now and then whether the peer is still there, where that is wished: as he asked or granted
 /// before, and is answered as he was before.
@@ -191,7 +191,8 @@ impl Connection for TwoStage {
             if signals.has(Signals::OPEN) {
                 (question.at, *until) = (view.now, patience); // it was not heard, or is late
             }
-            if signals.has(Signals::CONFIRM) || tidings.reports {
+            // Who ends it has heard our answer as well: what he sent goes up before he is answered, or it never would.
+            if signals.has(Signals::CONFIRM | Signals::END) || tidings.reports {
                 self.state = State::Open;
             }
         }

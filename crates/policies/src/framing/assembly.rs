@@ -14,10 +14,14 @@ use stackwright_wire::{Message, Pool};
 /// What a piece costs that waits for those before it, beside its octets: half of a map's node may be empty.
 const ASIDE: usize = 64;
 
+/// So many octets, if the message has as many, are asked for with the first piece: most messages are whole before they grow.
+const AT_FIRST: usize = 16 << 10;
+
 /// Pieces of one message, in any order. All have the same length but the last. Those that follow each other from the first on
 /// lie in one block; what comes before its turn is kept aside.
 ///
-/// Memory grows with what arrives, not with what a peer says will: neither an index nor a count makes it grow.
+/// Beyond the first 16 KiB, memory grows with what arrives, not with what a peer says will: neither an index nor a count makes
+/// it grow.
 pub(super) struct Assembly {
     /// The pieces before `next`.
     octets: Vec<u8>,
@@ -86,11 +90,14 @@ impl Assembly {
         self.upto = self.upto.max(unit.span.end);
         self.at = unit.since;
         if index == self.next {
-            let room = self.room(body.len());
-            body.copy_to(room);
-            while let Some(piece) = self.aside.remove(&self.next) {
+            self.reserve(body.len());
+            body.each(|octets| self.octets.extend_from_slice(octets));
+            while !self.aside.is_empty()
+                && let Some(piece) = self.aside.remove(&self.next)
+            {
                 self.octets_aside -= piece.len();
-                self.room(piece.len()).copy_from_slice(&piece);
+                self.reserve(piece.len());
+                self.octets.extend_from_slice(&piece);
             }
         } else {
             let mut piece = vec![0; body.len()].into_boxed_slice();
@@ -102,17 +109,16 @@ impl Assembly {
         Ok(self.next == self.count)
     }
 
-    /// Where the next piece belongs, which has so many octets.
-    fn room(&mut self, octets: usize) -> &mut [u8] {
-        let (start, end) = (self.octets.len(), self.octets.len() + octets);
-        if end > self.octets.capacity() {
+    /// Makes room for the next piece, which has so many octets.
+    fn reserve(&mut self, octets: usize) {
+        let start = self.octets.len();
+        if start + octets > self.octets.capacity() {
             // Twice as much, but no more than the whole.
             let rest = (self.count - self.next) as usize;
-            self.octets.reserve_exact(octets.max(start.min(self.piece.saturating_mul(rest))));
+            let more = start.max(AT_FIRST).min(self.piece.saturating_mul(rest));
+            self.octets.reserve_exact(octets.max(more));
         }
-        self.octets.resize(end, 0);
         self.next += 1;
-        &mut self.octets[start..]
     }
 
     pub(super) fn whole<M: Message>(self) -> M {

@@ -91,7 +91,8 @@ impl<M: Message> Sending<M> {
         Some(())
     }
 
-    /// One piece of several. It gets a block of its own, so that a header can be written before it while others are on their way.
+    /// One piece of several. It stays where it is in the message, where messages can be shared: a header then stands by itself.
+    /// Else it gets a block of its own.
     fn cut_off(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
         let waiting = self.waiting.front_mut()?;
         let (since, lifetime) = (waiting.since, waiting.lifetime);
@@ -102,7 +103,8 @@ impl<M: Message> Sending<M> {
         if label.last {
             self.waiting.pop_front();
         }
-        self.number(piece.copy_into(pool, headroom), label, since, lifetime, release);
+        let body = if M::SHARES { piece } else { piece.copy_into(pool, headroom) };
+        self.number(body, label, since, lifetime, release);
         Some(())
     }
 

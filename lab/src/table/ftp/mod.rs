@@ -7,7 +7,7 @@ mod ground;
 mod held;
 mod latency;
 mod memory;
-mod program;
+pub(super) mod program;
 mod strangers;
 mod task;
 mod throughput;

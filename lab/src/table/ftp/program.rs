@@ -17,7 +17,7 @@ use crate::problem::Problem;
 ///
 /// # Errors
 /// Where there is none and none can be built.
-pub(super) fn copy(into: &Scratch) -> Result<(), Problem> {
+pub(crate) fn copy(into: &Scratch) -> Result<(), Problem> {
     let program = into.join("stackwright");
     let from = match env::var_os("STACKWRIGHT") {
         Some(named) => named.into(),

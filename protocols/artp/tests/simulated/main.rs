@@ -3,6 +3,7 @@
 mod scene;
 
 use stackwright_artp::{Cipher, Config, Protection, Sealing, Secret, boxed_layer, layer};
+use stackwright_contract::Duration;
 use stackwright_contract::services::Ended;
 use stackwright_simulator::Conditions;
 use stackwright_wire::BufferTree;
@@ -17,6 +18,25 @@ fn everything_arrives_once() {
         let (mut heard, ended) = scene.outcome();
         heard.sort_unstable();
         assert_eq!((heard, ended), (Vec::from_iter(0..40), Some(Ended::Finished)), "seed {seed}");
+    }
+}
+
+/// Above all the one that confirms: who asked says all that he has, hears that it arrived, and leaves. Nothing but his farewell
+/// then shows the other that he hears.
+#[test]
+fn a_short_session_is_heard_whole_and_ends_whichever_of_its_packets_are_lost() {
+    let conditions = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
+    // Of the first four: one of these at most is a farewell, and there are three.
+    for lost in 0..1 << 8_u32 {
+        let lost = [lost as u8 & 15, lost as u8 >> 4];
+        let mut scene = stacked(1, conditions.clone(), 2, layer);
+        scene.lose(lost);
+        assert!(scene.ends(), "{lost:?}: it comes to an end");
+        let (mut heard, ended) = scene.outcome();
+        heard.sort_unstable();
+        assert_eq!((heard, ended), (vec![0, 1], Some(Ended::Finished)), "{lost:?}");
+        assert_eq!(scene.server_ended(), Some(Ended::Finished), "{lost:?}");
+        assert_eq!(scene.client_layer().associations() + scene.server_layer().associations(), 0, "{lost:?}");
     }
 }
 

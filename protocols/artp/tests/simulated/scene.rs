@@ -8,7 +8,9 @@ use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
 };
 use stackwright_contract::{Context, Duration, Handle, Protocol};
-use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, StationId, World};
+use stackwright_simulator::{
+    Application, Asks, Conditions, Deed, Event, SimulatedDatagrams, StationId, World,
+};
 use stackwright_wire::{BufferTree, Message};
 
 type M = BufferTree;
@@ -140,6 +142,18 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
         Scene { world, server, client }
     }
 
+    /// Of the packets that leave from now on, exactly those are lost: the n-th one where the n-th bit is set, of the client's and
+    /// of the server's.
+    pub(crate) fn lose(&mut self, [client, server]: [u8; 2]) {
+        let events = |bits: u8| {
+            let lost = (0..8).filter(|nth| bits >> nth & 1 == 1);
+            lost.map(|nth| Event { nth, deed: Deed::Lose }).collect()
+        };
+        let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
+        self.world.network_mut().script(there, here, events(client));
+        self.world.network_mut().script(here, there, events(server));
+    }
+
     /// Whether both heard that it is over, in ten minutes.
     pub(crate) fn ends(&mut self) -> bool {
         let client = self.client;
@@ -162,5 +176,9 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
 
     pub(crate) fn client_layer(&self) -> &P {
         &self.world.stack(self.client).upper
+    }
+
+    pub(crate) fn server_layer(&self) -> &P {
+        &self.world.stack(self.server).upper
     }
 }

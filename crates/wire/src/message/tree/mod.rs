@@ -1,11 +1,13 @@
 //! A message put together from shared pieces: what the x-Kernel calls a buffer tree, kept as a rope.
 
 mod pieces;
+mod short;
 mod slice;
 
 use core::mem;
 
 use pieces::{Piece, Pieces};
+use short::Short;
 use slice::Slice;
 pub use slice::Unshared;
 
@@ -53,8 +55,8 @@ impl BufferTree {
     /// Appends a piece, and copies it where that is cheaper than to keep it.
     #[inline]
     fn join_piece(&mut self, piece: Piece) {
-        match &piece {
-            Piece::Octets(slice) if slice.len() <= SMALL_PIECE => self.join_small(slice.octets()),
+        match piece.octets() {
+            Some(octets) if octets.len() <= SMALL_PIECE => self.join_small(octets),
             _ => self.append_piece(piece),
         }
     }
@@ -88,8 +90,17 @@ impl BufferTree {
     }
 
     /// Puts a piece in front that has room for `octets` octets, and none yet.
-    #[cold]
+    #[inline]
     fn make_headroom(&mut self, octets: usize) {
+        let short = Short::EMPTY;
+        if short.has_headroom(octets) {
+            return self.push_piece(Piece::Short(short));
+        }
+        self.make_much_headroom(octets);
+    }
+
+    #[cold]
+    fn make_much_headroom(&mut self, octets: usize) {
         let room = HEADER_PIECE.max(octets);
         self.push_piece(Piece::Octets(Slice::new(Unshared::zeroed(room), room, room)));
     }
@@ -130,9 +141,9 @@ impl Message for BufferTree {
         if self.pieces.first().map_or(0, Piece::len) < octets {
             self.gather(octets)?;
         }
-        match self.pieces.first() {
-            Some(Piece::Octets(slice)) => slice.octets().get(..octets),
-            _ => (octets == 0).then_some(&[]), // nothing is asked of a region then
+        match self.pieces.first().and_then(Piece::octets) {
+            Some(first) => first.get(..octets),
+            None => (octets == 0).then_some(&[]), // nothing is asked of a region then
         }
     }
 
@@ -141,12 +152,13 @@ impl Message for BufferTree {
         if octets == 0 {
             return &mut []; // no piece is empty
         }
-        if !matches!(self.pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets)) {
+        if !self.pieces.first().is_some_and(|first| first.has_headroom(octets)) {
             self.make_headroom(octets);
         }
         self.length += octets;
         match self.pieces.first_mut() {
             Some(Piece::Octets(slice)) => slice.push_front(octets),
+            Some(Piece::Short(short)) => short.push_front(octets),
             _ => unreachable!("the first piece holds octets since the lines above"),
         }
     }
@@ -157,6 +169,7 @@ impl Message for BufferTree {
         }
         match self.pieces.first_mut() {
             Some(Piece::Octets(slice)) if slice.len() == self.length => slice.octets_mut(),
+            Some(Piece::Short(short)) if short.len() == self.length => Some(short.octets_mut()),
             _ => None,
         }
     }
@@ -242,6 +255,7 @@ impl Message for BufferTree {
         let (first, second) = if self.is_empty() { Default::default() } else { self.pieces.as_slices() };
         first.iter().chain(second).map(|piece| match piece {
             Piece::Octets(slice) => Leaf::Octets(slice.octets()),
+            Piece::Short(short) => Leaf::Octets(short.octets()),
             Piece::Region(region) => Leaf::Region(region),
         })
     }

@@ -5,12 +5,14 @@ use core::mem;
 use core::slice;
 
 use super::super::Region;
+use super::short::Short;
 use super::slice::Slice;
 
 /// One piece.
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
     Octets(Slice),
+    Short(Short),
     Region(Region),
 }
 
@@ -19,13 +21,35 @@ impl Piece {
     pub(super) fn len(&self) -> usize {
         match self {
             Piece::Octets(slice) => slice.len(),
+            Piece::Short(short) => short.len(),
             Piece::Region(region) => region.length,
+        }
+    }
+
+    /// Its octets; `None` where they are in a file.
+    #[inline]
+    pub(super) fn octets(&self) -> Option<&[u8]> {
+        match self {
+            Piece::Octets(slice) => Some(slice.octets()),
+            Piece::Short(short) => Some(short.octets()),
+            Piece::Region(_) => None,
+        }
+    }
+
+    /// Whether it can grow to the front in place.
+    #[inline]
+    pub(super) fn has_headroom(&self, octets: usize) -> bool {
+        match self {
+            Piece::Octets(slice) => slice.has_headroom(octets),
+            Piece::Short(short) => short.has_headroom(octets),
+            Piece::Region(_) => false,
         }
     }
 
     pub(super) fn advance(&mut self, octets: usize) {
         match self {
             Piece::Octets(slice) => slice.advance(octets),
+            Piece::Short(short) => short.advance(octets),
             Piece::Region(region) => {
                 region.offset += octets as u64;
                 region.length -= octets;
@@ -36,6 +60,7 @@ impl Piece {
     pub(super) fn truncate(&mut self, octets: usize) {
         match self {
             Piece::Octets(slice) => slice.truncate(octets),
+            Piece::Short(short) => short.truncate(octets),
             Piece::Region(region) => region.length = octets,
         }
     }

@@ -7,7 +7,8 @@ use stackwright_artp as artp;
 use stackwright_compose::Over;
 use stackwright_contract::services::{Ended, Quality, Room};
 use stackwright_drivers::udp::Udp;
-use stackwright_endpoint::{Association, Config, Endpoint, Error, System};
+use stackwright_endpoint::blocking::{Association, Endpoint};
+use stackwright_endpoint::{Config, Error, System};
 use stackwright_wire::{BufferTree, Message};
 
 type M = BufferTree;

@@ -1,21 +1,25 @@
-//! Messages over a stream: each with its length before it. So the same workloads run over the kernel's TCP.
+//! Messages over a stream: each with its length before it. So who speaks in messages runs over the kernel's TCP, too.
+#![no_std]
+#![forbid(unsafe_code)]
 
-use std::collections::VecDeque;
+extern crate alloc;
 
-use stackwright::wire::{Header, Message};
+use alloc::collections::VecDeque;
+
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room, Streams, StreamsIndication,
     StreamsRequest,
 };
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Protocol};
+use stackwright_wire::{Header, Message};
 
 const NAME: &str = "framed";
 
 /// What stands before each message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-struct Length {
+pub struct Length {
     /// Of the message, in octets.
-    octets: u16,
+    pub octets: u16,
 }
 
 /// How much may be on its way down on one association.
@@ -24,7 +28,7 @@ const ROOM_DOWN: Room = Room { octets: 1 << 20, messages: 1024 };
 const ROOM_UP: usize = 1 << 20;
 
 /// A protocol that makes messages of a stream. A peer that finishes is answered so.
-pub(crate) struct Framed<M> {
+pub struct Framed<M> {
     associations: Mirror<Association<M>>,
 }
 

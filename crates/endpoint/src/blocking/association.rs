@@ -1,36 +1,21 @@
 //! Sending, receiving, closing.
 
-use std::cell::RefCell;
 use std::net::SocketAddr;
-use std::rc::Rc;
 use std::time::Duration;
 
-use stackwright_contract::Handle;
-use stackwright_contract::services::{DatagramsRequest, Quality, Room};
+use stackwright_contract::services::Quality;
 use stackwright_wire::Message;
 
-use crate::desk::State;
-use crate::endpoint::{Shared, Stack, wait};
+use crate::blocking::endpoint::wait;
 use crate::error::{Error, Refused};
-
-/// What may be pushed before a message, in octets, so that no layer has to ask for memory.
-const HEADROOM: usize = 128;
-
-/// What an association has carried.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Statistics {
-    /// What the stack took.
-    pub sent: Room,
-    /// What it delivered.
-    pub received: Room,
-    /// How much may be sent now.
-    pub room: Room,
-}
+use crate::hold::{self, Hold, in_one_piece};
+use crate::link::Statistics;
+use crate::shared::Ground;
 
 /// One association of an endpoint.
 ///
 /// ```
-/// use stackwright_endpoint::{Config, Endpoint, System};
+/// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
 /// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
 /// let one = endpoint.connect(endpoint.local().unwrap())?; // with itself
@@ -42,15 +27,14 @@ pub struct Statistics {
 /// ```
 ///
 /// When it is dropped it is closed, and nobody waits for that: what was sent goes on its way as long as the endpoint is used.
-pub struct Association<S: Stack> {
-    shared: Rc<RefCell<Shared<S>>>,
-    name: Handle,
+pub struct Association<S: Ground> {
+    hold: Hold<S>,
     patience: Option<Duration>,
 }
 
-impl<S: Stack> Association<S> {
-    pub(crate) fn new(shared: Rc<RefCell<Shared<S>>>, name: Handle, patience: Option<Duration>) -> Self {
-        Association { shared, name, patience }
+impl<S: Ground> Association<S> {
+    pub(crate) fn new(hold: Hold<S>, patience: Option<Duration>) -> Self {
+        Association { hold, patience }
     }
 
     /// How long its calls wait; `None`: as long as they need to.
@@ -72,7 +56,7 @@ impl<S: Stack> Association<S> {
     /// # Errors
     /// As [`send`](Association::send).
     pub fn send_with(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
-        Ok(self.send_message(S::Message::with_headroom(HEADROOM, octets), quality)?)
+        Ok(self.send_message(hold::message(octets), quality)?)
     }
 
     /// Sends a message where there is room for it now.
@@ -80,7 +64,7 @@ impl<S: Stack> Association<S> {
     /// # Errors
     /// As [`send`](Association::send).
     pub fn try_send(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
-        let message = S::Message::with_headroom(HEADROOM, octets);
+        let message = hold::message(octets);
         Ok(self.send_within(message, quality, Some(Duration::ZERO))?)
     }
 
@@ -88,7 +72,7 @@ impl<S: Stack> Association<S> {
     /// below, either.
     ///
     /// ```
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_contract::services::Quality;
     /// use stackwright_wire::{BufferTree, Message};
     /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
@@ -111,28 +95,15 @@ impl<S: Stack> Association<S> {
         quality: Quality,
         patience: Option<Duration>,
     ) -> Result<(), Refused<S::Message>> {
-        let (name, octets) = (self.name, message.len());
-        let room = wait(&self.shared, patience, |shared| {
-            let longest = shared.longest;
-            let link = shared.desk.link(name)?;
-            match link.state {
-                State::Ended(why) => return Some(Err(why.into())),
-                _ if octets > longest.min(link.room_most.octets) => return Some(Err(Error::TooLong)),
-                _ => {}
-            }
-            (link.room.messages > 0 && link.room.octets >= octets).then_some(Ok(()))
-        });
-        if let Err(why) = room.flatten() {
+        let Hold { shared, name } = &self.hold;
+        let (name, octets, due) = (*name, message.len(), hold::due(&quality));
+        let lifetime = quality.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
+        let until = patience.into_iter().chain(lifetime).min();
+        if let Err(why) = wait(shared, until, |shared| shared.takes(name, octets, due)).flatten() {
             return Err(Refused { message, why });
         }
-        let shared = &mut *self.shared.borrow_mut();
-        if let Some(link) = shared.desk.link(name) {
-            link.room.octets -= octets;
-            link.room.messages -= 1;
-            link.statistics.sent.octets += octets;
-            link.statistics.sent.messages += 1;
-        }
-        shared.desk.asks.push(DatagramsRequest::Send { association: name, message, quality });
+        let shared = &mut *shared.borrow_mut();
+        shared.hand_over(name, message, quality, due);
         // It was taken: what goes wrong from here on is heard by the next call.
         let _ = shared.turn(Some(Duration::ZERO));
         Ok(())
@@ -163,21 +134,7 @@ impl<S: Stack> Association<S> {
     }
 
     fn receive_within(&self, patience: Option<Duration>) -> Result<(S::Message, Quality), Error> {
-        let name = self.name;
-        wait(&self.shared, patience, |shared| {
-            let link = shared.desk.link(name)?;
-            let Some((message, quality)) = link.inbox.pop_front() else {
-                return match link.state {
-                    State::Ended(why) => Some(Err(why.into())),
-                    _ => None,
-                };
-            };
-            if matches!(link.state, State::Open) {
-                let room = Room { octets: message.len(), messages: 1 };
-                shared.desk.asks.push(DatagramsRequest::Receive { association: name, room });
-            }
-            Some(Ok((message, quality)))
-        })?
+        wait(&self.hold.shared, patience, |shared| shared.take(self.hold.name))?
     }
 
     /// Closes it, and waits until the stack says that it is over: until what was sent has arrived, where the stack promises
@@ -186,55 +143,27 @@ impl<S: Stack> Association<S> {
     /// # Errors
     /// [`Error::Ended`] where it ended in another way; [`Error::NotYet`] where that takes longer than its patience.
     pub fn close(self) -> Result<(), Error> {
-        let name = self.name;
-        {
-            let desk = &mut self.shared.borrow_mut().desk;
-            if let Some(link) = desk.link(name).filter(|link| link.state == State::Open) {
-                link.state = State::Closing;
-                desk.asks.push(DatagramsRequest::Close { association: name });
-            }
-        }
-        let why = wait(&self.shared, self.patience, |shared| match shared.desk.link(name)?.state {
-            State::Ended(why) => Some(Error::from(why)),
-            _ => None,
-        })?;
-        if why.is_finished() { Ok(()) } else { Err(why) }
+        self.hold.finish();
+        wait(&self.hold.shared, self.patience, |shared| shared.closed(self.hold.name))?
     }
 
     /// Whether it is over, and all that arrived was received.
     pub fn has_ended(&self) -> bool {
-        let desk = &mut self.shared.borrow_mut().desk;
-        desk.link(self.name).is_none_or(|link| matches!(link.state, State::Ended(_)) && link.inbox.is_empty())
+        self.hold.has_ended()
     }
 
     /// Our address.
     pub fn local(&self) -> Option<SocketAddr> {
-        self.shared.borrow_mut().desk.link(self.name)?.ends?.0.internet()
+        self.hold.local()
     }
 
     /// The peer's address.
     pub fn remote(&self) -> Option<SocketAddr> {
-        self.shared.borrow_mut().desk.link(self.name)?.ends?.1.internet()
+        self.hold.remote()
     }
 
     /// What it has carried so far.
     pub fn statistics(&self) -> Statistics {
-        let desk = &mut self.shared.borrow_mut().desk;
-        desk.link(self.name)
-            .map_or(Statistics::default(), |link| Statistics { room: link.room, ..link.statistics })
+        self.hold.statistics()
     }
-}
-
-impl<S: Stack> Drop for Association<S> {
-    fn drop(&mut self) {
-        let shared = &mut *self.shared.borrow_mut();
-        shared.desk.forsake(self.name);
-        shared.ask();
-    }
-}
-
-fn in_one_piece<M: Message>((message, quality): (M, Quality)) -> (Vec<u8>, Quality) {
-    let mut octets = vec![0; message.len()];
-    message.copy_to(&mut octets);
-    (octets, quality)
 }

@@ -1,0 +1,77 @@
+//! `perf`: measures a transport between two processes of this program.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `arguments.rs` | what may be said of it |
+//! | `place.rs` | addresses: which transport, and where |
+//! | `transport.rs` | the stacks that are measured |
+//! | `words.rs` | what the two sides say to each other |
+//! | `serve.rs` | the side that counts, and answers |
+//! | `bulk.rs`, `requests.rs`, `associations.rs` | what the other side does |
+//! | `outcome.rs` | what came of it |
+//! | `shown.rs` | what a person sees meanwhile |
+
+mod arguments;
+mod associations;
+mod bulk;
+mod guest;
+mod outcome;
+mod place;
+mod requests;
+mod serve;
+mod shown;
+mod transport;
+mod words;
+
+pub(crate) use arguments::Perf;
+
+use rustix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+use crate::problem::Problem;
+use arguments::Run;
+use outcome::Outcome;
+use place::Place;
+use transport::{Make, Stack, Use};
+
+pub(crate) fn run(perf: &Perf) -> Result<(), Problem> {
+    match perf {
+        Perf::Serve(serve) => serve::run(serve),
+        Perf::Run(run) => {
+            measure(run)?.tell(run.json);
+            Ok(())
+        }
+    }
+}
+
+/// Does what is asked, and gives what came of it.
+pub(crate) fn measure(run: &Run) -> Result<Outcome, Problem> {
+    let place = Place::parse(&run.url)?;
+    let tuning = run.tuning.with_size(run.size)?;
+    place.transport.lend(&place, &tuning, Client { run, place: &place })
+}
+
+/// The side that asks.
+struct Client<'a> {
+    run: &'a Run,
+    place: &'a Place,
+}
+
+impl Use for Client<'_> {
+    type Result = Result<Outcome, Problem>;
+
+    fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result {
+        let Client { run, place } = self;
+        match (run.associations, run.requests) {
+            (Some(many), _) => associations::measure(run, place, many, make),
+            (None, true) => requests::measure(run, place, make),
+            (None, false) => bulk::measure(run, place, make),
+        }
+    }
+}
+
+/// The processor time of this process so far, the kernel's part included.
+fn processor() -> Duration {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+}

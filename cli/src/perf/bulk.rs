@@ -1,0 +1,113 @@
+//! Bulk: messages as fast as they go.
+
+use std::time::{Duration, Instant};
+
+use stackwright::contract::Guarantees;
+use stackwright::contract::services::Quality;
+use stackwright::wire::{Header as _, Message};
+use stackwright_endpoint::blocking::{Association, Endpoint};
+use stackwright_endpoint::{Error, Stack};
+
+use super::arguments::Run;
+use super::outcome::{Outcome, Workload};
+use super::place::Place;
+use super::processor;
+use super::shown::Intervals;
+use super::transport::{Make, failed};
+use super::words::{Kind, Report, SHORTEST, Word};
+use crate::problem::Problem;
+
+/// Octets that are free before a message: headers are written there.
+const HEADROOM: usize = 128;
+/// The octets of a message where nobody says it.
+const SIZE: usize = 10_000;
+/// A peer that says nothing for so long is not there.
+pub(super) const PATIENCE: Duration = Duration::from_secs(35);
+/// Where words may be lost, they are said again so soon, and so often.
+const AGAIN: Duration = Duration::from_millis(400);
+const TRIES: u32 = 10;
+
+pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) -> Result<Outcome, Problem> {
+    let wrong = |error| failed(place, error);
+    let size = run.size.map_or(SIZE, |size| usize::try_from(size).unwrap_or(usize::MAX)).max(SHORTEST);
+    let config = place.transport.endpoint(&run.tuning);
+    let endpoint = Endpoint::new(config, make).map_err(wrong)?;
+    let mut association = connect(&endpoint, place)?;
+    let before = processor();
+    let mut intervals = Intervals::new(run.json);
+    let begin = Instant::now();
+    let room = association.statistics().room.octets;
+    let payload = fastrand::Rng::with_seed(1);
+    let payload = payload_of(size - Word::LENGTH, payload);
+    let until = run.octets.is_none().then(|| begin + run.time);
+    let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
+    let mut sent = 0;
+    while sent < messages {
+        let now = Instant::now();
+        if until.is_some_and(|until| now >= until) {
+            break;
+        }
+        let message = worded::<S>(Kind::Data, sent, &payload);
+        association.send_message(message, Quality::default()).map_err(|refused| wrong(refused.why))?;
+        sent += 1;
+        intervals.moved(now, || {
+            let waits = room.saturating_sub(association.statistics().room.octets);
+            (sent * size as u64).saturating_sub(waits as u64)
+        });
+    }
+    let report = ask(&mut association, sent).map_err(wrong)?;
+    let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
+    part(association);
+    Ok(outcome)
+}
+
+/// An association with the server.
+pub(super) fn connect<S: Stack>(endpoint: &Endpoint<S>, place: &Place) -> Result<Association<S>, Problem> {
+    let wrong = |error| failed(place, error);
+    let mut association = endpoint.connect(place.address).map_err(wrong)?;
+    association.set_patience(Some(PATIENCE));
+    Ok(association)
+}
+
+/// Octets that nothing compresses.
+pub(super) fn payload_of(octets: usize, mut random: fastrand::Rng) -> Vec<u8> {
+    let mut payload = vec![0; octets];
+    random.fill(&mut payload);
+    payload
+}
+
+/// A message with its word.
+pub(super) fn worded<S: Stack>(kind: Kind, number: u64, payload: &[u8]) -> S::Message {
+    let mut message = S::Message::with_headroom(HEADROOM + Word::LENGTH, payload);
+    message.push(&Word { kind, number });
+    message
+}
+
+/// What has arrived of `sent` messages.
+pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Result<Report, Error> {
+    let lossless = S::FACTS.gives.has(Guarantees::RELIABLE);
+    let (tries, patience) = if lossless { (1, PATIENCE) } else { (TRIES, AGAIN) };
+    for _ in 0..tries {
+        association.set_patience(Some(PATIENCE));
+        association.send_message(worded::<S>(Kind::End, sent, &[]), Quality::default())?;
+        association.set_patience(Some(patience));
+        loop {
+            let mut message = match association.receive_message() {
+                Ok((message, _)) => message,
+                Err(error) if error.is_not_yet() => break,
+                Err(error) => return Err(error),
+            };
+            if let (Ok(Word { kind: Kind::Report, .. }), Ok(report)) = (message.pull(), message.pull()) {
+                return Ok(report);
+            }
+        }
+    }
+    Err(Error::NotYet)
+}
+
+/// Takes leave: what was measured is known, and nobody waits long for the last word.
+pub(super) fn part<S: Stack>(mut association: Association<S>) {
+    association.set_patience(Some(Duration::from_secs(1)));
+    // How it ends changes nothing.
+    let _ = association.close();
+}

@@ -1,0 +1,132 @@
+//! Somebody who measures us: what has come from him, and what he is told.
+
+use std::collections::VecDeque;
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use stackwright::contract::services::Quality;
+use stackwright::contract::{Guarantees, Protocol};
+use stackwright::wire::Message;
+use stackwright_endpoint::Stack;
+use stackwright_endpoint::blocking::Association;
+
+use super::processor;
+use super::words::{Kind, Report, Word};
+
+/// Where messages may be lost, nothing comes any more after so long a silence.
+const QUIET: Duration = Duration::from_millis(300);
+/// Where nobody says that he goes, he has gone after so long a silence.
+const GONE: Duration = Duration::from_secs(60);
+
+/// Octets that are free before an answer.
+const HEADROOM: usize = 128;
+
+pub(super) struct Guest<S: Stack> {
+    association: Association<S>,
+    pub(super) remote: Option<SocketAddr>,
+    /// How many messages we have taken from the association.
+    taken: usize,
+    report: Report,
+    /// When the first counted message came, and what we had taken of the processor then.
+    began: Option<(Instant, Duration)>,
+    /// When the last came.
+    last: Instant,
+    /// How many were sent; and he waits for a report.
+    expected: Option<u64>,
+    /// There was no room yet for these.
+    answers: VecDeque<S::Message>,
+}
+
+impl<S: Stack> Guest<S> {
+    pub(super) fn new(mut association: Association<S>) -> Self {
+        association.set_patience(Some(Duration::ZERO));
+        Guest {
+            remote: association.remote(),
+            association,
+            taken: 0,
+            report: Report::default(),
+            began: None,
+            last: Instant::now(),
+            expected: None,
+            answers: VecDeque::new(),
+        }
+    }
+
+    /// Takes what has come, and answers. Gives a report where one is made.
+    pub(super) fn turn(&mut self) -> Option<Report> {
+        self.answer();
+        // Nobody is asked who has nothing: each question costs a look at the operating system.
+        while self.taken < self.association.statistics().received.messages {
+            let Ok((message, _)) = self.association.receive_message() else { break };
+            self.taken += 1;
+            self.take(message);
+        }
+        self.report()
+    }
+
+    fn take(&mut self, mut message: S::Message) {
+        let octets = message.len() as u64;
+        let Ok(word) = message.pull::<Word>() else { return };
+        self.last = Instant::now();
+        match word.kind {
+            Kind::Data | Kind::Request => {
+                self.began.get_or_insert_with(|| (self.last, processor()));
+                self.report.octets += octets;
+                self.report.messages += 1;
+                if word.kind == Kind::Request {
+                    message.push(&Word { kind: Kind::Reply, ..word });
+                    self.answers.push_back(message);
+                    self.answer();
+                }
+            }
+            Kind::End => self.expected = Some(word.number),
+            Kind::Reply | Kind::Report => {}
+        }
+    }
+
+    /// Sends what there is room for.
+    fn answer(&mut self) {
+        while let Some(message) = self.answers.pop_front() {
+            if let Err(refused) = self.association.send_message(message, Quality::default()) {
+                if refused.why.is_not_yet() {
+                    self.answers.push_front(refused.message);
+                }
+                return;
+            }
+        }
+    }
+
+    /// Tells him what has come, when that is all.
+    fn report(&mut self) -> Option<Report> {
+        let expected = self.expected?;
+        let lossless = <S as Protocol>::FACTS.gives.has(Guarantees::RELIABLE);
+        if self.report.messages < expected && (lossless || self.last.elapsed() < QUIET) {
+            return None;
+        }
+        self.expected = None;
+        let (began, before) = self.began.unwrap_or((self.last, processor()));
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        // An end that is repeated is answered again: not with the time until then.
+        if self.report.took == 0 {
+            self.report.took = nanoseconds(self.last - began);
+            self.report.processor = nanoseconds(processor().saturating_sub(before));
+        }
+        let mut message = S::Message::with_headroom(HEADROOM, &[]);
+        message.push(&self.report);
+        message.push(&Word { kind: Kind::Report, number: expected });
+        self.answers.push_back(message);
+        self.answer();
+        Some(self.report)
+    }
+
+    /// Whether he has gone.
+    pub(super) fn is_gone(&self) -> bool {
+        let lossless = <S as Protocol>::FACTS.gives.has(Guarantees::RELIABLE);
+        self.association.has_ended() || !lossless && self.last.elapsed() > GONE
+    }
+
+    /// Whether he is waited for: his last messages are late, or lost.
+    pub(super) fn is_pending(&self) -> bool {
+        self.expected.is_some() || !self.answers.is_empty()
+    }
+}

@@ -1,0 +1,139 @@
+//! What came of a measurement, as a person reads it, or as a program does.
+
+use std::time::Duration;
+
+use hdrhistogram::Histogram;
+use serde_json::{Value, json};
+
+use super::place::Place;
+use super::shown;
+use super::words::Report;
+use crate::report::say;
+
+/// What was done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Workload {
+    Bulk,
+    Requests,
+    Associations,
+}
+
+/// What came of it.
+pub(crate) struct Outcome {
+    place: Place,
+    workload: Workload,
+    /// What the receiver's application got.
+    octets: u64,
+    messages: u64,
+    pub(crate) took: Duration,
+    sender: Duration,
+    receiver: Duration,
+    /// How many messages were sent.
+    sent: u64,
+    /// In nanoseconds.
+    latencies: Option<Histogram<u64>>,
+}
+
+impl Outcome {
+    pub(super) fn new(
+        place: &Place,
+        workload: Workload,
+        sent: u64,
+        report: Report,
+        sender: Duration,
+    ) -> Self {
+        Outcome {
+            place: place.clone(),
+            workload,
+            octets: report.octets,
+            messages: report.messages,
+            took: Duration::from_nanos(report.took),
+            sender,
+            receiver: Duration::from_nanos(report.processor),
+            sent,
+            latencies: None,
+        }
+    }
+
+    /// With what each exchange took, and all of them.
+    pub(super) fn exchanges(self, latencies: Histogram<u64>, took: Duration) -> Self {
+        Outcome { latencies: Some(latencies), took, ..self }
+    }
+
+    /// With what all of it took, as the sender saw it.
+    pub(super) fn lasting(self, took: Duration) -> Self {
+        Outcome { took, ..self }
+    }
+
+    pub(super) fn tell(&self, json: bool) {
+        if json { say!("{}", self.json()) } else { self.show() }
+    }
+
+    fn json(&self) -> Value {
+        let microseconds = |nanoseconds: u64| nanoseconds as f64 / 1e3;
+        let latencies = self.latencies.as_ref().map(|all| {
+            let at = |quantile| microseconds(all.value_at_quantile(quantile));
+            json!({ "p50": at(0.5), "p90": at(0.9), "p99": at(0.99), "max": microseconds(all.max()),
+                    "mean": all.mean() / 1e3 })
+        });
+        let workload = match self.workload {
+            Workload::Bulk => "bulk",
+            Workload::Requests => "requests",
+            Workload::Associations => "associations",
+        };
+        json!({
+            "transport": self.place.transport.scheme(),
+            "workload": workload,
+            "octets": self.octets,
+            "messages": self.messages,
+            "seconds": self.took.as_secs_f64(),
+            "processor_sender": self.sender.as_secs_f64(),
+            "processor_receiver": self.receiver.as_secs_f64(),
+            "latencies_us": latencies,
+            // No transport tells yet how often it said something twice.
+            "retransmitted": null,
+            "counted_by": "receiver",
+        })
+    }
+
+    fn show(&self) {
+        let Outcome { octets, messages, took, .. } = *self;
+        let seconds = took.as_secs_f64();
+        let each = |time: Duration, of: f64| shown::short(time.div_f64(of.max(1e-9)));
+        match (self.workload, &self.latencies) {
+            (Workload::Requests, Some(all)) => {
+                let at = |quantile| shown::short(Duration::from_nanos(all.value_at_quantile(quantile)));
+                say!("{messages} requests in {seconds:.2} s: {:.0} a second", messages as f64 / seconds);
+                say!("  half within {}, 90 % {}, 99 % {}, all {}", at(0.5), at(0.9), at(0.99), at(1.0));
+                let per = messages as f64;
+                say!("  processor: {} each here, {} there", each(self.sender, per), each(self.receiver, per));
+            }
+            (Workload::Associations, _) => {
+                let per = messages as f64;
+                say!(
+                    "{messages} associations, an exchange on each, in {seconds:.2} s: {:.0} a second",
+                    per / seconds
+                );
+                say!("  processor: {} each here, {} there", each(self.sender, per), each(self.receiver, per));
+            }
+            _ => {
+                let lost = self.sent.saturating_sub(messages);
+                say!(
+                    "{} in {seconds:.2} s: {} arrived there",
+                    shown::amount(octets),
+                    shown::rate(octets, took)
+                );
+                if lost > 0 {
+                    let percent = 100.0 * lost as f64 / self.sent as f64;
+                    say!("  {lost} of {} messages were lost, {percent:.2} %", self.sent);
+                }
+                let gigabytes = octets as f64 / 1e9;
+                say!(
+                    "  processor: {} a gigabyte here, {} there",
+                    each(self.sender, gigabytes),
+                    each(self.receiver, gigabytes)
+                );
+            }
+        }
+    }
+}

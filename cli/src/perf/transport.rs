@@ -1,0 +1,107 @@
+//! The stacks that are measured, each an equation.
+
+use stackwright::artp::{self, Cipher as Seal, Protection, Sealing, Secret};
+use stackwright::compose::Over;
+use stackwright::contract::services::Room;
+use stackwright::framed::Framed;
+use stackwright::ordered::{self, Ordered};
+use stackwright_drivers::tcp::Tcp;
+pub(super) use stackwright_endpoint::Stack;
+use stackwright_endpoint::{Config, System};
+
+use super::arguments::{Cipher, Key, Tuning};
+use super::place::{Place, Transport};
+use crate::problem::Problem;
+use crate::stacks::{Message, packet, pool};
+
+/// Makes a stack; several, where one has not room for all associations.
+pub(super) trait Make<S>: Fn(&System) -> S + Clone {}
+
+impl<S, F: Fn(&System) -> S + Clone> Make<S> for F {}
+
+/// What is done with a stack, whichever it is.
+pub(super) trait Use {
+    /// What comes of it.
+    type Result;
+
+    /// Does it.
+    fn with<S: Stack>(self, make: impl Make<S>) -> Self::Result;
+}
+
+/// The key of those who name none.
+const KNOWN: Key = [0x5a; 32];
+
+/// At least this much may wait to be sent.
+const SEND: usize = 10 << 20;
+
+impl Transport {
+    /// Lends a way to make such stacks, for associations with `place`.
+    pub(super) fn lend<U: Use>(self, place: &Place, tuning: &Tuning, user: U) -> U::Result {
+        let config = artp_config(place, tuning);
+        let artp = move |system: &System| {
+            let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
+            Over::new(artp::layer::<Message>(config, system.seed()), system.udp())
+        };
+        let ordered =
+            move |system: &System| Over::new(Ordered::new(ordered::Config::default()), artp(system));
+        let tcp = |system: &System| Tcp::<Message>::new(system.registry(), 0, pool());
+        match self {
+            Transport::Artp => user.with(artp),
+            Transport::Udp => user.with(System::udp::<Message>),
+            Transport::Tcp => user.with(move |system: &System| Over::new(Framed::default(), tcp(system))),
+            Transport::OrderedArtp => {
+                user.with(move |system: &System| Over::new(Framed::default(), ordered(system)))
+            }
+        }
+    }
+
+    /// What an endpoint on it keeps, and takes.
+    pub(super) fn endpoint(self, tuning: &Tuning) -> Config {
+        let longest = match self {
+            Transport::Artp => usize::MAX,
+            // Framed messages have two octets for their length; UDP has its own limit.
+            _ => Config::default().longest,
+        };
+        let room = Room { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
+        Config { room, longest, arrivals_most: 256 }
+    }
+}
+
+fn artp_config(place: &Place, tuning: &Tuning) -> artp::Config {
+    let usual = artp::Config::default();
+    let packet = tuning.packet.unwrap_or_else(|| packet(place.address.ip()));
+    let flight = tuning.flight.map(|octets| (octets / u64::from(packet)).clamp(16, 1 << 24) as u32);
+    let sealing = |cipher| Protection::Sealed(Sealing::new(cipher, Secret(tuning.key.unwrap_or(KNOWN))));
+    artp::Config {
+        packet,
+        window: tuning.window.or(flight).unwrap_or(usual.window),
+        longest: usual.longest.max(tuning.longest.saturating_add(2 << 16)),
+        send: Room { octets: SEND.max(2 * tuning.longest), messages: 4096 },
+        congestion: tuning.congestion.unwrap_or(usual.congestion),
+        protection: match tuning.cipher {
+            Cipher::None => Protection::Absent,
+            Cipher::Aes256Gcm => sealing(Seal::Aes256Gcm),
+            Cipher::ChaCha20Poly1305 => sealing(Seal::ChaCha20Poly1305),
+        },
+        half_open_most: 1024,
+        first: tuning.first,
+        ..usual
+    }
+}
+
+/// What goes wrong with an association, said for a person.
+pub(super) fn failed(place: &Place, error: stackwright_endpoint::Error) -> Problem {
+    use stackwright::contract::services::Ended;
+    use stackwright_endpoint::Error;
+    let url = place.url();
+    match error {
+        Error::Ended(why @ (Ended::Unreachable | Ended::Expired)) => {
+            Problem::Nobody { url, why: why.to_string() }
+        }
+        Error::NotYet => Problem::Nobody { url, why: "no answer for too long".into() },
+        Error::TooLong => {
+            Problem::Measurement { url, why: "this transport takes no message of that --size".into() }
+        }
+        other => Problem::Measurement { url, why: other.to_string() },
+    }
+}

@@ -1,0 +1,82 @@
+//! What an association owns, however its calls wait: its name, which is given back when it is dropped.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use stackwright_contract::Handle;
+use stackwright_contract::services::Quality;
+use stackwright_wire::Message;
+
+use crate::link::{State, Statistics};
+use crate::shared::{Ground, Shared};
+
+/// What may be pushed before a message, in octets, so that no layer has to ask for memory.
+const HEADROOM: usize = 128;
+
+pub(crate) struct Hold<S: Ground> {
+    pub(crate) shared: Rc<RefCell<Shared<S>>>,
+    pub(crate) name: Handle,
+}
+
+impl<S: Ground> Hold<S> {
+    pub(crate) fn new(shared: Rc<RefCell<Shared<S>>>, name: Handle) -> Self {
+        Hold { shared, name }
+    }
+
+    /// Sends no more.
+    pub(crate) fn finish(&self) {
+        self.shared.borrow_mut().desk.finish(self.name);
+    }
+
+    /// A message is given up because its time is over.
+    pub(crate) fn refuse_late(&self) {
+        if let Some(link) = self.shared.borrow_mut().desk.link(self.name) {
+            link.refuse_late();
+        }
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        let desk = &mut self.shared.borrow_mut().desk;
+        desk.link(self.name).is_none_or(|link| matches!(link.state, State::Ended(_)) && link.inbox.is_empty())
+    }
+
+    pub(crate) fn local(&self) -> Option<SocketAddr> {
+        self.shared.borrow_mut().desk.link(self.name)?.ends?.0.internet()
+    }
+
+    pub(crate) fn remote(&self) -> Option<SocketAddr> {
+        self.shared.borrow_mut().desk.link(self.name)?.ends?.1.internet()
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        let desk = &mut self.shared.borrow_mut().desk;
+        desk.link(self.name).map_or(Statistics::default(), |link| link.statistics())
+    }
+}
+
+impl<S: Ground> Drop for Hold<S> {
+    fn drop(&mut self) {
+        let shared = &mut *self.shared.borrow_mut();
+        shared.desk.forsake(self.name);
+        shared.ask();
+    }
+}
+
+/// Octets as a message, with room for headers.
+pub(crate) fn message<M: Message>(octets: &[u8]) -> M {
+    M::with_headroom(HEADROOM, octets)
+}
+
+/// A message as octets.
+pub(crate) fn in_one_piece<M: Message>((message, quality): (M, Quality)) -> (Vec<u8>, Quality) {
+    let mut octets = vec![0; message.len()];
+    message.copy_to(&mut octets);
+    (octets, quality)
+}
+
+/// Until when a message is of use that is sent now.
+pub(crate) fn due(quality: &Quality) -> Option<Instant> {
+    quality.lifetime.map(|lifetime| Instant::now() + Duration::from_micros(lifetime.get().into()))
+}

@@ -1,0 +1,84 @@
+//! What an endpoint owns, however its calls wait: the stack, and the listener.
+
+use std::cell::RefCell;
+use std::net::SocketAddr;
+use std::rc::Rc;
+
+use stackwright_contract::Handle;
+use stackwright_contract::services::Ended;
+
+use crate::desk::Named;
+use crate::error::Error;
+use crate::hold::Hold;
+use crate::shared::{Config, Ground, Shared};
+use crate::system::System;
+
+/// What an endpoint has seen.
+///
+/// ```
+/// use stackwright_endpoint::{Config, System, blocking::Endpoint};
+/// use stackwright_wire::BufferTree;
+/// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+/// let association = endpoint.connect(endpoint.local().unwrap())?;
+/// let totals = endpoint.totals();
+/// assert_eq!((totals.associations, totals.dropped), (1, 0));
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Totals {
+    /// Its associations whose last word has not been heard: those that arrived and were not accepted are among them, and
+    /// those that were dropped and are still being closed.
+    pub associations: usize,
+    /// How many packets and words the stack has dropped: faults of the network and of peers.
+    pub dropped: u64,
+}
+
+pub(crate) struct Host<S: Ground> {
+    pub(crate) shared: Rc<RefCell<Shared<S>>>,
+    listener: Option<Handle>,
+    pub(crate) local: Option<SocketAddr>,
+}
+
+impl<S: Ground> Host<S> {
+    pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
+        Ok(Host { shared: Shared::new(config, make)?, listener: None, local: None })
+    }
+
+    /// Asks for a listener, whose name is given.
+    pub(crate) fn listen(&mut self, local: SocketAddr) -> Handle {
+        let listener = self.shared.borrow_mut().desk.listen(local.into());
+        self.listener = Some(listener);
+        listener
+    }
+
+    /// The listener, where there is one.
+    pub(crate) fn listener(&self) -> Result<Handle, Error> {
+        self.listener.ok_or(Ended::Unlistened.into())
+    }
+
+    /// Asks for an association.
+    pub(crate) fn open(&self, remote: SocketAddr) -> Hold<S> {
+        let name = self.shared.borrow_mut().desk.open(remote.into());
+        self.hold(name)
+    }
+
+    pub(crate) fn hold(&self, name: Handle) -> Hold<S> {
+        Hold::new(Rc::clone(&self.shared), name)
+    }
+
+    pub(crate) fn totals(&self) -> Totals {
+        let shared = self.shared.borrow();
+        let links = shared.desk.names.iter().filter(|(_, named)| matches!(named, Named::Link(_)));
+        Totals { associations: links.count(), dropped: shared.dropped() }
+    }
+}
+
+impl<S: Ground> Drop for Host<S> {
+    fn drop(&mut self) {
+        if let Some(listener) = self.listener {
+            let shared = &mut *self.shared.borrow_mut();
+            shared.desk.unlisten(listener);
+            shared.ask();
+        }
+    }
+}

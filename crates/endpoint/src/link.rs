@@ -1,0 +1,162 @@
+//! An association as the application sees it.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::{Handle, Participant};
+use stackwright_wire::Message;
+
+use crate::error::Error;
+use crate::pace::Pace;
+
+/// What an association has carried.
+///
+/// ```
+/// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+/// # use stackwright_wire::BufferTree;
+/// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+/// let association = endpoint.connect(endpoint.local().unwrap())?;
+/// association.send(b"hello")?;
+/// let statistics = association.statistics();
+/// assert_eq!((statistics.sent.messages, statistics.sent.octets, statistics.late), (1, 5, 0));
+/// assert!(statistics.opened.is_some());
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Statistics {
+    /// What the stack took.
+    pub sent: Room,
+    /// What it delivered.
+    pub received: Room,
+    /// How much may be sent now. On a stream messages are not counted, and have no bound.
+    pub room: Room,
+    /// How many messages were refused because they could not arrive within their lifetime.
+    pub late: u64,
+    /// Since when it is open; `None` before.
+    pub opened: Option<Instant>,
+}
+
+pub(crate) struct Link<M> {
+    pub(crate) state: State,
+    pub(crate) ends: Option<(Participant, Participant)>,
+    /// How much may be sent; and at most, when nothing is on its way.
+    pub(crate) room: Room,
+    room_most: Room,
+    pub(crate) inbox: VecDeque<(M, Quality)>,
+    /// The peer sends no more.
+    pub(crate) finished: bool,
+    statistics: Statistics,
+    /// Nobody will ask for it any more.
+    pub(crate) forsaken: bool,
+    /// Measured from the first message on that has a lifetime.
+    pace: Option<Box<Pace>>,
+    /// Who waits for something on it.
+    pub(crate) waits: Vec<Handle>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum State {
+    Opening,
+    Open,
+    /// Our half is over, the peer's may not be.
+    Finishing,
+    /// Closed by the application; the last word is awaited.
+    Closing,
+    Ended(Ended),
+}
+
+impl<M: Message> Link<M> {
+    pub(crate) fn new() -> Self {
+        Link {
+            state: State::Opening,
+            ends: None,
+            room: Room::default(),
+            room_most: Room::default(),
+            inbox: VecDeque::new(),
+            finished: false,
+            statistics: Statistics::default(),
+            forsaken: false,
+            pace: None,
+            waits: Vec::new(),
+        }
+    }
+
+    pub(crate) fn opened(&mut self, local: Participant, remote: Participant, room: Room) {
+        (self.ends, self.room, self.room_most) = (Some((local, remote)), room, room);
+        self.statistics.opened = Some(Instant::now());
+        if self.state == State::Opening {
+            self.state = State::Open;
+        }
+    }
+
+    /// What is handed over and was not given back.
+    fn waiting(&self) -> Room {
+        Room {
+            octets: self.room_most.octets.saturating_sub(self.room.octets),
+            messages: self.room_most.messages.saturating_sub(self.room.messages),
+        }
+    }
+
+    pub(crate) fn given_back(&mut self, room: Room) {
+        let waited = self.waiting();
+        self.room.octets = self.room.octets.saturating_add(room.octets);
+        self.room.messages = self.room.messages.saturating_add(room.messages);
+        if let Some(pace) = &mut self.pace {
+            pace.given_back(Instant::now(), room.octets, waited);
+        }
+    }
+
+    pub(crate) fn delivered(&mut self, message: M, quality: Quality) {
+        self.statistics.received.octets += message.len();
+        self.statistics.received.messages += 1;
+        self.inbox.push_back((message, quality));
+    }
+
+    /// Whether a message of so many octets, of use until `due`, is taken now, will never be, or has to wait.
+    pub(crate) fn takes(
+        &mut self,
+        octets: usize,
+        longest: usize,
+        due: Option<Instant>,
+    ) -> Option<Result<(), Error>> {
+        match self.state {
+            State::Opening => return None,
+            State::Open => {}
+            State::Finishing | State::Closing => return Some(Err(Ended::Finished.into())),
+            State::Ended(why) => return Some(Err(why.into())),
+        }
+        if octets > longest.min(self.room_most.octets) {
+            return Some(Err(Error::TooLong));
+        }
+        if let Some(due) = due {
+            let estimate = self.pace.as_ref().map(|pace| pace.estimate(self.waiting().octets + octets));
+            if due.saturating_duration_since(Instant::now()) <= estimate.unwrap_or_default() {
+                self.refuse_late();
+                return Some(Err(Error::Late));
+            }
+        }
+        (self.room.messages > 0 && self.room.octets >= octets).then_some(Ok(()))
+    }
+
+    /// A message is refused because its time is over.
+    pub(crate) fn refuse_late(&mut self) {
+        self.statistics.late += 1;
+    }
+
+    /// A message was handed over, for which there was room.
+    pub(crate) fn handed_over(&mut self, octets: usize, limited: bool) {
+        self.room.octets -= octets;
+        self.room.messages -= 1;
+        self.statistics.sent.octets += octets;
+        self.statistics.sent.messages += 1;
+        let waits = self.waiting().octets;
+        if limited || self.pace.is_some() {
+            self.pace.get_or_insert_default().handed_over(Instant::now(), waits);
+        }
+    }
+
+    pub(crate) fn statistics(&self) -> Statistics {
+        Statistics { room: self.room, ..self.statistics }
+    }
+}

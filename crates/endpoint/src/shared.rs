@@ -1,0 +1,214 @@
+//! A stack with the driver below it and the desk above it: what an endpoint and its associations share.
+
+use std::cell::RefCell;
+use std::io;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use mio::Registry;
+use stackwright_contract::services::{Datagrams, Ended, Quality, Room, Streams};
+use stackwright_contract::{Handle, Protocol};
+use stackwright_drivers::{Driver, Lanes};
+use stackwright_wire::Message;
+
+use crate::desk::Desk;
+use crate::error::Error;
+use crate::link::State;
+use crate::offered::{Offered, Spoken};
+use crate::system::System;
+
+/// A stack that an endpoint can stand on: it provides datagrams or streams over descriptors. Every such protocol is one.
+///
+/// ```
+/// use stackwright_drivers::{tcp::Tcp, udp::Udp};
+/// use stackwright_endpoint::Ground;
+/// use stackwright_wire::BufferTree;
+/// fn fits<S: Ground<Message = BufferTree>>() {}
+/// fits::<Tcp<BufferTree>>();
+/// fits::<Udp<BufferTree>>();
+/// ```
+pub trait Ground: Protocol<Provides: Offered<Message = Self::Message>, Uses: Lanes> {
+    /// What its messages are.
+    type Message: Message;
+}
+
+impl<M: Message, P: Protocol<Provides: Offered<Message = M>, Uses: Lanes>> Ground for P {
+    type Message = M;
+}
+
+/// A stack that provides datagrams: what carries [`Association`](crate::blocking::Association)s.
+///
+/// ```
+/// use stackwright_drivers::udp::Udp;
+/// use stackwright_endpoint::{Error, Stack, blocking::Association};
+/// use stackwright_wire::BufferTree;
+/// /// Gives back what comes, over whatever stack.
+/// fn echo<S: Stack>(association: &Association<S>) -> Result<(), Error> {
+///     let (message, quality) = association.receive_message()?;
+///     Ok(association.send_message(message, quality)?)
+/// }
+/// let _over_udp = echo::<Udp<BufferTree>>;
+/// ```
+pub trait Stack: Ground<Provides = Datagrams<<Self as Ground>::Message>> {}
+
+impl<S: Ground<Provides = Datagrams<<S as Ground>::Message>>> Stack for S {}
+
+/// A stack that provides streams.
+///
+/// ```
+/// use stackwright_drivers::tcp::Tcp;
+/// use stackwright_endpoint::StreamStack;
+/// use stackwright_wire::BufferTree;
+/// fn fits<S: StreamStack>() {}
+/// fits::<Tcp<BufferTree>>();
+/// ```
+pub trait StreamStack: Ground<Provides = Streams<<Self as Ground>::Message>> {}
+
+impl<S: Ground<Provides = Streams<<S as Ground>::Message>>> StreamStack for S {}
+
+/// How long the stack may be left alone by an application that finds all that it asks for: its peers wait for answers.
+const ALONE_MOST: Duration = Duration::from_millis(1);
+
+pub(crate) struct Shared<S: Ground> {
+    driver: Driver,
+    pub(crate) stack: S,
+    pub(crate) desk: Desk<S::Provides>,
+    longest: usize,
+    turned: Instant,
+}
+
+/// What can be chosen of an endpoint.
+///
+/// ```
+/// use stackwright_endpoint::Config;
+/// let config = Config { arrivals_most: 1, ..Config::default() };
+/// assert_eq!(config.longest, 65_507, "what UDP takes");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Config {
+    /// How much of each association is kept for an application that does not receive it: the peer waits then. A message that
+    /// is longer than this is never received. At least 1 octet and 1 message; on streams messages are not counted.
+    pub room: Room,
+    /// How many who have arrived wait to be accepted; nobody arrives beyond them.
+    pub arrivals_most: usize,
+    /// The longest message that the stack takes, in octets. It takes no more than it has room for, either.
+    pub longest: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Config { room: Room { octets: 1 << 20, messages: 1024 }, arrivals_most: 16, longest: 65_507 }
+    }
+}
+
+impl<S: Ground> Shared<S> {
+    pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> io::Result<Rc<RefCell<Self>>> {
+        let (driver, system) = System::with_driver()?;
+        let stack = make(&system);
+        let desk = Desk::new(config.room, config.arrivals_most);
+        let (longest, turned) = (config.longest, Instant::now());
+        Ok(Rc::new(RefCell::new(Shared { driver, stack, desk, longest, turned })))
+    }
+
+    /// One batch, which begins with what is to be asked.
+    pub(crate) fn turn(&mut self, wait_most: Option<Duration>) -> Result<(), Error> {
+        self.ask();
+        self.driver.turn(&mut self.stack, &mut self.desk, wait_most)?;
+        self.ask();
+        self.turned = Instant::now();
+        Ok(())
+    }
+
+    /// Asks the stack for what is to be asked, until it is silent.
+    pub(crate) fn ask(&mut self) {
+        while !self.desk.asks.is_empty() {
+            for request in std::mem::take(&mut self.desk.asks) {
+                self.driver.request(&mut self.stack, request, &mut self.desk);
+            }
+        }
+    }
+
+    /// Whether it was left alone for too long.
+    pub(crate) fn is_stale(&self) -> bool {
+        self.turned.elapsed() >= ALONE_MOST
+    }
+
+    /// A descriptor that is readable when there is something for the stack.
+    pub(crate) fn descriptor(&self) -> io::Result<Registry> {
+        self.driver.registry()
+    }
+
+    /// When the stack wants to be called; in its own time, and from now.
+    pub(crate) fn next_deadline(&self) -> Option<(stackwright_contract::Instant, Duration)> {
+        let deadline = self.stack.next_deadline()?;
+        Some((deadline, deadline.since(self.driver.context().now())))
+    }
+
+    /// Whether a message of so many octets, of use until `due`, is taken now, will never be, or has to wait.
+    pub(crate) fn takes(
+        &mut self,
+        name: Handle,
+        octets: usize,
+        due: Option<Instant>,
+    ) -> Option<Result<(), Error>> {
+        // A stream has no messages: it is written piece by piece.
+        let longest = if <S::Provides as Spoken>::HALVES { usize::MAX } else { self.longest };
+        self.desk.link(name)?.takes(octets, longest, due)
+    }
+
+    /// Sends a message for which there is room.
+    pub(crate) fn hand_over(
+        &mut self,
+        name: Handle,
+        message: S::Message,
+        quality: Quality,
+        due: Option<Instant>,
+    ) {
+        let Some(link) = self.desk.link(name) else { return };
+        link.handed_over(message.len(), due.is_some());
+        // What it has waited for room is a part of its life.
+        let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
+        let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
+        self.desk.asks.push(<S::Provides as Spoken>::send(name, message, Quality { lifetime, ..quality }));
+    }
+
+    /// The next message, or why there will be none, or that it has to be waited for.
+    pub(crate) fn take(&mut self, name: Handle) -> Option<Result<(S::Message, Quality), Error>> {
+        let link = self.desk.link(name)?;
+        let Some((message, quality)) = link.inbox.pop_front() else {
+            return match link.state {
+                State::Ended(why) => Some(Err(why.into())),
+                _ if link.finished => Some(Err(Ended::Finished.into())),
+                _ => None,
+            };
+        };
+        if matches!(link.state, State::Open | State::Finishing) {
+            let room = Room { octets: message.len(), messages: 1 };
+            self.desk.asks.push(<S::Provides as Spoken>::receive(name, room));
+        }
+        Some(Ok((message, quality)))
+    }
+
+    /// Whether it is open, or why it will never be.
+    pub(crate) fn opened(&mut self, name: Handle) -> Option<Result<(), Error>> {
+        match self.desk.link(name)?.state {
+            State::Opening => None,
+            State::Ended(why) => Some(Err(why.into())),
+            State::Open | State::Finishing | State::Closing => Some(Ok(())),
+        }
+    }
+
+    /// How it ended, once it has: well, or else.
+    pub(crate) fn closed(&mut self, name: Handle) -> Option<Result<(), Error>> {
+        match self.desk.link(name)?.state {
+            State::Ended(Ended::Finished) => Some(Ok(())),
+            State::Ended(why) => Some(Err(why.into())),
+            _ => None,
+        }
+    }
+
+    /// How many packets and words the stack has dropped.
+    pub(crate) fn dropped(&self) -> u64 {
+        self.driver.context().dropped_count()
+    }
+}

@@ -1,0 +1,154 @@
+//! Who waits for the stack, so that somebody runs it when it has something to do.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+
+use stackwright_contract::{Handle, Names};
+
+/// Rings when the stack is to be run. It rings for all who wait: which of them is polled, and not just held or dropped, nobody
+/// else knows. Where somebody does nothing but run the stack, it rings for him alone.
+///
+/// The runtime may ring it from another thread; else nobody contends for the lock.
+#[derive(Default)]
+pub(super) struct Alarm(Mutex<Waiting>);
+
+#[derive(Default)]
+struct Waiting {
+    wakers: Names<Waker>,
+    runner: Option<Handle>,
+}
+
+impl Alarm {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing in it is ever half done.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whoever is woken by `waker` waits, under the name in `slot`.
+    pub(super) fn enter(&self, slot: &mut Option<Handle>, waker: &Waker) -> Handle {
+        let wakers = &mut self.waiting().wakers;
+        match slot.and_then(|name| Some((name, wakers.get_mut(name)?))) {
+            Some((name, known)) => {
+                known.clone_from(waker);
+                name
+            }
+            None => *slot.insert(wakers.name(waker.clone())),
+        }
+    }
+
+    /// Who waits in this slot does nothing but run the stack.
+    pub(super) fn appoint(&self, slot: Handle) {
+        self.waiting().runner = Some(slot);
+    }
+
+    /// Who waited in this slot does not any more.
+    pub(super) fn leave(&self, slot: Handle) {
+        let waiting = &mut *self.waiting();
+        let gone = waiting.wakers.forget(slot);
+        if waiting.runner == Some(slot) {
+            waiting.runner = None;
+        }
+        // A waker that is the last of its task ends it: not while we hold the lock.
+        drop(gone);
+    }
+
+    /// Wakes those who wait in `slots`.
+    pub(super) fn wake(&self, slots: &[Handle]) {
+        for slot in slots {
+            let waker = self.waiting().wakers.get(*slot).cloned();
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    /// How many wait.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.waiting().wakers.len()
+    }
+
+    pub(super) fn ring(&self) {
+        let waiting = self.waiting();
+        let slots: Vec<_> = match waiting.runner {
+            Some(runner) => vec![runner],
+            None => waiting.wakers.iter().map(|(slot, _)| slot).collect(),
+        };
+        drop(waiting);
+        self.wake(&slots);
+    }
+}
+
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.ring();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.ring();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Three who wait, each in his slot.
+    fn three(alarm: &Alarm) -> [(Arc<Count>, Handle); 3] {
+        [(); 3].map(|()| {
+            let count = Arc::new(Count::default());
+            let slot = alarm.enter(&mut None, &Arc::clone(&count).into());
+            (count, slot)
+        })
+    }
+
+    fn counts(three: &[(Arc<Count>, Handle); 3]) -> [usize; 3] {
+        three.each_ref().map(|(count, _)| count.0.load(Ordering::Relaxed))
+    }
+
+    #[test]
+    fn it_rings_for_all_who_wait_and_not_for_those_who_left() {
+        let alarm = Alarm::default();
+        let three = three(&alarm);
+        alarm.leave(three[1].1);
+        alarm.ring();
+        assert_eq!(counts(&three), [1, 0, 1]);
+        three.iter().for_each(|(_, slot)| alarm.leave(*slot));
+        assert_eq!(alarm.len(), 0);
+    }
+
+    #[test]
+    fn who_is_appointed_is_woken_alone_until_he_leaves() {
+        let alarm = Alarm::default();
+        let three = three(&alarm);
+        alarm.appoint(three[2].1);
+        alarm.ring();
+        assert_eq!(counts(&three), [0, 0, 1]);
+        alarm.leave(three[2].1);
+        alarm.ring();
+        assert_eq!(counts(&three), [1, 1, 1]);
+    }
+
+    #[test]
+    fn who_is_polled_by_another_task_is_woken_there() {
+        let alarm = Alarm::default();
+        let mut slot = None;
+        let [before, now] = [(); 2].map(|()| Arc::new(Count::default()));
+        alarm.enter(&mut slot, &Arc::clone(&before).into());
+        alarm.enter(&mut slot, &Arc::clone(&now).into());
+        assert_eq!(alarm.len(), 1);
+        alarm.ring();
+        assert_eq!((before.0.load(Ordering::Relaxed), now.0.load(Ordering::Relaxed)), (0, 1));
+    }
+}

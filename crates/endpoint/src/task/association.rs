@@ -1,0 +1,324 @@
+//! Messages: sending, receiving, closing.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use stackwright_contract::services::Quality;
+use stackwright_wire::Message;
+
+use crate::error::{Error, Refused};
+use crate::hold::{self, Hold, in_one_piece};
+use crate::link::Statistics;
+use crate::shared::Ground;
+use crate::task::sending::Sending;
+use crate::task::watch::{Teller, Wait};
+
+/// One association of an endpoint, for messages.
+///
+/// Every future of it may be dropped at any time: what was not handed over was not sent at all, and what was not received is
+/// received by the next call. Several may be awaited at once.
+///
+/// When it is dropped it is closed, and nobody waits for that: what was sent goes on its way as long as something of the
+/// endpoint is awaited.
+///
+/// ```
+/// # use stackwright_endpoint::{Config, Endpoint, System};
+/// # use stackwright_wire::BufferTree;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let here = "127.0.0.1:0".parse()?;
+/// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
+/// let one = endpoint.connect(endpoint.local().unwrap()).await?;
+/// one.send(b"a question").await?;
+/// let other = endpoint.accept().await?;
+/// let (question, _) = other.receive().await?;
+/// other.send(&[&question[..], b", answered"].concat()).await?;
+/// assert_eq!(one.receive().await?.0, b"a question, answered");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Association<S: Ground> {
+    hold: Hold<S>,
+    watch: Teller<S>,
+}
+
+impl<S: Ground> Association<S> {
+    pub(super) fn new(hold: Hold<S>, watch: Teller<S>) -> Self {
+        Association { hold, watch }
+    }
+
+    /// Sends a message, once there is room for it. It has left, as far as the network lets it, when this is over; whether it
+    /// arrives, the stack promises or does not. Dropped before, nothing was sent.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, Error, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// association.send(b"hello").await?;
+    /// assert!(matches!(association.send(&[0; 70_000]).await, Err(Error::TooLong)));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLong`], or [`Error::Ended`] with the reason.
+    pub async fn send(&self, octets: &[u8]) -> Result<(), Error> {
+        self.send_with(octets, Quality::default()).await
+    }
+
+    /// Sends a message of which something is wished. One with a lifetime (in microseconds, from this call) is refused as soon
+    /// as it is known that it would arrive too late: because what was sent before needs as long to leave, as far as was
+    /// measured, or there was no room while it was of use. It is not sent then.
+    ///
+    /// ```
+    /// use std::num::NonZeroU32;
+    /// use stackwright_contract::services::Quality;
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// let second = Quality { lifetime: NonZeroU32::new(1_000_000), ..Quality::default() };
+    /// association.send_with(b"12.5 degrees", second).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Late`], and as [`send`](Association::send).
+    pub async fn send_with(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
+        Ok(self.send_message(hold::message(octets), quality).await?)
+    }
+
+    /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be
+    /// below, either. The future has the message until the stack takes it, and gives it back.
+    ///
+    /// ```
+    /// use stackwright_contract::services::Quality;
+    /// use stackwright_wire::{BufferTree, Message};
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// let message = BufferTree::from_block(vec![7; 100_000].into(), 0, 100_000);
+    /// let refused = association.send_message(message, Quality::default()).await.unwrap_err();
+    /// assert_eq!(refused.message.len(), 100_000, "it is given back: UDP takes no more than 65507 octets");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`send_with`](Association::send_with), with the message.
+    pub fn send_message(&self, message: S::Message, quality: Quality) -> Sending<'_, S> {
+        Sending::new(&self.hold, &self.watch, message, quality)
+    }
+
+    /// Sends a message where there is room for it now.
+    ///
+    /// ```
+    /// use stackwright_contract::services::Quality;
+    /// use stackwright_wire::{BufferTree, Message};
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// let message = BufferTree::with_headroom(128, b"now or never");
+    /// association.try_send_message(message, Quality::default())?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotYet`] where there is none, and as [`send_message`](Association::send_message).
+    pub fn try_send_message(&self, message: S::Message, quality: Quality) -> Result<(), Refused<S::Message>> {
+        let (name, due) = (self.hold.name, hold::due(&quality));
+        let room =
+            self.watch.shared.borrow_mut().takes(name, message.len(), due).unwrap_or(Err(Error::NotYet));
+        if let Err(why) = room {
+            return Err(Refused { message, why });
+        }
+        {
+            let shared = &mut *self.watch.shared.borrow_mut();
+            shared.hand_over(name, message, quality, due);
+            // As for `send`.
+            let _ = shared.turn(Some(Duration::ZERO));
+        }
+        self.watch.tell(None);
+        Ok(())
+    }
+
+    /// The next message, and what came with it. What had arrived before the end is received before it.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
+    /// one.send(b"hello").await?;
+    /// # let other = endpoint.accept().await?;
+    /// let (octets, quality) = other.receive().await?;
+    /// assert_eq!((&octets[..], quality.lifetime), (&b"hello"[..], None));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Ended`] with the reason.
+    pub async fn receive(&self) -> Result<(Vec<u8>, Quality), Error> {
+        self.receive_message().await.map(in_one_piece)
+    }
+
+    /// The next message as the stack has it: its octets are not copied here.
+    ///
+    /// ```
+    /// use stackwright_wire::{BufferTree, Message};
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
+    /// one.send(b"hello").await?;
+    /// # let other = endpoint.accept().await?;
+    /// let (message, _) = other.receive_message().await?;
+    /// assert_eq!(message.len(), 5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`receive`](Association::receive).
+    pub async fn receive_message(&self) -> Result<(S::Message, Quality), Error> {
+        let name = self.hold.name;
+        Wait::new(&self.watch, name, |shared| shared.take(name)).await?
+    }
+
+    /// A message that has arrived.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// assert!(association.try_receive().is_err_and(|error| error.is_not_yet()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NotYet`] where there is none, or [`Error::Ended`] with the reason.
+    pub fn try_receive(&self) -> Result<(Vec<u8>, Quality), Error> {
+        let taken = {
+            let shared = &mut *self.watch.shared.borrow_mut();
+            let taken = shared.take(self.hold.name);
+            shared.ask();
+            taken
+        };
+        self.watch.tell(None);
+        taken.unwrap_or(Err(Error::NotYet)).map(in_one_piece)
+    }
+
+    /// Closes it, and waits until the stack says that it is over: until what was sent has arrived, where the stack promises
+    /// that. What has arrived here and was not received is lost. Dropped before, it is closed, and nobody waits.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// association.close().await?;
+    /// assert_eq!(endpoint.totals().associations, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Ended`] where it ended in another way.
+    pub async fn close(self) -> Result<(), Error> {
+        self.hold.finish();
+        let name = self.hold.name;
+        Wait::new(&self.watch, name, |shared| shared.closed(name)).await?
+    }
+
+    /// Whether it is over, and all that arrived was received.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// assert!(!association.has_ended());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn has_ended(&self) -> bool {
+        self.hold.has_ended()
+    }
+
+    /// Our address.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// assert_ne!(association.local().unwrap().port(), 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.hold.local()
+    }
+
+    /// The peer's address.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// assert_eq!(association.remote().unwrap().port(), 9);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn remote(&self) -> Option<SocketAddr> {
+        self.hold.remote()
+    }
+
+    /// What it has carried so far.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// association.send(b"hello").await?;
+    /// assert_eq!(association.statistics().sent.octets, 5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn statistics(&self) -> Statistics {
+        self.hold.statistics()
+    }
+}

@@ -1,0 +1,26 @@
+//! Calls that are awaited: tokio watches the descriptor and the time, and whichever task awaits runs the stack.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `endpoint.rs` | listening, connecting, accepting |
+//! | `association.rs`, `sending.rs` | messages: sending, receiving, closing |
+//! | `stream.rs` | octets: reading, writing, finishing |
+//! | `watch.rs` | running the stack, one poll at a time |
+//! | `alarm.rs` | who waits |
+//! | `run.rs` | running the stack while the application does something else |
+
+mod alarm;
+mod association;
+#[cfg(test)]
+mod dropped;
+mod endpoint;
+mod run;
+mod sending;
+mod stream;
+mod watch;
+
+pub use association::Association;
+pub use endpoint::Endpoint;
+pub use run::Run;
+pub use sending::Sending;
+pub use stream::Stream;

@@ -1,0 +1,68 @@
+//! Running a stack while its application does something else.
+
+use std::pin::Pin;
+use std::rc::{Rc, Weak};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use crate::error::Error;
+use crate::shared::Ground;
+use crate::task::alarm::Alarm;
+use crate::task::watch::{Place, Watch};
+
+/// Runs the stack of an endpoint until the endpoint and all its associations are dropped: what
+/// [`Endpoint::run`](crate::Endpoint::run) gives.
+///
+/// ```
+/// # use stackwright_endpoint::{Config, Endpoint, Run, System};
+/// # use stackwright_drivers::udp::Udp;
+/// # use stackwright_wire::BufferTree;
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+/// let run: Run<Udp<BufferTree>> = endpoint.run();
+/// drop(endpoint);
+/// run.await?; // there is nothing left to be run
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a future does nothing until it is awaited"]
+pub struct Run<S: Ground> {
+    watch: Weak<Watch<S>>,
+    alarm: Arc<Alarm>,
+    place: Place,
+}
+
+impl<S: Ground> Run<S> {
+    pub(super) fn new(watch: &Rc<Watch<S>>) -> Self {
+        Run { watch: Rc::downgrade(watch), alarm: Arc::clone(&watch.alarm), place: Place::default() }
+    }
+}
+
+impl<S: Ground> Future for Run<S> {
+    type Output = Result<(), Error>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Run { watch, alarm, place } = self.get_mut();
+        let Some(watch) = watch.upgrade() else { return Poll::Ready(Ok(())) };
+        let slot = alarm.enter(&mut place.slot, cx.waker());
+        alarm.appoint(slot);
+        watch.shared.borrow_mut().ask();
+        let tended = watch.tend();
+        watch.tell(place.slot);
+        match tended {
+            Ok(()) => Poll::Pending,
+            Err(error) => Poll::Ready(Err(error)),
+        }
+    }
+}
+
+impl<S: Ground> Drop for Run<S> {
+    fn drop(&mut self) {
+        if let Some(slot) = self.place.slot {
+            self.alarm.leave(slot);
+            // It may have been woken already, and nobody else was.
+            self.alarm.ring();
+        }
+    }
+}

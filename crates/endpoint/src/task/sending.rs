@@ -1,0 +1,118 @@
+//! A message that waits for room.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use stackwright_contract::services::Quality;
+use stackwright_wire::Message;
+use tokio::time::{self, Sleep};
+
+use crate::error::{Error, Refused};
+use crate::hold::{self, Hold};
+use crate::shared::Ground;
+use crate::task::watch::{Place, Watch};
+
+/// A message on its way into the stack: what [`Association::send_message`](crate::Association::send_message) gives.
+///
+/// It has the message until the stack takes it, all at once. Who does not want to wait any longer
+/// [takes it back](Sending::into_message); nothing of it was sent then.
+///
+/// ```
+/// use stackwright_contract::services::Quality;
+/// use stackwright_endpoint::{Config, Endpoint, System};
+/// use stackwright_wire::{BufferTree, Message};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+/// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+/// let message = BufferTree::with_headroom(128, b"perhaps");
+/// let sending = association.send_message(message, Quality::default());
+/// let message = sending.into_message().expect("it was not sent yet");
+/// assert_eq!(message.len(), 7);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a future does nothing until it is awaited"]
+pub struct Sending<'a, S: Ground> {
+    hold: &'a Hold<S>,
+    watch: &'a Watch<S>,
+    message: Option<S::Message>,
+    quality: Quality,
+    due: Option<Instant>,
+    /// Until then, once it had to wait.
+    sleep: Option<Pin<Box<Sleep>>>,
+    place: Place,
+}
+
+impl<'a, S: Ground> Sending<'a, S> {
+    pub(super) fn new(hold: &'a Hold<S>, watch: &'a Watch<S>, message: S::Message, quality: Quality) -> Self {
+        let due = hold::due(&quality);
+        Sending { hold, watch, message: Some(message), quality, due, sleep: None, place: Place::default() }
+    }
+
+    /// The message, unless the stack has it.
+    ///
+    /// ```
+    /// # use stackwright_contract::services::Quality;
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::{BufferTree, Message};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// let message = BufferTree::with_headroom(128, b"away");
+    /// let mut sending = association.send_message(message, Quality::default());
+    /// (&mut sending).await?;
+    /// assert!(sending.into_message().is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_message(mut self) -> Option<S::Message> {
+        self.message.take()
+    }
+}
+
+/// Nothing in it is pinned.
+impl<S: Ground> Unpin for Sending<'_, S> {}
+
+impl<S: Ground> Future for Sending<'_, S> {
+    type Output = Result<(), Refused<S::Message>>;
+
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Sending { hold, watch, message: kept, quality, due, sleep, place } = self.get_mut();
+        let (name, due) = (hold.name, *due);
+        // It was over before.
+        let Some(octets) = kept.as_ref().map(Message::len) else { return Poll::Pending };
+        let room = match watch.poll(place, name, cx, |shared| shared.takes(name, octets, due)) {
+            Poll::Ready(room) => room.flatten(),
+            Poll::Pending => {
+                let Some(due) = due else { return Poll::Pending };
+                ready!(
+                    sleep.get_or_insert_with(|| Box::pin(time::sleep_until(due.into()))).as_mut().poll(cx)
+                );
+                watch.leave(place, name);
+                hold.refuse_late();
+                Err(Error::Late)
+            }
+        };
+        let Some(message) = kept.take() else { return Poll::Pending };
+        if let Err(why) = room {
+            return Poll::Ready(Err(Refused { message, why }));
+        }
+        {
+            let shared = &mut *watch.shared.borrow_mut();
+            shared.hand_over(name, message, *quality, due);
+            // It was taken: what goes wrong from here on is heard by the next call.
+            let _ = shared.turn(Some(Duration::ZERO));
+        }
+        watch.tell(None);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: Ground> Drop for Sending<'_, S> {
+    fn drop(&mut self) {
+        self.watch.leave(&mut self.place, self.hold.name);
+    }
+}

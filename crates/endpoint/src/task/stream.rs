@@ -1,0 +1,215 @@
+//! Octets: reading, writing, finishing.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use stackwright_contract::services::Quality;
+use stackwright_wire::Message;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::error::Error;
+use crate::hold::{self, Hold};
+use crate::link::Statistics;
+use crate::shared::Ground;
+use crate::task::watch::{Place, Teller, Wait};
+
+/// How many octets one write takes at most: what is written at once is copied at once.
+const WRITE_MOST: usize = 64 << 10;
+
+/// One association of an endpoint, for octets in order.
+///
+/// It reads and writes as any stream of tokio does. `shutdown` says that no more is written, and what was written arrives;
+/// [`close`](Stream::close) waits for that. Dropped without a shutdown it is aborted: the peer sees a reset, never an end. Dropped
+/// after one it still arrives, as long as something of the endpoint is awaited; but if the peer still sends, he sees a reset.
+///
+/// ```
+/// use stackwright_endpoint::{Config, Endpoint, System};
+/// use stackwright_wire::BufferTree;
+/// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let here = "127.0.0.1:0".parse()?;
+/// let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
+/// let here = endpoint.local().unwrap();
+/// let (mut one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+/// one.write_all(b"a line\n").await?;
+/// one.shutdown().await?;
+/// let mut all = String::new();
+/// other.read_to_string(&mut all).await?;
+/// assert_eq!(all, "a line\n");
+/// tokio::try_join!(one.close(), other.close())?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct Stream<S: Ground> {
+    hold: Hold<S>,
+    watch: Teller<S>,
+    /// What was delivered and is read in part.
+    rest: Option<S::Message>,
+    reads: Place,
+    writes: Place,
+}
+
+impl<S: Ground> Stream<S> {
+    pub(super) fn new(hold: Hold<S>, watch: Teller<S>) -> Self {
+        Stream { hold, watch, rest: None, reads: Place::default(), writes: Place::default() }
+    }
+
+    /// Writes no more, and waits until it is over: until the peer has all that was written, and has finished, too. What he
+    /// still sends is read and forgotten. Dropped before, it is as if the stream was dropped after a shutdown.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
+    /// # let here = endpoint.local().unwrap();
+    /// # let (one, other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// tokio::try_join!(one.close(), other.close())?;
+    /// assert_eq!(endpoint.totals().associations, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Ended`] where it ended in another way.
+    pub async fn close(self) -> Result<(), Error> {
+        self.hold.finish();
+        let name = self.hold.name;
+        Wait::new(&self.watch, name, |shared| {
+            while let Some(Ok(_unread)) = shared.take(name) {}
+            shared.closed(name)
+        })
+        .await?
+    }
+
+    /// Our address.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
+    /// let stream = endpoint.connect_stream(endpoint.local().unwrap()).await?;
+    /// assert_ne!(stream.local(), endpoint.local());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn local(&self) -> Option<SocketAddr> {
+        self.hold.local()
+    }
+
+    /// The peer's address.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
+    /// let stream = endpoint.connect_stream(endpoint.local().unwrap()).await?;
+    /// assert_eq!(stream.remote(), endpoint.local());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn remote(&self) -> Option<SocketAddr> {
+        self.hold.remote()
+    }
+
+    /// What it has carried so far: octets, in so many pieces.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # use tokio::io::AsyncWriteExt;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
+    /// let mut stream = endpoint.connect_stream(endpoint.local().unwrap()).await?;
+    /// stream.write_all(b"hello").await?;
+    /// assert_eq!(stream.statistics().sent.octets, 5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn statistics(&self) -> Statistics {
+        self.hold.statistics()
+    }
+}
+
+/// Nothing in it is pinned.
+impl<S: Ground> Unpin for Stream<S> {}
+
+impl<S: Ground> AsyncRead for Stream<S> {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let Stream { hold, watch, rest, reads, .. } = self.get_mut();
+        if into.remaining() == 0 {
+            return Poll::Ready(Ok(()));
+        }
+        let mut message = match rest.take() {
+            Some(message) => message,
+            None => match ready!(watch.poll(reads, hold.name, cx, |shared| shared.take(hold.name))).flatten()
+            {
+                Ok((message, _)) => message,
+                Err(error) if error.is_finished() => return Poll::Ready(Ok(())),
+                Err(error) => return Poll::Ready(Err(error.into())),
+            },
+        };
+        let octets = message.len().min(into.remaining());
+        let now = message.split_to(octets);
+        now.each(|octets| into.put_slice(octets));
+        *rest = Some(message).filter(|message| !message.is_empty());
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: Ground> AsyncWrite for Stream<S> {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
+        let Stream { hold, watch, writes, .. } = self.get_mut();
+        let most = octets.len().min(WRITE_MOST);
+        if most == 0 {
+            return Poll::Ready(Ok(0));
+        }
+        let taken = ready!(watch.poll(writes, hold.name, cx, |shared| {
+            let room = shared.desk.link(hold.name)?.room.octets;
+            let octets = most.min(room.max(1));
+            Some(shared.takes(hold.name, octets, None)?.map(|()| octets))
+        }));
+        let taken = taken.flatten()?;
+        {
+            let shared = &mut *watch.shared.borrow_mut();
+            shared.hand_over(hold.name, hold::message(&octets[..taken]), Quality::default(), None);
+            // It was taken: what goes wrong from here on is heard by the next call.
+            let _ = shared.turn(Some(Duration::ZERO));
+        }
+        watch.tell(None);
+        Poll::Ready(Ok(taken))
+    }
+
+    /// All that was written is the stack's.
+    fn poll_flush(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.hold.finish();
+        let turned = self.watch.shared.borrow_mut().turn(Some(Duration::ZERO));
+        self.watch.tell(None);
+        Poll::Ready(turned.map_err(io::Error::from))
+    }
+}
+
+impl<S: Ground> Drop for Stream<S> {
+    fn drop(&mut self) {
+        self.watch.leave(&mut self.reads, self.hold.name);
+        self.watch.leave(&mut self.writes, self.hold.name);
+    }
+}

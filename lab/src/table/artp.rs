@@ -1,0 +1,161 @@
+//! E22: ARTP beside TCP and UDP, on links of 100 Mb/s and 1 Gb/s, and as fast as this machine goes.
+
+use stackwright_contract::Duration;
+use stackwright_simulator::{Conditions, Queue};
+
+use super::outcome::{Axes, Figure, Row};
+use super::transports::{Contest, Ends, Programs, Rival, Work, seconds};
+use super::verdict::Target;
+use super::{About, Cells, Table};
+use crate::link::Veth;
+use crate::measure::{Course, Effort, Limit};
+use crate::problem::Problem;
+
+/// The table.
+pub(crate) struct Artp;
+
+/// The document's datagrams, in octets.
+const SIZES: [u64; 3] = [2048, 5000, 10_000];
+/// So many octets have the packets of the document's links: a segment of TCP has 2048 octets then, beside its header with
+/// timestamps and IPv4's.
+const MTU: usize = 2048 + 20 + 12 + 20;
+/// What ARTP has of them below IPv4 and UDP.
+const PACKET: usize = MTU - 20 - 8;
+
+const TCP: &str = "TCP";
+const UDP: &str = "UDP";
+const ARTP: &str = "ARTP";
+
+impl Table for Artp {
+    fn about(&self) -> About {
+        About {
+            name: "artp",
+            title: "ARTP beside TCP and UDP",
+            measures: "Goodput, counted by the receiver's application. 100m and 1g: a modelled link of that rate whose packets have 2100 \
+                       octets, so that a segment of TCP has 2048 as in the document; UDP sends as fast as it can, and what the \
+                       link's queue does not hold is lost. loopback and veth: packets of 1500 octets, as fast as it goes, each \
+                       side on a core of its own; UDP in full batches is the limit there. cpu: what both processes took of the \
+                       processor for a gigabyte.",
+            source: "ARTP technical report 11/2004, table 2.1",
+            axes: Axes { x: "octets of a datagram".into(), y: "Mb/s".into(), log_x: true, log_y: false },
+            limit: Limit::Loopback,
+        }
+    }
+
+    fn keys(&self, effort: Effort) -> Vec<String> {
+        let mut keys = Vec::new();
+        for place in ["100m", "1g"] {
+            keys.extend(SIZES.map(|size| format!("{place}/{size}")));
+        }
+        for place in ["loopback", "veth"] {
+            keys.extend(SIZES.map(|size| format!("{place}/{size}")));
+            let sizes = SIZES.into_iter().filter(|size| *size == 10_000 || effort != Effort::Quick);
+            keys.extend(sizes.map(|size| format!("{place}-cpu/{size}")));
+        }
+        keys
+    }
+
+    fn open(&self, _: &[String], notes: &mut Vec<String>) -> Result<Box<dyn Cells>, Problem> {
+        Ok(Box::new(Links { programs: Programs::new(notes)? }))
+    }
+}
+
+struct Links {
+    programs: Programs,
+}
+
+impl Cells for Links {
+    fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
+        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let (place, size) = key.split_once('/').ok_or_else(unknown)?;
+        let size: u64 = size.parse().ok().filter(|size| SIZES.contains(size)).ok_or_else(unknown)?;
+        match place {
+            "100m" => self.shaped(key, size, 100, course),
+            "1g" => self.shaped(key, size, 1000, course),
+            "loopback" | "loopback-cpu" => self.unshaped(key, size, &Ends::Loopback, course),
+            "veth" | "veth-cpu" => self.unshaped(key, size, &Ends::Veth(Veth::up(1500)?), course),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl Links {
+    fn shaped(&self, key: &str, size: u64, rate: u64, course: &mut Course) -> Result<Row, Problem> {
+        let mut row = Row::new(key, format!("{rate} Mb/s"), format!("datagrams of {size}"), "Mb/s");
+        (row.more_is_better, row.x) = (true, Some(size as f64));
+        row.document = document(rate, size);
+        let octets = rate * 1_000_000 / 8;
+        // Of goodput the link carries what is left of each packet beside the headers of TCP.
+        row.limit = Some(rate as f64 * 2048.0 / MTU as f64);
+        let queue = Queue { octets: Some(octets / 20), ..Queue::UNLIMITED };
+        let delay = Duration::from_micros(100);
+        let link = Conditions { rate: Some(octets), mtu: Some(MTU), queue, delay, ..Conditions::IDEAL };
+        let ends = Ends::wire(&link, course.seed)?;
+        let rivals = vec![
+            Rival::ours(ARTP, "artp", &format!("--packet {PACKET}")),
+            Rival::ours("our UDP", "udp", ""),
+            Rival::ours("our TCP", "tcp", ""),
+            Rival::peer(TCP, "tcp", &format!("--mtu {MTU}")),
+        ];
+        let contest = Contest { ends: &ends, programs: &self.programs, cores: [None; 2], may_fail: false };
+        // As much as its buffers hold must not be what is measured.
+        let work = Work::Bulk { size, seconds: 2.0 + seconds(course.effort) };
+        row.columns = contest.hold(rivals, work, |it| Some(it.goodput()), course)?;
+        let tcp = if row.column(TCP).is_some() { TCP } else { "our TCP" };
+        row.compare(ARTP, tcp, Some(Target::AtLeast(0.97)));
+        row.compare(ARTP, "our UDP", None);
+        Ok(row)
+    }
+
+    fn unshaped(&self, key: &str, size: u64, ends: &Ends, course: &mut Course) -> Result<Row, Problem> {
+        let (place, _) = key.split_once('/').unwrap_or((key, ""));
+        let cpu = place.ends_with("-cpu");
+        let (group, unit) = if cpu {
+            (format!("processor time, {}", place.trim_end_matches("-cpu")), "s/GB")
+        } else {
+            (format!("unshaped, {place}"), "Mb/s")
+        };
+        let mut row = Row::new(key, group, format!("datagrams of {size}"), unit);
+        (row.more_is_better, row.x) = (!cpu, Some(size as f64));
+        let rivals = vec![
+            Rival::ours(ARTP, "artp", ""),
+            Rival::ours("ARTP, AES", "artp", "--cipher aes-256-gcm"),
+            Rival::ours("our UDP", "udp", ""),
+            Rival::ours("our TCP", "tcp", ""),
+            Rival::peer(TCP, "tcp", ""),
+            Rival::peer(UDP, "udp", ""),
+            Rival::peer("s2n-quic", "s2n-quic", ""),
+        ];
+        let contest = Contest { ends, programs: &self.programs, cores: [Some(0), Some(1)], may_fail: false };
+        let work = Work::Bulk { size, seconds: seconds(course.effort) };
+        let value = |it: &super::transports::Measured| Some(if cpu { it.processor() } else { it.goodput() });
+        row.columns = contest.hold(rivals, work, value, course)?;
+        // What is wanted is wanted of the largest.
+        let wanted = |target| (size == 10_000).then_some(target);
+        if cpu {
+            row.compare(ARTP, UDP, wanted(Target::AtMost(1.3)));
+            row.compare(ARTP, TCP, None);
+        } else {
+            row.compare(ARTP, UDP, wanted(Target::AtLeast(0.75)));
+            row.compare(ARTP, TCP, wanted(Target::AtLeast(1.4)));
+            row.compare("ARTP, AES", "s2n-quic", wanted(Target::AtLeast(2.0)));
+            row.compare(ARTP, "our UDP", None);
+        }
+        Ok(row)
+    }
+}
+
+/// What the document says, in Mb/s: TCP and ARTP for each size, UDP for the smallest alone.
+fn document(rate: u64, size: u64) -> Vec<Figure> {
+    let (udp, tcp, artp) = match (rate, size) {
+        (100, 2048) => (Some(91.75), 90.00, 84.01),
+        (100, 5000) => (None, 89.53, 87.50),
+        (100, _) => (None, 89.17, 87.80),
+        (_, 2048) => (Some(898.46), 882.94, 215.24),
+        (_, 5000) => (None, 881.63, 359.82),
+        _ => (None, 881.27, 387.98),
+    };
+    let figure = |who: &str, value| Figure { who: who.into(), value, unit: "Mb/s".into() };
+    let udp = udp.map(|value| figure("UDP", value));
+    udp.into_iter().chain([figure("TCP", tcp), figure("ARTP", artp)]).collect()
+}

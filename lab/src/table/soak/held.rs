@@ -1,0 +1,99 @@
+//! What two processes hold while one of them works.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::measure::Course;
+use crate::problem::Problem;
+use crate::table::transports::Measured;
+
+/// What a run came to, and what was seen meanwhile.
+pub(super) struct Watched {
+    pub(super) measured: Measured,
+    /// Of the sender and of the receiver, in octets, in steps of equal length.
+    pub(super) held: Vec<[f64; 2]>,
+}
+
+/// How often it is looked at first. When there are too many looks, every other one is forgotten, and the steps are twice as long.
+const STEP: Duration = Duration::from_millis(20);
+const LOOKS_MOST: usize = 2000;
+
+/// Runs `command`, and looks at its process and at `receiver` until it ends.
+pub(super) fn watch(mut command: Command, receiver: u32, course: &Course) -> Result<Watched, Problem> {
+    let mut process = Process(command.stdout(Stdio::piped()).spawn().map_err(Problem::new)?);
+    let (mut held, mut step) = (Vec::new(), STEP);
+    let status = loop {
+        if let Some(status) = process.0.try_wait().map_err(Problem::new)? {
+            break status;
+        }
+        if course.stop.asked() {
+            return Err(Problem::interrupted());
+        }
+        held.extend(both(process.0.id(), receiver));
+        if held.len() > LOOKS_MOST {
+            let mut place = 0;
+            held.retain(|_| {
+                place += 1;
+                place % 2 == 1
+            });
+            step *= 2;
+        }
+        std::thread::sleep(step);
+    };
+    let mut said = String::new();
+    if let Some(output) = &mut process.0.stdout {
+        output.read_to_string(&mut said).map_err(Problem::new)?;
+    }
+    let measured = said.lines().find_map(|line| serde_json::from_str(line).ok());
+    let measured = measured.filter(|_| status.success() && held.len() >= 8);
+    let measured =
+        measured.ok_or_else(|| Problem::new(format!("the run has failed, or was too short: {said}")))?;
+    Ok(Watched { measured, held })
+}
+
+/// Runs `command` until it says that all are open, and gives what both processes hold more than before, the sender and the
+/// receiver, in octets.
+pub(super) fn idle(mut command: Command, receiver: u32) -> Result<[f64; 2], Problem> {
+    let before = resident(receiver).ok_or_else(|| Problem::new("the receiver is gone"))?;
+    let mut process = Process(command.stdout(Stdio::piped()).spawn().map_err(Problem::new)?);
+    let output = process.0.stdout.take().ok_or_else(|| Problem::new("a process without an output"))?;
+    for line in BufReader::new(output).lines() {
+        let line = line.map_err(Problem::new)?;
+        let said: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
+        if said["event"] == "holding" {
+            // What is still on its way comes to rest.
+            std::thread::sleep(Duration::from_secs(1));
+            let [sender, receiver] =
+                both(process.0.id(), receiver).ok_or_else(|| Problem::new("an end is gone"))?;
+            return Ok([sender, receiver - before]);
+        }
+        if said["event"] == "failed" {
+            return Err(Problem::new(format!("the associations cannot be opened: {}", said["error"])));
+        }
+    }
+    Err(Problem::new("the run has ended before all were open"))
+}
+
+/// A process that does not outlive its owner.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that has ended already needs no end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn both(sender: u32, receiver: u32) -> Option<[f64; 2]> {
+    Some([resident(sender)?, resident(receiver)?])
+}
+
+/// The resident memory of a process, in octets.
+fn resident(process: u32) -> Option<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    line.trim().trim_end_matches(" kB").parse::<f64>().ok().map(|kibibytes| kibibytes * 1024.0)
+}

@@ -1,0 +1,53 @@
+//! What lies between the two ends of a transport.
+
+use std::ffi::OsStr;
+use std::net::{IpAddr, Ipv4Addr};
+use std::process::Command;
+
+use stackwright_simulator::Conditions;
+
+use crate::link::{Side, Veth, Wire};
+use crate::problem::Problem;
+
+/// Two ends, and what is between them.
+pub(crate) enum Ends {
+    /// This machine's loopback interface.
+    Loopback,
+    /// Two namespaces and the kernel between.
+    Veth(Veth),
+    /// Two namespaces and a modelled link between.
+    Wire(Wire),
+}
+
+impl Ends {
+    /// A modelled link, the same both ways.
+    ///
+    /// # Errors
+    /// Where it cannot be put up.
+    pub(crate) fn wire(conditions: &Conditions, seed: u64) -> Result<Self, Problem> {
+        Wire::up(conditions.clone(), conditions.clone(), seed).map(Ends::Wire)
+    }
+
+    /// The address of a side.
+    pub(super) fn address(&self, side: Side) -> IpAddr {
+        match self {
+            Ends::Loopback => Ipv4Addr::LOCALHOST.into(),
+            Ends::Veth(_) | Ends::Wire(_) => side.address(),
+        }
+    }
+
+    /// A command that runs there, on one processor where one is named.
+    pub(super) fn command(&self, side: Side, program: &OsStr, core: Option<usize>) -> Command {
+        let core = core.map(|core| core.to_string());
+        let first = if core.is_some() { OsStr::new("taskset") } else { program };
+        let mut command = match self {
+            Ends::Loopback => Command::new(first),
+            Ends::Veth(veth) => veth.command(side, first),
+            Ends::Wire(wire) => wire.command(side, first),
+        };
+        if let Some(core) = core {
+            command.args(["-c", &core]).arg(program);
+        }
+        command
+    }
+}

@@ -1,0 +1,60 @@
+//! What one run came to, as ours and the strangers' programs print it alike.
+
+use serde::Deserialize;
+
+/// One run.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Measured {
+    /// What the receiver's application got.
+    pub(crate) octets: u64,
+    pub(crate) messages: u64,
+    pub(crate) seconds: f64,
+    /// What each process took of the processor, in seconds.
+    pub(crate) processor_sender: f64,
+    pub(crate) processor_receiver: f64,
+    pub(crate) latencies_us: Option<Latencies>,
+}
+
+/// Of requests, in microseconds.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub(crate) struct Latencies {
+    pub(crate) p50: f64,
+}
+
+impl Measured {
+    /// In megabits a second.
+    pub(crate) fn goodput(&self) -> f64 {
+        8e-6 * self.octets as f64 / self.seconds.max(1e-9)
+    }
+
+    /// Seconds of the processor for a gigabyte, both ends together.
+    pub(crate) fn processor(&self) -> f64 {
+        1e9 * (self.processor_sender + self.processor_receiver) / self.octets.max(1) as f64
+    }
+
+    /// How many a second.
+    pub(crate) fn frequency(&self) -> f64 {
+        self.messages as f64 / self.seconds.max(1e-9)
+    }
+
+    /// The middle of the requests, in seconds.
+    pub(crate) fn median(&self) -> Option<f64> {
+        self.latencies_us.map(|latencies| latencies.p50 * 1e-6)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_is_read() {
+        let text = r#"{"transport":"tcp","workload":"requests","octets":2000000,"messages":4,"seconds":0.5,
+            "processor_sender":0.001,"processor_receiver":0.003,"latencies_us":{"p50":20.0,"p90":1,"p99":1,"max":1,"mean":1},
+            "retransmitted":null,"counted_by":"receiver"}"#;
+        let measured: Measured = serde_json::from_str(text).expect("it is such a run");
+        assert_eq!((measured.goodput(), measured.frequency()), (32.0, 8.0));
+        assert!((measured.processor() - 2.0).abs() < 1e-9);
+        assert_eq!(measured.median(), Some(20e-6));
+    }
+}

@@ -1,0 +1,217 @@
+//! One who takes part: ours by `stackwright perf`, a stranger by the program `peers`.
+
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::ends::Ends;
+use super::measured::Measured;
+use super::programs::Programs;
+use crate::link::Side;
+use crate::problem::Problem;
+
+/// Who it is, and how it is started.
+#[derive(Clone, Debug)]
+pub(crate) struct Rival {
+    /// As the table says it.
+    pub(crate) name: String,
+    pub(crate) ours: bool,
+    /// The scheme of ours, the stranger's transport.
+    pub(crate) transport: &'static str,
+    /// What both ends of ours are told, and the sending end of a stranger.
+    pub(crate) options: Vec<String>,
+    /// What only the sending end is told.
+    pub(crate) sender: Vec<String>,
+}
+
+/// What is done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Work {
+    /// Messages of `size` octets for so long.
+    Bulk { size: u64, seconds: f64 },
+    /// Messages of `size` octets, so many octets in all.
+    Octets { size: u64, octets: u64 },
+    /// Messages of 64 octets, to and fro, for so long.
+    Requests { seconds: f64 },
+    /// So many at once, with an exchange on each.
+    Associations { count: u64 },
+}
+
+impl Rival {
+    /// One of ours.
+    pub(crate) fn ours(name: impl Into<String>, transport: &'static str, options: &str) -> Self {
+        Rival { ours: true, ..Self::peer(name, transport, options) }
+    }
+
+    /// A stranger.
+    pub(crate) fn peer(name: impl Into<String>, transport: &'static str, options: &str) -> Self {
+        let options = options.split_whitespace().map(str::to_owned).collect();
+        Rival { name: name.into(), ours: false, transport, options, sender: Vec::new() }
+    }
+
+    /// The same, whose sending end is told this, too.
+    pub(crate) fn sending(mut self, options: &str) -> Self {
+        self.sender.extend(options.split_whitespace().map(str::to_owned));
+        self
+    }
+
+    /// Starts its receiving end at [`Side::B`].
+    ///
+    /// # Errors
+    /// Where it does not start.
+    pub(crate) fn serve(
+        self,
+        ends: &Ends,
+        programs: &Programs,
+        core: Option<usize>,
+    ) -> Result<Serving, Problem> {
+        let place = SocketAddr::from((ends.address(Side::B), 0));
+        let program: OsString = programs.of(self.ours)?.into();
+        let mut command = ends.command(Side::B, &program, core);
+        if self.ours {
+            command.args(["perf", "serve", "--json"]).arg(format!("{}://{place}", self.transport));
+            command.args(&self.options);
+        } else {
+            command.args(["serve", self.transport, &place.to_string()]);
+        }
+        // A stranger's end reads its input, and ends with it.
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let problem = |why: String| Problem::new(format!("{} does not start: {why}", self.name));
+        let mut process = Process(command.spawn().map_err(|why| problem(why.to_string()))?);
+        let output = process.0.stdout.take().ok_or_else(|| problem("it has no output".into()))?;
+        let mut output = BufReader::new(output);
+        let mut line = String::new();
+        output.read_line(&mut line).map_err(|why| problem(why.to_string()))?;
+        let said: Value = serde_json::from_str(&line).map_err(|_| problem(format!("it says {line:?}")))?;
+        let place = said["url"].as_str().or(said["listening"].as_str());
+        let place = place.ok_or_else(|| problem(format!("it says {line:?}")))?.to_owned();
+        // It must not stop at a full pipe.
+        std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+        Ok(Serving { rival: self, place, process })
+    }
+}
+
+/// A process that does not outlive its owner.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // One that has ended already needs no end.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A receiving end that runs.
+pub(crate) struct Serving {
+    pub(crate) rival: Rival,
+    place: String,
+    process: Process,
+}
+
+/// Nobody takes so much longer than he was told to.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+impl Serving {
+    /// The receiving process.
+    pub(crate) fn number(&self) -> u32 {
+        self.process.0.id()
+    }
+
+    /// Lets the sending end work.
+    ///
+    /// # Errors
+    /// Where it fails, with what it complains of.
+    pub(crate) fn run(
+        &self,
+        ends: &Ends,
+        programs: &Programs,
+        work: Work,
+        core: Option<usize>,
+    ) -> Result<Measured, Problem> {
+        let command = self.command(ends, programs, work, core)?;
+        self.measured(command)
+    }
+
+    /// The sending end as a command.
+    pub(crate) fn command(
+        &self,
+        ends: &Ends,
+        programs: &Programs,
+        work: Work,
+        core: Option<usize>,
+    ) -> Result<Command, Problem> {
+        let Rival { ours, transport, options, sender, .. } = &self.rival;
+        let program: OsString = programs.of(*ours)?.into();
+        let mut command = ends.command(Side::A, &program, core);
+        if *ours {
+            command.args(["perf", "run", "--json", &self.place]);
+            match work {
+                Work::Bulk { size, seconds } => command.args([
+                    "--size",
+                    &size.to_string(),
+                    "--time",
+                    &format!("{}ms", milliseconds(seconds)),
+                ]),
+                Work::Octets { size, octets } => {
+                    command.args(["--size", &size.to_string(), "--octets", &octets.to_string()])
+                }
+                Work::Requests { seconds } => {
+                    command.args(["--requests", "--time", &format!("{}ms", milliseconds(seconds))])
+                }
+                Work::Associations { count } => command.args(["--associations", &count.to_string()]),
+            };
+        } else {
+            command.args(["run", transport, &self.place]);
+            match work {
+                Work::Bulk { size, seconds } => {
+                    command.args(["bulk", "--size", &size.to_string(), "--time", &seconds.to_string()])
+                }
+                Work::Octets { size, octets } => {
+                    command.args(["bulk", "--size", &size.to_string(), "--octets", &octets.to_string()])
+                }
+                Work::Requests { seconds } => command.args(["requests", "--time", &seconds.to_string()]),
+                Work::Associations { count } => command.args(["associations", "--count", &count.to_string()]),
+            };
+        }
+        command.args(options).args(sender);
+        Ok(command)
+    }
+
+    fn measured(&self, mut command: Command) -> Result<Measured, Problem> {
+        let name = &self.rival.name;
+        let problem = |why: String| Problem::new(format!("{name}: {why}"));
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut process = Process(command.spawn().map_err(|why| problem(why.to_string()))?);
+        let begin = Instant::now();
+        // What they print fits into a pipe.
+        let status = loop {
+            match process.0.try_wait().map_err(|why| problem(why.to_string()))? {
+                Some(status) => break status,
+                None if begin.elapsed() > PATIENCE => {
+                    return Err(problem("it does not come to an end".into()));
+                }
+                None => std::thread::sleep(Duration::from_millis(10)),
+            }
+        };
+        let (mut said, mut complaint) = (String::new(), String::new());
+        if let Some(output) = &mut process.0.stdout {
+            output.read_to_string(&mut said).map_err(|why| problem(why.to_string()))?;
+        }
+        if let Some(errors) = &mut process.0.stderr {
+            errors.read_to_string(&mut complaint).map_err(|why| problem(why.to_string()))?;
+        }
+        let measured = said.lines().find_map(|line| serde_json::from_str::<Measured>(line).ok());
+        measured
+            .filter(|_| status.success())
+            .ok_or_else(|| problem(format!("{complaint}{said}").trim().to_owned()))
+    }
+}
+
+fn milliseconds(seconds: f64) -> u64 {
+    (1e3 * seconds) as u64
+}
