@@ -52,9 +52,22 @@ impl Rate for Told {
 
     #[inline]
     fn on_sent(&mut self, view: &View, octets: usize) {
-        if self.each == 0 {
-            return;
+        if self.each > 0 {
+            self.count(view, octets);
         }
+    }
+
+    #[inline(never)]
+    fn on_pace(&mut self, view: &View, pace: NonZeroU64) {
+        if self.pace != Some(pace) {
+            self.change(view, pace);
+        }
+    }
+}
+
+impl Told {
+    #[inline(never)]
+    fn count(&mut self, view: &View, octets: usize) {
         let earliest = Instant::from_nanoseconds(view.now.nanoseconds().saturating_sub(LATE));
         let takes = (octets as u64).saturating_mul(self.each) >> PARTS;
         self.level = self.level.max(earliest).later(takes);
@@ -63,11 +76,7 @@ impl Rate for Told {
         }
     }
 
-    #[inline]
-    fn on_pace(&mut self, view: &View, pace: NonZeroU64) {
-        if self.pace == Some(pace) {
-            return;
-        }
+    fn change(&mut self, view: &View, pace: NonZeroU64) {
         let each = ((SECOND << PARTS) / pace).max(1);
         // What has left takes its time at this pace now.
         if self.level > view.now && self.each > 0 {

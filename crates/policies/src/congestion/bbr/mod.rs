@@ -61,7 +61,7 @@ const BURST_MOST: u64 = 64 << 10;
 pub struct Bbr {
     packet: u64,
     /// What is wanted in flight, in octets, and what may be now.
-    window: u64,
+    wanted: u64,
     bound: u64,
     pace: Option<NonZeroU64>,
     delivery: Delivery,
@@ -77,7 +77,7 @@ impl Bbr {
     pub const fn new(packet: u64) -> Self {
         Bbr {
             packet,
-            window: FIRST * packet,
+            wanted: FIRST * packet,
             bound: FIRST * packet,
             pace: None,
             delivery: Delivery::new(),
@@ -102,20 +102,20 @@ impl Bbr {
         self.pace = NonZeroU64::new((rate as f64 * self.cycle.pacing_gain()) as u64);
         let least = LEAST * self.packet;
         let target = self.path.in_flight(self.cycle.window_gain()) + self.path.lump() + 2 * self.burst();
-        let more = self.window.saturating_add(acknowledged);
-        self.window = if self.cycle.is_filled() {
+        let more = self.wanted.saturating_add(acknowledged);
+        self.wanted = if self.cycle.is_filled() {
             more.min(target)
-        } else if self.window < target || self.delivery.delivered < FIRST * self.packet {
+        } else if self.wanted < target || self.delivery.delivered < FIRST * self.packet {
             more
         } else {
-            self.window
+            self.wanted
         };
-        self.window = self.window.max(least);
+        self.wanted = self.wanted.max(least);
         let probing = match self.cycle.phase() {
             Phase::ProbeRtt => self.half().max(least),
             _ => u64::MAX,
         };
-        self.bound = self.window.min(probing).min(self.losses.most()).max(least);
+        self.bound = self.wanted.min(probing).min(self.losses.most()).max(least);
     }
 
     fn half(&self) -> u64 {
@@ -129,12 +129,14 @@ impl Congestion for Bbr {
         self.bound
     }
 
-    #[inline]
+    // These are called, not copied: where another window was chosen, the engine shall not be slower for this one.
+    #[inline(never)]
     fn on_sent(&mut self, view: &View) {
         self.was_idle |= view.idle;
         self.delivery.on_sent(view, self.path.least());
     }
 
+    #[inline(never)]
     fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) {
         let in_flight = view.in_flight.saturating_sub(acknowledged.octets);
         let sample = self.delivery.on_acknowledged(view.now, acknowledged, self.path.least());
@@ -145,7 +147,7 @@ impl Congestion for Bbr {
         let is_stale = took.is_some_and(|took| self.path.see_round_trip(view.now, took)) && !self.was_idle;
         self.losses.see(acknowledged.octets, took, view.in_flight);
         let new_round = sample.is_some_and(|sample| self.path.see_rate(&sample, self.delivery.delivered));
-        self.path.see_lump(view.now, acknowledged.octets, self.window);
+        self.path.see_lump(view.now, acknowledged.octets, self.wanted);
         let congested = new_round && self.losses.judge(self.path.least(), LEAST * self.packet);
         if self.cycle.phase() == Phase::Up {
             self.losses.relent(acknowledged.octets);

@@ -12,10 +12,6 @@ const ROUNDS: u64 = 10;
 /// How long the shortest round trip counts (§2.5, MinRTTFilterLen).
 const STALE: Nanoseconds = 10 * SECOND;
 
-/// A round trip that is longer by no more than this part tells as well that the shortest is what it was: where queues go away in
-/// each cycle, nothing has to stop for it.
-const NEARLY: Nanoseconds = 16;
-
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path {
     rates: Greatest,
@@ -69,8 +65,6 @@ impl Path {
         let is_stale = self.least > 0 && now.nanoseconds_since(self.least_at) > STALE;
         if took <= self.least || self.least == 0 || is_stale {
             (self.least, self.least_at) = (took, now);
-        } else if took <= self.least + self.least / NEARLY {
-            self.least_at = now;
         }
         is_stale
     }
