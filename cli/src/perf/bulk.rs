@@ -37,8 +37,8 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     let mut intervals = Intervals::new(run.json);
     let begin = Instant::now();
     let room = association.statistics().room.octets;
-    let payload = fastrand::Rng::with_seed(1);
-    let payload = payload_of(size - Word::LENGTH, payload);
+    let payload = payload_of(size - Word::LENGTH, fastrand::Rng::with_seed(1));
+    let payload = S::Message::with_headroom(HEADROOM + Word::LENGTH, &payload);
     let until = run.octets.is_none().then(|| begin + run.time);
     let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
     let mut sent = 0;
@@ -47,7 +47,8 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
         if until.is_some_and(|until| now >= until) {
             break;
         }
-        let message = worded::<S>(Kind::Data, sent, &payload);
+        let mut message = payload.share(); // what is measured is not how fast messages are written
+        message.push(&Word { kind: Kind::Data, number: sent });
         association.send_message(message, Quality::default()).map_err(|refused| wrong(refused.why))?;
         sent += 1;
         intervals.moved(now, || {
