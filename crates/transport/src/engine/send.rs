@@ -139,12 +139,15 @@ impl<C: Configuration> Association<C> {
             || slots.inquiry.holds(view)
             || slots.rate.ready(view) > view.now
         {
+            // Not the window holds it back: the time to try that, once past, would be due for ever.
+            self.shut_since = None;
             return None;
         }
         let (window, limit) = (slots.congestion.window(), slots.flow.limit(view));
         let in_flight = view.in_flight + octets as u64;
         // A window smaller than a packet would be shut for ever.
         if in_flight > window && (view.in_flight > 0 || window == 0) {
+            self.shut_since = None;
             return None;
         }
         // What was sent may be sent again: it was within the limit, or tried it, and a try that is lost must not be the last.

@@ -2,10 +2,12 @@
 //! (RFC 9000 §8.1), until he shows that he hears us.
 
 use stackwright_artp::Config;
+use stackwright_artp::header::{ControlKind, Proposal, Verdict};
+use stackwright_contract::services::Quality;
 use stackwright_transport::words::{Ending, Phase};
 
-use crate::packets::{datagram, ranges, request};
-use crate::scene::{GRANTS, config, cut, later, send, soon, strangers, watch};
+use crate::packets::{OPEN, arrangement, datagram, encoded, proposal, ranges, request};
+use crate::scene::{GRANTS, config, cut, later, said, send, soon, strangers, watch};
 
 /// What an end says in ten minutes to who is not there, for each octet that was said in his name.
 fn amplified(config: &Config, asked: &[Vec<u8>]) -> f64 {
@@ -54,4 +56,26 @@ fn who_also_sends_and_acknowledges_makes_us_say_at_most_three_octets_for_each_of
         let factor = amplified(&Config { ranges: ranged, ..config() }, &asked);
         assert!(factor <= 3.0, "{factor}");
     }
+}
+
+/// He takes nothing, and is owed no more than he has sent: to try what he takes waits until he is heard, and no timer rings for it
+/// meanwhile. It would ring for ever.
+#[test]
+fn a_window_of_none_is_not_tried_before_there_is_leave_to_send() {
+    let mut ends = strangers(&config(), 1);
+    let shut = encoded(&Proposal { window: 0, ..proposal(Verdict::Asked, 1, 0) });
+    ends.inject(GRANTS, &arrangement(ControlKind::Request, OPEN, &shut));
+    // Short enough beside the first answer, too long beside the second.
+    let now = ends.now();
+    ends.ends[GRANTS].send(now, &[0; 50], Quality::default());
+    for _ in 0..2000 {
+        said(&mut ends, GRANTS);
+        let now = ends.now();
+        let Some(deadline) = ends.ends[GRANTS].association.next_deadline(now) else { break };
+        assert!(deadline > now, "{deadline:?} has passed, and nothing is left to be said");
+        ends.until(deadline);
+        let now = ends.now();
+        ends.ends[GRANTS].association.handle_timeout(now);
+    }
+    assert!(matches!(ends.ends[GRANTS].phase(ends.now()), Phase::Ended(_)), "nothing is kept of him");
 }
