@@ -1,5 +1,7 @@
 //! The stacks that are measured, each an equation.
 
+use std::time::Duration;
+
 use stackwright::artp::{self, Cipher as Seal, Protection, Sealing, Secret};
 use stackwright::compose::Over;
 use stackwright::contract::services::Room;
@@ -63,7 +65,8 @@ impl Transport {
             _ => Config::default().longest,
         };
         let room = Room { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
-        Config { room, longest, arrivals_most: 256 }
+        let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
+        Config { room, longest, arrivals_most: 256, spin }
     }
 }
 

@@ -91,7 +91,7 @@ impl<M: Message> Link<M> {
     }
 
     /// What is handed over and was not given back.
-    fn waiting(&self) -> Room {
+    pub(crate) fn waiting(&self) -> Room {
         Room {
             octets: self.room_most.octets.saturating_sub(self.room.octets),
             messages: self.room_most.messages.saturating_sub(self.room.messages),

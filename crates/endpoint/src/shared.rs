@@ -74,7 +74,12 @@ pub(crate) struct Shared<S: Ground> {
     pub(crate) desk: Desk<S::Provides>,
     longest: usize,
     turned: Instant,
+    /// Octets that were handed over since.
+    unturned: usize,
 }
+
+/// So many octets leave together: a message behind as many leaves with them.
+const TOGETHER: usize = 64 << 10;
 
 /// What can be chosen of an endpoint.
 ///
@@ -92,21 +97,26 @@ pub struct Config {
     pub arrivals_most: usize,
     /// The longest message that the stack takes, in octets. It takes no more than it has room for, either.
     pub longest: usize,
+    /// For how long the blocking calls look again and again before they sleep: 20 to 50 µs save the time to be woken where both
+    /// ends have a processor of their own, and cost that processor.
+    pub spin: Duration,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        Config { room: Room { octets: 1 << 20, messages: 1024 }, arrivals_most: 16, longest: 65_507 }
+        let room = Room { octets: 1 << 20, messages: 1024 };
+        Config { room, arrivals_most: 16, longest: 65_507, spin: Duration::ZERO }
     }
 }
 
 impl<S: Ground> Shared<S> {
     pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> io::Result<Rc<RefCell<Self>>> {
-        let (driver, system) = System::with_driver()?;
+        let (mut driver, system) = System::with_driver()?;
+        driver.set_spin(config.spin);
         let stack = make(&system);
         let desk = Desk::new(config.room, config.arrivals_most);
         let (longest, turned) = (config.longest, Instant::now());
-        Ok(Rc::new(RefCell::new(Shared { driver, stack, desk, longest, turned })))
+        Ok(Rc::new(RefCell::new(Shared { driver, stack, desk, longest, turned, unturned: 0 })))
     }
 
     /// One batch, which begins with what is to be asked.
@@ -114,8 +124,14 @@ impl<S: Ground> Shared<S> {
         self.ask();
         self.driver.turn(&mut self.stack, &mut self.desk, wait_most)?;
         self.ask();
-        self.turned = Instant::now();
+        (self.turned, self.unturned) = (Instant::now(), 0);
         Ok(())
+    }
+
+    /// Whether what was just handed over leaves now, and not with what follows it: it does where little is before it.
+    pub(crate) fn leaves_now(&mut self, name: Handle) -> bool {
+        let waits = self.desk.link(name).map_or(0, |link| link.waiting().octets);
+        waits < TOGETHER || self.unturned >= TOGETHER
     }
 
     /// Asks the stack for what is to be asked, until it is silent.
@@ -167,6 +183,7 @@ impl<S: Ground> Shared<S> {
     ) {
         let Some(link) = self.desk.link(name) else { return };
         link.handed_over(message.len(), due.is_some());
+        self.unturned += message.len();
         // What it has waited for room is a part of its life.
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());

@@ -12,7 +12,7 @@ use stackwright_wire::{Malformed, Pool};
 
 use crate::configuration::{Configuration, Slots};
 use crate::engine::{Association, Memory};
-use crate::words::{Ending, Phase};
+use crate::words::{Ending, MILLISECOND, Phase};
 
 /// A transport as a layer.
 pub type Transport<H> = Layer<Associations<H>>;
@@ -113,10 +113,14 @@ impl<H: Host> Associations<H> {
     /// All that the association has to say, as far as there is room below; and when it wants to be woken.
     fn speak(&mut self, at: &mut impl Place<Self>) {
         let now = at.cx().now();
+        // All that could be said now has been said below: what is due all the same is not due again in this batch, and where
+        // only room is missing, that wakes it.
+        let mut least = now.later(1_000);
         loop {
             let room = at.room_below();
             if room.messages == 0 || room.octets < self.packet {
                 at.wants_room();
+                least = now.later(MILLISECOND);
                 break;
             }
             let Some(packet) = at.association().engine.transmit(now, &mut self.memory) else { break };
@@ -129,7 +133,7 @@ impl<H: Host> Associations<H> {
         self.conclude(at);
         let session = at.association();
         // A later one waits for the timer that is set: it looks again.
-        if let Some(deadline) = session.engine.next_deadline(now)
+        if let Some(deadline) = session.engine.next_deadline(now).map(|deadline| deadline.max(least))
             && deadline < session.armed
         {
             session.armed = deadline;

@@ -54,7 +54,8 @@ impl<S: Ground> Association<S> {
         self.patience = patience;
     }
 
-    /// Sends a message. It has left, as far as the network lets it, when this returns; whether it arrives, the stack promises
+    /// Sends a message. It has left, as far as the network lets it, when this returns (behind 64 KiB that have not arrived yet it
+    /// may leave with those that follow, or with the next call that waits); whether it arrives, the stack promises
     /// or does not.
     ///
     /// ```
@@ -155,7 +156,9 @@ impl<S: Ground> Association<S> {
         let shared = &mut *shared.borrow_mut();
         shared.hand_over(name, message, quality, due);
         // It was taken: what goes wrong from here on is heard by the next call.
-        let _ = shared.turn(Some(Duration::ZERO));
+        if shared.leaves_now(name) {
+            let _ = shared.turn(Some(Duration::ZERO));
+        }
         Ok(())
     }
 

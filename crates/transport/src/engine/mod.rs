@@ -77,6 +77,8 @@ pub struct Association<C: Configuration> {
     closing: bool,
     /// When something was last sent, or heard of.
     stirred: Instant,
+    /// When a unit last left.
+    left_at: Instant,
     probed: bool,
     /// Since when the peer's window is shut, with nothing in flight.
     shut_since: Option<Instant>,
@@ -104,6 +106,7 @@ impl<C: Configuration> Association<C> {
             moved: Instant::START,
             closing: false,
             stirred: Instant::START,
+            left_at: Instant::START,
             probed: false,
             shut_since: None,
             used: None,

@@ -9,7 +9,13 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
 };
-use crate::words::{Occasion, Saying, Signals, View};
+use crate::words::{MILLISECOND, Occasion, Saying, Signals, View};
+
+/// More need not leave together: what a driver hands to the kernel at once.
+const GATHER_MOST: u64 = 64 << 10;
+
+/// With less on its way, acknowledgements may be gathered too, and nothing is held back.
+const GATHER_LEAST: u64 = 32 << 10;
 
 impl<C: Configuration> Association<C> {
     /// The next packet that is to leave; `None`: nothing is, now.
@@ -122,6 +128,7 @@ impl<C: Configuration> Association<C> {
         if self.sending.get(place).times == 0 {
             (self.stirred, self.probed) = (view.now, false);
         }
+        self.left_at = view.now;
         // The next question covers it, be it in this very packet or in a later one.
         let kept = slots.recovery.keeps();
         self.sending.on_sent(place, view.now, self.asked.wrapping_add(1), kept, &memory.pool);
@@ -157,6 +164,9 @@ impl<C: Configuration> Association<C> {
         }
         if within {
             self.shut_since = None;
+            if self.gathers(view, octets, window, limit) {
+                return None;
+            }
         }
         if !self.slots.inquiry.heeds_last() {
             return Some(false);
@@ -166,6 +176,22 @@ impl<C: Configuration> Association<C> {
             .second()
             .is_some_and(|(size, number)| in_flight + size as u64 <= window && number.max(end) <= limit);
         Some(!more)
+    }
+
+    /// Whether what the window takes now is so little that more should leave together: each acknowledgement would let a few
+    /// packets go, which cost as much as many do. It waits for an acknowledgement, so most of the window must be on its way, and
+    /// it waits no longer than a millisecond: so much of the window is as good as it gets.
+    #[inline]
+    fn gathers(&self, view: &View, octets: usize, window: u64, limit: u64) -> bool {
+        // What leaves at this moment already is not interrupted.
+        if view.in_flight < GATHER_LEAST || self.left_at == view.now || self.sending.is_losing() {
+            return false;
+        }
+        let packets = limit.saturating_sub(view.sent_upto) / self.sending.numbers(octets).max(1);
+        let room = window.saturating_sub(view.in_flight).min(packets.saturating_mul(octets as u64));
+        let parts = (view.rtt.smoothed / MILLISECOND).max(4);
+        let part = ((view.in_flight + room) / parts).min(GATHER_MOST);
+        room < part && room < self.sending.waiting_octets() as u64
     }
 
     /// The peer takes nothing. What it says when that changes may be lost: so a unit is sent all the same, now and then.

@@ -64,6 +64,8 @@ struct Left {
 pub struct Sending<M> {
     numbering: Numbering,
     waiting: VecDeque<Waiting<M>>,
+    /// Their octets.
+    waiting_octets: usize,
     units: VecDeque<Sent<M>>,
     /// How many of `units` have left; one more may be numbered.
     sent: usize,
@@ -88,6 +90,7 @@ impl<M: Message> Sending<M> {
         Sending {
             numbering,
             waiting: VecDeque::new(),
+            waiting_octets: 0,
             units: VecDeque::new(),
             sent: 0,
             sent_upto: first,
@@ -118,6 +121,12 @@ impl<M: Message> Sending<M> {
     #[inline]
     pub fn is_drained(&self) -> bool {
         self.lost_units == 0 && self.units.len() == self.sent && self.waiting.is_empty()
+    }
+
+    /// Whether something that was lost leaves next.
+    #[inline]
+    pub(crate) fn is_losing(&self) -> bool {
+        self.lost_units > 0
     }
 
     /// The number after the last one sent.
@@ -166,7 +175,7 @@ impl<M: Message> Sending<M> {
     }
 
     #[inline]
-    fn numbers(&self, octets: usize) -> u64 {
+    pub(crate) fn numbers(&self, octets: usize) -> u64 {
         match self.numbering {
             Numbering::Octets => octets as u64,
             Numbering::Packets => 1,

@@ -51,6 +51,7 @@ impl<M: Message> Sending<M> {
         lifetime: Option<NonZeroU32>,
     ) {
         debug_assert!(piece > 0, "a piece has octets");
+        self.waiting_octets += message.len();
         let waiting = Waiting { rest: message, label, piece, since, lifetime, octets };
         // What is more urgent overtakes what waits, not what has its number.
         if self.waiting.back().is_none_or(|last| last.label.priority <= label.priority) {
@@ -65,6 +66,12 @@ impl<M: Message> Sending<M> {
         self.waiting.len()
     }
 
+    /// How many octets wait that have no number yet.
+    #[inline]
+    pub fn waiting_octets(&self) -> usize {
+        self.waiting_octets
+    }
+
     /// Since when the first one waits, and for how long it is of use.
     pub(super) fn first_waiting(&self) -> Option<(Instant, Option<NonZeroU32>)> {
         self.waiting.front().map(|waiting| (waiting.since, waiting.lifetime))
@@ -74,6 +81,7 @@ impl<M: Message> Sending<M> {
     pub(super) fn drop_waiting(&mut self, pool: &Pool<M>) {
         if let Some(waiting) = self.waiting.pop_front() {
             self.release(waiting.octets);
+            self.waiting_octets -= waiting.rest.len();
             waiting.rest.reclaim(pool);
         }
     }
@@ -117,6 +125,7 @@ impl<M: Message> Sending<M> {
         lifetime: Option<NonZeroU32>,
         release: Option<usize>,
     ) {
+        self.waiting_octets -= body.len();
         let end = self.sent_upto + self.numbers(body.len());
         debug_assert!(end > self.sent_upto, "a unit has at least one number");
         self.units.push_back(Sent {
