@@ -64,8 +64,20 @@ impl Driver {
 
     /// Asks the stack for something, between two batches.
     pub fn request<P: Protocol>(&mut self, stack: &mut P, request: RequestTo<P>, out: &mut impl Outlet<P>) {
+        self.requests(stack, [request], out);
+    }
+
+    /// Asks the stack for several things at one time, between two batches.
+    pub fn requests<P: Protocol>(
+        &mut self,
+        stack: &mut P,
+        requests: impl IntoIterator<Item = RequestTo<P>>,
+        out: &mut impl Outlet<P>,
+    ) {
         self.tick();
-        stack.handle_request(&self.cx, request, out);
+        for request in requests {
+            stack.handle_request(&self.cx, request, out);
+        }
     }
 
     /// Runs until `out` says stop.

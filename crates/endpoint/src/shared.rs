@@ -137,9 +137,8 @@ impl<S: Ground> Shared<S> {
     /// Asks the stack for what is to be asked, until it is silent.
     pub(crate) fn ask(&mut self) {
         while !self.desk.asks.is_empty() {
-            for request in std::mem::take(&mut self.desk.asks) {
-                self.driver.request(&mut self.stack, request, &mut self.desk);
-            }
+            let asks = std::mem::take(&mut self.desk.asks);
+            self.driver.requests(&mut self.stack, asks, &mut self.desk);
         }
     }
 

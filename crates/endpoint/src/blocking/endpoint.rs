@@ -248,10 +248,14 @@ pub(crate) fn wait<S: Ground, T>(
     mut look: impl FnMut(&mut Shared<S>) -> Option<T>,
 ) -> Result<T, Error> {
     let shared = &mut *shared.borrow_mut();
-    let until = patience.map(|patience| Instant::now() + patience);
     if shared.is_stale() {
         shared.turn(Some(Duration::ZERO))?;
     }
+    // What is asked for meanwhile is asked with the next batch.
+    if let Some(found) = look(shared) {
+        return Ok(found);
+    }
+    let until = patience.map(|patience| Instant::now() + patience);
     loop {
         shared.ask();
         if let Some(found) = look(shared) {

@@ -12,7 +12,7 @@ use crate::slots::{
 use crate::words::{MILLISECOND, Occasion, Saying, Signals, View};
 
 /// More need not leave together: what a driver hands to the kernel at once.
-const GATHER_MOST: u64 = 64 << 10;
+const GATHER_MOST: u64 = 256 << 10;
 
 /// With less on its way, acknowledgements may be gathered too, and nothing is held back.
 const GATHER_LEAST: u64 = 32 << 10;
@@ -118,9 +118,7 @@ impl<C: Configuration> Association<C> {
         let header = &memory.header;
         let body = &mut self.sending.get_mut(place).unit.body;
         // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
-        body.push_front(header.len()).copy_from_slice(header);
-        let packet = body.share();
-        body.advance(header.len());
+        let packet = body.behind(header);
         if self.sending.is_idle() {
             (self.quiet_since, self.moved) = (view.now, view.now);
         }

@@ -104,6 +104,17 @@ pub trait Message: Sized + 'static {
     #[must_use]
     fn share(&self) -> Self;
 
+    /// The same octets once more, behind `header`: how a packet is made of what its sender keeps. The header lies before the
+    /// octets where they are, if there is headroom and nobody else holds that block.
+    #[inline]
+    #[must_use]
+    fn behind(&mut self, header: &[u8]) -> Self {
+        self.push_front(header.len()).copy_from_slice(header);
+        let packet = self.share();
+        self.advance(header.len());
+        packet
+    }
+
     /// Its pieces, in order, none of them empty.
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>>;
 

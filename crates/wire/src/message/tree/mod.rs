@@ -251,6 +251,22 @@ impl Message for BufferTree {
     }
 
     #[inline]
+    fn behind(&mut self, header: &[u8]) -> Self {
+        // What others hold too is not written before: the header and the slice are put together at once.
+        if let Pieces::One(Piece::Octets(slice)) = &self.pieces
+            && !slice.has_headroom(header.len())
+            && let Some(short) = Short::of(header)
+        {
+            let pieces = Pieces::Two([Piece::Short(short), Piece::Octets(slice.clone())]);
+            return BufferTree { length: header.len() + self.length, pieces };
+        }
+        self.push_front(header.len()).copy_from_slice(header);
+        let packet = self.share();
+        self.advance(header.len());
+        packet
+    }
+
+    #[inline]
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
         let (first, second) = if self.is_empty() { Default::default() } else { self.pieces.as_slices() };
         first.iter().chain(second).map(|piece| match piece {
@@ -262,12 +278,16 @@ impl Message for BufferTree {
 
     #[inline]
     fn reclaim(self, pool: &Pool<Self>) {
-        self.pieces.for_each(|piece| {
+        let give = |piece| {
             if let Piece::Octets(slice) = piece
                 && let Some(block) = slice.into_block()
             {
                 pool.give(block);
             }
-        });
+        };
+        match self.pieces {
+            Pieces::One(piece) | Pieces::Two([Piece::Short(_), piece]) => give(piece),
+            pieces => pieces.for_each(give),
+        }
     }
 }

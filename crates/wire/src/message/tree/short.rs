@@ -1,21 +1,34 @@
 //! A few octets that lie in the piece itself.
 
 /// How many there may be: most headers before a body that others hold too.
-const CAPACITY: usize = 45;
+const CAPACITY: usize = 46;
 
 /// A piece without a block: what is pushed in front of octets that are shared costs no memory of its own.
-#[derive(Clone, Debug)]
+// Copied as words: piece by piece, each copy would wait for the writes before it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(8))]
 pub(super) struct Short {
+    octets: [u8; CAPACITY],
     // `start <= end <= CAPACITY`
     start: u8,
     end: u8,
-    octets: [u8; CAPACITY],
 }
 
 impl Short {
     /// Empty, with all its room in front.
     pub(super) const EMPTY: Self =
         Short { start: CAPACITY as u8, end: CAPACITY as u8, octets: [0; CAPACITY] };
+
+    /// These octets, with room before them; `None` where they are too many.
+    #[inline]
+    pub(super) fn of(octets: &[u8]) -> Option<Self> {
+        let mut short = Self::EMPTY;
+        let fits = short.has_headroom(octets.len());
+        fits.then(|| {
+            short.push_front(octets.len()).copy_from_slice(octets);
+            short
+        })
+    }
 
     #[inline]
     pub(super) fn len(&self) -> usize {
