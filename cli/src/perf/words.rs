@@ -10,6 +10,7 @@ pub(super) struct Word {
     #[bits(8)]
     pub(super) kind: Kind,
     /// Which of its kind; of an end, how many messages were sent before it.
+    #[bits(48)]
     pub(super) number: u64,
 }
 

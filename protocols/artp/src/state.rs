@@ -121,7 +121,7 @@ pub(crate) const MINIMUM: usize = HEADER_MOST + ControlHeader::LENGTH + Proposal
 pub(crate) const HEADER_MOST: usize = Packet::LENGTH + OPTIONS_MOST + SETTLED + Fragment::LENGTH;
 
 /// Padding is no longer than this: where a datagram has so many fragments that it would be, a short one more matters little.
-const PADDING_MOST: usize = 16;
+const PADDING_MOST: usize = 11;
 
 /// How much shorter than the others the last fragment of a datagram may be for padding to make up for it: nothing, or as much
 /// as an option has at least.

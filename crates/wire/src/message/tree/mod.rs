@@ -55,8 +55,8 @@ impl BufferTree {
     /// Appends a piece, and copies it where that is cheaper than to keep it.
     #[inline]
     fn join_piece(&mut self, piece: Piece) {
-        match piece.octets() {
-            Some(octets) if octets.len() <= SMALL_PIECE => self.join_small(octets),
+        match &piece {
+            Piece::Octets(slice) if slice.len() <= SMALL_PIECE => self.join_small(slice.octets()),
             _ => self.append_piece(piece),
         }
     }
@@ -90,17 +90,8 @@ impl BufferTree {
     }
 
     /// Puts a piece in front that has room for `octets` octets, and none yet.
-    #[inline]
-    fn make_headroom(&mut self, octets: usize) {
-        let short = Short::EMPTY;
-        if short.has_headroom(octets) {
-            return self.push_piece(Piece::Short(short));
-        }
-        self.make_much_headroom(octets);
-    }
-
     #[cold]
-    fn make_much_headroom(&mut self, octets: usize) {
+    fn make_headroom(&mut self, octets: usize) {
         let room = HEADER_PIECE.max(octets);
         self.push_piece(Piece::Octets(Slice::new(Unshared::zeroed(room), room, room)));
     }
@@ -138,12 +129,19 @@ impl Message for BufferTree {
 
     #[inline]
     fn front(&mut self, octets: usize) -> Option<&[u8]> {
-        if self.pieces.first().map_or(0, Piece::len) < octets {
+        let first = match &self.pieces {
+            Pieces::Headed(short, _) => short.len(),
+            pieces => pieces.first().map_or(0, Piece::len),
+        };
+        if first < octets {
             self.gather(octets)?;
         }
-        match self.pieces.first().and_then(Piece::octets) {
-            Some(first) => first.get(..octets),
-            None => (octets == 0).then_some(&[]), // nothing is asked of a region then
+        match &self.pieces {
+            Pieces::Headed(short, _) => short.octets().get(..octets),
+            pieces => match pieces.first() {
+                Some(Piece::Octets(slice)) => slice.octets().get(..octets),
+                _ => (octets == 0).then_some(&[]), // nothing is asked of a region then
+            },
         }
     }
 
@@ -152,14 +150,19 @@ impl Message for BufferTree {
         if octets == 0 {
             return &mut []; // no piece is empty
         }
-        if !self.pieces.first().is_some_and(|first| first.has_headroom(octets)) {
-            self.make_headroom(octets);
+        if !matches!(self.pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets)) {
+            self.pieces.head(octets);
+            if !matches!(&self.pieces, Pieces::Headed(short, _) if short.has_headroom(octets)) {
+                self.make_headroom(octets);
+            }
         }
         self.length += octets;
-        match self.pieces.first_mut() {
-            Some(Piece::Octets(slice)) => slice.push_front(octets),
-            Some(Piece::Short(short)) => short.push_front(octets),
-            _ => unreachable!("the first piece holds octets since the lines above"),
+        match &mut self.pieces {
+            Pieces::Headed(short, _) => short.push_front(octets),
+            pieces => match pieces.first_mut() {
+                Some(Piece::Octets(slice)) => slice.push_front(octets),
+                _ => unreachable!("the first piece holds octets since the lines above"),
+            },
         }
     }
 
@@ -169,7 +172,6 @@ impl Message for BufferTree {
         }
         match self.pieces.first_mut() {
             Some(Piece::Octets(slice)) if slice.len() == self.length => slice.octets_mut(),
-            Some(Piece::Short(short)) if short.len() == self.length => Some(short.octets_mut()),
             _ => None,
         }
     }
@@ -180,6 +182,14 @@ impl Message for BufferTree {
         self.length -= octets;
         if let Pieces::One(Piece::Octets(slice)) = &mut self.pieces {
             return slice.advance(octets);
+        }
+        if let Pieces::Headed(short, _) = &mut self.pieces {
+            let header = short.len();
+            if octets < header {
+                return short.advance(octets);
+            }
+            octets -= header;
+            self.pieces.behead();
         }
         while octets > 0 {
             let first = self.pieces.first_mut().expect("as long as its pieces");
@@ -196,8 +206,13 @@ impl Message for BufferTree {
     fn truncate(&mut self, octets: usize) {
         let mut beyond = self.length.saturating_sub(octets);
         self.length -= beyond;
-        if let Pieces::One(Piece::Octets(slice)) = &mut self.pieces {
-            return slice.truncate(self.length);
+        match &mut self.pieces {
+            Pieces::One(Piece::Octets(slice)) => return slice.truncate(self.length),
+            Pieces::Headed(short, slice) if short.len() < self.length => {
+                return slice.truncate(self.length - short.len());
+            }
+            _ if beyond > 0 => self.pieces.unhead(),
+            _ => return,
         }
         while beyond > 0 {
             let last = self.pieces.last_mut().expect("as long as its pieces");
@@ -224,6 +239,15 @@ impl Message for BufferTree {
         if let Pieces::One(Piece::Octets(slice)) = &mut self.pieces {
             return Self::of_slice(slice.split_to(octets));
         }
+        if let Pieces::Headed(short, slice) = &mut self.pieces
+            && octets > short.len()
+        {
+            head.pieces = Pieces::Headed(*short, slice.split_to(octets - short.len()));
+            head.length = octets;
+            self.pieces.behead();
+            return head;
+        }
+        self.pieces.unhead();
         while octets > 0 {
             let mut first = self.pieces.pop_first().expect("as long as its pieces");
             if octets < first.len() {
@@ -254,10 +278,11 @@ impl Message for BufferTree {
     fn behind(&mut self, header: &[u8]) -> Self {
         // What others hold too is not written before: the header and the slice are put together at once.
         if let Pieces::One(Piece::Octets(slice)) = &self.pieces
+            && slice.len() > 0
             && !slice.has_headroom(header.len())
             && let Some(short) = Short::of(header)
         {
-            let pieces = Pieces::Two([Piece::Short(short), Piece::Octets(slice.clone())]);
+            let pieces = Pieces::Headed(short, slice.clone());
             return BufferTree { length: header.len() + self.length, pieces };
         }
         self.push_front(header.len()).copy_from_slice(header);
@@ -269,11 +294,15 @@ impl Message for BufferTree {
     #[inline]
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
         let (first, second) = if self.is_empty() { Default::default() } else { self.pieces.as_slices() };
-        first.iter().chain(second).map(|piece| match piece {
+        let pieces = first.iter().chain(second).map(|piece| match piece {
             Piece::Octets(slice) => Leaf::Octets(slice.octets()),
-            Piece::Short(short) => Leaf::Octets(short.octets()),
             Piece::Region(region) => Leaf::Region(region),
-        })
+        });
+        let headed = match &self.pieces {
+            Pieces::Headed(short, slice) => [Some(short.octets()), Some(slice.octets())],
+            _ => [None, None],
+        };
+        headed.into_iter().flatten().map(Leaf::Octets).chain(pieces)
     }
 
     #[inline]
@@ -286,7 +315,8 @@ impl Message for BufferTree {
             }
         };
         match self.pieces {
-            Pieces::One(piece) | Pieces::Two([Piece::Short(_), piece]) => give(piece),
+            Pieces::One(piece) => give(piece),
+            Pieces::Headed(_, slice) => give(Piece::Octets(slice)),
             pieces => pieces.for_each(give),
         }
     }

@@ -12,7 +12,6 @@ use super::slice::Slice;
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
     Octets(Slice),
-    Short(Short),
     Region(Region),
 }
 
@@ -21,35 +20,13 @@ impl Piece {
     pub(super) fn len(&self) -> usize {
         match self {
             Piece::Octets(slice) => slice.len(),
-            Piece::Short(short) => short.len(),
             Piece::Region(region) => region.length,
-        }
-    }
-
-    /// Its octets; `None` where they are in a file.
-    #[inline]
-    pub(super) fn octets(&self) -> Option<&[u8]> {
-        match self {
-            Piece::Octets(slice) => Some(slice.octets()),
-            Piece::Short(short) => Some(short.octets()),
-            Piece::Region(_) => None,
-        }
-    }
-
-    /// Whether it can grow to the front in place.
-    #[inline]
-    pub(super) fn has_headroom(&self, octets: usize) -> bool {
-        match self {
-            Piece::Octets(slice) => slice.has_headroom(octets),
-            Piece::Short(short) => short.has_headroom(octets),
-            Piece::Region(_) => false,
         }
     }
 
     pub(super) fn advance(&mut self, octets: usize) {
         match self {
             Piece::Octets(slice) => slice.advance(octets),
-            Piece::Short(short) => short.advance(octets),
             Piece::Region(region) => {
                 region.offset += octets as u64;
                 region.length -= octets;
@@ -60,7 +37,6 @@ impl Piece {
     pub(super) fn truncate(&mut self, octets: usize) {
         match self {
             Piece::Octets(slice) => slice.truncate(octets),
-            Piece::Short(short) => short.truncate(octets),
             Piece::Region(region) => region.length = octets,
         }
     }
@@ -81,11 +57,48 @@ pub(super) enum Pieces {
     None,
     One(Piece),
     Two([Piece; 2]),
+    /// A header, of at least one octet, before a body that others hold too.
+    Headed(Short, Slice),
     /// Any number: a list stays one while pieces are taken away.
     Many(VecDeque<Piece>),
 }
 
+/// The headroom before a header that has to become a piece.
+const HEADROOM: usize = 256;
+
 impl Pieces {
+    /// A header becomes a piece like others: what is rare knows pieces only.
+    #[cold]
+    pub(super) fn unhead(&mut self) {
+        if let Pieces::Headed(..) = self
+            && let Pieces::Headed(short, slice) = mem::take(self)
+        {
+            let header = Piece::Octets(short.into_slice(HEADROOM));
+            *self = Pieces::Two([header, Piece::Octets(slice)]);
+        }
+    }
+
+    /// Where there is one slice, and it is not empty, `octets` of a header may stand before it.
+    #[inline]
+    pub(super) fn head(&mut self, octets: usize) {
+        if matches!(self, Pieces::One(Piece::Octets(slice)) if slice.len() > 0)
+            && Short::EMPTY.has_headroom(octets)
+            && let Pieces::One(Piece::Octets(slice)) = mem::take(self)
+        {
+            *self = Pieces::Headed(Short::EMPTY, slice);
+        }
+    }
+
+    /// Takes a header away.
+    #[inline]
+    pub(super) fn behead(&mut self) {
+        if let Pieces::Headed(..) = self
+            && let Pieces::Headed(_, slice) = mem::take(self)
+        {
+            *self = Pieces::One(Piece::Octets(slice));
+        }
+    }
+
     /// In two runs, the first before the second.
     #[inline]
     pub(super) fn as_slices(&self) -> (&[Piece], &[Piece]) {
@@ -94,6 +107,7 @@ impl Pieces {
             Pieces::One(piece) => (slice::from_ref(piece), &[]),
             Pieces::Two(pieces) => (pieces, &[]),
             Pieces::Many(pieces) => pieces.as_slices(),
+            Pieces::Headed(..) => (&[], &[]),
         }
     }
 
@@ -107,6 +121,10 @@ impl Pieces {
                 take(second);
             }
             Pieces::Many(pieces) => pieces.into_iter().for_each(take),
+            Pieces::Headed(short, slice) => {
+                take(Piece::Octets(short.into_slice(HEADROOM)));
+                take(Piece::Octets(slice));
+            }
         }
     }
 
@@ -117,6 +135,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([first, _]) => Some(first),
             Pieces::Many(pieces) => pieces.front(),
+            Pieces::Headed(..) => None,
         }
     }
 
@@ -127,6 +146,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([first, _]) => Some(first),
             Pieces::Many(pieces) => pieces.front_mut(),
+            Pieces::Headed(..) => None,
         }
     }
 
@@ -136,11 +156,13 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([_, last]) => Some(last),
             Pieces::Many(pieces) => pieces.back_mut(),
+            Pieces::Headed(..) => None,
         }
     }
 
     #[inline]
     pub(super) fn push_first(&mut self, piece: Piece) {
+        self.unhead();
         *self = match mem::take(self) {
             Pieces::None => Pieces::One(piece),
             Pieces::One(second) => Pieces::Two([piece, second]),
@@ -149,11 +171,13 @@ impl Pieces {
                 pieces.push_front(piece);
                 Pieces::Many(pieces)
             }
+            Pieces::Headed(..) => unreachable!("its header is a piece since the line above"),
         };
     }
 
     #[inline]
     pub(super) fn push_last(&mut self, piece: Piece) {
+        self.unhead();
         *self = match mem::take(self) {
             Pieces::None => Pieces::One(piece),
             Pieces::One(first) => Pieces::Two([first, piece]),
@@ -162,6 +186,7 @@ impl Pieces {
                 pieces.push_back(piece);
                 Pieces::Many(pieces)
             }
+            Pieces::Headed(..) => unreachable!("its header is a piece since the line above"),
         };
     }
 

@@ -1,23 +1,25 @@
-//! A few octets that lie in the piece itself.
+//! A header that lies in the message itself.
 
-/// How many there may be: most headers before a body that others hold too.
-const CAPACITY: usize = 46;
+use super::slice::Slice;
+use crate::message::Block as _;
+use crate::message::tree::Unshared;
 
-/// A piece without a block: what is pushed in front of octets that are shared costs no memory of its own.
-// Copied as words: piece by piece, each copy would wait for the writes before it.
+/// How many octets it may have: most headers before a body that others hold too.
+const CAPACITY: usize = 39;
+
+/// What is pushed in front of octets that are shared: it costs no memory of its own.
+// Copied as words: octet by octet, each copy would wait for the writes before it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(8))]
 pub(super) struct Short {
     octets: [u8; CAPACITY],
-    // `start <= end <= CAPACITY`
+    /// Where they begin; they end with the room.
     start: u8,
-    end: u8,
 }
 
 impl Short {
     /// Empty, with all its room in front.
-    pub(super) const EMPTY: Self =
-        Short { start: CAPACITY as u8, end: CAPACITY as u8, octets: [0; CAPACITY] };
+    pub(super) const EMPTY: Self = Short { octets: [0; CAPACITY], start: CAPACITY as u8 };
 
     /// These octets, with room before them; `None` where they are too many.
     #[inline]
@@ -32,28 +34,18 @@ impl Short {
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        usize::from(self.end - self.start)
+        CAPACITY - usize::from(self.start)
     }
 
     #[inline]
     pub(super) fn octets(&self) -> &[u8] {
-        &self.octets[usize::from(self.start)..usize::from(self.end)]
-    }
-
-    #[inline]
-    pub(super) fn octets_mut(&mut self) -> &mut [u8] {
-        &mut self.octets[usize::from(self.start)..usize::from(self.end)]
+        &self.octets[usize::from(self.start)..]
     }
 
     /// Takes the first `octets` away, of which it has as many.
     #[inline]
     pub(super) fn advance(&mut self, octets: usize) {
         self.start += octets as u8;
-    }
-
-    /// Keeps the first `octets`, of which it has as many.
-    pub(super) fn truncate(&mut self, octets: usize) {
-        self.end = self.start + octets as u8;
     }
 
     #[inline]
@@ -71,5 +63,13 @@ impl Short {
         let start = end - octets;
         self.start = start as u8;
         &mut self.octets[start..end]
+    }
+
+    /// The same in a block, with `headroom` before it.
+    pub(super) fn into_slice(self, headroom: usize) -> Slice {
+        let end = headroom + self.len();
+        let mut block = Unshared::zeroed(end);
+        block[headroom..].copy_from_slice(self.octets());
+        Slice::new(block, headroom, end)
     }
 }
