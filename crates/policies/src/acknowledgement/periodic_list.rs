@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Nanoseconds, Report, View};
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, Report, View};
 use stackwright_transport::{Receipts, component};
 
 /// How many spans that were said are said again: a list that is lost would cost resends.
@@ -17,8 +17,9 @@ const GATHERED_MOST: usize = 4096;
 /// The numbers of what arrived are gathered and listed every so often, a duplicate's too (ARTP §1.4.5). What was said last
 /// is said once more where there is room, since a list may be lost.
 ///
-/// A list leaves a quarter of a round trip after the first number it holds, at most `every` after it, and at once where it
-/// has `most` numbers or where the sender waits for room.
+/// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a millisecond (an exchange on a
+/// fast way is not acknowledged packet by packet) and at most `every` after it; and at once where it has `most` numbers or where
+/// the sender waits for room.
 ///
 /// Choose it for a path that reorders: numbers say what arrived and nothing else. On a narrow way back, prefer to be asked.
 ///
@@ -71,7 +72,7 @@ impl Acknowledgement for PeriodicList {
         self.gather(span);
         let wait = match view.rtt.smoothed {
             0 => self.every,
-            smoothed => self.every.min(smoothed / 4),
+            smoothed => self.every.min((smoothed / 4).max(MILLISECOND)),
         };
         self.at = if self.numbers >= self.most { view.now } else { self.at.min(view.now.later(wait)) };
     }
