@@ -15,5 +15,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (one, other) = tokio::try_join!(endpoint.connect(here), endpoint.accept())?;
     one.send(b"hello").await?;
     let (octets, _) = other.receive().await?;
-    Ok(println!("{}", String::from_utf8_lossy(&octets)))
+    println!("{}", String::from_utf8_lossy(&octets));
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 
-use stackwright_artp::{Messages, Protection};
+use stackwright_artp::Messages;
 use stackwright_contract::Instant;
 use stackwright_contract::services::Quality;
 use stackwright_transport::slots::Framing as _;
@@ -86,9 +86,10 @@ fn through(framings: &mut [Messages<BufferTree>; 2], message: BufferTree) -> (u6
 #[test]
 fn a_datagram_is_protected_where_it_lies() {
     // A signature is too long to stand before octets in the message itself: it takes a block, with its count of holders.
-    let protections: [(fn(usize) -> Protection, u64); 3] =
-        [(|_| sealed(CIPHERS[0]), 0), (|_| sealed(CIPHERS[1]), 0), (signed, 2)];
-    for (protect, asked) in protections {
+    let sealed = CIPHERS.map(sealed);
+    let protect = |nth: usize, side| sealed.get(nth).copied().unwrap_or_else(|| signed(side));
+    for (nth, asked) in [(0, 0), (1, 0), (2, 2)] {
+        let protect = |side| protect(nth, side);
         let framings = &mut framings(|side| config(protect(side)));
         assert_eq!(through(framings, filled(128, 1000)), (0, true), "with headroom");
         assert_eq!(through(framings, filled(0, 1000)), (asked, true), "without");
