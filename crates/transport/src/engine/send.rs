@@ -14,6 +14,9 @@ use crate::words::{MILLISECOND, Occasion, Saying, Signals, View};
 /// More need not leave together: what a driver hands to the kernel at once.
 const GATHER_MOST: u64 = 256 << 10;
 
+/// So many packets in a run are worth the wait.
+const RUN_LEAST: u64 = 8;
+
 /// With less on its way, acknowledgements may be gathered too, and nothing is held back.
 const GATHER_LEAST: u64 = 32 << 10;
 
@@ -189,7 +192,8 @@ impl<C: Configuration> Association<C> {
         let room = window.saturating_sub(view.in_flight).min(packets.saturating_mul(octets as u64));
         let parts = (view.rtt.smoothed / MILLISECOND).max(4);
         let part = ((view.in_flight + room) / parts).min(GATHER_MOST);
-        room < part && room < self.sending.waiting_octets() as u64
+        // Fewer packets are not worth it: they would only be bunched.
+        part >= RUN_LEAST * octets as u64 && room < part && room < self.sending.waiting_octets() as u64
     }
 
     /// The peer takes nothing. What it says when that changes may be lost: so a unit is sent all the same, now and then.
