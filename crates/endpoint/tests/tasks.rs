@@ -123,7 +123,8 @@ fn when_the_task_that_waited_is_gone_another_runs_the_stack() {
 fn a_future_that_is_held_and_not_polled_keeps_nobody_waiting() {
     run(async {
         let server = listening(Config::default(), plain).await;
-        let [(one, _, _), (other, tell, _)] = two_guests(&server).await;
+        // A client goes whom nobody can tell anything any more.
+        let [(one, _told, _), (other, tell, _)] = two_guests(&server).await;
         let mut held = pin!(one.receive());
         let waits = spawn_local(async move { other.receive().await.unwrap().0 });
         tokio::task::yield_now().await;
