@@ -93,11 +93,13 @@ impl Bbr {
         millisecond.clamp(2 * self.packet, BURST_MOST.max(2 * self.packet))
     }
 
-    fn settle(&mut self, acknowledged: u64) {
+    fn settle(&mut self, view: &View, acknowledged: u64) {
         let rate = match self.path.rate() {
             // §5.6.2: nothing was measured yet but the way.
             0 => FIRST * self.packet * 1_000_000_000 / self.path.least().max(MILLISECOND),
-            rate => rate,
+            // What came after a long outage, or is reported when it is asked for only, is no measure: the least window is sent
+            // within a round trip in any case.
+            rate => rate.max(LEAST * self.packet * 1_000_000_000 / view.rtt.smoothed.max(MILLISECOND)),
         };
         self.pace = NonZeroU64::new((rate as f64 * self.cycle.pacing_gain()) as u64);
         let least = LEAST * self.packet;
@@ -162,7 +164,7 @@ impl Congestion for Bbr {
         };
         self.cycle.turn(&turn, &mut self.path);
         self.was_idle = false;
-        self.settle(acknowledged.octets);
+        self.settle(view, acknowledged.octets);
     }
 
     fn on_lost(&mut self, _: &View, octets: u64) {
