@@ -49,7 +49,6 @@ pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> Layer<M, Boxed<M>> 
 use alloc::vec::Vec;
 
 use stackwright_contract::services::Quality;
-
 use stackwright_transport::component;
 use stackwright_transport::words::{Dropped, Numbering, Report, Saying, Segment, View};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
