@@ -281,6 +281,17 @@ fn keys_of_every_sort<M: Kind>() {
     bind::<M, _>((0..70).map(|length| vec![0u8; length]));
 }
 
+/// Asks `$check` about each kind of map with a cache.
+macro_rules! on_every_map_with_a_cache {
+    ($check:ident) => {
+        $check(Cached::<_, _>::new(1));
+        $check(Open::<_, _>::new(1));
+        $check(Cached::<_, _, Keyed>::new(1));
+        $check(Open::<_, _, Keyed>::new(1));
+        $check(Cached::<_, _>::with_buckets(1, 101));
+    };
+}
+
 #[test]
 fn a_hit_hashes_nothing_and_compares_once() {
     fn check(mut map: impl Map<Counted, u32>) {
@@ -298,25 +309,6 @@ fn a_hit_hashes_nothing_and_compares_once() {
             }
             assert_eq!((HASHED.get(), COMPARED.get()), (0, 20));
         }
-        // A cache that has not helped for long sleeps, and one repetition wakes it.
-        for key in 0..100 {
-            map.resolve(&Counted(key));
-        }
-        HASHED.set(0);
-        for _ in 0..10 {
-            assert_eq!(map.resolve(&Counted(99)), Some(99));
-        }
-        assert_eq!(HASHED.get(), 1);
-        // Whom nobody knows puts it to sleep, too: no key is compared for him in vain.
-        map.resolve(&Counted(99));
-        for key in 100..120 {
-            assert_eq!(map.resolve(&Counted(key)), None);
-        }
-        HASHED.set(0);
-        for expected in [1, 1, 1] {
-            assert_eq!(map.resolve(&Counted(99)), Some(99));
-            assert_eq!(HASHED.get(), expected, "one repetition wakes it");
-        }
         // Pairs keep it awake.
         HASHED.set(0);
         for key in 0..50 {
@@ -325,11 +317,50 @@ fn a_hit_hashes_nothing_and_compares_once() {
         }
         assert_eq!(HASHED.get(), 50);
     }
-    check(Cached::<_, _>::new(1));
-    check(Open::<_, _>::new(1));
-    check(Cached::<_, _, Keyed>::new(1));
-    check(Open::<_, _, Keyed>::new(1));
-    check(Cached::<_, _>::with_buckets(1, 101));
+    on_every_map_with_a_cache!(check);
+}
+
+#[test]
+fn a_cache_that_is_of_no_use_sleeps_and_wakes_by_itself() {
+    fn check(mut map: impl Map<Counted, u32>) {
+        for key in 0..100 {
+            map.install(Counted(key), key);
+        }
+        // In turn, and keys that nobody has: no key is compared in vain, but for a few tries.
+        for first in [0, 100] {
+            for key in (first..first + 100).cycle().take(100_000) {
+                map.resolve(&Counted(key));
+            }
+            let lookups = 10_000;
+            HASHED.set(0);
+            COMPARED.set(0);
+            for key in (first..first + 100).cycle().take(lookups) {
+                assert_eq!(map.resolve(&Counted(key)).is_some(), key < 100);
+            }
+            assert_eq!(HASHED.get(), lookups as u64);
+            let compared = COMPARED.get() - if first == 0 { lookups as u64 } else { 0 };
+            // An open map compares the few that are in another's slot.
+            assert!(compared < 1000, "{compared} keys compared in vain");
+        }
+        // One key in a row is noticed, and so are pairs; soon, after keys in no order were few.
+        let hashed = |from: u32, lookups: u32, key: fn(u32) -> u32| {
+            HASHED.set(0);
+            for number in from..from + lookups {
+                let key = key(number);
+                assert_eq!(map.resolve(&Counted(key)), Some(key));
+            }
+            HASHED.get()
+        };
+        // The longest nap, first.
+        hashed(0, 70_000, |_| 7);
+        assert_eq!(hashed(0, 1000, |_| 7), 0);
+        assert_eq!(hashed(0, 30, |number| number), 30);
+        assert!(hashed(0, 1000, |_| 7) <= 40, "a short nap");
+        hashed(0, 100_000, |number| number % 100);
+        hashed(0, 70_000, |number| number / 2 % 100);
+        assert_eq!(hashed(0, 1000, |number| number / 2 % 100), 500);
+    }
+    on_every_map_with_a_cache!(check);
 }
 
 #[test]

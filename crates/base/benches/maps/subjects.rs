@@ -201,14 +201,17 @@ pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
     let uncached = keys.fill(Chained::<_, u32>::new(SEED));
     let cached = keys.fill(Cached::<_, u32>::new(SEED));
     let open = keys.fill(Open::<_, u32>::new(SEED));
+    // A cache that is asked for keys in random order sleeps for long. So there are maps whose cache is of use, too.
+    let cached_used = keys.fill(Cached::<_, u32>::new(SEED));
+    let open_used = keys.fill(Open::<_, u32>::new(SEED));
     let mut swiss = Swiss::with_hasher(FixedState::with_seed(SEED));
     swiss.extend(keys.bound.iter().enumerate().map(|(number, key)| (*key, number as u32)));
     let swiss = Rc::new(swiss);
     // What is compared runs side by side.
     Cell {
         bindings,
-        cached_hit: race.enter(repeating(&keys, &cached)),
-        open_hit: race.enter(repeating(&keys, &open)),
+        cached_hit: race.enter(repeating(&keys, &cached_used)),
+        open_hit: race.enter(repeating(&keys, &open_used)),
         uncached: race.enter(asking(&keys.shuffled, &uncached)),
         cached: race.enter(asking(&keys.shuffled, &cached)),
         uncached_called: race.enter(asking(&keys.shuffled, &Rc::new(Called(Rc::clone(&uncached))))),
@@ -220,10 +223,10 @@ pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
         open_absent: race.enter(asking(&keys.absent, &open)),
         swiss_absent: race.enter(asking(&keys.absent, &swiss)),
         uncached_pairs: race.enter(asking(&keys.paired, &uncached)),
-        cached_pairs: race.enter(asking(&keys.paired, &cached)),
-        open_pairs: race.enter(asking(&keys.paired, &open)),
+        cached_pairs: race.enter(asking(&keys.paired, &cached_used)),
+        open_pairs: race.enter(asking(&keys.paired, &open_used)),
         swiss_pairs: race.enter(asking(&keys.paired, &swiss)),
-        chains: chains::enter(race, &keys, &cached, &open),
+        chains: chains::enter(race, &keys, &cached_used, &open_used),
         fixed: (bindings <= 1000).then(|| enter_fixed(race, &keys)),
     }
 }
@@ -231,12 +234,13 @@ pub(crate) fn enter<const N: usize>(race: &mut Race, bindings: usize) -> Cell {
 fn enter_fixed<const N: usize>(race: &mut Race, keys: &Keys<N>) -> Fixed {
     let old = keys.fill(Chained::<_, u32>::with_buckets(SEED, BUCKETS));
     let cached = keys.fill(Cached::<_, u32>::with_buckets(SEED, BUCKETS));
+    let used = keys.fill(Cached::<_, u32>::with_buckets(SEED, BUCKETS));
     let (dependent_old, dependent_miss) = chains::enter_fixed(race, keys);
     Fixed {
-        hit: race.enter(repeating(keys, &cached)),
+        hit: race.enter(repeating(keys, &used)),
         miss: race.enter(asking(&keys.shuffled, &cached)),
         old: race.enter(asking(&keys.shuffled, &old)),
-        dependent_hit: race.enter(chains::staying(keys, &cached)),
+        dependent_hit: race.enter(chains::staying(keys, &used)),
         dependent_miss,
         dependent_old,
     }

@@ -1,6 +1,6 @@
 //! Chained hash with a cache of one entry: PIX's map (thesis §4.2).
 
-use super::chained::Chained;
+use super::chained::{Chained, Node};
 use super::hashing::{Hashing, Trusted};
 use super::recent::Recent;
 use super::{Key, Map};
@@ -21,31 +21,30 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
     }
 
     #[inline]
-    fn find(&self, key: &K) -> Option<&V> {
+    fn find(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
         if self.recent.awake() {
-            if let Some(node) = self.map.at(self.recent.place())
+            let place = self.recent.place();
+            if let Some(node) = self.map.at(place)
                 && node.key == *key
             {
                 self.recent.hit();
-                return Some(&node.value);
+                return Some((place, node));
             }
             return self.find_awake(key);
         }
-        let (place, node) = self.map.find(key)?;
-        self.recent.dreamt(place);
-        Some(&node.value)
+        self.map.find(key)
     }
 
-    /// The long way, of the few misses before the cache sleeps. It gives what its caller gives, who need not come back to.
+    /// The long way, of the few misses while the cache is awake.
     #[cold]
     #[inline(never)]
-    fn find_awake(&self, key: &K) -> Option<&V> {
-        let Some((place, node)) = self.map.find(key) else {
-            self.recent.absent();
-            return None;
-        };
-        self.recent.missed(place);
-        Some(&node.value)
+    fn find_awake(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
+        let found = self.map.find(key);
+        match found {
+            Some((place, _)) => self.recent.missed(place),
+            None => self.recent.absent(),
+        }
+        found
     }
 }
 
@@ -69,13 +68,13 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Cached<K, V, H> {
 
     #[inline]
     fn lookup(&self, key: &K) -> Option<&V> {
-        self.find(key)
+        self.find(key).map(|(_, node)| &node.value)
     }
 
     #[inline]
     fn lookup_mut(&mut self, key: &K) -> Option<&mut V> {
-        self.find(key)?;
-        self.map.at_mut(self.recent.place()).map(|node| &mut node.value)
+        let (place, _) = self.find(key)?;
+        self.map.at_mut(place).map(|node| &mut node.value)
     }
 
     fn iter<'a>(&'a self) -> impl Iterator<Item = (&'a K, &'a V)>

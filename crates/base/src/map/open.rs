@@ -79,19 +79,19 @@ impl<K: Key, V, H: Hashing> Open<K, V, H> {
             }
             return self.find_awake(key);
         }
-        let found = self.find(key)?;
-        self.recent.dreamt(found.0);
-        Some(found)
+        self.find(key)
     }
 
+    /// The long way, of the few misses while the cache is awake.
+    #[cold]
     #[inline(never)]
     fn find_awake(&self, key: &K) -> Option<(usize, &(K, V))> {
-        let Some(found) = self.find(key) else {
-            self.recent.absent();
-            return None;
-        };
-        self.recent.missed(found.0);
-        Some(found)
+        let found = self.find(key);
+        match found {
+            Some((place, _)) => self.recent.missed(place),
+            None => self.recent.absent(),
+        }
+        found
     }
 
     /// Puts a binding that is not there into the first empty slot; gives its place.

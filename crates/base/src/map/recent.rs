@@ -6,28 +6,44 @@ use core::cell::Cell;
 /// a place that means nothing any more is no harm.
 ///
 /// To compare costs a little, which is lost where keys come in no order. So after [`PATIENCE`] misses in a row the cache
-/// sleeps: no key is compared before it is hashed. What is found is remembered still, and the cache wakes as soon as that is
-/// found again. That one lookup is all that sleep can lose; and it costs no more than one word read, one compared and one
-/// written, none of which the way from a key to its binding has to wait for.
+/// sleeps: no key is compared before it is hashed, and none is remembered. A lookup asleep counts itself, and that count is its
+/// one test, for which neither the hash nor the way to the binding has to wait.
+///
+/// When the nap is over, the cache tries again. What a vain try costs is mostly what the processor has to learn anew about
+/// the branches of a lookup, some hundred lookups long; so every vain try is followed by a nap twice as long, up to
+/// [`LONGEST`], and one that helped by the [`SHORTEST`].
 #[derive(Debug)]
 pub(super) struct Recent {
     place: Cell<usize>,
-    /// In a row, and no more than [`PATIENCE`].
-    misses: Cell<u8>,
+    /// Asleep, for how many lookups still. Awake, below [`TRYING`] or [`HELPING`] by the misses in a row.
+    left: Cell<i32>,
+    nap: Cell<i32>,
 }
 
-const PATIENCE: u8 = 8;
+/// So many misses in a row put a cache to sleep that has been of use.
+const PATIENCE: i32 = 8;
+/// So many, one that tries: where every key comes twice, one of three lookups is a hit.
+const TRIES: i32 = 3;
+const SHORTEST: i32 = 32;
+const LONGEST: i32 = 1 << 16;
+/// Awake, without a hit so far.
+const TRYING: i32 = 0;
+/// Awake, and it was not for nothing.
+const HELPING: i32 = TRYING - TRIES;
 
 impl Recent {
     /// Awake, with a place at which there is nothing yet.
     pub(super) fn new() -> Self {
-        Recent { place: Cell::new(0), misses: Cell::new(0) }
+        Recent { place: Cell::new(0), left: Cell::new(HELPING), nap: Cell::new(SHORTEST) }
     }
 
-    /// Whether to compare the key at [`place`](Self::place) before it is hashed.
+    /// Counts a lookup, and tells whether to compare the key at [`place`](Self::place) before it is hashed. If so, what came of
+    /// it is told by [`hit`](Self::hit), [`missed`](Self::missed) or [`absent`](Self::absent).
     #[inline]
     pub(super) fn awake(&self) -> bool {
-        self.misses.get() != PATIENCE
+        let left = self.left.get() - 1;
+        self.left.set(left);
+        left < TRYING
     }
 
     #[inline]
@@ -38,39 +54,30 @@ impl Recent {
     /// Awake: the key was there.
     #[inline]
     pub(super) fn hit(&self) {
-        self.misses.set(0);
+        self.left.set(HELPING);
     }
 
     /// Awake: the key was not there, but at `place`.
-    #[inline]
     pub(super) fn missed(&self, place: usize) {
-        self.misses.set(self.misses.get() + 1);
         self.place.set(place);
+        self.absent();
     }
 
     /// Awake: the key was nowhere. Whoever asks for keys that nobody has gives the cache nothing to do.
-    #[inline]
     pub(super) fn absent(&self) {
-        self.misses.set(self.misses.get() + 1);
-    }
-
-    /// Asleep: the key was at `place`.
-    #[inline]
-    pub(super) fn dreamt(&self, place: usize) {
-        if self.place.replace(place) == place {
-            self.wake();
-        }
-    }
-
-    #[cold]
-    fn wake(&self) {
-        self.misses.set(0);
+        let nap = match self.left.get() {
+            left if left == TRYING - TRIES => (2 * self.nap.get()).min(LONGEST),
+            left if left == HELPING - PATIENCE => SHORTEST,
+            _ => return,
+        };
+        self.nap.set(nap);
+        self.left.set(nap);
     }
 
     /// A binding was installed at `place`.
     pub(super) fn set(&self, place: usize) {
         self.place.set(place);
-        self.misses.set(0);
+        self.left.set(HELPING);
     }
 
     /// What was at `from` is at `to` now.
