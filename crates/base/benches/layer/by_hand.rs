@@ -11,7 +11,9 @@ use crate::Maps;
 use crate::ports::Label;
 
 const FIRST: Room = Room { octets: 64 << 10, messages: 16 };
-const BELOW: Room = Room { octets: 256 << 10, messages: 64 };
+const BELOW: Room = Room { octets: 1 << 20, messages: 1024 };
+/// How much of it is used before it is given back.
+const GIVEN_BACK: Room = Room { octets: BELOW.octets / 4, messages: BELOW.messages / 4 };
 const NAME: &str = "ports, by hand";
 
 struct Association {
@@ -28,6 +30,7 @@ struct Lower {
     users: usize,
     waiting: Vec<Handle>,
     room: Room,
+    used: Room,
     backlog: VecDeque<(Handle, SingleBuffer)>,
 }
 
@@ -56,6 +59,7 @@ impl ByHand {
                 users: 0,
                 waiting: Vec::new(),
                 room: Room::default(),
+                used: Room::default(),
                 backlog: VecDeque::new(),
             };
             let association = self.lowers.name(lower);
@@ -132,7 +136,7 @@ impl ByHand {
         mut message: SingleBuffer,
         out: &mut impl Outlet<Self>,
     ) {
-        let room = Room { octets: message.len(), messages: 1 };
+        let came = message.len();
         match message.pull::<Label>() {
             Err(_) => cx.dropped(NAME, "a header that cannot be read"),
             Ok(label) => {
@@ -156,10 +160,17 @@ impl ByHand {
                 }
             }
         }
-        match self.lowers.get(lower) {
+        match self.lowers.get_mut(lower) {
             // Somebody came for whom nobody here waits.
             Some(state) if state.users == 0 => self.forget(lower, out),
-            Some(_) => out.request(DatagramsRequest::Receive { association: lower, room }),
+            Some(state) => {
+                state.used.octets += came;
+                state.used.messages += 1;
+                if state.used.octets >= GIVEN_BACK.octets || state.used.messages >= GIVEN_BACK.messages {
+                    let room = std::mem::take(&mut state.used);
+                    out.request(DatagramsRequest::Receive { association: lower, room });
+                }
+            }
             None => {}
         }
     }

@@ -3,8 +3,8 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsRequest, Quality, Room};
-use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant};
+use stackwright_contract::services::{Datagrams, DatagramsRequest, Quality, Room};
+use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
 
 use super::{Hooks, Layer, MessageOf, Spot};
@@ -332,13 +332,23 @@ impl<M> Association<M> {
         core::mem::take(&mut self.waiting)
     }
 
-    /// A message was delivered: the room to give back now, if it is worth a word.
+    /// A message was delivered. Whether the room that is used by now is worth a word.
     #[inline]
-    pub(super) fn delivered(&mut self, octets: usize) -> Option<Room> {
+    pub(super) fn delivered(&mut self, octets: usize) -> bool {
         self.used.octets += octets;
         self.used.messages += 1;
-        let due = self.used.octets >= GIVEN_BACK.octets || self.used.messages >= GIVEN_BACK.messages;
-        due.then(|| core::mem::take(&mut self.used))
+        self.used.octets >= GIVEN_BACK.octets || self.used.messages >= GIVEN_BACK.messages
+    }
+
+    /// What is used is given back.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn give_back<H: Hooks>(&mut self, itself: Handle, out: &mut impl Outlet<Layer<H>>)
+    where
+        Layer<H>: Protocol<Uses = Datagrams<M>>,
+    {
+        let room = core::mem::take(&mut self.used);
+        out.request(DatagramsRequest::Receive { association: itself, room });
     }
 
     fn free(&self) -> Room {

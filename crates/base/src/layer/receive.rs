@@ -110,8 +110,8 @@ impl<H: Hooks> Layer<H> {
             Some(association) if association.users == 0 => self.lowers.close_unused(lower, out),
             // What came has been handled: the room is free again.
             Some(association) => {
-                if let Some(room) = association.delivered(octets) {
-                    out.request(DatagramsRequest::Receive { association: lower, room });
+                if association.delivered(octets) {
+                    association.give_back(lower, out);
                 }
             }
             None => {}
