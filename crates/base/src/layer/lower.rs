@@ -332,18 +332,26 @@ impl<M> Association<M> {
         core::mem::take(&mut self.waiting)
     }
 
-    /// A message was delivered. Whether the room that is used by now is worth a word.
+    /// A message was delivered: its room is given back when there is enough to be worth a word.
     #[inline]
-    pub(super) fn delivered(&mut self, octets: usize) -> bool {
+    pub(super) fn delivered<H: Hooks>(
+        &mut self,
+        itself: Handle,
+        octets: usize,
+        out: &mut impl Outlet<Layer<H>>,
+    ) where
+        Layer<H>: Protocol<Uses = Datagrams<M>>,
+    {
         self.used.octets += octets;
         self.used.messages += 1;
-        self.used.octets >= GIVEN_BACK.octets || self.used.messages >= GIVEN_BACK.messages
+        if self.used.octets >= GIVEN_BACK.octets || self.used.messages >= GIVEN_BACK.messages {
+            self.give_back(itself, out);
+        }
     }
 
-    /// What is used is given back.
     #[cold]
     #[inline(never)]
-    pub(super) fn give_back<H: Hooks>(&mut self, itself: Handle, out: &mut impl Outlet<Layer<H>>)
+    fn give_back<H: Hooks>(&mut self, itself: Handle, out: &mut impl Outlet<Layer<H>>)
     where
         Layer<H>: Protocol<Uses = Datagrams<M>>,
     {

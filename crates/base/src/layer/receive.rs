@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::services::{DatagramsIndication, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -109,11 +109,7 @@ impl<H: Hooks> Layer<H> {
         match self.lowers.association(lower) {
             Some(association) if association.users == 0 => self.lowers.close_unused(lower, out),
             // What came has been handled: the room is free again.
-            Some(association) => {
-                if association.delivered(octets) {
-                    association.give_back(lower, out);
-                }
-            }
+            Some(association) => association.delivered(lower, octets, out),
             None => {}
         }
     }
