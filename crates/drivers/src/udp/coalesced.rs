@@ -26,15 +26,15 @@ enum Rest<M: Message> {
 }
 
 impl<M: Message> Coalesced<M> {
-    /// What `came` in `block`; the block as a message once more, where slices of it are given away.
+    /// What `came` in `block`; the block as a message once more, where slices of it are given away, which it is if it `may`.
     ///
     /// A block that holds little is copied from: it would let the peer fill memory with emptiness, because room counts octets
     /// and not blocks.
-    pub(super) fn new(came: &RecvMeta, block: M::Block) -> (Self, Option<M>) {
+    pub(super) fn new(came: &RecvMeta, block: M::Block, may: bool) -> (Self, Option<M>) {
         let (octets, stride) = (came.len, came.stride);
         let count = if octets == 0 { 1 } else { octets.div_ceil(stride.max(1)) };
         let full = octets > block.len() / 4;
-        let (rest, lent) = if full && (M::SHARES || count == 1) {
+        let (rest, lent) = if may && full && (M::SHARES || count == 1) {
             let whole = M::from_block(block, 0, octets);
             let lent = M::SHARES.then(|| whole.share());
             (Rest::Shared(whole), lent)
@@ -72,6 +72,35 @@ impl<M: Message> Coalesced<M> {
         match self.rest {
             Rest::Shared(whole) => whole.reclaim(pool),
             Rest::Block { block, .. } => pool.give(block),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_wire::BufferTree;
+
+    use super::*;
+
+    /// Whoever keeps one datagram of many blocks keeps few blocks: what may not be lent is copied, and the block is free.
+    #[test]
+    fn what_may_not_be_lent_is_copied() {
+        let pool = Pool::<BufferTree>::new(4096, 1);
+        let mut came = RecvMeta::default();
+        (came.len, came.stride) = (4000, 1000);
+        for may in [true, false] {
+            let mut block = pool.take();
+            block[..4000].fill(7);
+            let (mut coalesced, lent) = Coalesced::<BufferTree>::new(&came, block, may);
+            assert_eq!(lent.is_some(), may);
+            let kept = coalesced.take();
+            assert_eq!((kept.len(), coalesced.count), (1000, 3));
+            assert_eq!(kept.leaves().count(), 1);
+            coalesced.reclaim(&pool);
+            drop(lent);
+            // The pool's one block is there again, unless the kept datagram lies in it.
+            let again = pool.take();
+            assert_eq!(again.first() == Some(&7), !may, "lent: {may}");
         }
     }
 }

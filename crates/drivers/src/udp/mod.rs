@@ -66,7 +66,8 @@ const RECEIVE_TURN: Room = Room { octets: 256 << 10, messages: 256 };
 const BLOCKS: usize = 4;
 /// The octets of a block: what the kernel puts together at most.
 pub const BLOCK: usize = 64 << 10;
-/// How many blocks whose octets are still in use are looked at again, to be used again.
+/// How many blocks may be lent. Whoever keeps one datagram of a block keeps the block: beyond so many, datagrams are copied, and
+/// hold no more than they are long.
 const LENT_MOST: usize = 64;
 
 /// How much a socket shall hold that we have not read yet, in octets, or that has not left. The kernel's default of 208 kB
@@ -90,7 +91,7 @@ pub struct Udp<M: Message> {
     left: Vec<Handle>,
     /// Where datagrams that leave together are put one behind the other.
     run: Box<[u8]>,
-    /// Blocks of which the upper layer got slices. They are filled again when nobody holds one any more.
+    /// Blocks of which the upper layer got slices, up to [`LENT_MOST`]. They are filled again when nobody holds one any more.
     lent: Vec<M>,
 }
 

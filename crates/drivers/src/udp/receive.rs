@@ -68,10 +68,8 @@ impl<M: Message> Udp<M> {
                     pool.give(block);
                     continue;
                 }
-                let (coalesced, whole) = Coalesced::new(&came[at], block);
-                if lent.len() < LENT_MOST {
-                    lent.extend(whole);
-                }
+                let (coalesced, whole) = Coalesced::new(&came[at], block, lent.len() < LENT_MOST);
+                lent.extend(whole);
                 share.octets = share.octets.saturating_sub(came[at].len);
                 share.messages = share.messages.saturating_sub(coalesced.count);
                 if !socket.held.is_empty() {

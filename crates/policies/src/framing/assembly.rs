@@ -17,14 +17,18 @@ const ASIDE: usize = 64;
 /// So many octets, if the message has as many, are asked for with the first piece: most messages are whole before they grow.
 const AT_FIRST: usize = 16 << 10;
 
+/// Messages up to this length stay in the pieces in which they came: nothing is copied. Of a longer one, the list of its pieces
+/// would be a burden.
+const IN_PIECES: usize = 64 << 10;
+
 /// Pieces of one message, in any order. All have the same length but the last. Those that follow each other from the first on
-/// lie in one block; what comes before its turn is kept aside.
+/// are put together; what comes before its turn is kept aside.
 ///
 /// Beyond the first 16 KiB, memory grows with what arrives, not with what a peer says will: neither an index nor a count makes
 /// it grow.
-pub(super) struct Assembly {
+pub(super) struct Assembly<M> {
     /// The pieces before `next`.
-    octets: Vec<u8>,
+    begin: Begin<M>,
     next: u32,
     aside: BTreeMap<u32, Box<[u8]>>,
     octets_aside: usize,
@@ -38,10 +42,18 @@ pub(super) struct Assembly {
     pub(super) at: Instant,
 }
 
-impl Assembly {
-    pub(super) fn new<M>(unit: &Unit<M>, quality: Quality) -> Self {
+/// How pieces that follow each other are kept.
+enum Begin<M> {
+    /// As they came.
+    Pieces(M),
+    /// In one block.
+    Block(Vec<u8>),
+}
+
+impl<M: Message> Assembly<M> {
+    pub(super) fn new(unit: &Unit<M>, quality: Quality) -> Self {
         Assembly {
-            octets: Vec::new(),
+            begin: Begin::Block(Vec::new()),
             next: 0,
             aside: BTreeMap::new(),
             octets_aside: 0,
@@ -56,16 +68,15 @@ impl Assembly {
 
     /// Octets that it holds.
     pub(super) fn held(&self) -> usize {
-        2 * size_of::<Self>() + self.octets.capacity() + self.octets_aside + ASIDE * self.aside.len()
+        let begin = match &self.begin {
+            Begin::Pieces(message) => message.len(),
+            Begin::Block(octets) => octets.capacity(),
+        };
+        2 * size_of::<Self>() + begin + self.octets_aside + ASIDE * self.aside.len()
     }
 
     /// Takes a piece; whether the message is whole.
-    pub(super) fn take<M: Message>(
-        &mut self,
-        unit: Unit<M>,
-        most: usize,
-        pool: &Pool<M>,
-    ) -> Result<bool, Dropped> {
+    pub(super) fn take(&mut self, unit: Unit<M>, most: usize, pool: &Pool<M>) -> Result<bool, Dropped> {
         let (index, body) = (unit.label.index, unit.body);
         let last = self.count - 1;
         let fits = unit.label.count == self.count && index <= last;
@@ -90,39 +101,55 @@ impl Assembly {
         self.upto = self.upto.max(unit.span.end);
         self.at = unit.since;
         if index == self.next {
-            self.reserve(body.len());
-            body.each(|octets| self.octets.extend_from_slice(octets));
+            if index == 0 && M::SHARES && self.piece.saturating_mul(self.count as usize) <= IN_PIECES {
+                self.begin = Begin::Pieces(body);
+                self.next = 1;
+            } else {
+                self.append(body, pool);
+            }
             while !self.aside.is_empty()
                 && let Some(piece) = self.aside.remove(&self.next)
             {
                 self.octets_aside -= piece.len();
-                self.reserve(piece.len());
-                self.octets.extend_from_slice(&piece);
+                let octets = piece.len();
+                self.append(M::from_block(M::Block::from(piece.into_vec()), 0, octets), pool);
             }
         } else {
             let mut piece = vec![0; body.len()].into_boxed_slice();
             body.copy_to(&mut piece);
             self.octets_aside += piece.len();
             self.aside.insert(index, piece);
+            body.reclaim(pool);
         }
-        body.reclaim(pool);
         Ok(self.next == self.count)
     }
 
-    /// Makes room for the next piece, which has so many octets.
-    fn reserve(&mut self, octets: usize) {
-        let start = self.octets.len();
-        if start + octets > self.octets.capacity() {
-            // Twice as much, but no more than the whole.
-            let rest = (self.count - self.next) as usize;
-            let more = start.max(AT_FIRST).min(self.piece.saturating_mul(rest));
-            self.octets.reserve_exact(octets.max(more));
+    /// The next piece.
+    fn append(&mut self, body: M, pool: &Pool<M>) {
+        match &mut self.begin {
+            Begin::Pieces(message) => message.join(body),
+            Begin::Block(octets) => {
+                let (start, more) = (octets.len(), body.len());
+                if start + more > octets.capacity() {
+                    // Twice as much, but no more than the whole.
+                    let rest = (self.count - self.next) as usize;
+                    let much = start.max(AT_FIRST).min(self.piece.saturating_mul(rest));
+                    octets.reserve_exact(more.max(much));
+                }
+                body.each(|piece| octets.extend_from_slice(piece));
+                body.reclaim(pool);
+            }
         }
         self.next += 1;
     }
 
-    pub(super) fn whole<M: Message>(self) -> M {
-        let end = self.octets.len();
-        M::from_block(M::Block::from(self.octets), 0, end)
+    pub(super) fn whole(self) -> M {
+        match self.begin {
+            Begin::Pieces(message) => message,
+            Begin::Block(octets) => {
+                let end = octets.len();
+                M::from_block(M::Block::from(octets), 0, end)
+            }
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Messages in fragments, each of which says of which message it is, which one, and of how many.
 
 use alloc::collections::BTreeMap;
-use core::marker::PhantomData;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, Quality};
@@ -30,14 +29,13 @@ const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
 /// # let _ = fragments;
 /// ```
 pub struct Fragments<M> {
-    message: PhantomData<fn() -> M>,
     /// The most fragments that can be said.
     count_most: u32,
     most: usize,
     /// The most octets of messages that are not whole.
     held_most: usize,
     next: u32,
-    begun: BTreeMap<u32, Assembly>,
+    begun: BTreeMap<u32, Assembly<M>>,
     held: usize,
     /// How many numbers the sender may have on their way, where some of them may never come.
     forgetting: Option<u64>,
@@ -49,7 +47,6 @@ impl<M> Fragments<M> {
     /// Messages of at most `count_most` fragments and `most` octets.
     pub const fn new(count_most: u32, most: usize) -> Self {
         Fragments {
-            message: PhantomData,
             count_most,
             most,
             held_most: most.saturating_mul(4),

@@ -280,10 +280,15 @@ impl Message for BufferTree {
         if let Pieces::One(Piece::Octets(slice)) = &self.pieces
             && slice.len() > 0
             && !slice.has_headroom(header.len())
-            && let Some(short) = Short::of(header)
+            && Short::EMPTY.has_headroom(header.len())
         {
-            let pieces = Pieces::Headed(short, slice.clone());
-            return BufferTree { length: header.len() + self.length, pieces };
+            let length = header.len() + self.length;
+            let mut packet = BufferTree { length, pieces: Pieces::Headed(Short::EMPTY, slice.clone()) };
+            // Where it stays: octets that were just written are not read back to be moved.
+            if let Pieces::Headed(short, _) = &mut packet.pieces {
+                short.push_front(header.len()).copy_from_slice(header);
+            }
+            return packet;
         }
         self.push_front(header.len()).copy_from_slice(header);
         let packet = self.share();
@@ -306,18 +311,18 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn reclaim(self, pool: &Pool<Self>) {
-        let give = |piece| {
+    fn reclaim(mut self, pool: &Pool<Self>) {
+        // What others hold too, as most do, is let go where it is: it is not moved to be looked at.
+        match &mut self.pieces {
+            Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) if !slice.is_unique() => return,
+            _ => {}
+        }
+        mem::take(&mut self.pieces).for_each(|piece| {
             if let Piece::Octets(slice) = piece
                 && let Some(block) = slice.into_block()
             {
                 pool.give(block);
             }
-        };
-        match self.pieces {
-            Pieces::One(piece) => give(piece),
-            Pieces::Headed(_, slice) => give(Piece::Octets(slice)),
-            pieces => pieces.for_each(give),
-        }
+        });
     }
 }

@@ -63,6 +63,9 @@ pub(super) enum Pieces {
     Many(VecDeque<Piece>),
 }
 
+/// For how many there is room at first.
+const MANY: usize = 8;
+
 /// The headroom before a header that has to become a piece.
 const HEADROOM: usize = 256;
 
@@ -177,15 +180,20 @@ impl Pieces {
 
     #[inline]
     pub(super) fn push_last(&mut self, piece: Piece) {
+        if let Pieces::Many(pieces) = self {
+            return pieces.push_back(piece);
+        }
         self.unhead();
         *self = match mem::take(self) {
             Pieces::None => Pieces::One(piece),
             Pieces::One(first) => Pieces::Two([first, piece]),
-            Pieces::Two([first, second]) => Pieces::Many([first, second, piece].into()),
-            Pieces::Many(mut pieces) => {
+            Pieces::Two(two) => {
+                let mut pieces = VecDeque::with_capacity(MANY);
+                pieces.extend(two);
                 pieces.push_back(piece);
                 Pieces::Many(pieces)
             }
+            Pieces::Many(_) => unreachable!("that was looked at first"),
             Pieces::Headed(..) => unreachable!("its header is a piece since the line above"),
         };
     }

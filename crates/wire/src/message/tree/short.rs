@@ -21,17 +21,6 @@ impl Short {
     /// Empty, with all its room in front.
     pub(super) const EMPTY: Self = Short { octets: [0; CAPACITY], start: CAPACITY as u8 };
 
-    /// These octets, with room before them; `None` where they are too many.
-    #[inline]
-    pub(super) fn of(octets: &[u8]) -> Option<Self> {
-        let mut short = Self::EMPTY;
-        let fits = short.has_headroom(octets.len());
-        fits.then(|| {
-            short.push_front(octets.len()).copy_from_slice(octets);
-            short
-        })
-    }
-
     #[inline]
     pub(super) fn len(&self) -> usize {
         CAPACITY - usize::from(self.start)

@@ -95,11 +95,17 @@ impl Slice {
         head
     }
 
+    /// Whether nobody else holds the block.
+    #[inline]
+    pub(super) fn is_unique(&self) -> bool {
+        self.block.is_unique()
+    }
+
     /// Whether it can grow to the front in place: there is room, and nobody else holds the block, whose octets might lie
     /// right before these.
     #[inline]
     pub(super) fn has_headroom(&self, octets: usize) -> bool {
-        octets <= self.start && self.block.is_unique()
+        octets <= self.start && self.is_unique()
     }
 
     /// Grows to the front in place.
