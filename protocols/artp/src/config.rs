@@ -34,7 +34,7 @@ pub struct Config {
     pub gather_most: u64,
     /// How long the first answer is waited for.
     pub timeout_first: Nanoseconds,
-    /// How often a session is asked for before the peer is believed not to be there.
+    /// How often a session is asked for before the peer is believed not to be there, and how often who asked confirms it.
     pub tries: u32,
     /// No packet is sent again sooner, whatever was measured, unless others tell that it is lost.
     pub timeout_least: Nanoseconds,

@@ -11,9 +11,6 @@ const TRIES_MOST: u32 = 10;
 /// How often the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
-/// How often it is confirmed that an answer was heard, without being asked to.
-const CONFIRMS_MOST: u32 = 4;
-
 /// How often an end is told before it is believed without an answer: what was sent has arrived anyhow.
 const FAREWELLS_MOST: u32 = 3;
 
@@ -26,7 +23,8 @@ const AMPLIFICATION_MOST: u64 = 3;
 
 /// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who asked confirms that it
 /// heard the answer; before that, or before it reports anything or ends it, it is sent at most three times what came from it.
-/// So it confirms as often as it would have asked: who has spent what he may send says nothing more by himself.
+/// So it confirms as often as it would have asked, and nothing that it hears shows that it need not: who has spent what he
+/// may send says nothing more by himself.
 ///
 /// Who has nothing to say may ask now and then whether the peer is still there, where that is wished: as he asked or granted
 /// before, and is answered as he was before.
@@ -121,7 +119,7 @@ impl TwoStage {
         }
     }
 
-    /// Asks so often, at most.
+    /// Asks so often, at most, and confirms as often that the answer was heard.
     #[must_use]
     pub const fn tries(self, most: u32) -> Self {
         TwoStage { tries_most: most, ..self }
@@ -147,7 +145,7 @@ impl TwoStage {
     }
 
     fn confirms(&self, view: &View) -> bool {
-        let asked = |question: Question| question.is_due(view) && question.tries < CONFIRMS_MOST;
+        let asked = |question: Question| question.is_due(view) && question.tries < self.tries_most;
         self.state == State::Open && self.confirming.is_some_and(asked)
     }
 
@@ -274,7 +272,7 @@ impl Connection for TwoStage {
         }
         if signals.has(Signals::CONFIRM) {
             let again = self.confirming.map(|question| question.asked(view.now, self.every));
-            self.confirming = again.filter(|question| question.tries < CONFIRMS_MOST);
+            self.confirming = again.filter(|question| question.tries < self.tries_most);
         }
         self.state = match self.state {
             State::Asking(question) if signals.has(Signals::OPEN) => {

@@ -7,8 +7,12 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, View};
 /// How much later than two round trips the end of a burst is believed to be lost: a report is not sent at once.
 const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
 
+/// How many timeouts a silence has at least, so that one loss more is not taken for a death.
+const TIMEOUTS_LEAST: u64 = 12;
+
 /// Each packet is sent again when nothing was heard of it in time (ARTP §1.4.5), until something is heard or `silence` has
-/// passed without a word from the peer.
+/// passed without a word from the peer. However often a timeout has doubled, no wait is longer than a twelfth of that silence,
+/// unless the way is.
 ///
 /// Two things make that quick without making it wrong. A packet is lost already when `reordering` packets that left after it
 /// have arrived (`None`: that means nothing, as in the document). And when the end of a burst stays unheard of, its last
@@ -29,7 +33,7 @@ pub struct IndividualTimeout {
 }
 
 impl IndividualTimeout {
-    /// The peer is dead after so long a silence.
+    /// The peer is dead after so long a silence, in nanoseconds.
     pub const fn new(silence: Nanoseconds) -> Self {
         IndividualTimeout { silence, reordering: Some(3) }
     }
@@ -47,7 +51,8 @@ impl Recovery for IndividualTimeout {
     }
 
     fn patience(&self, view: &View) -> Option<Nanoseconds> {
-        Some(view.rtt.timeout)
+        let way = 2 * view.rtt.smoothed + 4 * view.rtt.variation;
+        Some(view.rtt.timeout.min(way.max(self.silence / TIMEOUTS_LEAST)))
     }
 
     fn probes_after(&self, view: &View) -> Option<Nanoseconds> {
@@ -63,4 +68,38 @@ impl Recovery for IndividualTimeout {
 component! {
     IndividualTimeout: "recovery by individual timeouts", "sends a packet again when nothing was heard of it in time",
     needs: Property::UNASKED, gives: Property::REPEATS,
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_contract::Instant;
+    use stackwright_transport::words::{Estimate, SECOND};
+
+    use super::*;
+
+    /// How long is waited where a timeout has doubled to `timeout`, and the way takes `smoothed`.
+    fn patience(smoothed: Nanoseconds, variation: Nanoseconds, timeout: Nanoseconds) -> Nanoseconds {
+        let view = View {
+            now: Instant::START,
+            rtt: Estimate { smoothed, variation, least: smoothed, timeout },
+            in_flight: 0,
+            sent_upto: 0,
+            settled_upto: 0,
+            received_upto: 0,
+            pending: 0,
+            asked: 0,
+            answered: 0,
+            idle: false,
+            drained: false,
+        };
+        IndividualTimeout::new(60 * SECOND).patience(&view).expect("it waits")
+    }
+
+    #[test]
+    fn a_doubled_timeout_leaves_a_dozen_tries_in_a_silence_but_is_no_shorter_than_the_way() {
+        assert_eq!(patience(0, 0, 12 * SECOND), 5 * SECOND);
+        assert_eq!(patience(SECOND, 0, 2 * SECOND), 2 * SECOND);
+        assert_eq!(patience(20 * SECOND, 0, 300 * SECOND), 40 * SECOND);
+        assert_eq!(patience(20 * SECOND, 5 * SECOND, 40 * SECOND), 40 * SECOND);
+    }
 }

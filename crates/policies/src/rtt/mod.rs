@@ -8,7 +8,10 @@ pub use fixed::Fixed;
 pub use rfc6298::Rfc6298;
 pub use srtt::Srtt;
 
-use stackwright_transport::words::{Nanoseconds, Sample};
+use stackwright_transport::words::{Nanoseconds, SECOND, Sample};
+
+/// No timeout is longer, where nothing else is wished (RFC 6298 §2.5).
+const TIMEOUT_MOST: Nanoseconds = 60 * SECOND;
 
 /// How often a timeout is doubled, at most.
 const DOUBLED_MOST: u32 = 6;

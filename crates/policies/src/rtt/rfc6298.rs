@@ -2,12 +2,9 @@
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
-use stackwright_transport::words::{Estimate, Nanoseconds, SECOND, Sample};
+use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
 
-use super::{DOUBLED_HEARD, DOUBLED_MOST, Of};
-
-/// No timeout is longer, where nothing else is wished (RFC 6298 §2.5).
-const TIMEOUT_MOST: Nanoseconds = 60 * SECOND;
+use super::{DOUBLED_HEARD, DOUBLED_MOST, Of, TIMEOUT_MOST};
 
 /// Smoothed, with the mean deviation (RFC 6298): the timeout is the one plus four times the other, at least `floor`, and
 /// doubles when it fires.

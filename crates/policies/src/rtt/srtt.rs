@@ -4,10 +4,10 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
 
-use super::{DOUBLED_HEARD, DOUBLED_MOST, Of};
+use super::{DOUBLED_HEARD, DOUBLED_MOST, Of, TIMEOUT_MOST};
 
 /// Smoothed with α = 0.875 (ARTP §1.4.2); the timeout is twice that, as in RFC 793 with β = 2, at least `floor`, and doubles
-/// when it fires.
+/// when it fires, to a minute at most where nothing else is wished ([`at_most`](Srtt::at_most)).
 ///
 /// Choose it to do what the document does; [`Rfc6298`](super::Rfc6298) is better where delay varies.
 ///
@@ -25,6 +25,7 @@ pub struct Srtt {
     estimate: Estimate,
     timeout: Nanoseconds,
     floor: Nanoseconds,
+    ceiling: Nanoseconds,
     doubled: u32,
 }
 
@@ -32,12 +33,18 @@ impl Srtt {
     /// The timeout is `first` before anything was measured, and never less than `floor` after that.
     pub const fn new(of: Of, first: Nanoseconds, floor: Nanoseconds) -> Self {
         let estimate = Estimate { smoothed: 0, variation: 0, least: 0, timeout: first };
-        Srtt { of, estimate, timeout: first, floor, doubled: 0 }
+        Srtt { of, estimate, timeout: first, floor, ceiling: TIMEOUT_MOST, doubled: 0 }
+    }
+
+    /// No timeout is longer than `ceiling`, unless the round trip is.
+    #[must_use]
+    pub const fn at_most(self, ceiling: Nanoseconds) -> Self {
+        Srtt { ceiling, ..self }
     }
 
     fn doubles(&mut self, doubled: u32) {
         self.doubled = doubled;
-        self.estimate.timeout = self.timeout << doubled;
+        self.estimate.timeout = (self.timeout << doubled).min(self.ceiling.max(self.timeout));
     }
 }
 
@@ -70,3 +77,28 @@ impl Rtt for Srtt {
 }
 
 component! { Srtt: "rtt smoothed", "smooths the round trip", needs: Property::REPORTS }
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::SECOND;
+
+    use super::*;
+
+    /// The timeout after it has fired so often that it is not doubled any more.
+    fn longest(mut rtt: Srtt) -> Nanoseconds {
+        (0..100).for_each(|_| rtt.on_timeout());
+        rtt.estimate().timeout
+    }
+
+    #[test]
+    fn a_doubled_timeout_is_bounded_but_never_shorter_than_the_way() {
+        let measured = |took| {
+            let mut rtt = Srtt::new(Of::Units, SECOND, 0);
+            rtt.on_sample(Sample::OfUnit(took));
+            rtt
+        };
+        assert_eq!(longest(measured(2 * SECOND)), 60 * SECOND);
+        assert_eq!(longest(measured(2 * SECOND).at_most(5 * SECOND)), 5 * SECOND);
+        assert_eq!(longest(measured(50 * SECOND)), 100 * SECOND);
+    }
+}

@@ -5,7 +5,7 @@ use stackwright_contract::{Duration, Instant};
 use stackwright_policies::{framing, recovery};
 use stackwright_simulator::Conditions;
 use stackwright_transport::slots::Rtt as _;
-use stackwright_transport::words::MILLISECOND;
+use stackwright_transport::words::{Ending, MILLISECOND, Phase, SECOND};
 use stackwright_transport::{Association, Boxed, IntoPart, Memory, Parts, SLOTS};
 use stackwright_trial::{Promise, Talk, Trial};
 use stackwright_wire::{BufferTree, Message};
@@ -98,4 +98,93 @@ fn what_left_is_forgotten_though_nobody_asks_for_the_oldest() {
     trial.talk(&talk, 1, |_, _| {}).unwrap();
     let kept = format!("{:?}", trial.ends[0].association.sending()).matches("order:").count();
     assert!(kept < 200, "{kept} of thousands");
+}
+
+/// Reported of without a question, and asked about where something is lost; but for what `differs`.
+fn probed(differs: &[(&str, &str)]) -> Choice {
+    let probed = [
+        ("ordering", "total ordering"),
+        ("framing", "framing as a stream"),
+        ("acknowledgement", "acknowledgement of the first missing number"),
+        ("recovery", "recovery by individual timeouts"),
+        ("rtt", "rtt by RFC 6298"),
+        ("congestion", "congestion by probing"),
+    ];
+    probed.iter().chain(differs).fold([0; SLOTS.len()], |choice, (slot, name)| but(choice, slot, name))
+}
+
+/// What leaves at one moment.
+fn said(end: &mut Association<Boxed<M>>, now: Instant, memory: &mut Memory<M>) -> Vec<M> {
+    end.handle_timeout(now);
+    core::iter::from_fn(|| end.transmit(now, memory)).collect()
+}
+
+#[test]
+fn what_is_heard_of_only_because_it_was_asked_for_measures_the_question() {
+    let policies = probed(&[]);
+    let (mut sender, mut receiver) = (association(parts(&policies)), association(parts(&policies)));
+    let mut memory = Memory::new(2048, 32, 64);
+    let mut now = Instant::from_nanoseconds(1_000_000_000);
+    assert!(sender.send(now, message(&[7; 40]), Quality::default()).is_ok());
+    let unit = said(&mut sender, now, &mut memory).pop().expect("it leaves");
+    receiver.receive(now, unit, &mut memory).expect("it arrives");
+    now = now.later(20 * MILLISECOND);
+    assert_eq!(said(&mut receiver, now, &mut memory).len(), 1, "a report, which is lost");
+    // As is every question for twenty seconds.
+    let late = now.later(20 * SECOND);
+    let question = loop {
+        now = now.later(200 * MILLISECOND);
+        if let Some(question) = said(&mut sender, now, &mut memory).pop().filter(|_| now > late) {
+            break question;
+        }
+    };
+    receiver.receive(now, question, &mut memory).expect("it arrives");
+    let answer = said(&mut receiver, now, &mut memory).pop().expect("it is answered");
+    now = now.later(30 * MILLISECOND);
+    sender.receive(now, answer, &mut memory).expect("it arrives");
+    assert!(sender.sending().is_idle());
+    let estimate = sender.slots().rtt().estimate();
+    assert_eq!(estimate.smoothed, 30 * MILLISECOND, "{estimate:?}");
+}
+
+#[test]
+fn one_loss_more_is_not_taken_for_a_death() {
+    for rtt in ["rtt static", "rtt smoothed", "rtt by RFC 6298"] {
+        let mut sender = association(parts(&probed(&[("rtt", rtt), ("congestion", "congestion absent")])));
+        let mut memory = Memory::new(2048, 32, 64);
+        let mut now = Instant::from_nanoseconds(1_000_000_000);
+        assert!(sender.send(now, message(&[7; 40]), Quality::default()).is_ok());
+        let mut times = 0;
+        while sender.phase(now) != Phase::Ended(Ending::Silent) {
+            times += said(&mut sender, now, &mut memory).len();
+            now = sender.next_deadline(now).unwrap_or(now);
+        }
+        assert!(times > 12, "{rtt}: gone after {times} packets");
+    }
+}
+
+#[test]
+fn who_has_spent_what_he_may_send_hears_a_confirmation_though_many_are_lost() {
+    let cautious = but(polled(), "connection", "connection in two stages");
+    let (mut caller, mut called) = (association(parts(&cautious)), association(parts(&cautious)));
+    let mut memory = Memory::new(2048, 32, 64);
+    let mut now = Instant::from_nanoseconds(1_000_000_000);
+    caller.open(now);
+    let opening = caller.transmit(now, &mut memory).expect("it asks");
+    called.receive(now, opening, &mut memory).expect("it is heard");
+    let granted = said(&mut called, now, &mut memory).swap_remove(0);
+    caller.receive(now, granted, &mut memory).expect("it is heard");
+    // Nothing of either arrives for twenty seconds.
+    while now < Instant::from_nanoseconds(21_000_000_000) {
+        said(&mut caller, now, &mut memory);
+        said(&mut called, now, &mut memory);
+        now = now.later(100 * MILLISECOND);
+    }
+    assert!(called.is_half_open());
+    while called.is_half_open() {
+        now = caller.next_deadline(now).expect("the caller says no more").max(now);
+        for packet in said(&mut caller, now, &mut memory) {
+            called.receive(now, packet, &mut memory).expect("it is heard");
+        }
+    }
 }

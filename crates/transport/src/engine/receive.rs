@@ -107,6 +107,12 @@ impl<C: Configuration> Association<C> {
         Ok(())
     }
 
+    /// When this question left, where that is still known.
+    fn asked_at(&self, number: u32) -> Option<Instant> {
+        let is_known = self.asked.wrapping_sub(number) < QUESTIONS as u32;
+        is_known.then(|| self.asked_at[number as usize % QUESTIONS])
+    }
+
     fn heed(&mut self, view: &View, report: &Report, stamp: Option<Stamp>, pool: &Pool<C::Message>) {
         let mut sum = Acknowledged::default();
         if report.upto > view.settled_upto {
@@ -117,9 +123,11 @@ impl<C: Configuration> Association<C> {
         }
         self.quiet_since = view.now;
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
+        let asked_at = report.answers.and_then(|number| self.asked_at(number));
         let slots = &mut self.slots;
         if let Some(at) = sum.measured() {
-            let took = view.now.nanoseconds_since(at);
+            // An answer was called forth by the question: the report of the unit may have been lost long ago.
+            let took = view.now.nanoseconds_since(asked_at.map_or(at, |asked| at.max(asked)));
             slots.rtt.on_sample(Sample::OfUnit(took));
             if let Some(stamp) = stamp {
                 slots.lifetime.on_sample(view, took, stamp);
@@ -132,7 +140,7 @@ impl<C: Configuration> Association<C> {
         {
             self.heard = number;
             let took = view.now.nanoseconds_since(self.asked_at[number as usize % QUESTIONS]);
-            if self.asked.wrapping_sub(number) < QUESTIONS as u32 {
+            if asked_at.is_some() {
                 slots.rtt.on_sample(Sample::OfAnswer(took));
             }
             slots.inquiry.on_answer(&heeded, number, took);
