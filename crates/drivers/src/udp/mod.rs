@@ -9,7 +9,8 @@
 //! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
 //! | `run.rs` | datagrams that leave by one system call |
 //!
-//! A listener has one socket for all its peers, an association that we opened has its own. The upper layer names
+//! A listener has one socket for all its peers, an association that we opened has its own. Several stacks, each with a thread of
+//! its own, may listen at one address ([`Udp::sharing_port`]): then the kernel chooses whose a peer is. The upper layer names
 //! associations and listeners; the adapter names its sockets, because a socket outlives its listener while peers that
 //! arrived through it still speak.
 //!
@@ -92,6 +93,8 @@ pub struct Udp<M: Message> {
     run: Box<[u8]>,
     /// Blocks of which the upper layer got slices. They are filled again when nobody holds one any more.
     lent: Vec<M>,
+    /// Others may listen where its listeners do.
+    shared_port: bool,
 }
 
 /// What the upper layer's name stands for.
@@ -162,7 +165,25 @@ impl<M: Message> Udp<M> {
             left: Vec::new(),
             run: vec![0; BLOCK].into(),
             lent: Vec::new(),
+            shared_port: false,
         }
+    }
+
+    /// Others may listen at the addresses of its listeners, if they say the same: other stacks of this program, on threads of their
+    /// own, and other programs of the same user (`SO_REUSEPORT`, socket(7)). Each has a socket of its own, and the kernel chooses by
+    /// the addresses and ports of both ends to which of them a peer's datagrams come: always to the same, as long as nobody comes or
+    /// goes.
+    ///
+    /// Where one does, the kernel deals anew, and a peer that has an association here may be a stranger there from then on. Two
+    /// that share are the exception: when one of them goes, who is with the other stays. So let all listen before the first peer is
+    /// told where, and go together. A stack that has stopped listening, while peers still speak through its socket, is dealt its
+    /// share of strangers all the same, and drops them.
+    ///
+    /// Where the first who listens at an address does not say this, nobody else may, and neither may he who says it after one
+    /// who did not.
+    #[must_use]
+    pub fn sharing_port(self) -> Self {
+        Udp { shared_port: true, ..self }
     }
 
     /// Names a bound socket and registers it.
