@@ -5,13 +5,16 @@ mod common;
 use std::mem;
 use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroU32;
+use std::os::fd::OwnedFd;
 use std::thread;
 use std::time::Duration;
 
 use common::{ANY, listening, pair, plain, run, with};
+use rustix::net::{self, AddressFamily, SendFlags, SocketType, ipproto};
 use stackwright_artp as artp;
 use stackwright_contract::services::{Ended, Quality, Room};
-use stackwright_endpoint::{Association, Config, Endpoint, Error, blocking};
+use stackwright_endpoint::{Association, Config, Endpoint, Error, System, blocking};
+use stackwright_wire::BufferTree;
 use tokio::task::spawn_local;
 
 type Artp = common::Artp;
@@ -69,14 +72,81 @@ fn a_port_that_is_closed_meanwhile_is_noticed() {
         let impatient = |config: &mut artp::Config| config.silence = 2000 * MILLISECOND;
         let ([_client, server], [one, other]) = pair(Config::default(), with(impatient)).await;
         drop((other, server));
-        // The kernel answers that nobody has that port. Whether that is believed or the silence is, it ends, and badly.
+        // The kernel answers that nobody has that port. Anybody can say so, and the peer was heard: only his silence ends it.
         let error = loop {
             if let Err(error) = one.send(b"anybody?").await {
                 break error;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         };
-        assert!(matches!(error, Error::Ended(Ended::Unreachable | Ended::Expired)), "{error}");
+        assert!(matches!(error, Error::Ended(Ended::Expired)), "{error}");
+    });
+}
+
+/// A socket that says what ICMP says, to whoever is addressed; `None` where that is not allowed.
+fn forger() -> Option<OwnedFd> {
+    let forger = net::socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));
+    if forger.is_err() {
+        eprintln!("skipped: raw sockets need rights (CAP_NET_RAW)");
+    }
+    forger.ok()
+}
+
+/// Says to the socket at `victim` that nobody has its peer's port (RFC 792: type 3, code 3), as anybody can who knows both.
+fn forge(forger: &OwnedFd, victim: SocketAddr, peer: SocketAddr) {
+    let (SocketAddr::V4(from), SocketAddr::V4(to)) = (victim, peer) else { panic!("IPv4") };
+    let mut packet = vec![3, 3, 0, 0, 0, 0, 0, 0];
+    // What is said to have been sent: its header of IPv4, and the ports and the length of UDP.
+    packet.extend([0x45, 0, 0, 36, 0, 0, 0, 0, 64, 17, 0, 0]);
+    packet.extend(from.ip().octets().into_iter().chain(to.ip().octets()));
+    packet.extend([from.port(), to.port(), 16, 0].into_iter().flat_map(u16::to_be_bytes));
+    let words = packet.chunks_exact(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let sum: u32 = words.sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let check = !(folded + (folded >> 16)) as u16;
+    packet[2..4].copy_from_slice(&check.to_be_bytes());
+    net::sendto(forger, &packet, SendFlags::empty(), &SocketAddr::new(victim.ip(), 0)).unwrap();
+}
+
+#[test]
+fn a_forged_port_unreachable_ends_nobody_whose_peer_is_alive() {
+    let Some(forger) = forger() else { return };
+    run(async {
+        // It is heard: who has never heard of his peer believes it.
+        let silent = UdpSocket::bind(ANY).unwrap();
+        let nobody = silent.local_addr().unwrap();
+        let gullible = Endpoint::new(Config::default(), System::udp::<BufferTree>).unwrap();
+        let opening = gullible.connect(nobody).await.unwrap();
+        forge(&forger, opening.local().unwrap(), nobody);
+        assert!(matches!(opening.receive().await, Err(Error::Ended(Ended::Unreachable))));
+
+        // Whoever is left alone notices it.
+        let lively = |config: &mut artp::Config| {
+            (config.silence, config.keepalive) = (5000 * MILLISECOND, Some(1000 * MILLISECOND));
+        };
+        let ([client, _server], [one, other]) = pair(Config::default(), with(lively)).await;
+        let (victim, peer) = (one.local().unwrap(), one.remote().unwrap());
+        for round in 0..10_u8 {
+            forge(&forger, victim, peer);
+            one.send(&[round]).await.unwrap();
+            assert_eq!(other.receive().await.unwrap().0, [round]);
+            forge(&forger, victim, peer);
+            other.send(&[round]).await.unwrap();
+            assert_eq!(one.receive().await.unwrap().0, [round]);
+        }
+        exchange(one, other, 500).await;
+        assert!(client.totals().dropped > 0, "what is not believed is counted");
+    });
+}
+
+#[test]
+fn where_nobody_has_the_port_an_opening_ends_at_once() {
+    run(async {
+        let free = UdpSocket::bind(ANY).unwrap().local_addr().unwrap();
+        // Longer than any test runs: it is not the silence that ends it.
+        let patient = |config: &mut artp::Config| config.timeout_first = 3_600_000 * MILLISECOND;
+        let client = Endpoint::new(Config::default(), with(patient)).unwrap();
+        assert!(matches!(client.connect(free).await, Err(Error::Ended(Ended::Unreachable))));
     });
 }
 

@@ -135,6 +135,7 @@ impl Association {
             down: SEND_ROOM,
             left: Room::default(),
             closing: false,
+            heard: false,
             batched: BLOCK,
         }
     }

@@ -117,6 +117,8 @@ struct Association {
     left: Room,
     /// `Close` came, and waits until what was sent before it has left.
     closing: bool,
+    /// The peer has said something.
+    heard: bool,
     /// Datagrams that are longer leave alone: the kernel does not cut them apart on this way.
     batched: usize,
 }
@@ -134,7 +136,7 @@ struct Socket<M: Message> {
     held_since: Instant,
     readable: bool,
     writable: bool,
-    /// The network says that the peer cannot be reached: the association ends when what came before is delivered.
+    /// The network says that the peer cannot be reached: what came before is delivered, and then that is judged.
     broken: bool,
     due: bool,
 }
@@ -248,12 +250,29 @@ impl<M: Message> Udp<M> {
         self.receive(cx, name, out);
         // The last word on its last association may have ended it.
         let Some(socket) = self.sockets.get(name) else { return };
-        match socket.peers {
-            Peers::One(association) if socket.broken && !socket.readable => {
-                self.end(association, Ended::Unreachable, out);
-            }
-            _ if socket.readable || socket.writable && !socket.queue.is_empty() => self.mark(name),
-            _ => {}
+        if let Peers::One(association) = socket.peers
+            && socket.broken
+            && !socket.readable
+        {
+            self.doubt(cx, name, association, out);
+        }
+        let Some(socket) = self.sockets.get(name) else { return };
+        if socket.readable || socket.writable && !socket.queue.is_empty() {
+            self.mark(name);
+        }
+    }
+
+    /// The network says that the peer of a connected socket cannot be reached. Anybody who knows the two ports can say so, and it may
+    /// be true for a moment only. Of a peer who was heard it is a hint: whether he is there shows by his silence, which the
+    /// layers above judge (RFC 5927 §5.2, RFC 5461 §2.2). Where nobody was heard ever, nothing is lost by believing it.
+    #[cold]
+    fn doubt(&mut self, cx: &Context, name: Handle, association: Handle, out: &mut dyn Outlet<Self>) {
+        if !matches!(self.names.get(association), Some(Named::Open(open)) if open.heard) {
+            return self.end(association, Ended::Unreachable, out);
+        }
+        if let Some(socket) = self.sockets.get_mut(name) {
+            socket.broken = false;
+            cx.dropped(NAME, "a hint that a peer who was heard cannot be reached");
         }
     }
 
