@@ -2,20 +2,25 @@
 
 mod common;
 
+use std::env;
+use std::fs::File;
 use std::mem;
 use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroU32;
 use std::os::fd::OwnedFd;
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use common::{ANY, listening, pair, plain, run, with};
 use rustix::net::{self, AddressFamily, SendFlags, SocketType, ipproto};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use stackwright_artp as artp;
 use stackwright_contract::services::{Ended, Quality, Room};
 use stackwright_endpoint::{Association, Config, Endpoint, Error, System, blocking};
 use stackwright_wire::BufferTree;
 use tokio::task::spawn_local;
+use tokio::time;
 
 type Artp = common::Artp;
 
@@ -77,7 +82,7 @@ fn a_port_that_is_closed_meanwhile_is_noticed() {
             if let Err(error) = one.send(b"anybody?").await {
                 break error;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            time::sleep(Duration::from_millis(10)).await;
         };
         assert!(matches!(error, Error::Ended(Ended::Expired)), "{error}");
     });
@@ -212,6 +217,36 @@ fn clocks_that_differ_by_an_hour_let_messages_live() {
 }
 
 #[test]
+fn a_clock_of_the_day_that_is_set_expires_nothing_and_hangs_nobody() {
+    const HOUR: u64 = 3_600_000_000;
+    let expiring = |config: &mut artp::Config| config.expires = true;
+    for ahead in [false, true] {
+        run(async {
+            // Both of these have read it: it is read once, when a stack is made, and all that they do is by a clock that nobody sets.
+            let ([_client, server], [one, other]) = pair(Config::default(), with(expiring)).await;
+            let minute = lifetime(Duration::from_secs(60));
+            one.send_with(b"before", minute).await.unwrap();
+            assert_eq!(other.receive().await.unwrap().0, b"before");
+            // It is set. Who is made now reads another time, and speaks to one who runs by the time before.
+            let set = |config: &mut artp::Config| {
+                config.expires = true;
+                config.epoch = if ahead { config.epoch + HOUR } else { config.epoch - HOUR };
+            };
+            let later = Endpoint::new(Config::default(), with(set)).unwrap();
+            let place = server.local().unwrap();
+            let (third, fourth) = tokio::try_join!(later.connect(place), server.accept()).unwrap();
+            for (from, to) in [(&one, &other), (&other, &one), (&third, &fourth), (&fourth, &third)] {
+                for _ in 0..20 {
+                    from.send_with(b"of use for a minute", minute).await.unwrap();
+                    assert_eq!(to.receive().await.unwrap().0, b"of use for a minute");
+                }
+            }
+            tokio::join!(exchange(one, other, 100), exchange(third, fourth, 100));
+        });
+    }
+}
+
+#[test]
 fn strangers_who_send_anything_are_dropped_and_harm_nobody() {
     run(async {
         let ([_client, server], [one, other]) = pair(Config::default(), plain).await;
@@ -233,6 +268,79 @@ fn with_the_least_room_everything_comes() {
         let least = |config: &mut artp::Config| config.send = room;
         let (_endpoints, [one, other]) = pair(Config { room, ..Config::default() }, with(least)).await;
         exchange(one, other, 50).await;
+    });
+}
+
+#[test]
+fn when_nobody_receives_no_more_is_kept_than_there_is_room_for_and_all_comes_later() {
+    run(async {
+        let room = Room { octets: 20_000, messages: 20 };
+        let small = |config: &mut artp::Config| {
+            (config.send, config.window) = (Room { octets: 50_000, messages: 50 }, 32);
+        };
+        let ([client, server], [one, other]) = pair(Config { room, ..Config::default() }, with(small)).await;
+        let (more, waiting) =
+            tokio::try_join!(client.connect(server.local().unwrap()), server.accept()).unwrap();
+        // Until there is no room anywhere: a send that waits is dropped, and was never sent.
+        let mut sent = 0_u32;
+        while let Ok(done) = time::timeout(Duration::from_millis(200), more.send(&[7; 1000])).await {
+            done.unwrap();
+            sent += 1;
+        }
+        assert!(sent <= 20 + 32 + 50, "{sent} are kept by somebody");
+        // The other association of both goes on meanwhile.
+        exchange(one, other, 200).await;
+        let receives = async {
+            for _ in 0..sent {
+                assert_eq!(waiting.receive().await.unwrap().0, [7; 1000]);
+            }
+            assert!(waiting.receive().await.is_err_and(|why| why.is_finished()));
+        };
+        let (closed, ()) = tokio::join!(more.close(), receives);
+        closed.unwrap();
+    });
+}
+
+/// Runs the test of this name alone, in a process of its own, where a limit harms nobody else. Whether this is that process.
+fn alone(name: &str) -> bool {
+    const ALONE: &str = "STACKWRIGHT_ALONE";
+    if env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let mut command = Command::new(env::current_exe().unwrap());
+    let outcome = command.args(["--exact", name]).env(ALONE, "1").output().unwrap();
+    assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stdout));
+    false
+}
+
+#[test]
+fn where_no_descriptor_is_left_that_is_said_and_who_has_his_goes_on() {
+    if !alone("where_no_descriptor_is_left_that_is_said_and_who_has_his_goes_on") {
+        return;
+    }
+    run(async {
+        let ([_client, server], [one, other]) = pair(Config::default(), plain).await;
+        let limit = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(64), ..limit }).unwrap();
+        let mut endpoints = Vec::new();
+        let refused = loop {
+            match Endpoint::new(Config::default(), plain) {
+                Ok(endpoint) => endpoints.push(endpoint),
+                Err(refused) => break refused,
+            }
+        };
+        assert!(matches!(refused, Error::System(_)), "{refused}");
+        // Sockets are opened with associations.
+        let last = endpoints.pop().unwrap();
+        let mut files = Vec::new();
+        while let Ok(file) = File::open("/dev/null") {
+            files.push(file);
+        }
+        let place = server.local().unwrap();
+        assert!(matches!(last.connect(place).await, Err(Error::Ended(Ended::Unavailable))));
+        exchange(one, other, 100).await;
+        drop(files);
+        let (_one, _other) = tokio::try_join!(last.connect(place), server.accept()).unwrap();
     });
 }
 
