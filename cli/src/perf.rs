@@ -6,7 +6,7 @@
 //! | `place.rs` | addresses: which transport, and where |
 //! | `transport.rs` | the stacks that are measured |
 //! | `words.rs` | what the two sides say to each other |
-//! | `serve.rs`, `guest.rs` | the side that counts, and answers |
+//! | `serve.rs`, `cores.rs`, `guest.rs` | the side that counts, and answers |
 //! | `bulk.rs`, `requests.rs`, `associations.rs` | what the other side does |
 //! | `alone.rs` | both sides in one process |
 //! | `outcome.rs` | what came of it |
@@ -16,6 +16,7 @@ mod alone;
 mod arguments;
 mod associations;
 mod bulk;
+mod cores;
 mod guest;
 mod outcome;
 mod place;
@@ -74,8 +75,8 @@ impl Use for Client<'_> {
     }
 }
 
-/// The processor time of this process so far, the kernel's part included.
+/// The processor time of this thread so far, the kernel's part included: each end of a measurement has one thread.
 fn processor() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }

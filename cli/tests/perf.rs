@@ -87,3 +87,17 @@ fn what_is_wrong_is_told() {
     assert!(complaints(&unknown).contains("ordered+artp://"), "{}", complaints(&unknown));
     run(program().args(["perf", "run", "tcp://127.0.0.1", "--time", "1s", "--octets", "1"])).exited(2);
 }
+
+#[test]
+fn several_cores_serve_at_one_address() {
+    for transport in ["artp", "udp", "ordered+artp"] {
+        let (_server, url) = serve(&format!("{transport}://127.0.0.1:0"), &["--cores", "2"]);
+        // One of eight is with the other but once in a hundred runs; all that they say is counted wherever they are.
+        for _ in 0..8 {
+            let bulk = measure(&[&url, "--size", "1200", "--octets", "60kB"]);
+            assert_eq!((&bulk["octets"], &bulk["messages"]), (&60_000.into(), &50.into()), "{bulk}");
+        }
+    }
+    let refused = run(program().args(["perf", "serve", "tcp://127.0.0.1:0", "--cores", "2"])).exited(2);
+    assert!(complaints(&refused).contains("--cores"), "{}", complaints(&refused));
+}

@@ -44,7 +44,7 @@ impl Use for Both<'_> {
                 match bound {
                     Ok(endpoint) => {
                         let _ = say.send(Ok(endpoint.local().unwrap_or(address)));
-                        attend(&endpoint, |_, _| {}, &stop)
+                        attend(&endpoint, |_, _| {}, &stop).map(drop)
                     }
                     Err(problem) => {
                         let _ = say.send(Err(problem));

@@ -33,6 +33,10 @@ pub(crate) struct Serve {
     /// any free port.
     #[arg(default_value_t = format!("artp://127.0.0.1:{PORT}"))]
     pub(crate) url: String,
+    /// Serve with so many threads, each with a stack and a socket of its own at the same address: who comes is dealt to one of them by
+    /// the kernel, and stays there. Of artp, udp and ordered+artp.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) cores: u16,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
     /// Say what happens as JSON lines on standard output.

@@ -119,6 +119,11 @@ impl<S: Stack> Guest<S> {
         Some(self.report)
     }
 
+    /// What has come from him.
+    pub(super) fn counted(&self) -> Report {
+        self.report
+    }
+
     /// Whether he has gone.
     pub(super) fn is_gone(&self) -> bool {
         let lossless = <S as Protocol>::FACTS.gives.has(Guarantees::RELIABLE);

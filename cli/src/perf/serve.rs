@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use stackwright::contract::services::Ended;
 use stackwright_endpoint::Error;
 use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Serve;
+use super::cores;
 use super::guest::Guest;
 use super::place::Place;
+use super::processor;
 use super::shown;
 use super::transport::{Make, Stack, Use};
 use super::words::Report;
@@ -41,9 +43,40 @@ impl Use for Server<'_, Told<'_>> {
         let Server { serve, told, stop } = self;
         let address = told.place.address;
         let config = told.place.transport.endpoint(&serve.tuning);
+        if serve.cores > 1 {
+            return cores::serve(serve.cores, &told, config, &make, stop);
+        }
         let endpoint = Endpoint::bind(address, config, make).map_err(|error| unheard(address, error))?;
         told.serving(endpoint.local().unwrap_or(address));
-        attend(&endpoint, |remote, report| told.measured(remote, report), stop)
+        attend(&endpoint, |remote, report| told.measured(remote, report), stop).map(drop)
+    }
+}
+
+/// What one thread has served.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Served {
+    guests: u64,
+    octets: u64,
+    messages: u64,
+    /// All that it took of the processor.
+    processor: Duration,
+}
+
+impl Served {
+    fn add(&mut self, other: Served) {
+        self.guests += other.guests;
+        self.octets += other.octets;
+        self.messages += other.messages;
+        self.processor += other.processor;
+    }
+
+    fn guest(&mut self, Report { octets, messages, .. }: Report) {
+        self.add(Served { guests: 1, octets, messages, processor: Duration::ZERO });
+    }
+
+    fn json(&self) -> Value {
+        let Served { guests, octets, messages, processor } = self;
+        json!({ "guests": guests, "octets": octets, "messages": messages, "processor": processor.as_secs_f64() })
     }
 }
 
@@ -52,7 +85,8 @@ pub(super) fn attend<S: Stack>(
     endpoint: &Endpoint<S>,
     told: impl Fn(Option<SocketAddr>, Report),
     stop: &AtomicBool,
-) -> Result<(), Problem> {
+) -> Result<Served, Problem> {
+    let mut served = Served::default();
     let mut guests: Vec<Guest<S>> = Vec::new();
     while !stop.load(Ordering::Relaxed) {
         let pending = guests.iter().any(Guest::is_pending);
@@ -69,10 +103,16 @@ pub(super) fn attend<S: Stack>(
             if let Some(report) = guest.turn() {
                 told(guest.remote, report);
             }
-            !guest.is_gone()
+            let stays = !guest.is_gone();
+            if !stays {
+                served.guest(guest.counted());
+            }
+            stays
         });
     }
-    Ok(())
+    guests.iter().for_each(|guest| served.guest(guest.counted()));
+    served.processor = processor();
+    Ok(served)
 }
 
 pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
@@ -84,13 +124,13 @@ pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
 }
 
 /// Tells a person, or a program, what is measured.
-struct Told<'a> {
+pub(super) struct Told<'a> {
     json: bool,
-    place: &'a Place,
+    pub(super) place: &'a Place,
 }
 
 impl Told<'_> {
-    fn serving(&self, address: SocketAddr) {
+    pub(super) fn serving(&self, address: SocketAddr) {
         let url = Place { address, ..self.place.clone() }.url();
         if self.json {
             return say!("{}", json!({ "event": "serving", "url": url }));
@@ -102,7 +142,7 @@ impl Told<'_> {
         }
     }
 
-    fn measured(&self, remote: Option<SocketAddr>, report: Report) {
+    pub(super) fn measured(&self, remote: Option<SocketAddr>, report: Report) {
         let Report { octets, messages, took, processor } = report;
         let remote = remote.map(|remote| remote.to_string());
         let (took, processor) = (Duration::from_nanos(took), Duration::from_nanos(processor));
@@ -117,5 +157,23 @@ impl Told<'_> {
         let (amount, rate) = (shown::amount(octets), shown::rate(octets, took));
         let peer = remote.unwrap_or_default();
         say!("{peer}: {amount} in {messages} messages, {:.2} s ({rate})", took.as_secs_f64());
+    }
+
+    /// What each thread has served, and all of them.
+    pub(super) fn served(&self, cores: &[Served]) {
+        let mut sum = Served::default();
+        cores.iter().for_each(|core| sum.add(*core));
+        if self.json {
+            let cores: Vec<_> = cores.iter().map(Served::json).collect();
+            let mut all = sum.json();
+            (all["event"], all["cores"]) = ("served".into(), cores.into());
+            return say!("{all}");
+        }
+        let tell = |who: &str, Served { guests, octets, messages, processor }: &Served| {
+            let (amount, processor) = (shown::amount(*octets), shown::short(*processor));
+            say!("{who}: {guests} guests, {amount} in {messages} messages, {processor} of the processor");
+        };
+        (1..).zip(cores).for_each(|(number, core): (u32, _)| tell(&format!("thread {number}"), core));
+        tell("together", &sum);
     }
 }

@@ -66,7 +66,7 @@ impl Transport {
         };
         let room = Room { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
         let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
-        Config { room, longest, arrivals_most: 256, spin }
+        Config { room, longest, arrivals_most: 256, spin, shared_port: false }
     }
 }
 

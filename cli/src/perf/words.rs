@@ -49,7 +49,7 @@ pub(super) struct Report {
     pub(super) messages: u64,
     /// From the first of them to the last, in nanoseconds.
     pub(super) took: u64,
-    /// What the receiver's process took of the processor since the first, in nanoseconds.
+    /// What the receiver's thread took of the processor since the first, in nanoseconds.
     pub(super) processor: u64,
 }
 

@@ -100,18 +100,41 @@ pub struct Config {
     /// For how long the blocking calls look again and again before they sleep: 20 to 50 µs save the time to be woken where both
     /// ends have a processor of their own, and cost that processor.
     pub spin: Duration,
+    /// Whether other endpoints may listen at the same address, on UDP: one for each core, each with a thread and a stack of its
+    /// own. All of them say so, and are of one user. The kernel chooses, by the addresses and ports of both ends, with whom an
+    /// association is, and it stays there until somebody begins or ceases to listen: then it may be dealt to another stack,
+    /// which does not know it, and it ends. So all are bound before a peer is told where they are, and go together.
+    ///
+    /// ```
+    /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// use stackwright_wire::BufferTree;
+    /// let config = Config { shared_port: true, ..Config::default() };
+    /// let first = Endpoint::bind("127.0.0.1:0".parse()?, config, System::udp::<BufferTree>)?;
+    /// let place = first.local().unwrap();
+    /// let second = std::thread::spawn(move || {
+    ///     let second = Endpoint::bind(place, config, System::udp::<BufferTree>)?;
+    ///     assert_eq!(second.local(), Some(place));
+    ///     Ok::<_, stackwright_endpoint::Error>(())
+    /// });
+    /// second.join().unwrap()?;
+    /// let other = Config::default();
+    /// assert!(Endpoint::bind(place, other, System::udp::<BufferTree>).is_err(), "it says nothing of sharing");
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub shared_port: bool,
 }
 
 impl Default for Config {
     fn default() -> Self {
         let room = Room { octets: 1 << 20, messages: 1024 };
-        Config { room, arrivals_most: 16, longest: 65_507, spin: Duration::ZERO }
+        Config { room, arrivals_most: 16, longest: 65_507, spin: Duration::ZERO, shared_port: false }
     }
 }
 
 impl<S: Ground> Shared<S> {
     pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> io::Result<Rc<RefCell<Self>>> {
-        let (mut driver, system) = System::with_driver()?;
+        let (mut driver, mut system) = System::with_driver()?;
+        system.shared_port = config.shared_port;
         driver.set_spin(config.spin);
         let stack = make(&system);
         let desk = Desk::new(config.room, config.arrivals_most);

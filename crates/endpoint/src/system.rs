@@ -30,6 +30,7 @@ pub struct System {
     registry: Registry,
     random: [u8; 32],
     epoch: u64,
+    pub(crate) shared_port: bool,
 }
 
 impl System {
@@ -52,10 +53,10 @@ impl System {
         let registry = driver.registry()?;
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
         let epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
-        Ok((driver, System { registry, random, epoch }))
+        Ok((driver, System { registry, random, epoch, shared_port: false }))
     }
 
-    /// The kernel's UDP, as the only adapter of the stack.
+    /// The kernel's UDP, as the only adapter of the stack; its port is shared where [`Config::shared_port`](crate::Config) says so.
     ///
     /// ```
     /// # use stackwright_endpoint::System;
@@ -66,7 +67,8 @@ impl System {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn udp<M: Message>(&self) -> Udp<M> {
-        Udp::new(self.registry(), 0, Rc::new(Pool::new(BLOCK, BLOCKS_MOST)))
+        let udp = Udp::new(self.registry(), 0, Rc::new(Pool::new(BLOCK, BLOCKS_MOST)));
+        if self.shared_port { udp.sharing_port() } else { udp }
     }
 
     /// The kernel's TCP, as the only adapter of the stack.

@@ -2,17 +2,27 @@
 
 mod common;
 
+use std::env;
+use std::fs::File;
 use std::mem;
 use std::net::{SocketAddr, UdpSocket};
 use std::num::NonZeroU32;
+use std::os::fd::OwnedFd;
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use common::{ANY, listening, pair, plain, run, with};
+use rustix::net::{self, AddressFamily, SendFlags, SocketType, ipproto};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use stackwright_artp as artp;
 use stackwright_contract::services::{Ended, Quality, Room};
-use stackwright_endpoint::{Association, Config, Endpoint, Error, blocking};
+use stackwright_endpoint::{Association, Config, Endpoint, Error, System, blocking};
+use stackwright_wire::BufferTree;
 use tokio::task::spawn_local;
+use tokio::time;
 
 type Artp = common::Artp;
 
@@ -69,14 +79,81 @@ fn a_port_that_is_closed_meanwhile_is_noticed() {
         let impatient = |config: &mut artp::Config| config.silence = 2000 * MILLISECOND;
         let ([_client, server], [one, other]) = pair(Config::default(), with(impatient)).await;
         drop((other, server));
-        // The kernel answers that nobody has that port. Whether that is believed or the silence is, it ends, and badly.
+        // The kernel answers that nobody has that port. Anybody can say so, and the peer was heard: only his silence ends it.
         let error = loop {
             if let Err(error) = one.send(b"anybody?").await {
                 break error;
             }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+            time::sleep(Duration::from_millis(10)).await;
         };
-        assert!(matches!(error, Error::Ended(Ended::Unreachable | Ended::Expired)), "{error}");
+        assert!(matches!(error, Error::Ended(Ended::Expired)), "{error}");
+    });
+}
+
+/// A socket that says what ICMP says, to whoever is addressed; `None` where that is not allowed.
+fn forger() -> Option<OwnedFd> {
+    let forger = net::socket(AddressFamily::INET, SocketType::RAW, Some(ipproto::ICMP));
+    if forger.is_err() {
+        eprintln!("skipped: raw sockets need rights (CAP_NET_RAW)");
+    }
+    forger.ok()
+}
+
+/// Says to the socket at `victim` that nobody has its peer's port (RFC 792: type 3, code 3), as anybody can who knows both.
+fn forge(forger: &OwnedFd, victim: SocketAddr, peer: SocketAddr) {
+    let (SocketAddr::V4(from), SocketAddr::V4(to)) = (victim, peer) else { panic!("IPv4") };
+    let mut packet = vec![3, 3, 0, 0, 0, 0, 0, 0];
+    // What is said to have been sent: its header of IPv4, and the ports and the length of UDP.
+    packet.extend([0x45, 0, 0, 36, 0, 0, 0, 0, 64, 17, 0, 0]);
+    packet.extend(from.ip().octets().into_iter().chain(to.ip().octets()));
+    packet.extend([from.port(), to.port(), 16, 0].into_iter().flat_map(u16::to_be_bytes));
+    let words = packet.chunks_exact(2).map(|word| u32::from(word[0]) << 8 | u32::from(word[1]));
+    let sum: u32 = words.sum();
+    let folded = (sum & 0xffff) + (sum >> 16);
+    let check = !(folded + (folded >> 16)) as u16;
+    packet[2..4].copy_from_slice(&check.to_be_bytes());
+    net::sendto(forger, &packet, SendFlags::empty(), &SocketAddr::new(victim.ip(), 0)).unwrap();
+}
+
+#[test]
+fn a_forged_port_unreachable_ends_nobody_whose_peer_is_alive() {
+    let Some(forger) = forger() else { return };
+    run(async {
+        // It is heard: who has never heard of his peer believes it.
+        let silent = UdpSocket::bind(ANY).unwrap();
+        let nobody = silent.local_addr().unwrap();
+        let gullible = Endpoint::new(Config::default(), System::udp::<BufferTree>).unwrap();
+        let opening = gullible.connect(nobody).await.unwrap();
+        forge(&forger, opening.local().unwrap(), nobody);
+        assert!(matches!(opening.receive().await, Err(Error::Ended(Ended::Unreachable))));
+
+        // Whoever is left alone notices it.
+        let lively = |config: &mut artp::Config| {
+            (config.silence, config.keepalive) = (5000 * MILLISECOND, Some(1000 * MILLISECOND));
+        };
+        let ([client, _server], [one, other]) = pair(Config::default(), with(lively)).await;
+        let (victim, peer) = (one.local().unwrap(), one.remote().unwrap());
+        for round in 0..10_u8 {
+            forge(&forger, victim, peer);
+            one.send(&[round]).await.unwrap();
+            assert_eq!(other.receive().await.unwrap().0, [round]);
+            forge(&forger, victim, peer);
+            other.send(&[round]).await.unwrap();
+            assert_eq!(one.receive().await.unwrap().0, [round]);
+        }
+        exchange(one, other, 500).await;
+        assert!(client.totals().dropped > 0, "what is not believed is counted");
+    });
+}
+
+#[test]
+fn where_nobody_has_the_port_an_opening_ends_at_once() {
+    run(async {
+        let free = UdpSocket::bind(ANY).unwrap().local_addr().unwrap();
+        // Longer than any test runs: it is not the silence that ends it.
+        let patient = |config: &mut artp::Config| config.timeout_first = 3_600_000 * MILLISECOND;
+        let client = Endpoint::new(Config::default(), with(patient)).unwrap();
+        assert!(matches!(client.connect(free).await, Err(Error::Ended(Ended::Unreachable))));
     });
 }
 
@@ -120,6 +197,68 @@ fn where_a_sockets_buffer_is_tiny_everything_comes() {
     });
 }
 
+/// Somebody in the middle who drops datagrams that are longer than `most`, and says nothing; and the longest that he let pass.
+fn short(server: SocketAddr, most: usize) -> (SocketAddr, Arc<AtomicUsize>) {
+    let front = UdpSocket::bind(ANY).unwrap();
+    let back = UdpSocket::bind(ANY).unwrap();
+    back.connect(server).unwrap();
+    let (place, longest) = (front.local_addr().unwrap(), Arc::<AtomicUsize>::default());
+    let passes = {
+        let longest = Arc::clone(&longest);
+        move |octets: usize| octets <= most && longest.fetch_max(octets, Ordering::Relaxed) <= most
+    };
+    let (front_too, back_too, passes_too) =
+        (front.try_clone().unwrap(), back.try_clone().unwrap(), passes.clone());
+    let (says, client) = mpsc::channel();
+    thread::spawn(move || {
+        let mut packet = [0; 2048];
+        while let Ok((octets, client)) = front.recv_from(&mut packet) {
+            let _ = says.send(client);
+            if passes(octets) {
+                let _ = back.send(&packet[..octets]);
+            }
+        }
+    });
+    thread::spawn(move || {
+        let Ok(client) = client.recv() else { return };
+        let mut packet = [0; 2048];
+        while let Ok(octets) = back_too.recv(&mut packet) {
+            if passes_too(octets) {
+                let _ = front_too.send_to(&packet[..octets], client);
+            }
+        }
+    });
+    (place, longest)
+}
+
+#[test]
+fn a_way_that_silently_drops_long_packets_is_found_out_and_everything_comes() {
+    for (most, expected) in [(1200, 1200), (1400, 1200), (1472, 1472)] {
+        run(async {
+            let long = |config: &mut artp::Config| {
+                config.packet = 1472;
+                // Soon short, where nobody answers; and it ends, were everything to be lost.
+                (config.timeout_first, config.silence) = (200 * MILLISECOND, 5000 * MILLISECOND);
+                config.keepalive = Some(1000 * MILLISECOND);
+            };
+            let server = listening(Config::default(), with(long)).await;
+            let client = Endpoint::new(Config::default(), with(long)).unwrap();
+            let (place, longest) = short(server.local().unwrap(), most);
+            let (one, other) = tokio::try_join!(client.connect(place), server.accept()).unwrap();
+            // Who has sent and awaits nothing hears what comes all the same.
+            let _running = [client.run(), server.run()].map(spawn_local);
+            for (from, to) in [(&one, &other), (&other, &one)] {
+                from.send(&[1; 60_000]).await.unwrap();
+                assert_eq!(to.receive().await.unwrap().0, [1; 60_000]);
+            }
+            exchange(one, other, 200).await;
+            // Pieces are equally long: a few octets shorter than they might be.
+            let longest = longest.load(Ordering::Relaxed);
+            assert!((expected - 40..=expected).contains(&longest), "{longest} of {expected}");
+        });
+    }
+}
+
 #[test]
 fn clocks_that_differ_by_an_hour_let_messages_live() {
     const HOUR: u64 = 3_600_000_000;
@@ -137,6 +276,36 @@ fn clocks_that_differ_by_an_hour_let_messages_live() {
             let (sent, came) = tokio::join!(one.send_with(b"of use for a minute", minute), other.receive());
             sent.unwrap();
             assert_eq!(came.unwrap().0, b"of use for a minute");
+        });
+    }
+}
+
+#[test]
+fn a_clock_of_the_day_that_is_set_expires_nothing_and_hangs_nobody() {
+    const HOUR: u64 = 3_600_000_000;
+    let expiring = |config: &mut artp::Config| config.expires = true;
+    for ahead in [false, true] {
+        run(async {
+            // Both of these have read it: it is read once, when a stack is made, and all that they do is by a clock that nobody sets.
+            let ([_client, server], [one, other]) = pair(Config::default(), with(expiring)).await;
+            let minute = lifetime(Duration::from_secs(60));
+            one.send_with(b"before", minute).await.unwrap();
+            assert_eq!(other.receive().await.unwrap().0, b"before");
+            // It is set. Who is made now reads another time, and speaks to one who runs by the time before.
+            let set = |config: &mut artp::Config| {
+                config.expires = true;
+                config.epoch = if ahead { config.epoch + HOUR } else { config.epoch - HOUR };
+            };
+            let later = Endpoint::new(Config::default(), with(set)).unwrap();
+            let place = server.local().unwrap();
+            let (third, fourth) = tokio::try_join!(later.connect(place), server.accept()).unwrap();
+            for (from, to) in [(&one, &other), (&other, &one), (&third, &fourth), (&fourth, &third)] {
+                for _ in 0..20 {
+                    from.send_with(b"of use for a minute", minute).await.unwrap();
+                    assert_eq!(to.receive().await.unwrap().0, b"of use for a minute");
+                }
+            }
+            tokio::join!(exchange(one, other, 100), exchange(third, fourth, 100));
         });
     }
 }
@@ -163,6 +332,79 @@ fn with_the_least_room_everything_comes() {
         let least = |config: &mut artp::Config| config.send = room;
         let (_endpoints, [one, other]) = pair(Config { room, ..Config::default() }, with(least)).await;
         exchange(one, other, 50).await;
+    });
+}
+
+#[test]
+fn when_nobody_receives_no_more_is_kept_than_there_is_room_for_and_all_comes_later() {
+    run(async {
+        let room = Room { octets: 20_000, messages: 20 };
+        let small = |config: &mut artp::Config| {
+            (config.send, config.window) = (Room { octets: 50_000, messages: 50 }, 32);
+        };
+        let ([client, server], [one, other]) = pair(Config { room, ..Config::default() }, with(small)).await;
+        let (more, waiting) =
+            tokio::try_join!(client.connect(server.local().unwrap()), server.accept()).unwrap();
+        // Until there is no room anywhere: a send that waits is dropped, and was never sent.
+        let mut sent = 0_u32;
+        while let Ok(done) = time::timeout(Duration::from_millis(200), more.send(&[7; 1000])).await {
+            done.unwrap();
+            sent += 1;
+        }
+        assert!(sent <= 20 + 32 + 50, "{sent} are kept by somebody");
+        // The other association of both goes on meanwhile.
+        exchange(one, other, 200).await;
+        let receives = async {
+            for _ in 0..sent {
+                assert_eq!(waiting.receive().await.unwrap().0, [7; 1000]);
+            }
+            assert!(waiting.receive().await.is_err_and(|why| why.is_finished()));
+        };
+        let (closed, ()) = tokio::join!(more.close(), receives);
+        closed.unwrap();
+    });
+}
+
+/// Runs the test of this name alone, in a process of its own, where a limit harms nobody else. Whether this is that process.
+fn alone(name: &str) -> bool {
+    const ALONE: &str = "STACKWRIGHT_ALONE";
+    if env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let mut command = Command::new(env::current_exe().unwrap());
+    let outcome = command.args(["--exact", name]).env(ALONE, "1").output().unwrap();
+    assert!(outcome.status.success(), "{}", String::from_utf8_lossy(&outcome.stdout));
+    false
+}
+
+#[test]
+fn where_no_descriptor_is_left_that_is_said_and_who_has_his_goes_on() {
+    if !alone("where_no_descriptor_is_left_that_is_said_and_who_has_his_goes_on") {
+        return;
+    }
+    run(async {
+        let ([_client, server], [one, other]) = pair(Config::default(), plain).await;
+        let limit = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(64), ..limit }).unwrap();
+        let mut endpoints = Vec::new();
+        let refused = loop {
+            match Endpoint::new(Config::default(), plain) {
+                Ok(endpoint) => endpoints.push(endpoint),
+                Err(refused) => break refused,
+            }
+        };
+        assert!(matches!(refused, Error::System(_)), "{refused}");
+        // Sockets are opened with associations.
+        let last = endpoints.pop().unwrap();
+        let mut files = Vec::new();
+        while let Ok(file) = File::open("/dev/null") {
+            files.push(file);
+        }
+        let place = server.local().unwrap();
+        assert!(matches!(last.connect(place).await, Err(Error::Ended(Ended::Unavailable))));
+        exchange(one, other, 100).await;
+        drop(files);
+        let (_one, _other) = tokio::try_join!(last.connect(place), server.accept()).unwrap();
     });
 }
 

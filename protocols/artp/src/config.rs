@@ -19,7 +19,8 @@ use crate::state::{Format, Secrets};
 /// What can be chosen. The default suits the Internet and local networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// The longest packet, header included, in octets: 191 … 65507.
+    /// The longest packet, header included, in octets: 191 … 65507. Beyond 1200, packets are so long where the way to the peer has
+    /// answered to one when the session opened (RFC 8899), and else have 1200.
     pub packet: u16,
     /// How many packets may be on their way, and how many are kept for an application that does not read.
     pub window: u32,

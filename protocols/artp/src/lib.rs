@@ -10,6 +10,7 @@ mod control;
 pub mod header;
 mod message;
 pub mod option;
+mod path;
 mod protection;
 mod receive;
 mod send;

@@ -61,6 +61,7 @@ impl<M: Message> Format<M> {
         mut packet: M,
         report: &mut Report,
     ) -> Result<Segment<M>, Dropped> {
+        let whole = packet.len();
         packet.advance(Packet::LENGTH);
         let said = if has_options(header) { options(header, &mut packet)? } else { NOTHING };
         let mut segment = Segment { stamp: Some(stamp(header)), ..Segment::silent() };
@@ -69,7 +70,7 @@ impl<M: Message> Format<M> {
                 return Err(Dropped::NotOurs);
             }
             segment.stamp = None; // what a session is made of does not expire
-            segment.signals = self.arranged(view, &mut segment.credit, packet)?;
+            segment.signals = self.arranged(view, &mut segment.credit, whole, packet)?;
             return Ok(segment);
         }
         match header.kind {
@@ -111,7 +112,13 @@ impl<M: Message> Format<M> {
     }
 
     /// What is said in session 0 about this one.
-    fn arranged(&mut self, view: &View, credit: &mut Option<u64>, mut packet: M) -> Result<Signals, Dropped> {
+    fn arranged(
+        &mut self,
+        view: &View,
+        credit: &mut Option<u64>,
+        whole: usize,
+        mut packet: M,
+    ) -> Result<Signals, Dropped> {
         let octets = packet.len();
         let octets = packet.front(octets).ok_or(Dropped::Malformed)?;
         let item = match items(octets).next() {
@@ -119,7 +126,7 @@ impl<M: Message> Format<M> {
             _ => return Err(Dropped::Malformed),
         };
         match Matter::of(item.id).ok_or(Dropped::NotOurs)? {
-            Matter::Open => self.proposed(view, credit, item),
+            Matter::Open => self.proposed(view, credit, whole, item),
             matter => {
                 let token = Token::decode(item.value).map_err(malformed)?;
                 if token.session != self.session || token.token != self.ours.nonce {
@@ -128,7 +135,10 @@ impl<M: Message> Format<M> {
                 match (matter, item.kind) {
                     (Matter::Close, ControlKind::Request) => Ok(Signals::END),
                     (Matter::Close, ControlKind::Reply) => Ok(Signals::ENDED),
-                    (Matter::Confirm, ControlKind::Request) => Ok(Signals::CONFIRM),
+                    (Matter::Confirm, ControlKind::Request) => {
+                        self.path.on_answered();
+                        Ok(Signals::CONFIRM)
+                    }
                     _ => Err(Dropped::Malformed),
                 }
             }
@@ -139,6 +149,7 @@ impl<M: Message> Format<M> {
         &mut self,
         view: &View,
         credit: &mut Option<u64>,
+        whole: usize,
         item: Item<'_>,
     ) -> Result<Signals, Dropped> {
         let proposal = Proposal::decode(item.value).map_err(malformed)?;
@@ -155,6 +166,7 @@ impl<M: Message> Format<M> {
             (ControlKind::Reply, Verdict::Refused) => return Ok(Signals::REFUSE),
             (ControlKind::Reply, Verdict::Again) => {
                 self.ours.echo = proposal.nonce;
+                self.path.on_asked_again();
                 return Ok(Signals::AGAIN);
             }
             _ => return Err(Dropped::Malformed),
@@ -162,8 +174,12 @@ impl<M: Message> Format<M> {
         if !self.knows(&proposal) {
             return Err(Dropped::NotOurs);
         }
-        self.learn(proposal);
         *credit = Some(view.settled_upto + u64::from(proposal.window)).filter(|_| view.idle);
+        self.learn(proposal);
+        match signals {
+            Signals::ACCEPT => self.path.on_answered(),
+            _ => self.asked_long = whole >= self.agreed(),
+        }
         Ok(signals)
     }
 }

@@ -8,8 +8,8 @@ use stackwright_wire::{Header, Message};
 
 use crate::control::Item;
 use crate::header::{
-    Arrived, ArrivedRange, ControlKind, Fragment, Microseconds, OptionHeader, Packet, PacketKind, Proposal,
-    Token, Verdict, Version,
+    Arrived, ArrivedRange, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
+    PacketKind, Proposal, Token, Verdict, Version,
 };
 use crate::option::{Large, PacketOption};
 use crate::state::{Format, Matter, ORDER, can_be_padded};
@@ -31,6 +31,9 @@ impl<M: Message> Format<M> {
             self.asks |= signal == Signals::OPEN;
             let sequence = self.next_unacknowledged();
             put(&packet(PacketKind::Control, 0, sequence, own), octets);
+            if matches!(signal, Signals::OPEN | Signals::ACCEPT) {
+                self.lengthen(signal == Signals::ACCEPT, octets);
+            }
             self.arrange(signal, octets);
         } else if let Some(report) = saying.report.take() {
             let sequence = self.next_unacknowledged();
@@ -62,6 +65,17 @@ impl<M: Message> Format<M> {
             } else {
                 octets.extend_from_slice(&headers);
             }
+        }
+    }
+
+    /// A request or a grant is made as long as packets shall be, where that is not known to pass.
+    fn lengthen(&mut self, grants: bool, octets: &mut Vec<u8>) {
+        const BARE: usize = Packet::LENGTH + OptionHeader::LENGTH + ControlHeader::LENGTH + Proposal::LENGTH;
+        let probe = self.probe(grants);
+        self.path.on_said(probe.is_some());
+        if let Some(padding) = probe.and_then(|packet| packet.checked_sub(BARE)) {
+            PacketOption::Padding(padding as u16).write(octets);
+            end_options(octets);
         }
     }
 

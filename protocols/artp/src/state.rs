@@ -9,6 +9,7 @@ use stackwright_wire::Header;
 use crate::config::Config;
 use crate::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict};
 use crate::option::{Large, PacketOption};
+use crate::path::{BASE, Path};
 
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
@@ -31,6 +32,10 @@ pub struct Format<M> {
     pub(crate) peer_first: Option<u64>,
     /// We have asked for it.
     pub(crate) asks: bool,
+    /// What the way to the peer takes.
+    pub(crate) path: Path,
+    /// The last request that came from him was as long as packets shall be.
+    pub(crate) asked_long: bool,
     /// The datagram of the last fragment but one, or earlier, that was written, and how many octets it had.
     pub(crate) cut: (u32, usize),
     /// Numbers of packets that are not acknowledged themselves have a count of their own, so that they leave no holes.
@@ -62,6 +67,8 @@ impl<M> Format<M> {
             theirs: None,
             peer_first: None,
             asks: false,
+            path: Path::default(),
+            asked_long: false,
             cut: (0, 0),
             unacknowledged: 0,
             message: PhantomData,
@@ -82,10 +89,23 @@ impl<M> Format<M> {
         wishes(&self.ours) && self.theirs.as_ref().is_some_and(wishes)
     }
 
-    /// The longest packet that both take.
-    pub(crate) fn packet(&self) -> usize {
+    /// The longest packet that both ends take.
+    pub(crate) fn agreed(&self) -> usize {
         let theirs = self.theirs.as_ref().map_or(u16::MAX, |theirs| theirs.packet);
         usize::from(self.ours.packet.min(theirs)).max(MINIMUM)
+    }
+
+    /// The longest packet that both ends take, and the way between them.
+    pub(crate) fn packet(&self) -> usize {
+        self.path.packet(self.agreed())
+    }
+
+    /// How long a request or a grant is to be made so that its answer shows what the way takes; `None`: it leaves as it is. A
+    /// grant is no longer than the request, or somebody else might be flooded who never asked.
+    pub(crate) fn probe(&self, grants: bool) -> Option<usize> {
+        let agreed = self.agreed();
+        let allowed = !grants || self.asked_long;
+        (agreed > BASE && self.path == Path::Unasked && allowed).then_some(agreed)
     }
 
     /// What an acknowledgement holds beside its header and its options.

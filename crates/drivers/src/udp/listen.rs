@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 
 use mio::net::UdpSocket;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 use stackwright_contract::services::{DatagramsIndication, Ended, Room};
 use stackwright_contract::{Context, Handle, Mirror, Outlet, Participant};
 use stackwright_wire::Message;
@@ -33,7 +34,7 @@ impl<M: Message> Udp<M> {
         }
         // No SO_REUSEADDR, unlike TCP: a UDP port is free as soon as its socket is closed, and with the option two
         // programs could take the same one.
-        let socket = UdpSocket::bind(local)?;
+        let socket = if self.shared_port { share(local)? } else { UdpSocket::bind(local)? };
         let peers = Peers::Many { listener: Some(name), awaited: VecDeque::new(), known: HashMap::new() };
         self.start(socket, peers)
     }
@@ -83,6 +84,16 @@ impl<M: Message> Udp<M> {
     }
 }
 
+/// A socket at an address that others may have too.
+fn share(local: SocketAddr) -> io::Result<UdpSocket> {
+    let family = if local.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(family, SocketType::DGRAM, flags, Some(ipproto::UDP))?;
+    sockopt::set_socket_reuseport(&socket, true)?;
+    rustix::net::bind(&socket, &local)?;
+    Ok(UdpSocket::from_std(socket.into()))
+}
+
 impl<M: Message> Socket<M> {
     /// Whose datagram this is; a stranger gets the next name that waits.
     pub(super) fn recipient(
@@ -124,6 +135,7 @@ impl Association {
             down: SEND_ROOM,
             left: Room::default(),
             closing: false,
+            heard: false,
             batched: BLOCK,
         }
     }

@@ -9,7 +9,8 @@
 //! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
 //! | `run.rs` | datagrams that leave by one system call |
 //!
-//! A listener has one socket for all its peers, an association that we opened has its own. The upper layer names
+//! A listener has one socket for all its peers, an association that we opened has its own. Several stacks, each with a thread of
+//! its own, may listen at one address ([`Udp::sharing_port`]): then the kernel chooses whose a peer is. The upper layer names
 //! associations and listeners; the adapter names its sockets, because a socket outlives its listener while peers that
 //! arrived through it still speak.
 //!
@@ -93,6 +94,8 @@ pub struct Udp<M: Message> {
     run: Box<[u8]>,
     /// Blocks of which the upper layer got slices, up to [`LENT_MOST`]. They are filled again when nobody holds one any more.
     lent: Vec<M>,
+    /// Others may listen where its listeners do.
+    shared_port: bool,
 }
 
 /// What the upper layer's name stands for.
@@ -115,6 +118,8 @@ struct Association {
     left: Room,
     /// `Close` came, and waits until what was sent before it has left.
     closing: bool,
+    /// The peer has said something.
+    heard: bool,
     /// Datagrams that are longer leave alone: the kernel does not cut them apart on this way.
     batched: usize,
 }
@@ -132,7 +137,7 @@ struct Socket<M: Message> {
     held_since: Instant,
     readable: bool,
     writable: bool,
-    /// The network says that the peer cannot be reached: the association ends when what came before is delivered.
+    /// The network says that the peer cannot be reached: what came before is delivered, and then that is judged.
     broken: bool,
     due: bool,
 }
@@ -163,7 +168,25 @@ impl<M: Message> Udp<M> {
             left: Vec::new(),
             run: vec![0; BLOCK].into(),
             lent: Vec::new(),
+            shared_port: false,
         }
+    }
+
+    /// Others may listen at the addresses of its listeners, if they say the same: other stacks of this program, on threads of their
+    /// own, and other programs of the same user (`SO_REUSEPORT`, socket(7)). Each has a socket of its own, and the kernel chooses by
+    /// the addresses and ports of both ends to which of them a peer's datagrams come: always to the same, as long as nobody comes or
+    /// goes.
+    ///
+    /// Where one does, the kernel deals anew, and a peer that has an association here may be a stranger there from then on. Two
+    /// that share are the exception: when one of them goes, who is with the other stays. So let all listen before the first peer is
+    /// told where, and go together. A stack that has stopped listening, while peers still speak through its socket, is dealt its
+    /// share of strangers all the same, and drops them.
+    ///
+    /// Where the first who listens at an address does not say this, nobody else may, and neither may he who says it after one
+    /// who did not.
+    #[must_use]
+    pub fn sharing_port(self) -> Self {
+        Udp { shared_port: true, ..self }
     }
 
     /// Names a bound socket and registers it.
@@ -228,12 +251,29 @@ impl<M: Message> Udp<M> {
         self.receive(cx, name, out);
         // The last word on its last association may have ended it.
         let Some(socket) = self.sockets.get(name) else { return };
-        match socket.peers {
-            Peers::One(association) if socket.broken && !socket.readable => {
-                self.end(association, Ended::Unreachable, out);
-            }
-            _ if socket.readable || socket.writable && !socket.queue.is_empty() => self.mark(name),
-            _ => {}
+        if let Peers::One(association) = socket.peers
+            && socket.broken
+            && !socket.readable
+        {
+            self.doubt(cx, name, association, out);
+        }
+        let Some(socket) = self.sockets.get(name) else { return };
+        if socket.readable || socket.writable && !socket.queue.is_empty() {
+            self.mark(name);
+        }
+    }
+
+    /// The network says that the peer of a connected socket cannot be reached. Anybody who knows the two ports can say so, and it may
+    /// be true for a moment only. Of a peer who was heard it is a hint: whether he is there shows by his silence, which the
+    /// layers above judge (RFC 5927 §5.2, RFC 5461 §2.2). Where nobody was heard ever, nothing is lost by believing it.
+    #[cold]
+    fn doubt(&mut self, cx: &Context, name: Handle, association: Handle, out: &mut dyn Outlet<Self>) {
+        if !matches!(self.names.get(association), Some(Named::Open(open)) if open.heard) {
+            return self.end(association, Ended::Unreachable, out);
+        }
+        if let Some(socket) = self.sockets.get_mut(name) {
+            socket.broken = false;
+            cx.dropped(NAME, "a hint that a peer who was heard cannot be reached");
         }
     }
 

@@ -52,7 +52,8 @@ impl<M: Message> Udp<M> {
                 Err(error) => {
                     match error {
                         Errno::AGAIN => socket.readable = false,
-                        // It was told once and is gone: what the peer said before it still lies there, and is delivered first.
+                        // It was told once and is gone: what the peer said before it still lies there, and is delivered before
+                        // that is judged.
                         error if connect::unreachable(error) && socket.is_connected() => socket.broken = true,
                         _ => cx.dropped(NAME, "receive: the network reports an error"),
                     }
@@ -135,6 +136,7 @@ impl<M: Message> Socket<M> {
         };
         match open {
             Ok((association, open)) => {
+                open.heard = true;
                 while coalesced.count > 0 {
                     let Some(up) = less(open.up, coalesced.next_octets()) else {
                         return Err(NoRoom(coalesced));

@@ -44,7 +44,7 @@ impl<M: Message> Udp<M> {
                     break;
                 }
                 Err(error) if connect::unreachable(error) && socket.is_connected() => {
-                    // The turn's other half delivers what the peer said before, and ends the association.
+                    // That was told of an earlier one: this one waits. The turn's other half delivers what the peer said before.
                     (socket.broken, socket.readable) = (true, true);
                     break;
                 }

@@ -22,15 +22,13 @@ fn who_cannot_be_reached_and_where_nobody_may_listen() {
 }
 
 #[test]
-fn a_refused_datagram_ends_what_we_opened_after_what_came_before() {
+fn a_refused_datagram_ends_what_we_opened_where_nobody_was_heard() {
     for local in BOTH {
-        let (mut side, association, peer, at) = opened(local);
+        let (mut side, association, peer, _) = opened(local);
         side.heard.0.clear();
-        peer.send_to(b"last words", at).unwrap();
         drop(peer);
         side.send(association, b"are you there?");
         assert_eq!(side.ended(association), Ended::Unreachable);
-        assert_eq!(delivered(&side.heard.0, association), [b"last words"]);
         // What crosses the last word is dropped and counted.
         side.send(association, b"hello?");
         side.ask(Ask::Receive { association, room: AMPLE });
@@ -38,6 +36,34 @@ fn a_refused_datagram_ends_what_we_opened_after_what_came_before() {
         assert_eq!(side.dropped(), 3);
         let ends = side.heard.0.iter().filter(|told| matches!(told, Told::Ended { .. })).count();
         assert_eq!(ends, 1);
+    }
+}
+
+#[test]
+fn a_refused_datagram_is_a_hint_where_the_peer_was_heard() {
+    for local in BOTH {
+        let (mut side, association, peer, at) = opened(local);
+        let there = peer.local_addr().unwrap();
+        side.heard.0.clear();
+        // He may have been heard after it was refused, even: what he said comes first.
+        peer.send_to(b"back in a moment", at).unwrap();
+        drop(peer);
+        for _ in 0..3 {
+            side.send(association, b"are you there?");
+            side.idle();
+        }
+        assert_eq!(delivered(&side.heard.0, association), [b"back in a moment"]);
+        assert!(side.dropped() > 0, "a hint is counted");
+        let peer = stranger(&there.to_string());
+        // What a hint was told instead of waits for its turn, and is not lost.
+        side.send(association, b"and now?");
+        side.idle();
+        side.send(association, b"now?");
+        side.idle();
+        while hear(&peer).0 != b"now?" {}
+        peer.send_to(b"I am", at).unwrap();
+        side.hears(association, &[b"back in a moment", b"I am"]);
+        assert_eq!(end_of(&side.heard.0, association), None);
     }
 }
 

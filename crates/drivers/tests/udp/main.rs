@@ -3,4 +3,5 @@
 mod arrivals;
 mod ends;
 mod exchange;
+mod sharing;
 mod side;

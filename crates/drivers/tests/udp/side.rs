@@ -43,6 +43,12 @@ impl Side {
         Side::with_blocks(64 << 10)
     }
 
+    /// One that shares the ports where it listens.
+    pub(crate) fn sharing() -> Self {
+        let Side { driver, udp, heard } = Side::new();
+        Side { driver, udp: udp.sharing_port(), heard }
+    }
+
     pub(crate) fn with_blocks(block: usize) -> Self {
         let driver = Driver::new(1).unwrap();
         let udp = Udp::new(driver.registry().unwrap(), 0, Rc::new(Pool::new(block, 8)));

@@ -30,7 +30,8 @@ type Stacked = Over<Ordered<M>, Artp>;
 
 /// So little room that it is soon full.
 const ROOM: Room = Room { octets: 16 << 10, messages: 16 };
-const CONFIG: Config = Config { room: ROOM, arrivals_most: 4, longest: 4096, spin: Duration::ZERO };
+const CONFIG: Config =
+    Config { room: ROOM, arrivals_most: 4, longest: 4096, spin: Duration::ZERO, shared_port: false };
 
 fn artp(system: &System) -> Artp {
     let config = artp::Config {

@@ -19,7 +19,7 @@ use crate::task::watch::{Teller, Wait, Watch};
 ///
 /// It is one thread's, and its stack runs in whichever task awaits something of it: `spawn_local` on a
 /// [`LocalSet`](tokio::task::LocalSet), or one `current_thread` runtime a thread. Who has more than one core gives each an
-/// endpoint. Where no task awaits for long, or a future of ours is held and not polled, [`run`](Endpoint::run) in a task of
+/// endpoint, at one address where the [`Config`] says that they share it. Where no task awaits for long, or a future of ours is held and not polled, [`run`](Endpoint::run) in a task of
 /// its own keeps the stack going.
 ///
 /// When it is dropped nobody arrives any more. When it is dropped with all its associations, what was not sent yet is lost:

@@ -27,9 +27,11 @@ fn everything_arrives_once() {
 fn a_short_session_is_heard_whole_and_ends_whichever_of_its_packets_are_lost() {
     let conditions = Conditions { delay: Duration::from_millis(10), ..Conditions::IDEAL };
     // Of the first four: one of these at most is a farewell, and there are three.
-    for lost in 0..1 << 8_u32 {
+    for lost in 0..1 << 9_u32 {
+        let packet = if lost >> 8 == 0 { 1200 } else { 1472 };
         let lost = [lost as u8 & 15, lost as u8 >> 4];
-        let mut scene = stacked(1, conditions.clone(), 2, layer);
+        let mut scene =
+            stacked(1, conditions.clone(), 2, |config, seed| layer(Config { packet, ..config }, seed));
         scene.lose(lost);
         assert!(scene.ends(), "{lost:?}: it comes to an end");
         let (mut heard, ended) = scene.outcome();
@@ -37,6 +39,20 @@ fn a_short_session_is_heard_whole_and_ends_whichever_of_its_packets_are_lost() {
         assert_eq!((heard, ended), (vec![0, 1], Some(Ended::Finished)), "{lost:?}");
         assert_eq!(scene.server_ended(), Some(Ended::Finished), "{lost:?}");
         assert_eq!(scene.client_layer().associations() + scene.server_layer().associations(), 0, "{lost:?}");
+    }
+}
+
+#[test]
+fn where_the_way_silently_drops_what_is_longer_than_the_least_everything_arrives() {
+    for seed in 0..30 {
+        // With the headers of UDP and IPv4.
+        let narrow = Conditions { mtu: Some(1228), ..any_conditions(seed) };
+        let long = |config, seed| layer(Config { packet: 1472, ..config }, seed);
+        let mut scene = stacked(seed, narrow, 40, long);
+        assert!(scene.ends(), "seed {seed}: it comes to an end");
+        let (mut heard, ended) = scene.outcome();
+        heard.sort_unstable();
+        assert_eq!((heard, ended), (Vec::from_iter(0..40), Some(Ended::Finished)), "seed {seed}");
     }
 }
 
