@@ -50,20 +50,21 @@ impl<M: Message> Format<M> {
             let padding = self.padding(label, unit.body.len());
             let (index, count) = (label.index as u16, label.count as u16);
             let fragment = Fragment { datagram: label.message, index, count };
-            let mut headers = [0; Packet::LENGTH + Fragment::LENGTH];
-            packet(kind, self.session, span.start as u32, saying.stamp).encode(&mut headers);
-            fragment.encode(&mut headers[Packet::LENGTH..]);
-            let (before, after) = headers.split_at(Packet::LENGTH);
+            // Where they stay: octets that were just written are not read back to be moved.
+            octets.extend_from_slice(&[0; Packet::LENGTH + Fragment::LENGTH]);
+            packet(kind, self.session, span.start as u32, saying.stamp).encode(octets);
             if control
                 || label.count > u32::from(u16::MAX)
                 || label.priority != 128
                 || settled.or(padding).is_some()
             {
-                octets.extend_from_slice(before);
+                octets.truncate(Packet::LENGTH);
                 options(label, settled, padding, octets);
-                octets.extend_from_slice(if control { &[] } else { after });
+                if !control {
+                    put(&fragment, octets);
+                }
             } else {
-                octets.extend_from_slice(&headers);
+                fragment.encode(&mut octets[Packet::LENGTH..]);
             }
         }
     }

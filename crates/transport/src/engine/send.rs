@@ -99,9 +99,7 @@ impl<C: Configuration> Association<C> {
             self.on_asked(&view, asked.then_some(number));
             return Some(memory.packet());
         };
-        let packet = self.left_with(&view, place, memory);
-        self.on_asked(&view, asked.then_some(number));
-        Some(packet)
+        Some(self.leave(&view, place, asked.then_some(number), memory))
     }
 
     /// The question of this number left.
@@ -114,14 +112,15 @@ impl<C: Configuration> Association<C> {
         self.slots.congestion.on_asked(view, number);
     }
 
-    /// The unit leaves behind the header that was written.
+    /// The unit leaves behind the header that was written, and with it perhaps the question of a number.
     #[inline(always)] // a packet is not moved once more
-    fn left_with(&mut self, view: &View, place: usize, memory: &mut Memory<C::Message>) -> C::Message {
-        let slots = &mut self.slots;
-        let header = &memory.header;
-        let body = &mut self.sending.get_mut(place).unit.body;
-        // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
-        let packet = body.behind(header);
+    fn leave(
+        &mut self,
+        view: &View,
+        place: usize,
+        asked: Option<u32>,
+        memory: &mut Memory<C::Message>,
+    ) -> C::Message {
         if self.sending.is_idle() {
             (self.quiet_since, self.moved) = (view.now, view.now);
         }
@@ -130,11 +129,18 @@ impl<C: Configuration> Association<C> {
             (self.stirred, self.probed) = (view.now, false);
         }
         self.left_at = view.now;
-        // The next question covers it, be it in this very packet or in a later one.
-        let kept = slots.recovery.keeps();
-        self.sending.on_sent(place, view.now, self.asked.wrapping_add(1), kept, &memory.pool);
+        let slots = &mut self.slots;
         slots.inquiry.on_sent(view);
         slots.congestion.on_sent(view);
+        let (kept, stamp) = (slots.recovery.keeps(), self.asked.wrapping_add(1));
+        self.on_asked(view, asked);
+        // The next question covers it, be it in this very packet or in a later one.
+        let body = self.sending.on_sent(place, view.now, stamp, kept);
+        // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
+        let packet = body.behind(&memory.header);
+        if !kept {
+            self.sending.settle(place, &memory.pool);
+        }
         packet
     }
 

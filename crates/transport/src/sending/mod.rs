@@ -170,11 +170,6 @@ impl<M: Message> Sending<M> {
     }
 
     #[inline]
-    pub(crate) fn get_mut(&mut self, place: usize) -> &mut Sent<M> {
-        &mut self.units[place]
-    }
-
-    #[inline]
     pub(crate) fn numbers(&self, octets: usize) -> u64 {
         match self.numbering {
             Numbering::Octets => octets as u64,
@@ -258,9 +253,9 @@ impl<M: Message> Sending<M> {
         Some(self.sent)
     }
 
-    /// It left. `kept`: it will be heard of.
+    /// It leaves. `kept`: it will be heard of; else it is to be settled. Gives its octets.
     #[inline]
-    pub(crate) fn on_sent(&mut self, place: usize, now: Instant, stamp: u32, kept: bool, pool: &Pool<M>) {
+    pub(crate) fn on_sent(&mut self, place: usize, now: Instant, stamp: u32, kept: bool) -> &mut M {
         let order = self.orders;
         self.orders += 1;
         let sent = &mut self.units[place];
@@ -281,9 +276,8 @@ impl<M: Message> Sending<M> {
                 self.forget_left();
             }
             self.left.push_back(Left { at: now, order, number });
-        } else {
-            self.settle(place, pool);
         }
+        &mut self.units[place].unit.body
     }
 
     /// Those of `span` that are in flight and that `is_lost` says are lost. Gives their octets.

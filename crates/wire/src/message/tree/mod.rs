@@ -311,18 +311,23 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn reclaim(mut self, pool: &Pool<Self>) {
+    fn reclaim(self, pool: &Pool<Self>) {
         // What others hold too, as most do, is let go where it is: it is not moved to be looked at.
-        match &mut self.pieces {
+        match &self.pieces {
             Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) if !slice.is_unique() => return,
             _ => {}
         }
-        mem::take(&mut self.pieces).for_each(|piece| {
+        let give = |piece| {
             if let Piece::Octets(slice) = piece
                 && let Some(block) = slice.into_block()
             {
                 pool.give(block);
             }
-        });
+        };
+        match self.pieces {
+            Pieces::One(piece) => give(piece),
+            Pieces::Headed(_, slice) => give(Piece::Octets(slice)),
+            pieces => pieces.for_each(give),
+        }
     }
 }
