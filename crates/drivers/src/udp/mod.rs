@@ -88,8 +88,6 @@ pub struct Udp<M: Message> {
     done: Vec<Handle>,
     /// Associations of which something left in this turn: kept for its memory, empty between two turns.
     left: Vec<Handle>,
-    /// Where datagrams that leave together are put one behind the other.
-    run: Box<[u8]>,
     /// Blocks of which the upper layer got slices. They are filled again when nobody holds one any more.
     lent: Vec<M>,
 }
@@ -160,7 +158,6 @@ impl<M: Message> Udp<M> {
             due: Vec::new(),
             done: Vec::new(),
             left: Vec::new(),
-            run: vec![0; BLOCK].into(),
             lent: Vec::new(),
         }
     }
