@@ -1,9 +1,10 @@
 //! Associations: many are opened, a message goes to and fro on each, and all are closed.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use stackwright::wire::Header as _;
+use stackwright_endpoint::Error;
 use stackwright_endpoint::blocking::Endpoint;
 
 use super::arguments::Run;
@@ -20,6 +21,24 @@ use crate::report::say;
 
 /// ARTP has 255 sessions between two addresses; those that have just ended are not free yet.
 const SESSIONS: u32 = 200;
+
+/// So often those are looked after on which nothing is said.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Keeps associations for so long on which nothing is said. Their stacks run: what is due for an idle one is done.
+fn keep<S: Stack>(endpoints: &[Endpoint<S>], hold: Duration) -> Result<(), Error> {
+    let until = Instant::now() + hold;
+    loop {
+        for endpoint in endpoints {
+            endpoint.wait(Some(Duration::ZERO))?;
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(LOOK));
+    }
+}
 
 pub(super) fn measure<S: Stack>(
     run: &Run,
@@ -58,7 +77,7 @@ pub(super) fn measure<S: Stack>(
             if run.json {
                 say!("{}", json!({ "event": "holding", "associations": many }));
             }
-            std::thread::sleep(hold);
+            keep(&endpoints, hold).map_err(wrong)?;
         }
         open.into_iter().for_each(part);
         intervals.moved(Instant::now(), || u64::from(round + 1) * u64::from(many) * octets);

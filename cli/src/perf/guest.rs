@@ -23,7 +23,6 @@ const HEADROOM: usize = 128;
 
 pub(super) struct Guest<S: Stack> {
     association: Association<S>,
-    pub(super) remote: Option<SocketAddr>,
     /// How many messages we have taken from the association.
     taken: usize,
     report: Report,
@@ -41,7 +40,6 @@ impl<S: Stack> Guest<S> {
     pub(super) fn new(mut association: Association<S>) -> Self {
         association.set_patience(Some(Duration::ZERO));
         Guest {
-            remote: association.remote(),
             association,
             taken: 0,
             report: Report::default(),
@@ -75,8 +73,7 @@ impl<S: Stack> Guest<S> {
                 self.report.messages += 1;
                 if word.kind == Kind::Request {
                     message.push(&Word { kind: Kind::Reply, ..word });
-                    self.answers.push_back(message);
-                    self.answer();
+                    self.say(message);
                 }
             }
             Kind::End => self.expected = Some(word.number),
@@ -84,16 +81,37 @@ impl<S: Stack> Guest<S> {
         }
     }
 
+    /// Sends it, behind what waits. A guest for whom nothing ever waited has no memory for it.
+    fn say(&mut self, message: S::Message) {
+        self.answer();
+        if self.answers.is_empty() {
+            self.try_say(message);
+        } else {
+            self.answers.push_back(message);
+        }
+    }
+
     /// Sends what there is room for.
     fn answer(&mut self) {
         while let Some(message) = self.answers.pop_front() {
-            if let Err(refused) = self.association.send_message(message, Quality::default()) {
-                if refused.why.is_not_yet() {
-                    self.answers.push_front(refused.message);
-                }
+            if !self.try_say(message) {
                 return;
             }
         }
+    }
+
+    /// Whether it was sent. Where there was no room, it waits, before all others.
+    fn try_say(&mut self, message: S::Message) -> bool {
+        let Err(refused) = self.association.send_message(message, Quality::default()) else { return true };
+        if refused.why.is_not_yet() {
+            self.answers.push_front(refused.message);
+        }
+        false
+    }
+
+    /// Who he is.
+    pub(super) fn remote(&self) -> Option<SocketAddr> {
+        self.association.remote()
     }
 
     /// Tells him what has come, when that is all.
@@ -114,8 +132,7 @@ impl<S: Stack> Guest<S> {
         let mut message = S::Message::with_headroom(HEADROOM, &[]);
         message.push(&self.report);
         message.push(&Word { kind: Kind::Report, number: expected });
-        self.answers.push_back(message);
-        self.answer();
+        self.say(message);
         Some(self.report)
     }
 

@@ -101,7 +101,7 @@ pub(super) fn attend<S: Stack>(
         }
         guests.retain_mut(|guest| {
             if let Some(report) = guest.turn() {
-                told(guest.remote, report);
+                told(guest.remote(), report);
             }
             let stays = !guest.is_gone();
             if !stays {

@@ -1,5 +1,6 @@
 //! The stacks that are measured, each an equation.
 
+use std::rc::Rc;
 use std::time::Duration;
 
 use stackwright::artp::{self, Cipher as Seal, Protection, Sealing, Secret};
@@ -7,7 +8,9 @@ use stackwright::compose::Over;
 use stackwright::contract::services::Room;
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
+use stackwright::wire::Pool;
 use stackwright_drivers::tcp::Tcp;
+use stackwright_drivers::udp::Udp;
 pub(super) use stackwright_endpoint::Stack;
 use stackwright_endpoint::{Config, System};
 
@@ -33,6 +36,16 @@ pub(super) trait Use {
 /// The key of those who name none.
 const KNOWN: Key = [0x5a; 32];
 
+std::thread_local! {
+    static BLOCKS: Rc<Pool<Message>> = pool();
+}
+
+/// The blocks that all stacks of a thread share. Only one of them receives at a time, and there are many where each has room for
+/// 255 associations.
+fn blocks() -> Rc<Pool<Message>> {
+    BLOCKS.with(Rc::clone)
+}
+
 /// At least this much may wait to be sent.
 const SEND: usize = 10 << 20;
 
@@ -42,7 +55,7 @@ impl Transport {
         let config = artp_config(place, tuning);
         let artp = move |system: &System| {
             let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
-            Over::new(artp::layer::<Message>(config, system.seed()), system.udp())
+            Over::new(artp::layer::<Message>(config, system.seed()), Udp::new(system.registry(), 0, blocks()))
         };
         let ordered =
             move |system: &System| Over::new(Ordered::new(ordered::Config::default()), artp(system));

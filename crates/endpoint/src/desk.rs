@@ -30,13 +30,20 @@ pub(crate) struct Desk<V: Offered> {
 
 /// What a name stands for.
 pub(crate) enum Named<M> {
-    /// A listener: where it listens, once that is known; and who waits for that, or for somebody who arrives.
-    Listener(Result<Option<Participant>, Ended>, Vec<Handle>),
+    Listener(Box<Listener>),
     /// A listener that was closed.
     Leaving,
     /// Waits for somebody who arrives.
     Awaited,
     Link(Box<Link<M>>),
+}
+
+/// A listener. There is one, and its names would have its size if it were not apart.
+pub(crate) struct Listener {
+    /// Where it listens, once that is known.
+    place: Result<Option<Participant>, Ended>,
+    /// Who waits for that, or for somebody who arrives.
+    waits: Vec<Handle>,
 }
 
 impl<V: Offered> Desk<V> {
@@ -56,7 +63,8 @@ impl<V: Offered> Desk<V> {
 
     /// A name for a listener, which is asked for.
     pub(crate) fn listen(&mut self, local: Participant) -> Handle {
-        let listener = self.names.name(Named::Listener(Ok(None), Vec::new()));
+        let listener =
+            self.names.name(Named::Listener(Box::new(Listener { place: Ok(None), waits: Vec::new() })));
         self.asks.push(V::listen(listener, local));
         listener
     }
@@ -64,14 +72,17 @@ impl<V: Offered> Desk<V> {
     /// Where a listener listens, once that is known.
     pub(crate) fn place(&self, listener: Handle) -> Option<Result<Participant, Ended>> {
         match self.names.get(listener) {
-            Some(Named::Listener(place, _)) => place.transpose(),
+            Some(Named::Listener(listener)) => listener.place.transpose(),
             _ => Some(Err(Ended::Unlistened)),
         }
     }
 
     /// Nobody arrives any more; those who have arrived and were not accepted are sent away.
     pub(crate) fn unlisten(&mut self, listener: Handle) {
-        if let Some(named @ Named::Listener(Ok(_), _)) = self.names.get_mut(listener) {
+        if let Some(named) = self.names.get_mut(listener)
+            && let Named::Listener(listens) = named
+            && listens.place.is_ok()
+        {
             *named = Named::Leaving;
             self.asks.push(V::unlisten(listener));
         }
@@ -144,7 +155,7 @@ impl<V: Offered> Desk<V> {
     pub(crate) fn await_on(&mut self, name: Handle, slot: Handle) {
         let waits = match self.names.get_mut(name) {
             Some(Named::Link(link)) => &mut link.waits,
-            Some(Named::Listener(_, waits)) => waits,
+            Some(Named::Listener(listener)) => &mut listener.waits,
             _ => return,
         };
         if !waits.contains(&slot) {
@@ -157,7 +168,7 @@ impl<V: Offered> Desk<V> {
     pub(crate) fn leave(&mut self, name: Handle, slot: Handle) {
         match self.names.get_mut(name) {
             Some(Named::Link(link)) => link.waits.retain(|waits| *waits != slot),
-            Some(Named::Listener(_, waits)) => waits.retain(|waits| *waits != slot),
+            Some(Named::Listener(listener)) => listener.waits.retain(|waits| *waits != slot),
             _ => {}
         }
     }
@@ -165,7 +176,7 @@ impl<V: Offered> Desk<V> {
     fn wake(&mut self, name: Handle) {
         match self.names.get(name) {
             Some(Named::Link(link)) => self.woken.extend_from_slice(&link.waits),
-            Some(Named::Listener(_, waits)) => self.woken.extend_from_slice(waits),
+            Some(Named::Listener(listener)) => self.woken.extend_from_slice(&listener.waits),
             _ => {}
         }
     }
@@ -174,8 +185,8 @@ impl<V: Offered> Desk<V> {
         self.told = true;
         match word {
             Word::Listening { listener, local } => {
-                if let Some(Named::Listener(place, _)) = self.names.get_mut(listener) {
-                    *place = Ok(Some(local));
+                if let Some(Named::Listener(listens)) = self.names.get_mut(listener) {
+                    listens.place = Ok(Some(local));
                     self.listener = Some(listener);
                     self.await_arrivals();
                 }
@@ -231,8 +242,8 @@ impl<V: Offered> Desk<V> {
     fn ended(&mut self, name: Handle, why: Ended) {
         self.wake(name);
         match self.names.get_mut(name) {
-            Some(Named::Listener(place, _)) => {
-                *place = Err(why);
+            Some(Named::Listener(listener)) => {
+                listener.place = Err(why);
                 self.listener = None;
             }
             Some(Named::Link(link)) if !link.forsaken => link.state = State::Ended(why),

@@ -110,6 +110,10 @@ impl<M: Message> Link<M> {
     pub(crate) fn delivered(&mut self, message: M, quality: Quality) {
         self.statistics.received.octets += message.len();
         self.statistics.received.messages += 1;
+        // The first place alone, and not four: most associations never have two messages that nobody has taken.
+        if self.inbox.capacity() == 0 {
+            self.inbox.reserve_exact(1);
+        }
         self.inbox.push_back((message, quality));
     }
 

@@ -27,27 +27,48 @@ pub trait Pending<K>: Default {
     fn take_any(&mut self) -> Option<Ticket>;
 }
 
-/// As few as there are kinds: a list is searched sooner than a table.
-pub struct Few<K>(Vec<(K, Ticket)>);
+/// As few as there are kinds: a list is searched sooner than a table. The only one of an association asks for no memory.
+pub struct Few<K>(Timers<K>);
+
+enum Timers<K> {
+    One(Option<(K, Ticket)>),
+    /// There were several at once before, and may be again.
+    Several(Vec<(K, Ticket)>),
+}
 
 impl<K> Default for Few<K> {
     fn default() -> Self {
-        Few(Vec::new())
+        Few(Timers::One(None))
     }
 }
 
 impl<K: PartialEq> Pending<K> for Few<K> {
     fn set(&mut self, kind: K, ticket: Ticket) {
-        self.0.push((kind, ticket));
+        match &mut self.0 {
+            Timers::One(one) => match one.take() {
+                None => *one = Some((kind, ticket)),
+                Some(other) => self.0 = Timers::Several(Vec::from([other, (kind, ticket)])),
+            },
+            Timers::Several(several) => several.push((kind, ticket)),
+        }
     }
 
     fn take(&mut self, kind: K) -> Option<Ticket> {
-        let place = self.0.iter().position(|(set, _)| *set == kind)?;
-        Some(self.0.swap_remove(place).1)
+        match &mut self.0 {
+            Timers::One(one) => Some(one.take_if(|(set, _)| *set == kind)?.1),
+            Timers::Several(several) => {
+                let place = several.iter().position(|(set, _)| *set == kind)?;
+                Some(several.swap_remove(place).1)
+            }
+        }
     }
 
     fn take_any(&mut self) -> Option<Ticket> {
-        self.0.pop().map(|(_, ticket)| ticket)
+        match &mut self.0 {
+            Timers::One(one) => one.take(),
+            Timers::Several(several) => several.pop(),
+        }
+        .map(|(_, ticket)| ticket)
     }
 }
 

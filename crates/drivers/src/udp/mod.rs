@@ -90,8 +90,6 @@ pub struct Udp<M: Message> {
     done: Vec<Handle>,
     /// Associations of which something left in this turn: kept for its memory, empty between two turns.
     left: Vec<Handle>,
-    /// Where datagrams that leave together are put one behind the other.
-    run: Box<[u8]>,
     /// Blocks of which the upper layer got slices, up to [`LENT_MOST`]. They are filled again when nobody holds one any more.
     lent: Vec<M>,
     /// Others may listen where its listeners do.
@@ -166,7 +164,6 @@ impl<M: Message> Udp<M> {
             due: Vec::new(),
             done: Vec::new(),
             left: Vec::new(),
-            run: vec![0; BLOCK].into(),
             lent: Vec::new(),
             shared_port: false,
         }

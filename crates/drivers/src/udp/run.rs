@@ -2,7 +2,7 @@
 
 use stackwright_contract::Handle;
 use stackwright_contract::services::Room;
-use stackwright_wire::{Leaf, Message};
+use stackwright_wire::{Leaf, Message, Pool};
 
 use super::{Association, LONGEST, NAME, Socket};
 
@@ -40,14 +40,20 @@ impl<M: Message> Socket<M> {
     }
 
     /// The octets of a run, one datagram behind the other: where they lie, if there is one that lies in one piece, or else in
-    /// `into`.
-    pub(super) fn octets<'a>(&'a self, run: &Run, into: &'a mut [u8]) -> &'a [u8] {
+    /// `into`, which is a block of `pool` then.
+    pub(super) fn octets<'a>(
+        &'a self,
+        run: &Run,
+        into: &'a mut Option<M::Block>,
+        pool: &Pool<M>,
+    ) -> &'a [u8] {
         if let (1, Some((_, message))) = (run.room.messages, self.queue.front()) {
             let mut leaves = message.leaves();
             if let (Some(Leaf::Octets(octets)), None) = (leaves.next(), leaves.next()) {
                 return octets;
             }
         }
+        let into = into.get_or_insert_with(|| pool.take());
         let mut end = 0;
         for (_, message) in self.queue.iter().take(run.room.messages) {
             for leaf in message.leaves() {

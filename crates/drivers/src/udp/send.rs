@@ -7,7 +7,7 @@ use quinn_udp::Transmit;
 use rustix::io::Errno;
 use stackwright_contract::services::{DatagramsIndication, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet};
-use stackwright_wire::Message;
+use stackwright_wire::{Message, Pool};
 
 use super::run::Run;
 use super::{LONGEST, NAME, Named, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
@@ -27,9 +27,9 @@ impl<M: Message> Udp<M> {
 
     /// Sends up to a fair share, and gives back the room of what left.
     pub(super) fn send(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Udp { sockets, names, pool, left, run: into, .. } = self;
+        let Udp { sockets, names, pool, left, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
-        let mut share = SEND_TURN;
+        let (mut share, mut into) = (SEND_TURN, None);
         while socket.writable && share.messages > 0 && share.octets > 0 {
             let Some((association, _)) = socket.queue.front() else { break };
             let association = *association;
@@ -37,7 +37,7 @@ impl<M: Message> Udp<M> {
                 unreachable!("an association ends when all that was sent has left")
             };
             let run = socket.run(association, open, share.messages);
-            match socket.transmit(open.remote, &run, into) {
+            match socket.transmit(open.remote, &run, &mut into, pool) {
                 Ok(()) => {}
                 Err(Errno::AGAIN) => {
                     socket.writable = false;
@@ -67,6 +67,9 @@ impl<M: Message> Udp<M> {
                 message.reclaim(pool);
             }
         }
+        if let Some(block) = into {
+            pool.give(block);
+        }
         self.give_back(out);
     }
 
@@ -88,11 +91,17 @@ impl<M: Message> Udp<M> {
 }
 
 impl<M: Message> Socket<M> {
-    fn transmit(&self, to: SocketAddr, run: &Run, into: &mut [u8]) -> Result<(), Errno> {
+    fn transmit(
+        &self,
+        to: SocketAddr,
+        run: &Run,
+        into: &mut Option<M::Block>,
+        pool: &Pool<M>,
+    ) -> Result<(), Errno> {
         let transmit = Transmit {
             destination: connect::address(to, self.local),
             ecn: None,
-            contents: self.octets(run, into),
+            contents: self.octets(run, into, pool),
             segment_size: (run.room.messages > 1).then_some(run.stride),
             src_ip: None,
         };

@@ -10,6 +10,7 @@ mod receive;
 mod send;
 mod timers;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
@@ -61,9 +62,9 @@ pub struct Association<C: Configuration> {
     receipts: Receipts,
     /// The peer's first number is known.
     begun: bool,
-    /// The last question; when each of the last ones was asked; the last one that was answered; the last one of the peer's.
+    /// The last question; when each of the last ones was asked, where there was one; the last one that was answered; the last one of the peer's.
     asked: u32,
-    asked_at: [Instant; QUESTIONS],
+    asked_at: Option<Box<[Instant; QUESTIONS]>>,
     heard: u32,
     answered: u32,
     /// Messages that the application has not taken, and how many numbers of all that was received.
@@ -97,7 +98,7 @@ impl<C: Configuration> Association<C> {
             receipts: Receipts::default(),
             begun: false,
             asked: 0,
-            asked_at: [Instant::START; QUESTIONS],
+            asked_at: None,
             heard: 0,
             answered: 0,
             inbox: VecDeque::new(),
@@ -160,6 +161,9 @@ impl<C: Configuration> Association<C> {
     pub fn send(&mut self, now: Instant, message: C::Message, quality: Quality) -> Result<(), C::Message> {
         let octets = message.len();
         self.used = Some(now);
+        if self.sending.is_bare() {
+            self.sending.furnish();
+        }
         if octets > self.slots.format.longest() {
             return Err(message);
         }

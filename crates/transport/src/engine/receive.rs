@@ -1,5 +1,6 @@
 //! A packet arrives: it is verified, decoded, admitted, heeded, and what is new of it goes up.
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -19,6 +20,13 @@ use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View};
 
 /// How many numbers are held for a peer who has not shown that he hears us.
 const HELD_HALF_OPEN: u64 = 8;
+
+/// Takes memory for one message, as the sending half does.
+#[cold]
+#[inline(never)]
+fn furnish<T>(inbox: &mut VecDeque<T>) {
+    inbox.reserve_exact(1);
+}
 
 impl<C: Configuration> Association<C> {
     /// A packet of this association arrives.
@@ -110,7 +118,7 @@ impl<C: Configuration> Association<C> {
     /// When this question left, where that is still known.
     fn asked_at(&self, number: u32) -> Option<Instant> {
         let is_known = self.asked.wrapping_sub(number) < QUESTIONS as u32;
-        is_known.then(|| self.asked_at[number as usize % QUESTIONS])
+        self.asked_at.as_ref().filter(|_| is_known).map(|asked_at| asked_at[number as usize % QUESTIONS])
     }
 
     fn heed(&mut self, view: &View, report: &Report, stamp: Option<Stamp>, pool: &Pool<C::Message>) {
@@ -139,7 +147,9 @@ impl<C: Configuration> Association<C> {
             && (self.asked.wrapping_sub(number) as i32) >= 0
         {
             self.heard = number;
-            let took = view.now.nanoseconds_since(self.asked_at[number as usize % QUESTIONS]);
+            let took = view.now.nanoseconds_since(
+                self.asked_at.as_ref().map_or(view.now, |asked_at| asked_at[number as usize % QUESTIONS]),
+            );
             if asked_at.is_some() {
                 slots.rtt.on_sample(Sample::OfAnswer(took));
             }
@@ -198,6 +208,9 @@ impl<C: Configuration> Association<C> {
             }
         }
         self.used = Some(view.now);
+        if self.inbox.capacity() == 0 {
+            furnish(&mut self.inbox);
+        }
         let highest = self.receipts.highest();
         let gap = (unit.span.start > highest).then_some(highest..unit.span.start);
         // A duplicate too: the report of the first was lost.

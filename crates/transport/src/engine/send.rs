@@ -1,5 +1,7 @@
 //! A packet leaves: everybody is asked (nothing changes), the format takes what fits, everybody is told what left.
 
+use alloc::boxed::Box;
+
 use stackwright_contract::Instant;
 use stackwright_wire::Message;
 
@@ -107,7 +109,8 @@ impl<C: Configuration> Association<C> {
     fn on_asked(&mut self, view: &View, number: Option<u32>) {
         let Some(number) = number else { return };
         self.asked = number;
-        self.asked_at[number as usize % QUESTIONS] = view.now;
+        let asked_at = self.asked_at.get_or_insert_with(|| Box::new([Instant::START; QUESTIONS]));
+        asked_at[number as usize % QUESTIONS] = view.now;
         self.slots.inquiry.on_asked(view, number);
         self.slots.congestion.on_asked(view, number);
     }

@@ -11,7 +11,7 @@ use crate::slots::{
 use crate::words::{Ending, Nanoseconds, SECOND, View};
 
 /// After so long without a packet an association gives back the memory of its queues.
-const IDLE: Nanoseconds = 10 * SECOND;
+const IDLE: Nanoseconds = SECOND;
 
 /// How many times as long as for one who says nothing, an association that is closed waits for a peer who takes nothing.
 const STANDSTILL: u64 = 20;

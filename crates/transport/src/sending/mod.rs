@@ -141,6 +141,21 @@ impl<M: Message> Sending<M> {
         self.settled_upto
     }
 
+    /// Whether it holds no memory: it never had a message, or has given all back.
+    #[inline]
+    pub(crate) fn is_bare(&self) -> bool {
+        self.waiting.capacity() == 0
+    }
+
+    /// Takes memory for one message, where queues that grow would begin with four: most associations never have more on its way.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn furnish(&mut self) {
+        self.waiting.reserve_exact(1);
+        self.units.reserve_exact(1);
+        self.left.reserve_exact(1);
+    }
+
     /// Nothing is in flight, and nothing waits: memory is given back.
     pub(crate) fn shrink(&mut self) {
         // Of what these still name, everything was heard.
