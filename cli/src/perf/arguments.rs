@@ -84,9 +84,10 @@ pub(crate) struct Tuning {
     /// The same in octets.
     #[arg(long, value_name = "OCTETS", value_parser = octets, conflicts_with = "window")]
     pub(crate) flight: Option<u64>,
-    /// Of ARTP, how many packets are acknowledged at once, at least, unless time is up: more make short exchanges cheaper.
-    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..=1 << 16))]
-    pub(crate) gather: Option<u64>,
+    /// Of ARTP, how many packets are acknowledged at once, unless time is up; where nobody says it, 2 full ones, or up to 32 that hold
+    /// as much.
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    pub(crate) gather: Option<u32>,
     /// Of ARTP, what bounds what is on its way: document, new-reno, cubic, bbr.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub(crate) congestion: Option<Congestion>,

@@ -73,8 +73,9 @@ pub(crate) struct Shared<S: Ground> {
     pub(crate) stack: S,
     pub(crate) desk: Desk<S::Provides>,
     longest: usize,
-    turned: Instant,
-    /// Octets that were handed over since.
+    /// When the descriptors were last looked at, in the stack's time.
+    turned: stackwright_contract::Instant,
+    /// Octets that were handed over since then.
     unturned: usize,
 }
 
@@ -115,7 +116,7 @@ impl<S: Ground> Shared<S> {
         driver.set_spin(config.spin);
         let stack = make(&system);
         let desk = Desk::new(config.room, config.arrivals_most);
-        let (longest, turned) = (config.longest, Instant::now());
+        let (longest, turned) = (config.longest, driver.context().now());
         Ok(Rc::new(RefCell::new(Shared { driver, stack, desk, longest, turned, unturned: 0 })))
     }
 
@@ -124,14 +125,28 @@ impl<S: Ground> Shared<S> {
         self.ask();
         self.driver.turn(&mut self.stack, &mut self.desk, wait_most)?;
         self.ask();
-        (self.turned, self.unturned) = (Instant::now(), 0);
+        (self.turned, self.unturned) = (self.driver.context().now(), 0);
         Ok(())
     }
 
     /// Whether what was just handed over leaves now, and not with what follows it: it does where little is before it.
     pub(crate) fn leaves_now(&mut self, name: Handle) -> bool {
-        let waits = self.desk.link(name).map_or(0, |link| link.waiting().octets);
-        waits < TOGETHER || self.unturned >= TOGETHER
+        self.waits(name) < TOGETHER || self.unturned >= TOGETHER
+    }
+
+    /// What was just handed over leaves. Where little is before it, nobody looks what came: who waits for an answer does that next.
+    pub(crate) fn let_leave(&mut self, name: Handle) -> Result<(), Error> {
+        if self.waits(name) >= TOGETHER || self.unturned >= TOGETHER {
+            return self.turn(Some(Duration::ZERO));
+        }
+        self.ask();
+        self.driver.run_due(&mut self.stack, &mut self.desk);
+        self.ask();
+        Ok(())
+    }
+
+    fn waits(&mut self, name: Handle) -> usize {
+        self.desk.link(name).map_or(0, |link| link.waiting().octets)
     }
 
     /// Asks the stack for what is to be asked, until it is silent.
@@ -144,7 +159,13 @@ impl<S: Ground> Shared<S> {
 
     /// Whether it was left alone for too long.
     pub(crate) fn is_stale(&self) -> bool {
-        self.turned.elapsed() >= ALONE_MOST
+        self.driver.now().since(self.turned) >= ALONE_MOST
+    }
+
+    /// Whether there may be something for the stack that the last batch was too small for.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn has_more(&self) -> bool {
+        self.driver.has_more()
     }
 
     /// A descriptor that is readable when there is something for the stack.
@@ -158,6 +179,12 @@ impl<S: Ground> Shared<S> {
     pub(crate) fn next_deadline(&self) -> Option<(stackwright_contract::Instant, Duration)> {
         let deadline = self.stack.next_deadline()?;
         Some((deadline, deadline.since(self.driver.context().now())))
+    }
+
+    /// Whether the descriptor is readable when it is so late, or somewhat sooner.
+    #[cfg(feature = "tokio")]
+    pub(crate) fn wakes_at(&mut self, deadline: stackwright_contract::Instant) -> bool {
+        self.driver.wakes_at(deadline)
     }
 
     /// Whether a message of so many octets, of use until `due`, is taken now, will never be, or has to wait.
