@@ -97,7 +97,7 @@ pub(crate) struct Tuning {
     /// The cipher's key, 64 hexadecimal digits. What is measured with is no secret: there is one that everybody knows.
     #[arg(long, value_name = "HEX", value_parser = key)]
     pub(crate) key: Option<Key>,
-    /// Look again and again for so long before sleeping: 20 to 50 where each end has a processor of its own.
+    /// Look again and again for so long before sleeping: 50 where each end has a processor of its own halves the time of requests.
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(..=10_000))]
     pub(crate) spin: Option<u64>,
     /// The first packet number of ARTP: just below 4294967296, it wraps soon.

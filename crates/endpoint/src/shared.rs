@@ -98,8 +98,9 @@ pub struct Config {
     pub arrivals_most: usize,
     /// The longest message that the stack takes, in octets. It takes no more than it has room for, either.
     pub longest: usize,
-    /// For how long the blocking calls look again and again before they sleep: 20 to 50 µs save the time to be woken where both
-    /// ends have a processor of their own, and cost that processor.
+    /// For how long the blocking calls look again and again before they sleep. Where each end has a processor of its own, 50 µs at
+    /// both halved the time of an exchange of short messages (0.44 over UDP, 0.50 over ARTP) and took 0.7 to 0.8 of the processor
+    /// time, since who looks need not be woken. Bulk is no faster by it, and where both ends share a processor it is wrong.
     pub spin: Duration,
 }
 

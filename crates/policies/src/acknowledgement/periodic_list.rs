@@ -157,3 +157,43 @@ component! {
     PeriodicList: "acknowledgement by a periodic list", "lists the number of every packet, now and then",
     needs: Property::SPANS.and(Property::COUNTS_PACKETS), gives: Property::REPORTS.and(Property::UNASKED),
 }
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::Estimate;
+
+    use super::*;
+
+    const NOW: View = View {
+        now: Instant::START,
+        rtt: Estimate { smoothed: 0, variation: 0, least: 0, timeout: 0 },
+        in_flight: 0,
+        sent_upto: 0,
+        settled_upto: 0,
+        received_upto: 0,
+        pending: 0,
+        asked: 0,
+        answered: 0,
+        idle: true,
+        drained: true,
+    };
+
+    /// After how many packets with so many octets, of 1000 at most, a list leaves at once.
+    fn packets(octets: usize) -> u64 {
+        let mut list = PeriodicList::new(MILLISECOND, 32).full(2);
+        let (mut report, mut came) = (Report::default(), 0);
+        while !list.report(&NOW, &Receipts::default(), 100, &mut report) {
+            list.on_received(&NOW, &(came..came + 1), Filled { octets, room: 1000 }, None);
+            came += 1;
+        }
+        list.on_reported(&NOW, &report);
+        assert_eq!(report.held, [0..came]);
+        assert!(!list.report(&NOW, &Receipts::default(), 100, &mut report), "it was said");
+        came
+    }
+
+    #[test]
+    fn few_full_packets_are_acknowledged_at_once_and_many_short_ones() {
+        assert_eq!([1000, 760, 740, 100, 64, 0].map(packets), [2, 2, 3, 15, 24, 32]);
+    }
+}
