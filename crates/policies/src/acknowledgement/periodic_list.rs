@@ -57,7 +57,7 @@ impl PeriodicList {
     }
 
     /// Also when so many full packets, or more that are less full, have come. A sender needs to hear soon of octets, because
-    /// they are what its window counts; of an exchange of short messages a list for every other one would be half the packets.
+    /// they are what its window counts; of an exchange of short messages a list for every other one would be a third of the packets.
     #[must_use]
     pub fn full(mut self, packets: u32) -> Self {
         self.full = Some(packets);
