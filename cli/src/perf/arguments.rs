@@ -88,9 +88,10 @@ pub(crate) struct Tuning {
     /// The same in octets.
     #[arg(long, value_name = "OCTETS", value_parser = octets, conflicts_with = "window")]
     pub(crate) flight: Option<u64>,
-    /// Of ARTP, how many packets are acknowledged at once, at least, unless time is up: more make short exchanges cheaper.
-    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u64).range(1..=1 << 16))]
-    pub(crate) gather: Option<u64>,
+    /// Of ARTP, how many packets are acknowledged at once, unless time is up; where nobody says it, 2 full ones, or up to 32 that hold
+    /// as much.
+    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    pub(crate) gather: Option<u32>,
     /// Of ARTP, what bounds what is on its way: document, new-reno, cubic, bbr.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub(crate) congestion: Option<Congestion>,
@@ -100,7 +101,7 @@ pub(crate) struct Tuning {
     /// The cipher's key, 64 hexadecimal digits. What is measured with is no secret: there is one that everybody knows.
     #[arg(long, value_name = "HEX", value_parser = key)]
     pub(crate) key: Option<Key>,
-    /// Look again and again for so long before sleeping: 20 to 50 where each end has a processor of its own.
+    /// Look again and again for so long before sleeping: 50 where each end has a processor of its own halves the time of requests.
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(..=10_000))]
     pub(crate) spin: Option<u64>,
     /// The first packet number of ARTP: just below 4294967296, it wraps soon.

@@ -96,7 +96,9 @@ pub(super) fn attend<S: Stack>(
             Err(Error::System(why)) => return Err(why.into()),
             Err(why) => return Err(std::io::Error::other(why).into()),
         }
-        while let Ok(association) = endpoint.try_accept() {
+        while endpoint.arrived() > 0
+            && let Ok(association) = endpoint.try_accept()
+        {
             guests.push(Guest::new(association));
         }
         guests.retain_mut(|guest| {

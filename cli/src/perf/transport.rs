@@ -93,7 +93,8 @@ fn artp_config(place: &Place, tuning: &Tuning) -> artp::Config {
         window: tuning.window.or(flight).unwrap_or(usual.window),
         longest: usual.longest.max(tuning.longest.saturating_add(2 << 16)),
         send: Room { octets: SEND.max(2 * tuning.longest), messages: 4096 },
-        gather_most: tuning.gather.unwrap_or(usual.gather_most),
+        gather_most: tuning.gather.map_or(usual.gather_most, u64::from),
+        gather_full: tuning.gather.unwrap_or(usual.gather_full),
         congestion: tuning.congestion.unwrap_or(usual.congestion),
         protection: match tuning.cipher {
             Cipher::None => Protection::Absent,

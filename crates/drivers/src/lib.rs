@@ -12,6 +12,7 @@ pub mod pipe;
 mod readiness;
 mod splice;
 pub mod tcp;
+mod timer;
 pub mod udp;
 
 pub use clock::Clock;

@@ -115,6 +115,11 @@ impl<V: Offered> Desk<V> {
         Some(Ok(name))
     }
 
+    /// How many have arrived and were not accepted yet.
+    pub(crate) fn arrivals(&self) -> usize {
+        self.arrived.len()
+    }
+
     /// As many names wait for arrivals as more of them are kept.
     fn await_arrivals(&mut self) {
         let Some(listener) = self.listener else { return };

@@ -31,8 +31,10 @@ pub struct Config {
     pub send: Room,
     /// How long numbers are gathered before they are acknowledged.
     pub gather: Nanoseconds,
-    /// How many numbers are acknowledged at once.
+    /// How many numbers are acknowledged at once, at most: of short packets.
     pub gather_most: u64,
+    /// How many full packets are acknowledged at once, or more that hold as much.
+    pub gather_full: u32,
     /// How long the first answer is waited for.
     pub timeout_first: Nanoseconds,
     /// How often a session is asked for before the peer is believed not to be there, and how often who asked confirms it.
@@ -74,7 +76,8 @@ impl Default for Config {
             longest: 16 << 20,
             send: Room { octets: 10 << 20, messages: 4096 },
             gather: 50 * MILLISECOND,
-            gather_most: 2,
+            gather_most: 32,
+            gather_full: 2,
             timeout_first: SECOND,
             tries: 10,
             timeout_least: 200 * MILLISECOND,
@@ -168,7 +171,11 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         connection: connection::TwoStage::new(config.timeout_first)
             .tries(config.tries)
             .keepalive(config.keepalive),
-        acknowledgement: acknowledgement::PeriodicList::new(config.gather, config.gather_most),
+        acknowledgement: acknowledgement::PeriodicList::new(
+            config.gather,
+            config.gather_most.min((window / 4).max(2)),
+        )
+        .full(config.gather_full),
         inquiry: inquiry::Absent,
         recovery: recovery::IndividualTimeout::new(config.silence).reordering(config.reordering),
         rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least)

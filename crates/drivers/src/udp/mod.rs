@@ -41,7 +41,7 @@ use std::rc::Rc;
 use mio::net::UdpSocket;
 use mio::{Interest, Registry};
 use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::{Ipv6DontFrag, ReceiveTimestampns};
+use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6DontFrag, Ipv6RecvPacketInfo, ReceiveTimestampns};
 use quinn_udp::UdpSocketState;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
@@ -134,6 +134,8 @@ struct Socket<M: Message> {
     held: VecDeque<Coalesced<M>>,
     held_since: Instant,
     readable: bool,
+    /// It was not full when it was last written. Only while it is full is it registered to be told of room: each datagram that
+    /// leaves makes some, and would end a wait.
     writable: bool,
     /// The network says that the peer cannot be reached: what came before is delivered, and then that is judged.
     broken: bool,
@@ -197,7 +199,12 @@ impl<M: Message> Udp<M> {
         let _ = sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::WANT);
         let _ = sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::WANT);
         let _ = setsockopt(&socket, Ipv6DontFrag, &false);
-        let _ = setsockopt(&socket, ReceiveTimestampns, &false); // nobody looks at them
+        // Nobody looks at what would be told beside each datagram.
+        let _ = setsockopt(&socket, ReceiveTimestampns, &false);
+        let _ = setsockopt(&socket, Ipv4PacketInfo, &false);
+        let _ = setsockopt(&socket, Ipv6RecvPacketInfo, &false);
+        let _ = sockopt::set_ip_recvtos(&socket, false);
+        let _ = sockopt::set_ipv6_recvtclass(&socket, false);
         let name = self.sockets.name(Socket {
             socket,
             offload,
@@ -213,8 +220,8 @@ impl<M: Message> Udp<M> {
             due: false,
         });
         let socket = self.sockets.get_mut(name).expect("it was just named");
-        let interest = Interest::READABLE.add(Interest::WRITABLE);
-        let registered = self.registry.register(&mut socket.socket, token(self.lane, name), interest);
+        let registered =
+            self.registry.register(&mut socket.socket, token(self.lane, name), Interest::READABLE);
         if registered.is_err() {
             self.sockets.forget(name);
         }
@@ -360,9 +367,12 @@ impl<M: Message> Protocol for Udp<M> {
     }
 
     fn handle_indication(&mut self, _cx: &Context, ready: Ready, _out: &mut impl Outlet<Self>) {
-        if let Some(socket) = self.sockets.get_mut(ready.name) {
+        let Udp { registry, lane, sockets, .. } = self;
+        if let Some(socket) = sockets.get_mut(ready.name) {
             socket.readable |= ready.readable;
-            socket.writable |= ready.writable;
+            if ready.writable && !socket.writable {
+                socket.hear_of_room(registry, token(*lane, ready.name), false);
+            }
             // That a socket can be written is news only where something waits to be.
             if socket.readable || !socket.queue.is_empty() {
                 self.mark(ready.name);

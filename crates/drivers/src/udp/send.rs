@@ -3,6 +3,7 @@
 use std::mem;
 use std::net::SocketAddr;
 
+use mio::{Interest, Registry, Token};
 use quinn_udp::Transmit;
 use rustix::io::Errno;
 use stackwright_contract::services::{DatagramsIndication, Ended, Room};
@@ -10,7 +11,8 @@ use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::run::Run;
-use super::{LONGEST, NAME, Named, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
+use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
+use crate::readiness::token;
 
 impl<M: Message> Udp<M> {
     pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: M) {
@@ -27,7 +29,7 @@ impl<M: Message> Udp<M> {
 
     /// Sends up to a fair share, and gives back the room of what left.
     pub(super) fn send(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Udp { sockets, names, pool, left, .. } = self;
+        let Udp { registry, lane, sockets, names, pool, left, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
         let (mut share, mut into) = (SEND_TURN, None);
         while socket.writable && share.messages > 0 && share.octets > 0 {
@@ -40,7 +42,7 @@ impl<M: Message> Udp<M> {
             match socket.transmit(open.remote, &run, &mut into, pool) {
                 Ok(()) => {}
                 Err(Errno::AGAIN) => {
-                    socket.writable = false;
+                    socket.hear_of_room(registry, token(*lane, name), true);
                     break;
                 }
                 Err(error) if connect::unreachable(error) && socket.is_connected() => {
@@ -91,6 +93,14 @@ impl<M: Message> Udp<M> {
 }
 
 impl<M: Message> Socket<M> {
+    /// It is full, and wants to be told when it can be written; or it can be, and does not.
+    pub(super) fn hear_of_room(&mut self, registry: &Registry, token: Token, full: bool) {
+        let interest = if full { Interest::READABLE.add(Interest::WRITABLE) } else { Interest::READABLE };
+        // Nobody would tell: so it is tried again with the next turn.
+        let told = registry.reregister(&mut self.socket, token, interest).is_ok();
+        self.writable = !(full && told);
+    }
+
     fn transmit(
         &self,
         to: SocketAddr,
@@ -98,14 +108,122 @@ impl<M: Message> Socket<M> {
         into: &mut Option<M::Block>,
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
+        if run.room.messages == 1 {
+            return self.transmit_one(to, run, into, pool);
+        }
         let transmit = Transmit {
             destination: connect::address(to, self.local),
             ecn: None,
             contents: self.octets(run, into, pool),
-            segment_size: (run.room.messages > 1).then_some(run.stride),
+            segment_size: Some(run.stride),
             src_ip: None,
         };
         let sent = self.offload.try_send((&self.socket).into(), &transmit);
         sent.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+
+    /// One datagram alone needs nothing that is said beside it; and where the socket is connected, not even an address: the
+    /// kernel knows the way then.
+    fn transmit_one(
+        &self,
+        to: SocketAddr,
+        run: &Run,
+        into: &mut Option<M::Block>,
+        pool: &Pool<M>,
+    ) -> Result<(), Errno> {
+        let octets = self.octets(run, into, pool);
+        let sent = match self.peers {
+            Peers::One(_) => self.socket.send(octets),
+            Peers::Many { .. } => self.socket.send_to(octets, connect::address(to, self.local)),
+        };
+        sent.map(|_| ()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::net::UdpSocket;
+    use std::rc::Rc;
+    use std::time::Duration;
+
+    use mio::{Events, Poll};
+    use stackwright_contract::services::{DatagramsRequest, Quality};
+    use stackwright_contract::{Names, Protocol};
+    use stackwright_wire::{BufferTree, Pool};
+
+    use super::*;
+    use crate::readiness::{Ready, lane};
+
+    type M = BufferTree;
+
+    struct Unheard;
+
+    impl Outlet<Udp<M>> for Unheard {
+        fn indicate(&mut self, _told: DatagramsIndication<M>) {}
+
+        fn request(&mut self, never: Infallible) {
+            match never {}
+        }
+    }
+
+    /// An adapter with one association, with somebody who hears it.
+    struct Side {
+        poll: Poll,
+        cx: Context,
+        udp: Udp<M>,
+        association: Handle,
+        there: UdpSocket,
+    }
+
+    impl Side {
+        fn new() -> Self {
+            let poll = Poll::new().unwrap();
+            let mut udp = Udp::new(poll.registry().try_clone().unwrap(), 0, Rc::new(Pool::new(64 << 10, 8)));
+            let (cx, there) = (Context::new(1), UdpSocket::bind("127.0.0.1:0").unwrap());
+            let (association, room) = (Names::new().name(()), Room { octets: 1000, messages: 10 });
+            let remote = there.local_addr().unwrap().into();
+            udp.handle_request(&cx, DatagramsRequest::Open { association, remote, room }, &mut Unheard);
+            Side { poll, cx, udp, association, there }
+        }
+
+        fn send(&mut self) {
+            let Side { cx, udp, association, .. } = self;
+            let (message, quality) = (M::with_headroom(0, b"hello"), Quality::default());
+            let send = DatagramsRequest::Send { association: *association, message, quality };
+            udp.handle_request(cx, send, &mut Unheard);
+            udp.handle_timeout(cx, &mut Unheard);
+        }
+
+        /// The socket's name, where it is told that it can be written.
+        fn told(&mut self) -> Option<Handle> {
+            let mut events = Events::with_capacity(4);
+            self.poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
+            events.iter().next().filter(|event| event.is_writable()).map(|event| lane(event.token()).1)
+        }
+    }
+
+    #[test]
+    fn a_datagram_that_leaves_wakes_nobody() {
+        let mut side = Side::new();
+        side.send();
+        side.there.recv(&mut [0; 5]).unwrap();
+        assert_eq!(side.told(), None);
+    }
+
+    #[test]
+    fn whose_socket_is_full_is_told_of_room_once() {
+        let mut side = Side::new();
+        let Udp { registry, sockets, .. } = &mut side.udp;
+        let name = sockets.iter().next().expect("it has a socket").0;
+        sockets.get_mut(name).unwrap().hear_of_room(registry, token(0, name), true);
+        side.send();
+        assert_eq!(side.udp.sockets.get(name).unwrap().queue.len(), 1, "it waits");
+        assert_eq!(side.told(), Some(name));
+        let ready = Ready { name, readable: false, ending: false, urgent: false, writable: true };
+        side.udp.handle_indication(&side.cx, ready, &mut Unheard);
+        side.udp.handle_timeout(&side.cx, &mut Unheard);
+        assert_eq!(side.there.recv(&mut [0; 5]).unwrap(), 5);
+        assert_eq!(side.told(), None);
     }
 }

@@ -157,7 +157,7 @@ impl<S: Ground> Association<S> {
         shared.hand_over(name, message, quality, due);
         // It was taken: what goes wrong from here on is heard by the next call.
         if shared.leaves_now(name) {
-            let _ = shared.turn(Some(Duration::ZERO));
+            let _ = shared.let_leave(name);
         }
         Ok(())
     }

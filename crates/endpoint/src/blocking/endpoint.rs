@@ -153,6 +153,27 @@ impl<S: Stack> Endpoint<S> {
         self.accept_within(Some(Duration::ZERO))
     }
 
+    /// How many have arrived and were not accepted yet, as far as the stack has told. Nobody looks for more, as
+    /// [`try_accept`](Endpoint::try_accept) does where there is nobody: it costs nothing to ask after each [`wait`](Endpoint::wait).
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.send(b"who arrives over UDP arrives with a datagram")?;
+    /// while endpoint.arrived() == 0 {
+    ///     endpoint.wait(None)?;
+    /// }
+    /// assert!(endpoint.try_accept().is_ok());
+    /// assert_eq!(endpoint.arrived(), 0);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn arrived(&self) -> usize {
+        self.host.shared.borrow().desk.arrivals()
+    }
+
     fn accept_within(&self, patience: Option<Duration>) -> Result<Association<S>, Error> {
         let listener = self.host.listener()?;
         let name = wait(&self.host.shared, patience, |shared| shared.desk.arrival(listener))??;

@@ -1,7 +1,6 @@
 //! Messages: sending, receiving, closing.
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use stackwright_contract::services::Quality;
 use stackwright_wire::Message;
@@ -147,7 +146,7 @@ impl<S: Ground> Association<S> {
             let shared = &mut *self.watch.shared.borrow_mut();
             shared.hand_over(name, message, quality, due);
             // As for `send`.
-            let _ = shared.turn(Some(Duration::ZERO));
+            let _ = shared.let_leave(name);
         }
         self.watch.tell(None);
         Ok(())

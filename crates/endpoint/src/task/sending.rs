@@ -2,7 +2,7 @@
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use stackwright_contract::services::Quality;
 use stackwright_wire::Message;
@@ -104,7 +104,7 @@ impl<S: Ground> Future for Sending<'_, S> {
             let shared = &mut *watch.shared.borrow_mut();
             shared.hand_over(name, message, *quality, due);
             // It was taken: what goes wrong from here on is heard by the next call.
-            let _ = shared.turn(Some(Duration::ZERO));
+            let _ = shared.let_leave(name);
         }
         watch.tell(None);
         Poll::Ready(Ok(()))

@@ -188,7 +188,7 @@ impl<S: Ground> AsyncWrite for Stream<S> {
             let shared = &mut *watch.shared.borrow_mut();
             shared.hand_over(hold.name, hold::message(&octets[..taken]), Quality::default(), None);
             // It was taken: what goes wrong from here on is heard by the next call.
-            let _ = shared.turn(Some(Duration::ZERO));
+            let _ = shared.let_leave(hold.name);
         }
         watch.tell(None);
         Poll::Ready(Ok(taken))

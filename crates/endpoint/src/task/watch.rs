@@ -11,7 +11,6 @@ use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
 use mio::Registry;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use stackwright_contract::{Handle, Instant};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -125,8 +124,9 @@ impl<S: Ground> Watch<S> {
                 return Ok(());
             }
             self.shared.borrow_mut().turn(Some(Duration::ZERO))?;
+            // What comes from now on is told again.
             if let Some(mut guard) = input
-                && !self.has_input()?
+                && !self.shared.borrow().has_more()
             {
                 guard.clear_ready();
             }
@@ -144,6 +144,10 @@ impl<S: Ground> Watch<S> {
         if left.is_zero() {
             return true;
         }
+        if self.shared.borrow_mut().wakes_at(deadline) {
+            self.armed.set(Some(deadline));
+            return false;
+        }
         let mut sleep = self.sleep.borrow_mut();
         if self.armed.replace(Some(deadline)) != Some(deadline) {
             sleep.as_mut().reset(time::Instant::now() + left.min(SLEEP_MOST));
@@ -155,23 +159,20 @@ impl<S: Ground> Watch<S> {
         over
     }
 
-    /// Whether there is something for the stack that the last batch was too small for.
-    fn has_input(&self) -> io::Result<bool> {
-        let mut input = [PollFd::new(self.descriptor.get_ref(), PollFlags::IN)];
-        Ok(poll(&mut input, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }))? > 0)
-    }
-
     /// Wakes those to whom something was told, but for `me`; and somebody to look after the stack, where it has something to do
     /// earlier than the timer is set for.
     pub(super) fn tell(&self, me: Option<Handle>) {
         let (mut woken, deadline) = {
             let shared = &mut *self.shared.borrow_mut();
-            (mem::take(&mut shared.desk.woken), shared.next_deadline())
+            // The descriptor wakes us for what is near, also where the batch that was just run heard its timer in the place of us.
+            let deadline = shared.next_deadline().filter(|(deadline, _)| !shared.wakes_at(*deadline));
+            (mem::take(&mut shared.desk.woken), deadline)
         };
         woken.retain(|slot| Some(*slot) != me);
         self.alarm.wake(&woken);
-        let earlier =
-            deadline.is_some_and(|(deadline, _)| self.armed.get().is_none_or(|armed| deadline < armed));
+        let earlier = deadline.is_some_and(|(deadline, left)| {
+            left.is_zero() || self.armed.get().is_none_or(|armed| deadline < armed)
+        });
         if earlier && !self.rung.replace(true) {
             self.alarm.ring();
         }

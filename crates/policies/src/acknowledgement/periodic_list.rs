@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_transport::slots::Acknowledgement;
+use stackwright_transport::slots::{Acknowledgement, Filled};
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, Report, View};
 use stackwright_transport::{Receipts, component};
 
@@ -18,8 +18,8 @@ const GATHERED_MOST: usize = 4096;
 /// is said once more where there is room, since a list may be lost.
 ///
 /// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a millisecond (an exchange on a
-/// fast way is not acknowledged packet by packet) and at most `every` after it; and at once where it has `most` numbers or where
-/// the sender waits for room.
+/// fast way is not acknowledged packet by packet) and at most `every` after it; and at once where it has `most` numbers, where
+/// [so many full packets](PeriodicList::full) could have held what it lists, or where the sender waits for room.
 ///
 /// Choose it for a path that reorders: numbers say what arrived and nothing else. On a narrow way back, prefer to be asked.
 ///
@@ -32,17 +32,36 @@ const GATHERED_MOST: usize = 4096;
 pub struct PeriodicList {
     every: Nanoseconds,
     most: u64,
+    full: Option<u32>,
     at: Instant,
-    /// What arrived since the last list, in the order of arrival; how many numbers.
+    /// What arrived since the last list, in the order of arrival; how many numbers, and what their packets held.
     news: Vec<Range<u64>>,
     numbers: u64,
+    octets: usize,
     said: Vec<Range<u64>>,
 }
 
 impl PeriodicList {
     /// A list at most `every` after its first number, or when it has `most` numbers.
     pub const fn new(every: Nanoseconds, most: u64) -> Self {
-        PeriodicList { every, most, at: Instant::END, news: Vec::new(), numbers: 0, said: Vec::new() }
+        PeriodicList {
+            every,
+            most,
+            full: None,
+            at: Instant::END,
+            news: Vec::new(),
+            numbers: 0,
+            octets: 0,
+            said: Vec::new(),
+        }
+    }
+
+    /// Also when so many full packets, or more that are less full, have come. A sender needs to hear soon of octets, because
+    /// they are what its window counts; of an exchange of short messages a list for every other one would be a third of the packets.
+    #[must_use]
+    pub fn full(mut self, packets: u32) -> Self {
+        self.full = Some(packets);
+        self
     }
 
     fn gather(&mut self, span: &Range<u64>) {
@@ -53,6 +72,11 @@ impl PeriodicList {
             _ => return,
         }
         self.numbers += span.end - span.start;
+    }
+
+    /// Whether as much came as the full packets hold that are waited for, where one holds `room`. The last need not be quite full.
+    fn is_full(&self, room: usize) -> bool {
+        self.full.is_some_and(|full| 2 * self.octets + room >= 2 * full as usize * room)
     }
 
     /// What has to be said although nothing new arrived: the last that did, again.
@@ -68,13 +92,15 @@ impl PeriodicList {
 }
 
 impl Acknowledgement for PeriodicList {
-    fn on_received(&mut self, view: &View, span: &Range<u64>, _gap: Option<Range<u64>>) {
+    fn on_received(&mut self, view: &View, span: &Range<u64>, filled: Filled, _gap: Option<Range<u64>>) {
         self.gather(span);
+        self.octets += filled.octets;
         let wait = match view.rtt.smoothed {
             0 => self.every,
             smoothed => self.every.min((smoothed / 4).max(MILLISECOND)),
         };
-        self.at = if self.numbers >= self.most { view.now } else { self.at.min(view.now.later(wait)) };
+        let wanted = self.numbers >= self.most || self.is_full(filled.room);
+        self.at = if wanted { view.now } else { self.at.min(view.now.later(wait)) };
     }
 
     fn on_refused(&mut self, view: &View, receipts: &Receipts) {
@@ -105,6 +131,7 @@ impl Acknowledgement for PeriodicList {
     fn on_reported(&mut self, view: &View, report: &Report) {
         let mut said = report.held.iter().map(|span| span.end - span.start).sum::<u64>().min(self.numbers);
         self.numbers -= said;
+        self.octets = 0;
         self.said.clear();
         let mut whole = 0;
         for span in &mut self.news {
@@ -129,4 +156,44 @@ impl Acknowledgement for PeriodicList {
 component! {
     PeriodicList: "acknowledgement by a periodic list", "lists the number of every packet, now and then",
     needs: Property::SPANS.and(Property::COUNTS_PACKETS), gives: Property::REPORTS.and(Property::UNASKED),
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::Estimate;
+
+    use super::*;
+
+    const NOW: View = View {
+        now: Instant::START,
+        rtt: Estimate { smoothed: 0, variation: 0, least: 0, timeout: 0 },
+        in_flight: 0,
+        sent_upto: 0,
+        settled_upto: 0,
+        received_upto: 0,
+        pending: 0,
+        asked: 0,
+        answered: 0,
+        idle: true,
+        drained: true,
+    };
+
+    /// After how many packets with so many octets, of 1000 at most, a list leaves at once.
+    fn packets(octets: usize) -> u64 {
+        let mut list = PeriodicList::new(MILLISECOND, 32).full(2);
+        let (mut report, mut came) = (Report::default(), 0);
+        while !list.report(&NOW, &Receipts::default(), 100, &mut report) {
+            list.on_received(&NOW, &(came..came + 1), Filled { octets, room: 1000 }, None);
+            came += 1;
+        }
+        list.on_reported(&NOW, &report);
+        assert_eq!(report.held.first(), Some(&(0..came)));
+        assert!(!list.report(&NOW, &Receipts::default(), 100, &mut report), "it was said");
+        came
+    }
+
+    #[test]
+    fn few_full_packets_are_acknowledged_at_once_and_many_short_ones() {
+        assert_eq!([1000, 760, 740, 100, 64, 0].map(packets), [2, 2, 3, 15, 24, 32]);
+    }
 }

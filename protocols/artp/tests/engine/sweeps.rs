@@ -19,7 +19,11 @@ fn line() -> Conditions {
 fn one(side: usize, nth: u64, deed: Deed) -> Result<Outcome, String> {
     let mut events = [Vec::new(), Vec::new()];
     events[side].push(Event { nth, deed });
-    let mut ends = Trial::scripted(|side| end(&Config { gather_most: 1, ..config() }, side), &line(), events);
+    let mut ends = Trial::scripted(
+        |side| end(&Config { gather_most: 1, gather_full: 1, ..config() }, side),
+        &line(),
+        events,
+    );
     // More than PACKETS packets each way: data one way are acknowledgements the other.
     let conversation = Conversation {
         counts: [105, 105],

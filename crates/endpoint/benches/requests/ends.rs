@@ -1,0 +1,115 @@
+//! Ends that call: the kernel's sockets, and endpoints.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use stackwright_contract::services::Quality;
+use stackwright_endpoint::{Config, Endpoint, Stack, System, blocking};
+use stackwright_wire::Message;
+
+use crate::{EXCHANGES, LAST, SIZE, timed};
+
+const ANY: &str = "127.0.0.1:0";
+
+pub(crate) fn sockets_answer(say: Sender<SocketAddr>) {
+    let socket = UdpSocket::bind(ANY).unwrap();
+    say.send(socket.local_addr().unwrap()).unwrap();
+    let mut octets = [0; SIZE];
+    loop {
+        let (length, from) = socket.recv_from(&mut octets).unwrap();
+        if octets[0] == LAST {
+            return;
+        }
+        socket.send_to(&octets[..length], from).unwrap();
+    }
+}
+
+pub(crate) fn sockets_ask(to: SocketAddr, took: &mut Vec<Duration>) {
+    let socket = UdpSocket::bind(ANY).unwrap();
+    socket.connect(to).unwrap();
+    let mut octets = [0; SIZE];
+    timed(took, || {
+        socket.send(&[0; SIZE]).unwrap();
+        assert_eq!(socket.recv(&mut octets).unwrap(), SIZE);
+    });
+    socket.send(&[LAST; SIZE]).unwrap();
+}
+
+/// A message that is made without asking for memory twice.
+fn message<M: Message>(first: u8) -> M {
+    M::with_headroom(128, &[first; SIZE])
+}
+
+fn is_last<M: Message>(message: &mut M) -> bool {
+    message.front(1).is_some_and(|octets| octets[0] == LAST)
+}
+
+pub(crate) fn answer<S: Stack>(make: fn(&System) -> S, say: Sender<SocketAddr>) {
+    let endpoint = blocking::Endpoint::bind(ANY.parse().unwrap(), Config::default(), make).unwrap();
+    say.send(endpoint.local().unwrap()).unwrap();
+    let association = endpoint.accept().unwrap();
+    loop {
+        let (mut message, _) = association.receive_message().unwrap();
+        if is_last(&mut message) {
+            return;
+        }
+        association
+            .send_message(message, Quality::default())
+            .unwrap_or_else(|refused| panic!("{}", refused.why));
+    }
+}
+
+pub(crate) fn ask<S: Stack>(make: fn(&System) -> S, to: SocketAddr, took: &mut Vec<Duration>) {
+    let endpoint = blocking::Endpoint::new(Config::default(), make).unwrap();
+    let association = endpoint.connect(to).unwrap();
+    let send = |first| {
+        let sent = association.send_message(message(first), Quality::default());
+        sent.unwrap_or_else(|refused| panic!("{}", refused.why));
+    };
+    timed(took, || {
+        send(0);
+        assert_eq!(association.receive_message().unwrap().0.len(), SIZE);
+    });
+    send(LAST);
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+}
+
+pub(crate) fn answer_awaited<S: Stack>(make: fn(&System) -> S, say: Sender<SocketAddr>) {
+    block_on(async {
+        let endpoint = Endpoint::bind(ANY.parse().unwrap(), Config::default(), make).await.unwrap();
+        say.send(endpoint.local().unwrap()).unwrap();
+        let association = endpoint.accept().await.unwrap();
+        loop {
+            let (mut message, _) = association.receive_message().await.unwrap();
+            if is_last(&mut message) {
+                return;
+            }
+            let sent = association.send_message(message, Quality::default()).await;
+            sent.unwrap_or_else(|refused| panic!("{}", refused.why));
+        }
+    });
+}
+
+pub(crate) fn ask_awaited<S: Stack>(make: fn(&System) -> S, to: SocketAddr, took: &mut Vec<Duration>) {
+    block_on(async {
+        let endpoint = Endpoint::new(Config::default(), make).unwrap();
+        let association = endpoint.connect(to).await.unwrap();
+        let send = async |first| {
+            let sent = association.send_message(message(first), Quality::default()).await;
+            sent.unwrap_or_else(|refused| panic!("{}", refused.why));
+        };
+        for exchange in 0..100 + EXCHANGES {
+            let begin = Instant::now();
+            send(0).await;
+            assert_eq!(association.receive_message().await.unwrap().0.len(), SIZE);
+            if exchange >= 100 {
+                took.push(begin.elapsed());
+            }
+        }
+        send(LAST).await;
+    });
+}
