@@ -82,6 +82,9 @@ pub(crate) struct Shared<S: Ground> {
 /// So many octets leave together: a message behind as many leaves with them.
 const TOGETHER: usize = 64 << 10;
 
+/// After so many it is looked what came meanwhile: several system calls full of packets, of which only the last is not full.
+const TURNED_MOST: usize = 256 << 10;
+
 /// What can be chosen of an endpoint.
 ///
 /// ```
@@ -155,12 +158,12 @@ impl<S: Ground> Shared<S> {
 
     /// Whether what was just handed over leaves now, and not with what follows it: it does where little is before it.
     pub(crate) fn leaves_now(&mut self, name: Handle) -> bool {
-        self.waits(name) < TOGETHER || self.unturned >= TOGETHER
+        self.waits(name) < TOGETHER || self.unturned >= TURNED_MOST
     }
 
     /// What was just handed over leaves. Where little is before it, nobody looks what came: who waits for an answer does that next.
     pub(crate) fn let_leave(&mut self, name: Handle) -> Result<(), Error> {
-        if self.waits(name) >= TOGETHER || self.unturned >= TOGETHER {
+        if self.waits(name) >= TOGETHER || self.unturned >= TURNED_MOST {
             return self.turn(Some(Duration::ZERO));
         }
         self.ask();
