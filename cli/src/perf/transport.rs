@@ -10,7 +10,6 @@ use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
 use stackwright::wire::Pool;
 use stackwright_drivers::tcp::Tcp;
-use stackwright_drivers::udp::Udp;
 pub(super) use stackwright_endpoint::Stack;
 use stackwright_endpoint::{Config, System};
 
@@ -55,14 +54,14 @@ impl Transport {
         let config = artp_config(place, tuning);
         let artp = move |system: &System| {
             let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
-            Over::new(artp::layer::<Message>(config, system.seed()), Udp::new(system.registry(), 0, blocks()))
+            Over::new(artp::layer::<Message>(config, system.seed()), system.udp_with(blocks()))
         };
         let ordered =
             move |system: &System| Over::new(Ordered::new(ordered::Config::default()), artp(system));
         let tcp = |system: &System| Tcp::<Message>::new(system.registry(), 0, pool());
         match self {
             Transport::Artp => user.with(artp),
-            Transport::Udp => user.with(System::udp::<Message>),
+            Transport::Udp => user.with(|system: &System| system.udp_with(blocks())),
             Transport::Tcp => user.with(move |system: &System| Over::new(Framed::default(), tcp(system))),
             Transport::OrderedArtp => {
                 user.with(move |system: &System| Over::new(Framed::default(), ordered(system)))

@@ -67,7 +67,28 @@ impl System {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn udp<M: Message>(&self) -> Udp<M> {
-        let udp = Udp::new(self.registry(), 0, Rc::new(Pool::new(BLOCK, BLOCKS_MOST)));
+        self.udp_with(Rc::new(Pool::new(BLOCK, BLOCKS_MOST)))
+    }
+
+    /// The same with the blocks of `pool`, of 64 KiB at least: many endpoints of one thread, of which one receives at a time, need
+    /// no more of them than one does.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// use stackwright_wire::{BufferTree, Pool};
+    /// let pool = Rc::new(Pool::<BufferTree>::new(64 << 10, 8));
+    /// let endpoints: Result<Vec<_>, _> = (0..100)
+    ///     .map(|_| Endpoint::new(Config::default(), |system: &System| system.udp_with(Rc::clone(&pool))))
+    ///     .collect();
+    /// assert_eq!(endpoints?.len(), 100);
+    /// # Ok::<_, stackwright_endpoint::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Where the pool's blocks are shorter.
+    pub fn udp_with<M: Message>(&self, pool: Rc<Pool<M>>) -> Udp<M> {
+        let udp = Udp::new(self.registry(), 0, pool);
         if self.shared_port { udp.sharing_port() } else { udp }
     }
 

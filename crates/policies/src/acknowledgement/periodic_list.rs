@@ -14,12 +14,17 @@ const REPEATED_MOST: usize = 4;
 /// How many spans are gathered, at most: 16 octets each. What is beyond is not acknowledged, and comes again.
 const GATHERED_MOST: usize = 4096;
 
+/// So many numbers are gathered by whoever never measured the way, because he sends nothing: he does not know for how long he may
+/// keep the sender waiting.
+const UNMEASURED_MOST: u64 = 2;
+
 /// The numbers of what arrived are gathered and listed every so often, a duplicate's too (ARTP §1.4.5). What was said last
 /// is said once more where there is room, since a list may be lost.
 ///
 /// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a millisecond (an exchange on a
 /// fast way is not acknowledged packet by packet) and at most `every` after it; and at once where it has `most` numbers, where
-/// [so many full packets](PeriodicList::full) could have held what it lists, or where the sender waits for room.
+/// [so many full packets](PeriodicList::full) could have held what it lists, or where the sender waits for room. Before a round
+/// trip was measured, it leaves with the second number.
 ///
 /// Choose it for a path that reorders: numbers say what arrived and nothing else. On a narrow way back, prefer to be asked.
 ///
@@ -95,11 +100,11 @@ impl Acknowledgement for PeriodicList {
     fn on_received(&mut self, view: &View, span: &Range<u64>, filled: Filled, _gap: Option<Range<u64>>) {
         self.gather(span);
         self.octets += filled.octets;
-        let wait = match view.rtt.smoothed {
-            0 => self.every,
-            smoothed => self.every.min((smoothed / 4).max(MILLISECOND)),
+        let (wait, most) = match view.rtt.smoothed {
+            0 => (self.every, self.most.min(UNMEASURED_MOST)),
+            smoothed => (self.every.min((smoothed / 4).max(MILLISECOND)), self.most),
         };
-        let wanted = self.numbers >= self.most || self.is_full(filled.room);
+        let wanted = self.numbers >= most || self.is_full(filled.room);
         self.at = if wanted { view.now } else { self.at.min(view.now.later(wait)) };
     }
 
@@ -166,7 +171,7 @@ mod tests {
 
     const NOW: View = View {
         now: Instant::START,
-        rtt: Estimate { smoothed: 0, variation: 0, least: 0, timeout: 0 },
+        rtt: Estimate { smoothed: MILLISECOND, variation: 0, least: 0, timeout: 0 },
         in_flight: 0,
         sent_upto: 0,
         settled_upto: 0,
@@ -179,21 +184,27 @@ mod tests {
     };
 
     /// After how many packets with so many octets, of 1000 at most, a list leaves at once.
-    fn packets(octets: usize) -> u64 {
+    fn packets(view: &View, octets: usize) -> u64 {
         let mut list = PeriodicList::new(MILLISECOND, 32).full(2);
         let (mut report, mut came) = (Report::default(), 0);
-        while !list.report(&NOW, &Receipts::default(), 100, &mut report) {
-            list.on_received(&NOW, &(came..came + 1), Filled { octets, room: 1000 }, None);
+        while !list.report(view, &Receipts::default(), 100, &mut report) {
+            list.on_received(view, &(came..came + 1), Filled { octets, room: 1000 }, None);
             came += 1;
         }
-        list.on_reported(&NOW, &report);
+        list.on_reported(view, &report);
         assert_eq!(report.held.first(), Some(&(0..came)));
-        assert!(!list.report(&NOW, &Receipts::default(), 100, &mut report), "it was said");
+        assert!(!list.report(view, &Receipts::default(), 100, &mut report), "it was said");
         came
     }
 
     #[test]
     fn few_full_packets_are_acknowledged_at_once_and_many_short_ones() {
-        assert_eq!([1000, 760, 740, 100, 64, 0].map(packets), [2, 2, 3, 15, 24, 32]);
+        assert_eq!([1000, 760, 740, 100, 64, 0].map(|octets| packets(&NOW, octets)), [2, 2, 3, 15, 24, 32]);
+    }
+
+    #[test]
+    fn who_never_measured_the_way_keeps_nobody_waiting() {
+        let rtt = Estimate { smoothed: 0, ..NOW.rtt };
+        assert_eq!([1000, 64, 0].map(|octets| packets(&View { rtt, ..NOW }, octets)), [2, 2, 2]);
     }
 }
