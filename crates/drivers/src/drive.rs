@@ -157,15 +157,17 @@ impl Driver {
         Ok(())
     }
 
-    /// What is due is done, without a look at the descriptors: what was just asked for leaves.
-    pub fn run_due<P: Protocol>(&mut self, stack: &mut P, out: &mut impl Outlet<P>) {
+    /// What is due is done, without a look at the descriptors: what was just asked for leaves. Says whether nothing is due any more;
+    /// else it wants a [turn](Driver::turn).
+    pub fn run_due<P: Protocol>(&mut self, stack: &mut P, out: &mut impl Outlet<P>) -> bool {
         let now = self.cx.now();
         self.settle(stack, out, now);
+        !is_due(stack, now)
     }
 
     fn settle<P: Protocol>(&self, stack: &mut P, out: &mut impl Outlet<P>, now: Instant) {
         for _round in 0..ROUNDS {
-            if stack.next_deadline().is_none_or(|deadline| deadline > now) {
+            if !is_due(stack, now) {
                 break;
             }
             stack.handle_timeout(&self.cx, out);
@@ -211,4 +213,8 @@ impl Driver {
         self.cx.set_now(now);
         now
     }
+}
+
+fn is_due(stack: &impl Protocol, now: Instant) -> bool {
+    stack.next_deadline().is_some_and(|deadline| deadline <= now)
 }

@@ -167,7 +167,10 @@ impl<S: Ground> Shared<S> {
             return self.turn(Some(Duration::ZERO));
         }
         self.ask();
-        self.driver.run_due(&mut self.stack, &mut self.desk);
+        if !self.driver.run_due(&mut self.stack, &mut self.desk) {
+            // Something did not leave at once.
+            return self.turn(Some(Duration::ZERO));
+        }
         self.ask();
         Ok(())
     }
