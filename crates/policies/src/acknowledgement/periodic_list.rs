@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_transport::slots::{Acknowledgement, Filled};
+use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, Report, View};
 use stackwright_transport::{Receipts, component};
 
@@ -13,6 +13,9 @@ const REPEATED_MOST: usize = 4;
 
 /// How many spans are gathered, at most: 16 octets each. What is beyond is not acknowledged, and comes again.
 const GATHERED_MOST: usize = 4096;
+
+/// Of a sender whose packets are all shorter, none is full.
+const FULL_LEAST: usize = 512;
 
 /// So many numbers are gathered by whoever never measured the way, because he sends nothing: he does not know for how long he may
 /// keep the sender waiting.
@@ -43,6 +46,8 @@ pub struct PeriodicList {
     news: Vec<Range<u64>>,
     numbers: u64,
     octets: usize,
+    /// The longest that came: what a full packet holds.
+    longest: usize,
     said: Vec<Range<u64>>,
 }
 
@@ -57,6 +62,7 @@ impl PeriodicList {
             news: Vec::new(),
             numbers: 0,
             octets: 0,
+            longest: FULL_LEAST,
             said: Vec::new(),
         }
     }
@@ -79,9 +85,10 @@ impl PeriodicList {
         self.numbers += span.end - span.start;
     }
 
-    /// Whether as much came as the full packets hold that are waited for, where one holds `room`. The last need not be quite full.
-    fn is_full(&self, room: usize) -> bool {
-        self.full.is_some_and(|full| 2 * self.octets + room >= 2 * full as usize * room)
+    /// Whether as much came as the full packets hold that are waited for. The last need not be quite full.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.full.is_some_and(|full| 2 * self.octets + self.longest >= 2 * full as usize * self.longest)
     }
 
     /// What has to be said although nothing new arrived: the last that did, again.
@@ -97,14 +104,15 @@ impl PeriodicList {
 }
 
 impl Acknowledgement for PeriodicList {
-    fn on_received(&mut self, view: &View, span: &Range<u64>, filled: Filled, _gap: Option<Range<u64>>) {
+    fn on_received(&mut self, view: &View, span: &Range<u64>, octets: usize, _gap: Option<Range<u64>>) {
         self.gather(span);
-        self.octets += filled.octets;
+        self.octets += octets;
+        self.longest = self.longest.max(octets);
         let (wait, most) = match view.rtt.smoothed {
             0 => (self.every, self.most.min(UNMEASURED_MOST)),
             smoothed => (self.every.min((smoothed / 4).max(MILLISECOND)), self.most),
         };
-        let wanted = self.numbers >= most || self.is_full(filled.room);
+        let wanted = self.numbers >= most || self.is_full();
         self.at = if wanted { view.now } else { self.at.min(view.now.later(wait)) };
     }
 
@@ -183,12 +191,12 @@ mod tests {
         drained: true,
     };
 
-    /// After how many packets with so many octets, of 1000 at most, a list leaves at once.
+    /// After how many packets with so many octets a list leaves at once.
     fn packets(view: &View, octets: usize) -> u64 {
         let mut list = PeriodicList::new(MILLISECOND, 32).full(2);
         let (mut report, mut came) = (Report::default(), 0);
         while !list.report(view, &Receipts::default(), 100, &mut report) {
-            list.on_received(view, &(came..came + 1), Filled { octets, room: 1000 }, None);
+            list.on_received(view, &(came..came + 1), octets, None);
             came += 1;
         }
         list.on_reported(view, &report);
@@ -199,7 +207,7 @@ mod tests {
 
     #[test]
     fn few_full_packets_are_acknowledged_at_once_and_many_short_ones() {
-        assert_eq!([1000, 760, 740, 100, 64, 0].map(|octets| packets(&NOW, octets)), [2, 2, 3, 15, 24, 32]);
+        assert_eq!([1000, 760, 740, 100, 64, 0].map(|octets| packets(&NOW, octets)), [2, 2, 2, 8, 12, 32]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_transport::slots::{Acknowledgement, Filled};
+use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Nanoseconds, Report, View};
 use stackwright_transport::{Receipts, component};
 
@@ -37,7 +37,7 @@ impl Ranges {
 }
 
 impl Acknowledgement for Ranges {
-    fn on_received(&mut self, view: &View, span: &Range<u64>, _filled: Filled, _gap: Option<Range<u64>>) {
+    fn on_received(&mut self, view: &View, span: &Range<u64>, _octets: usize, _gap: Option<Range<u64>>) {
         self.delay.on_received(view, span);
         self.newest = span.start;
     }

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Quality;
 use stackwright_wire::{Message as _, Pool};
 
 use super::{Association, Memory, QUESTIONS};
@@ -13,7 +12,7 @@ use crate::configuration::Configuration;
 use crate::receipts::Receipts;
 use crate::sending::Acknowledged;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, Filled, Flow as _, Format as _, Framing as _,
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
     Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _, Suspect,
     Tidings,
 };
@@ -215,9 +214,7 @@ impl<C: Configuration> Association<C> {
         let highest = self.receipts.highest();
         let gap = (unit.span.start > highest).then_some(highest..unit.span.start);
         // A duplicate too: the report of the first was lost.
-        let octets = unit.body.len();
-        let filled = Filled { octets, room: slots.format.room(octets, &Quality::default()) };
-        slots.acknowledgement.on_received(view, &unit.span, filled, gap);
+        slots.acknowledgement.on_received(view, &unit.span, unit.body.len(), gap);
         if duplicate {
             return Err(Dropped::Duplicate);
         }

@@ -8,15 +8,6 @@ use super::slot;
 use crate::receipts::Receipts;
 use crate::words::{Dropped, Nanoseconds, Occasion, Phase, Report, Signals, View};
 
-/// How full a packet is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Filled {
-    /// The octets of its body.
-    pub octets: usize,
-    /// How many it has room for.
-    pub room: usize,
-}
-
 /// What else an arriving packet tells of the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tidings {
@@ -62,8 +53,8 @@ slot! {
 slot! {
     /// The receiver's half: when something is to be reported, and what.
     trait Acknowledgement {
-        /// A unit arrived, perhaps not for the first time, of which the packet is so full; `gap` is a hole that it shows.
-        fn on_received(&mut self, view: &View, span: &Range<u64>, filled: Filled, gap: Option<Range<u64>>) = ();
+        /// A unit of so many octets arrived, perhaps not for the first time; `gap` is a hole that it shows.
+        fn on_received(&mut self, view: &View, span: &Range<u64>, octets: usize, gap: Option<Range<u64>>) = ();
         /// A unit arrived for which there was no room: the peer has to hear where we stand.
         fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();
         /// The peer asks.
