@@ -1,25 +1,14 @@
 //! Which key seals what: HKDF-SHA-256 (RFC 5869) of the application's secret.
 
-use aes_gcm::Aes256Gcm;
-use aes_gcm::aead::{AeadInOut, KeyInit};
-use chacha20poly1305::ChaCha20Poly1305;
 use hkdf::Hkdf;
 use sha2::Sha256;
 
 use super::Secret;
+use super::aead::{Aead, Cipher};
 use super::agreed::{Agreed, Direction};
 
 /// What keys of others, made of the same secret for something else, are not made of.
 const PURPOSE: &[u8] = b"Stackwright ARTP seal 1";
-
-/// How datagrams are sealed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cipher {
-    /// AES-256 in Galois/counter mode (NIST SP 800-38D): the faster one where the processor knows AES.
-    Aes256Gcm,
-    /// ChaCha20 and Poly1305 (RFC 8439): the faster one everywhere else.
-    ChaCha20Poly1305,
-}
 
 /// Makes the keys of one session.
 pub(super) struct Schedule {
@@ -51,25 +40,15 @@ impl Schedule {
 
 /// A key, and where its nonces begin.
 pub(super) struct Key {
-    cipher: Keyed,
+    cipher: Aead,
     start: [u8; 12],
-}
-
-#[allow(clippy::large_enum_variant, reason = "it lies in a box of its session")]
-enum Keyed {
-    Aes(Aes256Gcm),
-    ChaCha(ChaCha20Poly1305),
 }
 
 impl Key {
     fn new(cipher: Cipher, octets: &[u8; 44]) -> Self {
-        let (key, start) = octets.split_at(32);
-        let cipher = match cipher {
-            Cipher::Aes256Gcm => Aes256Gcm::new_from_slice(key).map(Keyed::Aes),
-            Cipher::ChaCha20Poly1305 => ChaCha20Poly1305::new_from_slice(key).map(Keyed::ChaCha),
-        };
+        let (key, start) = octets.split_first_chunk().expect("44 octets");
         let start = start.try_into().expect("44 octets");
-        Key { cipher: cipher.expect("32 octets"), start }
+        Key { cipher: Aead::new(cipher, key), start }
     }
 
     /// No two datagrams under one key have the same (as in RFC 8446 §5.3).
@@ -83,23 +62,13 @@ impl Key {
 
     /// Encrypts in place; gives the tag. `None`: it is longer than the cipher can.
     pub(super) fn seal(&self, counter: u64, associated: &[u8], octets: &mut [u8]) -> Option<[u8; 16]> {
-        let nonce = self.nonce(counter).into();
-        let tag = match &self.cipher {
-            Keyed::Aes(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets.into()),
-            Keyed::ChaCha(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets.into()),
-        };
-        tag.ok().map(Into::into)
+        self.cipher.seal(self.nonce(counter), associated, octets)
     }
 
     /// Decrypts in place, where the tag agrees.
     #[must_use]
     pub(super) fn open(&self, counter: u64, associated: &[u8], octets: &mut [u8], tag: [u8; 16]) -> bool {
-        let (nonce, tag) = (self.nonce(counter).into(), tag.into());
-        let opened = match &self.cipher {
-            Keyed::Aes(cipher) => cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag),
-            Keyed::ChaCha(cipher) => cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag),
-        };
-        opened.is_ok()
+        self.cipher.open(self.nonce(counter), associated, octets, tag)
     }
 }
 

@@ -7,12 +7,15 @@
 //! | `opaque.rs` | for an application that signs and encrypts itself |
 //! | `sign.rs` | each datagram signed |
 //! | `seal.rs`, `keys.rs` | each datagram encrypted and authenticated; with which keys |
+//! | `aead/` | the ciphers themselves |
 //! | `seen.rs` | which datagrams came before |
 #![cfg_attr(
     not(all(feature = "seal", feature = "sign")),
     allow(dead_code, unused_variables, reason = "each protection asks for its own part")
 )]
 
+#[cfg(feature = "seal")]
+mod aead;
 mod agreed;
 mod guard;
 #[cfg(feature = "seal")]
@@ -27,9 +30,9 @@ mod sign;
 
 use core::fmt;
 
-pub(crate) use guard::{Datagram, Guard};
 #[cfg(feature = "seal")]
-pub use keys::Cipher;
+pub use aead::Cipher;
+pub(crate) use guard::{Datagram, Guard};
 pub use opaque::{compose, take_apart};
 #[cfg(feature = "seal")]
 pub use seal::Sealing;

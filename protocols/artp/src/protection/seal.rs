@@ -4,9 +4,10 @@ use stackwright_transport::words::Dropped;
 use stackwright_wire::{Block, Header, Message};
 
 use super::Secret;
+use super::aead::Cipher;
 use super::agreed::Agreed;
 use super::guard::{Datagram, Keyed};
-use super::keys::{Cipher, Key, Schedule};
+use super::keys::{Key, Schedule};
 use super::seen::Seen;
 use crate::header::Seal;
 use crate::sessions::HEADROOM_BELOW;

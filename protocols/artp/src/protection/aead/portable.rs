@@ -1,0 +1,54 @@
+//! In Rust alone.
+
+use aes_gcm::Aes256Gcm;
+use aes_gcm::aead::{AeadInOut, KeyInit};
+use chacha20poly1305::ChaCha20Poly1305;
+
+use super::Cipher;
+
+#[allow(clippy::large_enum_variant, reason = "it lies in a box of its session")]
+pub(in super::super) enum Aead {
+    Aes(Aes256Gcm),
+    ChaCha(ChaCha20Poly1305),
+}
+
+impl Aead {
+    pub(in super::super) fn new(cipher: Cipher, key: &[u8; 32]) -> Self {
+        match cipher {
+            Cipher::Aes256Gcm => Aead::Aes(Aes256Gcm::new(key.into())),
+            Cipher::ChaCha20Poly1305 => Aead::ChaCha(ChaCha20Poly1305::new(key.into())),
+        }
+    }
+
+    /// Encrypts in place; gives the tag. `None`: it is longer than the cipher can.
+    pub(in super::super) fn seal(
+        &self,
+        nonce: [u8; 12],
+        associated: &[u8],
+        octets: &mut [u8],
+    ) -> Option<[u8; 16]> {
+        let nonce = nonce.into();
+        let tag = match self {
+            Aead::Aes(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets.into()),
+            Aead::ChaCha(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets.into()),
+        };
+        tag.ok().map(Into::into)
+    }
+
+    /// Decrypts in place, where the tag agrees.
+    #[must_use]
+    pub(in super::super) fn open(
+        &self,
+        nonce: [u8; 12],
+        associated: &[u8],
+        octets: &mut [u8],
+        tag: [u8; 16],
+    ) -> bool {
+        let (nonce, tag) = (nonce.into(), tag.into());
+        let opened = match self {
+            Aead::Aes(cipher) => cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag),
+            Aead::ChaCha(cipher) => cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag),
+        };
+        opened.is_ok()
+    }
+}
