@@ -1,7 +1,9 @@
 //! Each datagram encrypted and authenticated, once: what is sent again is what was sent.
 
+use alloc::vec::Vec;
+
 use stackwright_transport::words::Dropped;
-use stackwright_wire::{Block, Header, Message};
+use stackwright_wire::{Header, Message};
 
 use super::Secret;
 use super::aead::Cipher;
@@ -141,10 +143,11 @@ fn alone<M: Message>(mut message: M) -> Result<M, M> {
         return Ok(message);
     }
     let end = HEADROOM + message.len();
-    let mut block = M::Block::zeroed(end);
-    let copied = message.copy_to(&mut block[HEADROOM..]);
-    if copied < message.len() {
+    let mut octets = Vec::with_capacity(end);
+    octets.resize(HEADROOM, 0);
+    message.each(|piece| octets.extend_from_slice(piece));
+    if octets.len() < end {
         return Err(message); // a region of a file
     }
-    Ok(M::from_block(block, HEADROOM, end))
+    Ok(M::from_block(octets.into(), HEADROOM, end))
 }
