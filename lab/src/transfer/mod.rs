@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use clap::Args;
 use serde_json::json;
+use stackwright_artp::Congestion;
 use stackwright_simulator::{LinkDescription, Octets, Profile};
 
 pub(crate) use station::Station;
@@ -43,6 +44,9 @@ pub(crate) struct Arguments {
     /// How many octets of packets may be on their way, at most
     #[arg(long, default_value = "4 MiB", value_parser = octets)]
     flight: u64,
+    /// What bounds what is on its way: document, new-reno, cubic or bbr
+    #[arg(long, default_value_t, value_parser = congestion)]
+    congestion: Congestion,
     /// Only what the document knows: a datagram has 65535 fragments at most
     #[arg(long)]
     version_one: bool,
@@ -66,6 +70,10 @@ fn octets(text: &str) -> Result<u64, String> {
     serde_json::from_value::<Octets>(value).map(|octets| octets.0).map_err(|why| why.to_string())
 }
 
+fn congestion(name: &str) -> Result<Congestion, &'static str> {
+    name.parse().map_err(|()| "document, new-reno, cubic or bbr")
+}
+
 fn link(text: &str) -> Result<Profile, String> {
     let table = toml::from_str::<toml::Table>(&format!("link = {text}")).map_err(|why| why.to_string())?;
     let description = table["link"].clone().try_into::<LinkDescription>();
@@ -85,6 +93,7 @@ impl Arguments {
                 .map_err(|_| Problem::usage("a packet has at most 65507 octets"))?,
             flight: self.flight,
             large: !self.version_one,
+            congestion: self.congestion,
             seed: self.seed,
         };
         work.check()?;

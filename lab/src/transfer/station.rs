@@ -86,6 +86,7 @@ impl Station {
             longest: work.longest() + (2 << 16),
             send: Room { octets: self.room(), messages: 4096 },
             large: work.large,
+            congestion: work.congestion,
             ..artp::Config::default()
         };
         move |system| {

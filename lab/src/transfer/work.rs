@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use stackwright::wire::Message;
 use stackwright::wire::check::Crc32c;
+use stackwright_artp::Congestion;
 
-use super::octets;
+use super::{congestion, octets};
 use crate::problem::Problem;
 
 /// What is to be sent, and how.
@@ -22,6 +23,8 @@ pub(super) struct Work {
     pub(super) flight: u64,
     #[arg(long)]
     pub(super) large: bool,
+    #[arg(long, value_parser = congestion)]
+    pub(super) congestion: Congestion,
     #[arg(long)]
     pub(super) seed: u64,
 }
@@ -53,9 +56,9 @@ impl Work {
 
     /// As arguments of a process.
     pub(super) fn arguments(&self) -> Vec<String> {
-        let Work { octets, datagram, packet, flight, large, seed } = self;
+        let Work { octets, datagram, packet, flight, large, congestion, seed } = self;
         let mut all = format!(
-            "--octets {octets} --datagram {datagram} --packet {packet} --flight {flight} --seed {seed}"
+            "--octets {octets} --datagram {datagram} --packet {packet} --flight {flight} --congestion {congestion} --seed {seed}"
         );
         if *large {
             all.push_str(" --large");

@@ -1,6 +1,7 @@
 //! What can be chosen of ARTP, and its configuration.
 
 use alloc::boxed::Box;
+use core::fmt;
 use core::str::FromStr;
 
 use stackwright_contract::services::Room;
@@ -123,6 +124,18 @@ impl FromStr for Congestion {
             "bbr" => Ok(Congestion::Bbr),
             _ => Err(()),
         }
+    }
+}
+
+impl fmt::Display for Congestion {
+    /// As [`from_str`](Self::from_str) reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Congestion::Document => "document",
+            Congestion::NewReno => "new-reno",
+            Congestion::Cubic => "cubic",
+            Congestion::Bbr => "bbr",
+        })
     }
 }
 
