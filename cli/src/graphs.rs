@@ -54,6 +54,7 @@ pub(crate) fn copy(
         idle: Some(config.idle),
         packet,
         disk: stacks::copy_options(),
+        splicing: !reads_payload(described)?,
         ..Wishes::default()
     };
     let (driver, graph, taken) = build::<Copying>(described, folder, Some(config), wishes)?;
@@ -101,6 +102,13 @@ fn sends_regions(described: &Described) -> Result<bool, Problem> {
         streams.is_some_and(|facts| facts.gives.has(Guarantees::REGIONS))
     };
     Ok(graph.tops().all(sends))
+}
+
+/// Whether anybody reads what passes.
+fn reads_payload(described: &Described) -> Result<bool, Problem> {
+    let looked_at = described.description.look(&registry::registry(None));
+    let graph = looked_at.map_err(|flaw| described.flawed(&flaw))?;
+    Ok(graph.tops().any(|top| graph.facts_of(top).is_none_or(|facts| facts.reads_payload)))
 }
 
 /// A driver, its stack, and what of the command is in it.

@@ -56,6 +56,8 @@ pub(crate) struct Wishes {
     pub(crate) sessions: Option<usize>,
     /// How long an ARTP packet may be at most, in octets.
     pub(crate) packet: Option<u16>,
+    /// Whether what TCP delivers may stay in the kernel until the disk writes it: nobody in between reads it.
+    pub(crate) splicing: bool,
     /// Who may come in; everybody otherwise.
     pub(crate) accounts: Option<Admission>,
 }
@@ -321,7 +323,8 @@ fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
     let Some(setting) = setting else { return boxed_shown::<Tcp<Message>>() };
     let registry = setting.driver.registry().map_err(|why| system(table, &why))?;
-    boxed(Tcp::<Message>::new(registry, lane, setting.pool.clone()))
+    let tcp = Tcp::<Message>::new(registry, lane, setting.pool.clone());
+    boxed(if setting.wishes.splicing { tcp.splicing() } else { tcp })
 }
 
 fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
