@@ -155,7 +155,15 @@ mod tests {
 
     use super::*;
 
-    const WORK: Work = Work { octets: 10_500, datagram: 1000, packet: 1200, flight: 1, large: true, seed: 3 };
+    const WORK: Work = Work {
+        octets: 10_500,
+        datagram: 1000,
+        packet: 1200,
+        flight: 1,
+        large: true,
+        congestion: Congestion::Document,
+        seed: 3,
+    };
 
     fn datagrams() -> Vec<(u32, Vec<u8>)> {
         let mut octets = Vec::new();
