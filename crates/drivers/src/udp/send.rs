@@ -108,13 +108,14 @@ impl<M: Message> Socket<M> {
         into: &mut Option<M::Block>,
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
+        let contents = self.octets(run, into, pool);
         if run.room.messages == 1 {
-            return self.transmit_one(to, run, into, pool);
+            return self.transmit_one(to, contents);
         }
         let transmit = Transmit {
             destination: connect::address(to, self.local),
             ecn: None,
-            contents: self.octets(run, into, pool),
+            contents,
             segment_size: Some(run.stride),
             src_ip: None,
         };
@@ -124,14 +125,7 @@ impl<M: Message> Socket<M> {
 
     /// One datagram alone needs nothing that is said beside it; and where the socket is connected, not even an address: the
     /// kernel knows the way then.
-    fn transmit_one(
-        &self,
-        to: SocketAddr,
-        run: &Run,
-        into: &mut Option<M::Block>,
-        pool: &Pool<M>,
-    ) -> Result<(), Errno> {
-        let octets = self.octets(run, into, pool);
+    fn transmit_one(&self, to: SocketAddr, octets: &[u8]) -> Result<(), Errno> {
         let sent = match self.peers {
             Peers::One(_) => self.socket.send(octets),
             Peers::Many { .. } => self.socket.send_to(octets, connect::address(to, self.local)),
