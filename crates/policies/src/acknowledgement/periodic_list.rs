@@ -180,15 +180,7 @@ mod tests {
     const NOW: View = View {
         now: Instant::START,
         rtt: Estimate { smoothed: MILLISECOND, variation: 0, least: 0, timeout: 0 },
-        in_flight: 0,
-        sent_upto: 0,
-        settled_upto: 0,
-        received_upto: 0,
-        pending: 0,
-        asked: 0,
-        answered: 0,
-        idle: true,
-        drained: true,
+        ..View::START
     };
 
     /// After how many packets with so many octets a list leaves at once.

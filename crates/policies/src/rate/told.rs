@@ -106,15 +106,9 @@ mod tests {
         View {
             now: Instant::from_nanoseconds(now),
             rtt: Estimate::default(),
-            in_flight: 0,
-            sent_upto: 0,
-            settled_upto: 0,
-            received_upto: 0,
-            pending: 0,
-            asked: 0,
-            answered: 0,
             idle: false,
             drained: false,
+            ..View::START
         }
     }
 

@@ -82,15 +82,9 @@ mod tests {
         let view = View {
             now: Instant::START,
             rtt: Estimate { smoothed, variation, least: smoothed, timeout },
-            in_flight: 0,
-            sent_upto: 0,
-            settled_upto: 0,
-            received_upto: 0,
-            pending: 0,
-            asked: 0,
-            answered: 0,
             idle: false,
             drained: false,
+            ..View::START
         };
         IndividualTimeout::new(60 * SECOND).patience(&view).expect("it waits")
     }

@@ -32,6 +32,23 @@ pub struct View {
     pub drained: bool,
 }
 
+impl View {
+    /// Of an association on which nothing was said yet, when time begins.
+    pub const START: Self = View {
+        now: Instant::START,
+        rtt: Estimate { smoothed: 0, variation: 0, least: 0, timeout: 0 },
+        in_flight: 0,
+        sent_upto: 0,
+        settled_upto: 0,
+        received_upto: 0,
+        pending: 0,
+        asked: 0,
+        answered: 0,
+        idle: true,
+        drained: true,
+    };
+}
+
 /// How long the way there and back takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Estimate {

@@ -4,11 +4,11 @@ use stackwright_artp::header::{Packet, PacketKind, Proposal};
 use stackwright_artp::{
     Artp, Cipher, Config, Messages, Protection, Sealing, Secret, Secrets, Signing, policies,
 };
+use stackwright_contract::Duration;
 use stackwright_contract::services::Quality;
-use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{Conditions, Reorder};
 use stackwright_transport::slots::Framing as _;
-use stackwright_transport::words::{Estimate, Phase, View};
+use stackwright_transport::words::{Phase, View};
 use stackwright_transport::{Configuration, Slots};
 use stackwright_trial::Trial;
 use stackwright_wire::{BufferTree, Header};
@@ -123,19 +123,7 @@ pub(crate) fn arranged(wire: &Wire) -> (Vec<u8>, Vec<u8>) {
 }
 
 /// Nothing has happened yet.
-pub(crate) const VIEW: View = View {
-    now: Instant::START,
-    rtt: Estimate { smoothed: 0, variation: 0, least: 0, timeout: 0 },
-    in_flight: 0,
-    sent_upto: 0,
-    settled_upto: 0,
-    received_upto: 0,
-    pending: 0,
-    asked: 0,
-    answered: 0,
-    idle: true,
-    drained: true,
-};
+pub(crate) const VIEW: View = View::START;
 
 /// The framing of both sides of one session.
 pub(crate) fn framings(config: impl Fn(usize) -> Config) -> [Messages<BufferTree>; 2] {

@@ -5,13 +5,12 @@ mod header;
 
 use core::net::{Ipv4Addr, SocketAddrV4};
 
-use stackwright_contract::Instant;
 use stackwright_policies::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
     recovery, rtt,
 };
 use stackwright_transport::slots::{Format, Integrity};
-use stackwright_transport::words::{Dropped, Estimate, MILLISECOND, Report, SECOND, Segment, View};
+use stackwright_transport::words::{Dropped, MILLISECOND, Report, SECOND, Segment, View};
 use stackwright_transport::{
     Boxed, Configuration, Exchange, IntoPart, Part, Policies, Slots, configuration, slots,
 };
@@ -159,19 +158,7 @@ fn judges_are_exchanged_while_data_flow() {
 }
 
 /// Nothing was sent or heard.
-const NOTHING: View = View {
-    now: Instant::START,
-    rtt: Estimate { smoothed: 0, variation: 0, least: 0, timeout: 0 },
-    in_flight: 0,
-    sent_upto: 0,
-    settled_upto: 0,
-    received_upto: 0,
-    pending: 0,
-    asked: 0,
-    answered: 0,
-    idle: true,
-    drained: true,
-};
+const NOTHING: View = View::START;
 
 /// What arrives with these octets in the context that has `key`, and what it reports.
 fn heard(key: u64, octets: &[u8]) -> Result<(Segment<M>, Report), Dropped> {
