@@ -322,7 +322,7 @@ fn make_stop_and_wait(table: &Parameters<'_>, _setting: Option<&Setting>) -> Mad
 fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
     let Some(setting) = setting else { return boxed_shown::<Tcp<Message>>() };
-    let registry = setting.driver.registry().map_err(|why| system(table, &why))?;
+    let registry = setting.driver.registry();
     let tcp = Tcp::<Message>::new(registry, lane, setting.pool.clone());
     boxed(if setting.wishes.splicing { tcp.splicing() } else { tcp })
 }
@@ -330,7 +330,7 @@ fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
 fn make_udp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
     let Some(setting) = setting else { return boxed_shown::<Udp<Message>>() };
-    let registry = setting.driver.registry().map_err(|why| system(table, &why))?;
+    let registry = setting.driver.registry();
     boxed(Udp::<Message>::new(registry, lane, setting.pool.clone()))
 }
 
@@ -353,7 +353,7 @@ fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     };
     let options = &setting.wishes.disk;
     let writable = options.writable || table.truth("writable") == Some(true);
-    let registry = setting.driver.registry().map_err(|why| system(table, &why))?;
+    let registry = setting.driver.registry();
     let options = Options { writable, ..options.clone() };
     boxed(Disk::<Message>::new(root, options, registry, lane, setting.pool.clone()))
 }

@@ -79,17 +79,17 @@ pub(crate) fn pool() -> Rc<Pool<Message>> {
 fn ground(root: &Path, options: Options) -> io::Result<Ground> {
     let pool = pool();
     let driver = Driver::new(fastrand::u64(..))?;
-    let disk = Disk::new(Root::open(root)?, options, driver.registry()?, DISK, pool.clone());
+    let disk = Disk::new(Root::open(root)?, options, driver.registry(), DISK, pool.clone());
     Ok(Ground { driver, pool, disk })
 }
 
 impl Ground {
     fn tcp(&self) -> io::Result<Tcp<Message>> {
-        Ok(Tcp::new(self.driver.registry()?, NETWORK, self.pool.clone()))
+        Ok(Tcp::new(self.driver.registry(), NETWORK, self.pool.clone()))
     }
 
     fn artp(&self, packet: u16) -> io::Result<Streams> {
-        let udp = Udp::new(self.driver.registry()?, NETWORK, self.pool.clone());
+        let udp = Udp::new(self.driver.registry(), NETWORK, self.pool.clone());
         let config = artp::Config { packet, ..artp_config()? };
         Ok(Over::new(Ordered::new(ordered::Config::default()), Over::new(artp(config)?, udp)))
     }

@@ -1,6 +1,7 @@
 //! The driver loop: readiness in, everything said in the batch out.
 
 use std::io::{self, ErrorKind};
+use std::rc::Rc;
 use std::time::Duration;
 
 use mio::{Events, Poll, Registry};
@@ -17,6 +18,8 @@ const ROUNDS: usize = 2;
 /// Runs one stack on this thread.
 pub struct Driver {
     poll: Poll,
+    /// The poll's own, under one descriptor of its own, however many adapters there are.
+    registry: Rc<Registry>,
     events: Events,
     cx: Context,
     clock: Clock,
@@ -38,8 +41,10 @@ impl Driver {
     /// # Errors
     /// Where the operating system has no more descriptors.
     pub fn new(seed: u64) -> io::Result<Self> {
+        let poll = Poll::new()?;
         Ok(Driver {
-            poll: Poll::new()?,
+            registry: Rc::new(poll.registry().try_clone()?),
+            poll,
             events: Events::with_capacity(256),
             cx: Context::new(seed),
             clock: Clock::start(),
@@ -56,11 +61,8 @@ impl Driver {
     }
 
     /// Where adapters register their descriptors.
-    ///
-    /// # Errors
-    /// Where the operating system has no more descriptors.
-    pub fn registry(&self) -> io::Result<Registry> {
-        self.poll.registry().try_clone()
+    pub fn registry(&self) -> Rc<Registry> {
+        Rc::clone(&self.registry)
     }
 
     /// Whether there may be more than the last look at the descriptors has shown.

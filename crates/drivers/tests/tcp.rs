@@ -40,7 +40,7 @@ impl Outlet<Stack> for Heard {
 impl Side {
     fn new() -> Self {
         let driver = Driver::new(1).unwrap();
-        let tcp = Tcp::new(driver.registry().unwrap(), 0, Rc::new(Pool::new(64 << 10, 8)));
+        let tcp = Tcp::new(driver.registry(), 0, Rc::new(Pool::new(64 << 10, 8)));
         Side { driver, tcp, heard: Heard::default() }
     }
 

@@ -200,7 +200,7 @@ impl<S: Ground> Shared<S> {
 
     /// A descriptor that is readable when there is something for the stack.
     #[cfg(feature = "tokio")]
-    pub(crate) fn descriptor(&self) -> io::Result<mio::Registry> {
+    pub(crate) fn descriptor(&self) -> Rc<mio::Registry> {
         self.driver.registry()
     }
 

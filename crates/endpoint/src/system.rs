@@ -27,7 +27,7 @@ const BLOCKS_MOST: usize = 64;
 /// ```
 #[derive(Debug)]
 pub struct System {
-    registry: Registry,
+    registry: Rc<Registry>,
     random: [u8; 32],
     epoch: u64,
     pub(crate) shared_port: bool,
@@ -50,7 +50,7 @@ impl System {
         getrandom(&mut random, GetRandomFlags::empty())?;
         let chances = u64::from_ne_bytes(*random[8..].first_chunk().expect("there are 32"));
         let driver = Driver::new(chances)?;
-        let registry = driver.registry()?;
+        let registry = driver.registry();
         let epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_micros();
         let epoch = u64::try_from(epoch).unwrap_or(u64::MAX);
         Ok((driver, System { registry, random, epoch, shared_port: false }))
@@ -114,11 +114,8 @@ impl System {
     /// let _for_an_adapter = system.registry();
     /// # Ok::<_, std::io::Error>(())
     /// ```
-    ///
-    /// # Panics
-    /// Where the operating system has no more descriptors.
-    pub fn registry(&self) -> Registry {
-        self.registry.try_clone().expect("a descriptor for one stack")
+    pub fn registry(&self) -> Rc<Registry> {
+        Rc::clone(&self.registry)
     }
 
     /// A number that no peer knows: for maps whose keys a peer chooses.

@@ -115,7 +115,7 @@ impl<P: Protocol<Provides = Datagrams<M>>> Outlet<P> for Ears {
 type Make<P> = fn(&Driver) -> Result<P, Failure>;
 
 fn adapter(driver: &Driver) -> Result<Udp<M>, Failure> {
-    Ok(Udp::new(driver.registry()?, 0, Rc::new(Pool::new(64 << 10, 64))))
+    Ok(Udp::new(driver.registry(), 0, Rc::new(Pool::new(64 << 10, 64))))
 }
 
 fn static_stack(driver: &Driver) -> Result<Static, Failure> {

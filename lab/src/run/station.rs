@@ -168,7 +168,7 @@ where
     D: OnStack,
 {
     let mut driver = Driver::new(seed)?;
-    let kernel = Real { registry: driver.registry()?, pool: Rc::new(Pool::new(64 << 10, 64)) };
+    let kernel = Real { registry: driver.registry(), pool: Rc::new(Pool::new(64 << 10, 64)) };
     flow.transport.over(kernel, seed, Driven { driver: &mut driver, then })
 }
 

@@ -46,7 +46,7 @@ impl Lowers for Simulated {
 
 /// Of this machine, for one stack.
 pub(crate) struct Real {
-    pub(crate) registry: Registry,
+    pub(crate) registry: Rc<Registry>,
     pub(crate) pool: Rc<Pool<M>>,
 }
 

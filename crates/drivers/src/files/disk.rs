@@ -70,7 +70,7 @@ impl Default for Options {
 pub struct Disk<M: Message> {
     root: Root,
     options: Options,
-    registry: Registry,
+    registry: Rc<Registry>,
     lane: usize,
     pool: Rc<Pool<M>>,
     asked: Mirror<Asked>,
@@ -114,7 +114,7 @@ impl<M: Message + Send> Disk<M> {
     ///
     /// # Panics
     /// Where `options` has no workers.
-    pub fn new(root: Root, options: Options, registry: Registry, lane: usize, pool: Rc<Pool<M>>) -> Self {
+    pub fn new(root: Root, options: Options, registry: Rc<Registry>, lane: usize, pool: Rc<Pool<M>>) -> Self {
         assert!(options.workers > 0, "somebody must do the work");
         let (answering, answers) = mpsc::channel();
         let (own_answering, own_answers) = mpsc::channel();

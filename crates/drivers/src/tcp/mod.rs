@@ -43,7 +43,7 @@ const NAME: &str = "tcp";
 
 /// The adapter. One of them serves thousands of associations on one thread.
 pub struct Tcp<M: Message> {
-    registry: Registry,
+    registry: Rc<Registry>,
     lane: usize,
     pool: Rc<Pool<M>>,
     pipes: Pipes,
@@ -83,7 +83,7 @@ enum Turn {
 
 impl<M: Message> Tcp<M> {
     /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from `pool`.
-    pub fn new(registry: Registry, lane: usize, pool: Rc<Pool<M>>) -> Self {
+    pub fn new(registry: Rc<Registry>, lane: usize, pool: Rc<Pool<M>>) -> Self {
         Tcp {
             registry,
             lane,

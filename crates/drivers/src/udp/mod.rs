@@ -80,7 +80,7 @@ const NAME: &str = "udp";
 
 /// The adapter. One of them serves thousands of associations on one thread.
 pub struct Udp<M: Message> {
-    registry: Registry,
+    registry: Rc<Registry>,
     lane: usize,
     pool: Rc<Pool<M>>,
     names: Mirror<Named>,
@@ -155,7 +155,7 @@ impl<M: Message> Udp<M> {
     ///
     /// # Panics
     /// Where its blocks are shorter than [`BLOCK`]: the kernel cuts off silently what does not fit.
-    pub fn new(registry: Registry, lane: usize, pool: Rc<Pool<M>>) -> Self {
+    pub fn new(registry: Rc<Registry>, lane: usize, pool: Rc<Pool<M>>) -> Self {
         assert!(pool.block() >= BLOCK, "a block of the UDP adapter has {BLOCK} octets at least");
         Udp {
             registry,

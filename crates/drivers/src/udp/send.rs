@@ -173,7 +173,8 @@ mod tests {
     impl Side {
         fn new() -> Self {
             let poll = Poll::new().unwrap();
-            let mut udp = Udp::new(poll.registry().try_clone().unwrap(), 0, Rc::new(Pool::new(64 << 10, 8)));
+            let mut udp =
+                Udp::new(Rc::new(poll.registry().try_clone().unwrap()), 0, Rc::new(Pool::new(64 << 10, 8)));
             let (cx, there) = (Context::new(1), UdpSocket::bind("127.0.0.1:0").unwrap());
             let (association, room) = (Names::new().name(()), Room { octets: 1000, messages: 10 });
             let remote = there.local_addr().unwrap().into();

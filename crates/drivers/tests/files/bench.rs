@@ -59,7 +59,7 @@ impl<M: Message + Send> Bench<M> {
         }
         let driver = Driver::new(1).expect("a poll");
         let pool = Rc::new(Pool::new(BLOCK, 16));
-        let registry = driver.registry().expect("a registry");
+        let registry = driver.registry();
         let disk = Disk::new(Root::open(&root).expect("the root"), options, registry, 0, Rc::clone(&pool));
         Bench { driver, disk, heard: Heard(VecDeque::new()), names: Names::default(), pool, home }
     }

@@ -53,7 +53,7 @@ impl Socket {
     fn with(room: usize, option: impl Fn(Stack) -> Stack) -> (Self, TcpStream) {
         let driver = Driver::new(1).expect("a poll");
         let pool = Rc::new(Pool::new(BLOCK, 16));
-        let tcp = option(Tcp::new(driver.registry().expect("a registry"), 0, pool));
+        let tcp = option(Tcp::new(driver.registry(), 0, pool));
         let mut socket = Socket { driver, tcp, heard: Heard::default() };
         socket.ask(Ask::Listen {
             listener: LISTENER,

@@ -31,7 +31,7 @@ const SLEEP_MOST: Duration = Duration::from_secs(3600);
 pub(super) struct Watch<S: Ground> {
     pub(super) shared: Rc<RefCell<Shared<S>>>,
     /// It is readable when there is something for the stack. Like the timer it wakes the alarm, and so whoever waits.
-    descriptor: AsyncFd<Registry>,
+    descriptor: AsyncFd<Rc<Registry>>,
     sleep: RefCell<Pin<Box<Sleep>>>,
     /// For when the timer is set.
     armed: Cell<Option<Instant>>,
@@ -45,7 +45,7 @@ impl<S: Ground> Watch<S> {
     pub(super) fn new(shared: Rc<RefCell<Shared<S>>>) -> io::Result<Self> {
         runtime::Handle::try_current().map_err(io::Error::other)?;
         let alarm = Arc::new(Alarm::default());
-        let descriptor = registered(shared.borrow().descriptor()?)?;
+        let descriptor = registered(shared.borrow().descriptor())?;
         Ok(Watch {
             shared,
             descriptor,
@@ -195,7 +195,7 @@ impl<S: Ground> Drop for Watch<S> {
 /// A registry owns its descriptor and always says the same one: all that tokio asks for. It asks for it by an `unsafe` call
 /// since 1.54, which this crate has none of.
 #[expect(deprecated, reason = "sound for a registry, and the other one is unsafe")]
-fn registered(descriptor: Registry) -> io::Result<AsyncFd<Registry>> {
+fn registered(descriptor: Rc<Registry>) -> io::Result<AsyncFd<Rc<Registry>>> {
     AsyncFd::with_interest(descriptor, Interest::READABLE)
 }
 
