@@ -24,12 +24,13 @@
 //! keeps the promise there. Those rows are printed with a verdict of their own, which does not count.
 //!
 //! Small maps, whose bindings are all near, show in both kinds of rows how well the processor foresees where a chain ends.
-//! That depends on where the compiler has put the code, too: the same map differs by a tenth and more from build to build.
-//! Where every block of code begins on a line of its own, the difference is gone, and what the maps do is left:
+//! That depends on the addresses of the code, too, and these on chance: in one process the cache costs nothing, in the next, of
+//! the same program, a tenth. So there are several, each of which has the code where the kernel happens to put it, and medians
+//! are of all of them. Where in a page a function lies is the linker's part of chance. A script makes that of no account, too, by
+//! programs that are the same but for the order of their functions:
 //!
 //! ```text
-//! RUSTFLAGS="-C llvm-args=-align-all-nofallthru-blocks=5 -C llvm-args=-align-all-functions=6" \
-//!     cargo bench --target-dir target/aligned -p stackwright-base --bench maps
+//! crates/base/benches/maps/shuffled.sh
 //! ```
 
 mod aligned;
@@ -38,13 +39,20 @@ mod measure;
 mod report;
 mod subjects;
 
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{self, Command, ExitCode};
+use std::{env, fs};
 
 use measure::{Race, Ratio};
 use subjects::Cell;
 
 /// The greatest number of bindings, at which the smallest is looked back upon.
 const MANY: usize = 1_000_000;
+
+/// A folder of programs like this one, which are asked instead of it.
+const LAYOUTS: &str = "STACKWRIGHT_MAPS_LAYOUTS";
+/// Tells a process for keys of which length it is to print times, which is all that it does.
+const OCTETS: &str = "STACKWRIGHT_MAPS_OCTETS";
 
 /// A promise, and what has been seen of it.
 struct Promise {
@@ -104,8 +112,8 @@ struct Promises {
 }
 
 fn main() -> ExitCode {
-    let quick = std::env::args().any(|argument| argument == "--quick");
-    let rounds = if quick { 15 } else { 151 };
+    let quick = env::args().any(|argument| argument == "--quick");
+    let (processes, rounds) = if quick { (3, 5) } else { (36, 7) };
     let mut promises = Promises {
         flat: Promise::new("1. chained with cache, hit at 10^6 / hit at 100", 1.05, true),
         flat_open: Promise::new("1. open addressing, hit at 10^6 / hit at 100", 1.05, true),
@@ -127,11 +135,11 @@ fn main() -> ExitCode {
         overlapped_fixed: Promise::new("the same, 101 buckets", 1.03, false),
         open_dependent: Promise::new("open addressing / hashbrown, dependent lookups", 1.1, false),
     };
-    length::<4>(rounds, &mut promises);
-    length::<7>(rounds, &mut promises);
-    length::<8>(rounds, &mut promises);
-    length::<12>(rounds, &mut promises);
-    length::<14>(rounds, &mut promises);
+    length::<4>(processes, rounds, &mut promises);
+    length::<7>(processes, rounds, &mut promises);
+    length::<8>(processes, rounds, &mut promises);
+    length::<12>(processes, rounds, &mut promises);
+    length::<14>(processes, rounds, &mut promises);
     promises.judge()
 }
 
@@ -167,16 +175,43 @@ impl Promises {
 }
 
 /// Times and reports all that has keys of `N` octets.
-fn length<const N: usize>(rounds: usize, promises: &mut Promises) {
-    let mut race = Race::default();
+fn length<const N: usize>(processes: usize, rounds: usize, promises: &mut Promises) {
+    let asked = env::var(OCTETS).ok();
+    if asked.as_ref().is_some_and(|octets| *octets != N.to_string()) {
+        return;
+    }
+    let mut race = Race::of(rounds);
     // Hits with the fewest and with the most bindings are compared, and so run close to each other.
     let sizes = [100, MANY].into_iter().chain((200..=1000).step_by(100));
     let mut cells: Vec<Cell> = sizes.map(|bindings| subjects::enter::<N>(&mut race, bindings)).collect();
     cells.sort_by_key(|cell| cell.bindings);
-    for _ in 0..rounds {
-        race.round();
+    race.run();
+    if asked.is_some() {
+        race.print();
+        process::exit(0);
+    }
+    let programs = programs();
+    for (_, program) in (1..processes).zip(programs.iter().cycle()) {
+        race.take(&elsewhere(program, N));
     }
     report::overlapped::<N>(&race, &cells, promises);
     report::dependent::<N>(&race, &cells, promises);
     report::fixed::<N>(&race, &cells, promises);
+}
+
+/// The programs that are asked for times.
+fn programs() -> Vec<PathBuf> {
+    match env::var_os(LAYOUTS) {
+        Some(folder) => {
+            let files = fs::read_dir(folder).expect("a folder of programs");
+            files.map(|file| file.expect("a program").path()).collect()
+        }
+        None => vec![env::current_exe().expect("this program's path")],
+    }
+}
+
+/// What a program like this one prints in another process.
+fn elsewhere(program: &Path, octets: usize) -> String {
+    let printed = Command::new(program).args(env::args().skip(1)).env(OCTETS, octets.to_string()).output();
+    String::from_utf8(printed.expect("a program that starts").stdout).expect("times")
 }

@@ -3,11 +3,11 @@
 /// A turn of a subject, by its number; gives nanoseconds for one lookup.
 pub(crate) type Turn = Box<dyn FnMut(usize) -> f64>;
 
-/// Subjects and their times so far: one row a subject, one column a round.
-#[derive(Default)]
+/// Subjects and their times so far: one row a subject, one column a round; so many rounds of each process, one after the other.
 pub(crate) struct Race {
     turns: Vec<Turn>,
     times: Vec<Vec<f64>>,
+    rounds: usize,
 }
 
 /// A subject's place in its race.
@@ -15,14 +15,40 @@ pub(crate) struct Race {
 pub(crate) struct Subject(usize);
 
 impl Race {
+    /// A race that runs so many rounds in a process.
+    pub(crate) fn of(rounds: usize) -> Self {
+        Race { turns: Vec::new(), times: Vec::new(), rounds }
+    }
+
     pub(crate) fn enter(&mut self, turn: Turn) -> Subject {
         self.turns.push(turn);
         self.times.push(Vec::new());
         Subject(self.turns.len() - 1)
     }
 
+    /// Runs the rounds of this process.
+    pub(crate) fn run(&mut self) {
+        for _ in 0..self.rounds {
+            self.round();
+        }
+    }
+
+    /// Prints the times of this process for the one that asked for them.
+    pub(crate) fn print(&self) {
+        for row in &self.times {
+            println!("{}", row.iter().map(f64::to_string).collect::<Vec<_>>().join(" "));
+        }
+    }
+
+    /// Takes what another process has printed.
+    pub(crate) fn take(&mut self, printed: &str) {
+        for (row, line) in self.times.iter_mut().zip(printed.lines()) {
+            row.extend(line.split(' ').map(|time| time.parse::<f64>().expect("a time")));
+        }
+    }
+
     /// One turn of each. The order is turned round every time, so that nobody always comes after the same neighbour.
-    pub(crate) fn round(&mut self) {
+    fn round(&mut self) {
         let number = self.times.first().map_or(0, Vec::len);
         let subjects = self.turns.len();
         for place in 0..subjects {
@@ -36,14 +62,21 @@ impl Race {
         median(&mut self.times[subject.0].clone())
     }
 
-    /// The median of the ratios of all rounds, with the interval that holds it with 95 %, by bootstrap. What slows a whole
-    /// round, as a neighbour on the same processor does, slows both and moves neither.
+    /// The median of the ratios of all rounds, with the interval that holds it with 95 %, by a bootstrap that draws whole
+    /// processes. What slows a whole round, as a neighbour on the same processor does, slows both and moves neither.
     pub(crate) fn ratio(&self, ours: Subject, theirs: Subject) -> Ratio {
         const DRAWS: usize = 1000;
         let pairs = self.times[ours.0].iter().zip(&self.times[theirs.0]);
         let mut rounds: Vec<f64> = pairs.map(|(ours, theirs)| ours / theirs).collect();
         let mut random = fastrand::Rng::with_seed(1);
-        let mut draw = || rounds.iter().map(|_| rounds[random.usize(..rounds.len())]).collect::<Vec<_>>();
+        let processes: Vec<&[f64]> = rounds.chunks(self.rounds).collect();
+        let mut draw = || {
+            processes
+                .iter()
+                .flat_map(|_| processes[random.usize(..processes.len())])
+                .copied()
+                .collect::<Vec<_>>()
+        };
         let mut ratios: Vec<f64> = (0..DRAWS).map(|_| median(&mut draw())).collect();
         ratios.sort_by(f64::total_cmp);
         Ratio { value: median(&mut rounds), low: ratios[DRAWS / 40], high: ratios[DRAWS - 1 - DRAWS / 40] }

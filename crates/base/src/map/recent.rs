@@ -31,6 +31,12 @@ const TRYING: i32 = 0;
 /// Awake, and it was not for nothing.
 const HELPING: i32 = TRYING - TRIES;
 
+/// Who is asleep goes straight on: a branch that is taken would be remembered by the processor, and crowd out what it remembers
+/// of where chains end.
+#[cold]
+#[inline]
+fn seldom() {}
+
 impl Recent {
     /// Awake, with a place at which there is nothing yet.
     pub(super) fn new() -> Self {
@@ -43,7 +49,11 @@ impl Recent {
     pub(super) fn awake(&self) -> bool {
         let left = self.left.get() - 1;
         self.left.set(left);
-        left < TRYING
+        let awake = left < TRYING;
+        if awake {
+            seldom();
+        }
+        awake
     }
 
     #[inline]
