@@ -1,4 +1,5 @@
-//! Contestants that take turns: A B C A B C, with a probe of the limit between any two of them.
+//! Contestants that take turns: A B C, B A C, with a probe of the limit between any two of them. Who comes after whom is drawn for
+//! each round: what somebody leaves behind, in the caches or with a server that is not done with him yet, falls on all alike.
 
 use std::time::Instant;
 
@@ -31,7 +32,7 @@ impl<'a> Contestant<'a> {
 pub(crate) struct Course {
     /// How sure the figures shall be.
     pub(crate) effort: Effort,
-    /// What is drawn follows from it, and so does who begins.
+    /// What is drawn follows from it, and so does the order of each round.
     pub(crate) seed: u64,
     /// Whether somebody asked for the end.
     pub(crate) stop: Stop,
@@ -65,9 +66,6 @@ impl Course {
         if contestants.is_empty() {
             return Ok(columns);
         }
-        let first = (self.seed % contestants.len() as u64) as usize;
-        contestants.rotate_left(first);
-        columns.rotate_left(first);
         let begin = Instant::now();
         for contestant in &mut contestants {
             self.progress.set_message(format!("{}, once for nothing", contestant.name));
@@ -76,10 +74,14 @@ impl Course {
             }
         }
         let rounds = self.effort.rounds(begin.elapsed().div_f64(patience));
+        let mut random = fastrand::Rng::with_seed(self.seed);
+        let mut order: Vec<usize> = (0..contestants.len()).collect();
         let mut whole = 0;
         let mut before = self.probed()?;
         'rounds: for round in 1..=rounds {
-            for (contestant, column) in contestants.iter_mut().zip(&mut columns) {
+            random.shuffle(&mut order);
+            for place in &order {
+                let (contestant, column) = (&mut contestants[*place], &mut columns[*place]);
                 self.progress.set_message(format!("{}, {round} of {rounds}", contestant.name));
                 let value = match (contestant.run)() {
                     _ if self.stop.asked() => break 'rounds,
@@ -93,7 +95,6 @@ impl Course {
             whole = round;
         }
         columns.iter_mut().for_each(|column| column.samples.truncate(whole));
-        columns.rotate_right(first);
         Ok(columns)
     }
 
@@ -119,34 +120,46 @@ mod tests {
         }
     }
 
+    /// Who has a turn after whom, round by round.
+    fn turns(seed: u64) -> Vec<String> {
+        let turns = RefCell::new(String::new());
+        let who = |name: &'static str| {
+            let turns = &turns;
+            Contestant::peer(name, move || {
+                turns.borrow_mut().push_str(name);
+                Ok(1.0)
+            })
+        };
+        let columns = course(seed).compete(vec![who("a"), who("b"), who("c")]).expect("nobody fails");
+        let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+        assert_eq!(names, ["a", "b", "c"], "columns stay where they were");
+        let turns = turns.into_inner();
+        turns.as_bytes().chunks(3).map(|round| String::from_utf8_lossy(round).into_owned()).collect()
+    }
+
     #[test]
-    fn they_take_turns_and_the_seed_says_who_begins() {
-        for (seed, order) in [(0, "abc"), (1, "bca"), (5, "cab")] {
-            let turns = RefCell::new(String::new());
-            let who = |name: &'static str| {
-                let turns = &turns;
-                Contestant::peer(name, move || {
-                    turns.borrow_mut().push_str(name);
-                    Ok(1.0)
-                })
-            };
-            let columns = course(seed).compete(vec![who("a"), who("b"), who("c")]).expect("nobody fails");
-            let rounds = columns[0].samples.len();
-            assert!(rounds >= 3);
-            assert_eq!(*turns.borrow(), order.repeat(rounds + 1), "one turn is for nothing");
-            let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
-            assert_eq!(names, ["a", "b", "c"], "columns stay where they were");
+    fn they_take_turns_and_the_seed_draws_the_order_of_each_round() {
+        let [one, again, other] = [0, 0, 1].map(turns);
+        for round in &one {
+            assert!(
+                ["a", "b", "c"].iter().all(|name| round.contains(name)),
+                "everybody has one turn: {round}"
+            );
         }
+        let (fewer, more) = if one.len() < again.len() { (&one, &again) } else { (&again, &one) };
+        assert!(more.starts_with(fewer) && one.len() > 3);
+        assert!(one.iter().any(|round| *round != one[1]) && !other.starts_with(&one[..4]));
     }
 
     #[test]
     fn a_probe_lies_between_any_two_samples() {
         let one = || Contestant::ours("a", || Ok(1.0));
         let columns = course(0).compete(vec![one(), one()]).expect("nobody fails");
-        for (left, right) in columns[0].samples.iter().zip(&columns[1].samples) {
-            assert_eq!(left.probes[1].to_bits(), right.probes[0].to_bits());
-            assert!(left.probes[0] > 0.0);
-        }
+        let samples = || columns.iter().flat_map(|column| &column.samples);
+        let after: Vec<_> = samples().map(|sample| sample.probes[1].to_bits()).collect();
+        let alone = samples().filter(|sample| !after.contains(&sample.probes[0].to_bits()));
+        assert_eq!(alone.count(), 1, "what is before one is after another, but for the first");
+        assert!(samples().all(|sample| sample.probes[0] > 0.0));
     }
 
     #[test]
