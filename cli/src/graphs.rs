@@ -11,7 +11,7 @@ use stackwright::contract::{Guarantees, Listener};
 use stackwright::copy::Copying;
 use stackwright::ftp::server::Serving;
 use stackwright::ftp::{Client, client};
-use stackwright_drivers::files::Root;
+use stackwright_drivers::files::{Options, Regions, Root};
 use stackwright_drivers::{Driver, Readiness};
 
 use crate::described::Described;
@@ -49,12 +49,15 @@ pub(crate) fn copy(
     packet: Option<u16>,
     listener: Box<dyn Listener>,
 ) -> Result<(Driver, CopyGraph), Problem> {
+    let unread = !reads_payload(described)?;
+    // Below the copy there is a client, and its streams below that.
+    let regions = if unread && send_regions(described, 2)? { Regions::AtOnce } else { Regions::Never };
     let wishes = Wishes {
         patient,
         idle: Some(config.idle),
         packet,
-        disk: stacks::copy_options(),
-        splicing: !reads_payload(described)?,
+        disk: Options { regions, ..stacks::copy_options() },
+        splicing: unread,
         ..Wishes::default()
     };
     let (driver, graph, taken) = build::<Copying>(described, folder, Some(config), wishes)?;
@@ -88,18 +91,21 @@ pub(crate) fn server(
     folder: &Path,
     mut wishes: Wishes,
 ) -> Result<(Driver, ServerGraph), Problem> {
-    wishes.disk.regions &= sends_regions(described)?;
+    if !send_regions(described, 1)? {
+        wishes.disk.regions = Regions::Never;
+    }
     let (driver, graph, taken) = build(described, folder, None, wishes)?;
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
 }
 
-/// Whether what servers read of a file may stay there until it is sent: all streams on which they stand send it so.
-fn sends_regions(described: &Described) -> Result<bool, Problem> {
+/// Whether what is read of a file may stay there until it is sent: all streams, so many layers below the tops, send it so.
+fn send_regions(described: &Described, layers: usize) -> Result<bool, Problem> {
     let looked_at = described.description.look(&registry::registry(None));
     let graph = looked_at.map_err(|flaw| described.flawed(&flaw))?;
-    let sends = |server| {
-        let streams = graph.lower(server, 0).and_then(|streams| graph.facts_of(streams));
-        streams.is_some_and(|facts| facts.gives.has(Guarantees::REGIONS))
+    let sends = |top| {
+        let streams = (0..layers).try_fold(top, |upper, _| graph.lower(upper, 0));
+        let facts = streams.and_then(|streams| graph.facts_of(streams));
+        facts.is_some_and(|facts| facts.gives.has(Guarantees::REGIONS))
     };
     Ok(graph.tops().all(sends))
 }
