@@ -89,6 +89,25 @@ impl BufferTree {
         Some(())
     }
 
+    /// The first octets where they may lie in several pieces.
+    #[inline(never)]
+    fn front_of_pieces(&mut self, octets: usize) -> Option<&[u8]> {
+        let first = match &self.pieces {
+            Pieces::Headed(short, _) => short.len(),
+            pieces => pieces.first().map_or(0, Piece::len),
+        };
+        if first < octets {
+            self.gather(octets)?;
+        }
+        match &self.pieces {
+            Pieces::Headed(short, _) => short.octets().get(..octets),
+            pieces => match pieces.first() {
+                Some(Piece::Octets(slice)) => slice.octets().get(..octets),
+                _ => (octets == 0).then_some(&[]), // nothing is asked of a region then
+            },
+        }
+    }
+
     /// Puts a piece in front that has room for `octets` octets, and none yet.
     #[cold]
     fn make_headroom(&mut self, octets: usize) {
@@ -129,19 +148,13 @@ impl Message for BufferTree {
 
     #[inline]
     fn front(&mut self, octets: usize) -> Option<&[u8]> {
-        let first = match &self.pieces {
-            Pieces::Headed(short, _) => short.len(),
-            pieces => pieces.first().map_or(0, Piece::len),
-        };
-        if first < octets {
-            self.gather(octets)?;
+        match &self.pieces {
+            Pieces::One(Piece::Octets(slice)) if octets <= slice.len() => {}
+            _ => return self.front_of_pieces(octets),
         }
         match &self.pieces {
-            Pieces::Headed(short, _) => short.octets().get(..octets),
-            pieces => match pieces.first() {
-                Some(Piece::Octets(slice)) => slice.octets().get(..octets),
-                _ => (octets == 0).then_some(&[]), // nothing is asked of a region then
-            },
+            Pieces::One(Piece::Octets(slice)) => slice.octets().get(..octets),
+            _ => unreachable!("it was the line before"),
         }
     }
 
@@ -177,28 +190,12 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn advance(&mut self, mut octets: usize) {
+    fn advance(&mut self, octets: usize) {
         assert!(octets <= self.length, "advance within the length");
         self.length -= octets;
-        if let Pieces::One(Piece::Octets(slice)) = &mut self.pieces {
-            return slice.advance(octets);
-        }
-        if let Pieces::Headed(short, _) = &mut self.pieces {
-            let header = short.len();
-            if octets < header {
-                return short.advance(octets);
-            }
-            octets -= header;
-            self.pieces.behead();
-        }
-        while octets > 0 {
-            let first = self.pieces.first_mut().expect("as long as its pieces");
-            let length = first.len();
-            if octets < length {
-                return first.advance(octets);
-            }
-            octets -= length;
-            self.pieces.pop_first();
+        match &mut self.pieces {
+            Pieces::One(Piece::Octets(slice)) => slice.advance(octets),
+            pieces => pieces.advance(octets),
         }
     }
 
@@ -276,19 +273,23 @@ impl Message for BufferTree {
 
     #[inline]
     fn behind(&mut self, header: &[u8]) -> Self {
-        // What others hold too is not written before: the header and the slice are put together at once.
-        if let Pieces::One(Piece::Octets(slice)) = &self.pieces
-            && slice.len() > 0
-            && !slice.has_headroom(header.len())
-            && Short::EMPTY.has_headroom(header.len())
+        if let Pieces::One(Piece::Octets(slice)) = &mut self.pieces
+            && !slice.is_empty()
+            && !header.is_empty()
         {
             let length = header.len() + self.length;
-            let mut packet = BufferTree { length, pieces: Pieces::Headed(Short::EMPTY, slice.clone()) };
-            // Where it stays: octets that were just written are not read back to be moved.
-            if let Pieces::Headed(short, _) = &mut packet.pieces {
-                short.push_front(header.len()).copy_from_slice(header);
+            if slice.has_headroom(header.len()) {
+                return BufferTree { length, pieces: Pieces::One(Piece::Octets(slice.behind(header))) };
             }
-            return packet;
+            // What others hold too is not written before: the header and the slice are put together at once.
+            if Short::EMPTY.has_headroom(header.len()) {
+                let mut packet = BufferTree { length, pieces: Pieces::Headed(Short::EMPTY, slice.clone()) };
+                // Where it stays: octets that were just written are not read back to be moved.
+                if let Pieces::Headed(short, _) = &mut packet.pieces {
+                    short.push_front(header.len()).copy_from_slice(header);
+                }
+                return packet;
+            }
         }
         self.push_front(header.len()).copy_from_slice(header);
         let packet = self.share();

@@ -84,7 +84,7 @@ impl Pieces {
     /// Where there is one slice, and it is not empty, `octets` of a header may stand before it.
     #[inline]
     pub(super) fn head(&mut self, octets: usize) {
-        if matches!(self, Pieces::One(Piece::Octets(slice)) if slice.len() > 0)
+        if matches!(self, Pieces::One(Piece::Octets(slice)) if !slice.is_empty())
             && Short::EMPTY.has_headroom(octets)
             && let Pieces::One(Piece::Octets(slice)) = mem::take(self)
         {
@@ -99,6 +99,28 @@ impl Pieces {
             && let Pieces::Headed(_, slice) = mem::take(self)
         {
             *self = Pieces::One(Piece::Octets(slice));
+        }
+    }
+
+    /// Takes octets away from the front, of which there are so many.
+    #[inline(never)] // one slice is what nearly every message has, and does not come here
+    pub(super) fn advance(&mut self, mut octets: usize) {
+        if let Pieces::Headed(short, _) = self {
+            let header = short.len();
+            if octets < header {
+                return short.advance(octets);
+            }
+            octets -= header;
+            self.behead();
+        }
+        while octets > 0 {
+            let first = self.first_mut().expect("as long as its pieces");
+            let length = first.len();
+            if octets < length {
+                return first.advance(octets);
+            }
+            octets -= length;
+            self.pop_first();
         }
     }
 

@@ -67,6 +67,11 @@ impl Slice {
     }
 
     #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.end == self.start
+    }
+
+    #[inline]
     pub(super) fn octets(&self) -> &[u8] {
         &self.block[self.start..self.end]
     }
@@ -118,6 +123,18 @@ impl Slice {
         let end = self.start;
         self.start -= octets;
         &mut block[self.start..end]
+    }
+
+    /// These octets behind `header`, which is written into the headroom.
+    ///
+    /// # Panics
+    /// Where it [has no headroom](Slice::has_headroom) for that.
+    #[inline]
+    pub(super) fn behind(&mut self, header: &[u8]) -> Slice {
+        self.push_front(header.len()).copy_from_slice(header);
+        let whole = self.clone();
+        self.advance(header.len());
+        whole
     }
 
     /// Appends `octets` in place, where nobody else holds the block and there is room behind; says whether.
