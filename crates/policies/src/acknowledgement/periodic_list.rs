@@ -15,7 +15,7 @@ const REPEATED_MOST: usize = 4;
 const GATHERED_MOST: usize = 4096;
 
 /// Of a sender whose packets are all shorter, none is full.
-const FULL_LEAST: usize = 512;
+const FULL_LEAST: usize = 1024;
 
 /// So many numbers are gathered by whoever never measured the way, because he sends nothing: he does not know for how long he may
 /// keep the sender waiting.
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn few_full_packets_are_acknowledged_at_once_and_many_short_ones() {
-        assert_eq!([1000, 760, 740, 100, 64, 0].map(|octets| packets(&NOW, octets)), [2, 2, 2, 8, 12, 32]);
+        assert_eq!([1000, 760, 740, 100, 64, 0].map(|octets| packets(&NOW, octets)), [2, 3, 3, 16, 24, 32]);
     }
 
     #[test]
