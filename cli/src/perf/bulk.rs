@@ -21,7 +21,11 @@ use crate::problem::Problem;
 const HEADROOM: usize = 128;
 /// The octets of a message where nobody says it.
 const SIZE: usize = 10_000;
-/// A peer that says nothing for so long is not there.
+/// So many messages may wait to be sent, however slow the way is.
+const FEW: u64 = 4;
+/// How soon it is looked whether fewer wait.
+const LOOK: Duration = Duration::from_millis(1);
+/// A peer that says nothing for so long, and takes nothing, is not there.
 pub(super) const PATIENCE: Duration = Duration::from_secs(35);
 /// Where words may be lost, they are said again so soon, and so often.
 const AGAIN: Duration = Duration::from_millis(400);
@@ -41,11 +45,21 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     let payload = S::Message::with_headroom(HEADROOM + Word::LENGTH, &payload);
     let until = run.octets.is_none().then(|| begin + run.time);
     let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
-    let mut sent = 0;
+    let (mut sent, mut steady) = (0, false);
     while sent < messages {
         let now = Instant::now();
         if until.is_some_and(|until| now >= until) {
             break;
+        }
+        if !steady {
+            let waits = room.saturating_sub(association.statistics().room.octets) as u64;
+            let moved = (sent * size as u64).saturating_sub(waits);
+            if waits > may_wait(moved, size) {
+                look(&mut association).map_err(wrong)?;
+                continue;
+            }
+            // From here on what may wait is bounded by the endpoint.
+            steady = may_wait(moved, size) >= room as u64;
         }
         let mut message = payload.share(); // what is measured is not how fast messages are written
         message.push(&Word { kind: Kind::Data, number: sent });
@@ -60,6 +74,20 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
     part(association);
     Ok(outcome)
+}
+
+/// How many octets may wait where so many have moved. The way may be slow, and a run ends when nothing waits any more; where it is
+/// fast, no window that opens is ever short of octets.
+fn may_wait(moved: u64, size: usize) -> u64 {
+    (2 * moved).max(FEW * size as u64)
+}
+
+/// Gives what waits a moment to leave.
+fn look<S: Stack>(association: &mut Association<S>) -> Result<(), Error> {
+    association.set_patience(Some(LOOK));
+    let heard = association.receive_message();
+    association.set_patience(Some(PATIENCE));
+    heard.map(drop).or_else(|error| if error.is_not_yet() { Ok(()) } else { Err(error) })
 }
 
 /// An association with the server.
@@ -93,8 +121,11 @@ pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Resu
         association.send_message(worded::<S>(Kind::End, sent, &[]), Quality::default())?;
         association.set_patience(Some(patience));
         loop {
+            let room = association.statistics().room.octets;
             let mut message = match association.receive_message() {
                 Ok((message, _)) => message,
+                // What was sent before the question has to leave before it.
+                Err(error) if error.is_not_yet() && association.statistics().room.octets > room => continue,
                 Err(error) if error.is_not_yet() => break,
                 Err(error) => return Err(error),
             };
@@ -111,4 +142,17 @@ pub(super) fn part<S: Stack>(mut association: Association<S>) {
     association.set_patience(Some(Duration::from_secs(1)));
     // How it ends changes nothing.
     let _ = association.close();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_grows_with_what_has_moved() {
+        assert_eq!(
+            [0, 10_000, 20_000, 5 << 20].map(|moved| may_wait(moved, SIZE)),
+            [40_000, 40_000, 40_000, 10 << 20]
+        );
+    }
 }
