@@ -53,6 +53,9 @@ pub struct Config {
     pub ranges: bool,
     /// Datagrams may have more than 65535 fragments where the peer knows how.
     pub large: bool,
+    /// Where the way takes long packets no more, those that were made leave in parts, where the peer knows how; else nothing is
+    /// heard of them any more, and the session ends by silence.
+    pub parts: bool,
     /// Datagrams may expire, as their senders wish, where the peer says so too; else that wish is let go.
     pub expires: bool,
     /// What time of day it was at the start of time, in microseconds since 1970.
@@ -87,6 +90,7 @@ impl Default for Config {
             reordering: Some(3),
             ranges: true,
             large: true,
+            parts: true,
             expires: false,
             epoch: 0,
             secret: [0; 16],

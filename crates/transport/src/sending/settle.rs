@@ -15,6 +15,8 @@ pub struct Acknowledged {
     pub octets: u64,
     /// In units.
     pub units: u64,
+    /// The octets of the longest of them.
+    pub longest: usize,
     /// When the newest of those left that were sent once: of the others nobody knows which copy was heard of.
     pub newest: Option<Instant>,
     /// When the newest of the others left.
@@ -74,8 +76,10 @@ impl<M: Message> Sending<M> {
             if sent.state == State::Done || sent.unit.span.start < span.start {
                 continue;
             }
-            sum.octets += sent.unit.body.len() as u64;
+            let octets = sent.unit.body.len();
+            sum.octets += octets as u64;
             sum.units += 1;
+            sum.longest = sum.longest.max(octets);
             if sent.times == 1 {
                 newest = Some(newest.map_or(sent.at, |newest: Instant| newest.max(sent.at)));
                 self.heard_order = self.heard_order.max(sent.order);

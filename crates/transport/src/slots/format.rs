@@ -50,6 +50,10 @@ slot! {
         /// Words to octets: *takes* from `say` what one packet can carry and writes what stands before the body of its unit, or
         /// the whole of a packet that has none.
         fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, header: &mut Vec<u8>);
+        /// A unit whose first number this is, and whose body has so many octets, left once more: for the second time or a later one.
+        fn on_repeated(&mut self, view: &View, number: u64, octets: usize) = ();
+        /// It was heard that units have arrived, of which the longest body has so many octets.
+        fn on_acknowledged(&mut self, longest: usize) = ();
     }
 }
 

@@ -88,6 +88,7 @@ pub(crate) fn proposal(verdict: Verdict, nonce: u64, echo: u64) -> Proposal {
         longest: u32::MAX,
         ranges: true,
         large: true,
+        parts: true,
         expires: false,
         reserved: (),
         nonce,
