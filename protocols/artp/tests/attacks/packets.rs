@@ -4,7 +4,7 @@ use stackwright_artp::Item;
 use stackwright_artp::header::{
     ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict, Version,
 };
-use stackwright_artp::option::{Large, PacketOption};
+use stackwright_artp::option::{Large, PacketOption, Part};
 use stackwright_wire::Header;
 
 /// The session that all tests use.
@@ -50,6 +50,16 @@ pub(crate) fn fragment(sequence: u32, datagram: u32, index: u32, count: u32, bod
     if !options.is_empty() {
         octets[0] = 0x21;
     }
+    octets
+}
+
+/// A part of the only fragment of a datagram.
+pub(crate) fn part(sequence: u32, datagram: u32, offset: u16, whole: u16, body: &[u8]) -> Vec<u8> {
+    let mut options = Vec::new();
+    PacketOption::Part(Part { offset, whole }).write(&mut options);
+    let data = [&encoded(&Fragment { datagram, index: 0, count: 1 }), body].concat();
+    let mut octets = packet(PacketKind::Data, SESSION, sequence, &options, &data);
+    octets[0] = 0x21;
     octets
 }
 
