@@ -67,7 +67,7 @@ impl<M: Message> Sending<M> {
     /// The units that lie in `span` have arrived.
     #[inline]
     pub(crate) fn acknowledge(&mut self, span: Range<u64>, pool: &Pool<M>, sum: &mut Acknowledged) {
-        let mut newest = None;
+        let (mut newest, mut longest) = (None, 0);
         for place in self.place(span.start)..self.sent {
             let sent = &self.units[place];
             if sent.unit.span.end > span.end {
@@ -79,7 +79,7 @@ impl<M: Message> Sending<M> {
             let octets = sent.unit.body.len();
             sum.octets += octets as u64;
             sum.units += 1;
-            sum.longest = sum.longest.max(octets);
+            longest = longest.max(octets);
             if sent.times == 1 {
                 newest = Some(newest.map_or(sent.at, |newest: Instant| newest.max(sent.at)));
                 self.heard_order = self.heard_order.max(sent.order);
@@ -89,6 +89,7 @@ impl<M: Message> Sending<M> {
             self.close(place);
         }
         sum.newest = sum.newest.max(newest);
+        sum.longest = sum.longest.max(longest);
         self.forget_done(pool);
     }
 
