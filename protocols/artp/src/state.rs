@@ -123,7 +123,7 @@ impl<M> Format<M> {
     }
 
     /// A unit left once more.
-    #[inline(never)]
+    #[cold]
     pub(crate) fn doubts(&mut self, view: &View, number: u64, octets: usize) {
         let can_change = self.path == Path::Long && self.both(|proposal| proposal.parts);
         if can_change && self.doubt.on_repeated(view.settled_upto, number, octets) {

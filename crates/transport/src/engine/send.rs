@@ -79,10 +79,8 @@ impl<C: Configuration> Association<C> {
         let header = &mut memory.header;
         header.clear();
         slots.format.encode(&view, &mut saying, header);
-        if let Some(part) = saying.part.take()
-            && let Some(place) = place
-        {
-            let last = saying.unit.is_none();
+        if let (Some(part), Some(place)) = (&saying.part, place) {
+            let (part, last) = (part.clone(), saying.unit.is_none());
             return Some(self.transmit_part(&view, place, part, last, memory));
         }
         let (unit_left, reported) =
