@@ -62,7 +62,7 @@ fn where_the_way_becomes_narrow_while_data_flow_and_says_nothing_everything_arri
         let wide = Conditions { mtu: Some(9000), ..any_conditions(seed) };
         let narrow = Conditions { mtu: Some(1300), ..wide.clone() };
         // With the headers of UDP and IPv4.
-        let long = |config, seed| layer(Config { packet: 8972, silence: 120_000_000_000, ..config }, seed);
+        let long = |config, seed| layer(Config { packet: 8972, ..config }, seed);
         let mut scene = Scene::new(seed, wide, Talker::with(40, 20_000), long);
         scene.becomes(10, narrow);
         assert!(scene.ends(), "seed {seed}: it comes to an end");
