@@ -63,9 +63,13 @@ fn where_the_way_becomes_narrow_while_data_flow_and_says_nothing_everything_arri
         let narrow = Conditions { mtu: Some(1300), ..wide.clone() };
         // With the headers of UDP and IPv4.
         let long = |config, seed| layer(Config { packet: 8972, ..config }, seed);
-        let mut scene = Scene::new(seed, wide, Talker::with(40, 20_000), long);
-        scene.becomes(10, narrow);
-        assert!(scene.ends(), "seed {seed}: it comes to an end");
+        let mut scene = Scene::new(seed, wide.clone(), Talker::with(40, 20_000), long);
+        let boxed = |config, seed| boxed_layer(Config { packet: 8972, ..config }, seed);
+        let mut other = Scene::new(seed, wide, Talker::with(40, 20_000), boxed);
+        scene.becomes(10, narrow.clone());
+        other.becomes(10, narrow);
+        assert!(scene.ends() && other.ends(), "seed {seed}: it comes to an end");
+        assert_eq!(scene.trace(), other.trace(), "seed {seed}");
         let (mut heard, ended) = scene.outcome();
         heard.sort_unstable();
         assert_eq!((heard, ended), (Vec::from_iter(0..40), Some(Ended::Finished)), "seed {seed}");
