@@ -118,6 +118,11 @@ const ARTP: &[Parameter] = &[
         Kind::Truth,
         "datagrams of more than 65535 fragments where the peer knows them, as by default",
     ),
+    Parameter::new(
+        "parts",
+        Kind::Truth,
+        "packets leave in parts where the way takes long ones no more and the peer knows them, as by default",
+    ),
     Parameter::new("reordering", Kind::Number, "how many packets may overtake one that is not lost"),
     Parameter::new(
         "gather",
@@ -287,6 +292,7 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     config.expires = table.truth("expires").unwrap_or(config.expires);
     config.ranges = table.truth("ranges").unwrap_or(config.ranges);
     config.large = table.truth("large").unwrap_or(config.large);
+    config.parts = table.truth("parts").unwrap_or(config.parts);
     config.reordering = reordering.or(config.reordering);
     config.gather = milliseconds(gather, config.gather);
     config.timeout_first = milliseconds(first, config.timeout_first);

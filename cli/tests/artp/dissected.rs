@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::{Value, json};
 use stackwright::artp::Item;
 use stackwright::artp::header::{ControlKind, Fragment, Microseconds, Packet, PacketKind, Signed, Version};
-use stackwright::artp::option::{Large, PacketOption};
+use stackwright::artp::option::{Large, PacketOption, Part};
 use stackwright::wire::Header;
 use stackwright::wire::capture::{Capture, Direction, Ends, Frame, LinkType, Payload};
 
@@ -76,6 +76,7 @@ fn names(packet: &Value) -> Vec<&str> {
 fn every_kind() -> Vec<Vec<u8>> {
     use PacketKind::{Acknowledge, Control, Data};
     let (credit, large) = (PacketOption::Credit(77), PacketOption::Large(Large { index: 1, count: 2 }));
+    let part = |offset| PacketOption::Part(Part { offset, whole: 20 });
     let mut items = Vec::new();
     Item { kind: ControlKind::Request, id: 0x80, value: b"how many?" }.write(&mut items);
     Item { kind: ControlKind::Reply, id: 0x81, value: b"" }.write(&mut items);
@@ -86,6 +87,9 @@ fn every_kind() -> Vec<Vec<u8>> {
         packet(Version::One, Data, &[], &fragment(0, &signed(100, b"goes on in the next"))),
         packet(Version::One, Data, &[PacketOption::Settled(9)], &fragment(2, b"the rest")),
         packet(Version::Two, Data, &[large], &fragment(0, b"not the first")),
+        packet(Version::Two, Data, &[part(0)], &fragment(0, &signed(0, b"in two"))),
+        packet(Version::Two, Data, &[part(10)], &fragment(0, b"parts")),
+        packet(Version::Two, Control, &[part(10)], &items[3..]),
         packet(Version::One, Control, &[], &items),
         packet(Version::One, Acknowledge, &[credit], &numbers),
         packet(Version::One, Acknowledge, &[credit, PacketOption::Ranges], &numbers),
@@ -104,6 +108,9 @@ fn what_follows_depends_on_what_was_read() {
             &["Packet", "Fragment", "Signed", "signature"],
             &["Packet", "OptionHeader", "Settled", "Fragment"],
             &["Packet", "OptionHeader", "Large", "Fragment"],
+            &["Packet", "OptionHeader", "Part", "Fragment", "Signed"],
+            &["Packet", "OptionHeader", "Part", "Fragment"],
+            &["Packet", "OptionHeader", "Part", "part"],
             &["Packet", "ControlHeader", "value", "ControlHeader"],
             &["Packet", "OptionHeader", "Credit", "Arrived", "Arrived", "Arrived", "Arrived"],
             &["Packet", "OptionHeader", "Credit", "OptionHeader", "ArrivedRange", "ArrivedRange"],
@@ -112,7 +119,8 @@ fn what_follows_depends_on_what_was_read() {
     assert_eq!(packets[0]["payload"]["text"], "hi");
     assert_eq!(packets[1]["headers"][7], json!({ "name": "signature", "octets": "7369676e" }));
     assert_eq!(packets[1]["payload"]["text"], " and text");
-    assert_eq!(packets[7]["headers"][7]["fields"], json!({ "first": u32::MAX, "last": 0 }));
+    assert_eq!(packets[5]["payload"]["text"], "in two");
+    assert_eq!(packets[10]["headers"][7]["fields"], json!({ "first": u32::MAX, "last": 0 }));
     assert!(packets.iter().all(|packet| packet["remarks"] == json!([])), "{packets:?}");
     wireshark::agrees(&capture(PORT, &every_kind()), &[PORT]);
 }

@@ -21,12 +21,13 @@ use crate::state::{Format, Secrets};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The longest packet, header included, in octets: 191 … 65507. Beyond 1200, packets are so long where the way to the peer has
-    /// answered to one when the session opened (RFC 8899), and else have 1200.
+    /// answered to one when the session opened (RFC 8899), and else have 1200; so they have where it is found out later that the way
+    /// takes long ones no more.
     pub packet: u16,
     /// How many packets may be on their way, and how many are kept for an application that does not read.
     pub window: u32,
     /// The longest datagram that is taken, in octets, rounded down to 65536 (but at least that); `usize::MAX`: any. A peer can
-    /// make us hold four times as much, and a window of packets, in datagrams that are not whole.
+    /// make us hold four times as much, and a window of packets, in datagrams that are not whole, and 64 packets that came in part.
     pub longest: usize,
     /// How much may be on its way down: the send buffer.
     pub send: Room,
@@ -53,6 +54,9 @@ pub struct Config {
     pub ranges: bool,
     /// Datagrams may have more than 65535 fragments where the peer knows how.
     pub large: bool,
+    /// Where the way takes long packets no more, those that were made leave in parts, if the peer knows how. Else nothing is heard
+    /// of them any more, and the session ends by silence.
+    pub parts: bool,
     /// Datagrams may expire, as their senders wish, where the peer says so too; else that wish is let go.
     pub expires: bool,
     /// What time of day it was at the start of time, in microseconds since 1970.
@@ -87,6 +91,7 @@ impl Default for Config {
             reordering: Some(3),
             ranges: true,
             large: true,
+            parts: true,
             expires: false,
             epoch: 0,
             secret: [0; 16],

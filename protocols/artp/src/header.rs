@@ -34,7 +34,7 @@ pub struct Packet {
 pub enum Version {
     /// The document's.
     One,
-    /// Ours: the option [`Large`](crate::option::Large) must be understood.
+    /// Ours: the options [`Large`](crate::option::Large) and [`Part`](crate::option::Part) must be understood.
     Two,
 }
 
@@ -194,8 +194,10 @@ pub struct Proposal {
     pub large: bool,
     /// Will datagrams expire?
     pub expires: bool,
+    /// May packets come in parts, which have version 2 as well?
+    pub parts: bool,
     /// Nothing yet.
-    #[bits(29)]
+    #[bits(28)]
     #[fixed(0)]
     pub reserved: (),
     /// Whoever shows it again has heard this packet: a secret between the two ends.

@@ -10,6 +10,7 @@ mod control;
 pub mod header;
 mod message;
 pub mod option;
+mod parts;
 mod path;
 mod protection;
 mod receive;
@@ -103,6 +104,16 @@ impl<M: Message> slots::Format<M> for Format<M> {
     #[inline]
     fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, header: &mut Vec<u8>) {
         self.write(view, say, header);
+    }
+
+    #[inline]
+    fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
+        self.doubts(view, number, octets);
+    }
+
+    #[inline]
+    fn on_acknowledged(&mut self, longest: usize) {
+        self.doubt.on_acknowledged(longest);
     }
 }
 

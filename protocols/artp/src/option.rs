@@ -19,6 +19,8 @@ pub enum PacketOption {
     Settled(u32),
     /// So many octets that say nothing, beside the option's own four: the last fragment of a datagram is as long as the others.
     Padding(u16),
+    /// Only a part of the packet's body is here.
+    Part(Part),
 }
 
 /// The upper halves of a fragment's index and count: for datagrams of more than 65535 fragments, in packets of version 2.
@@ -28,6 +30,16 @@ pub struct Large {
     pub index: u16,
     /// Of the count.
     pub count: u16,
+}
+
+/// Which part of a packet's body stands here, behind its own header of data: in packets of version 2, where a way takes no more
+/// than the parts of packets that were made before that was known. All parts have the same number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Part {
+    /// Octets of the body before it.
+    pub offset: u16,
+    /// Octets of the whole body.
+    pub whole: u16,
 }
 
 /// The value of the option that gives credit.
@@ -57,10 +69,16 @@ pub(crate) const LARGE: u16 = 3;
 pub(crate) const PRIORITY: u16 = 4;
 pub(crate) const SETTLED: u16 = 5;
 pub(crate) const PADDING: u16 = 6;
+pub(crate) const PART: u16 = 7;
 
 impl PacketOption {
     /// The most octets that one has, but for padding.
     pub const OCTETS_MOST: usize = OptionHeader::LENGTH + 4;
+
+    /// Whether a packet with it has version 2.
+    pub(crate) const fn needs_understanding(&self) -> bool {
+        matches!(self, PacketOption::Large(_) | PacketOption::Part(_))
+    }
 
     /// Appends it to `octets`.
     pub fn write(self, octets: &mut alloc::vec::Vec<u8>) {
@@ -84,6 +102,10 @@ impl PacketOption {
                 (SETTLED, Settled::LENGTH)
             }
             PacketOption::Padding(octets) => (PADDING, usize::from(octets)),
+            PacketOption::Part(part) => {
+                part.encode(&mut value);
+                (PART, Part::LENGTH)
+            }
         };
         let mut header = [0; OptionHeader::LENGTH];
         OptionHeader { size: (OptionHeader::LENGTH + length) as u16, id }.encode(&mut header);
@@ -102,6 +124,8 @@ impl PacketOption {
             PRIORITY => value.first().map(|priority| PacketOption::Priority(*priority)),
             SETTLED if value.len() != Settled::LENGTH => return Err(Malformed::Field("size")),
             SETTLED => Some(PacketOption::Settled(Settled::decode(value)?.number)),
+            PART if value.len() != Part::LENGTH => return Err(Malformed::Field("size")),
+            PART => Some(PacketOption::Part(Part::decode(value)?)),
             _ => None, // padding, and what is unknown, is skipped
         })
     }

@@ -6,7 +6,8 @@ use stackwright_wire::{Header, Malformed, Message};
 
 use crate::control::{Item, items};
 use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Token, Verdict, Version};
-use crate::option::{Options, PacketOption};
+use crate::option::{Options, PacketOption, Part};
+use crate::parts::Place;
 use crate::state::{Format, Matter};
 
 /// How many numbers an acknowledgement names, at most: what is done for it must not grow with how often it says so.
@@ -23,9 +24,11 @@ struct Said {
     ranges: bool,
     high: (u32, u32),
     priority: u8,
+    part: Option<Part>,
 }
 
-const NOTHING: Said = Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128 };
+const NOTHING: Said =
+    Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128, part: None };
 
 /// What nearly every packet of data begins with: read in one look.
 const DATA: usize = Packet::LENGTH + Fragment::LENGTH;
@@ -49,7 +52,9 @@ impl<M: Message> Format<M> {
         }
         let fragment = Fragment::decode(&front[Packet::LENGTH..]).map_err(malformed)?;
         packet.advance(DATA);
-        data(view, &header, &fragment, &NOTHING, packet)
+        let label = place(&fragment, &NOTHING)?;
+        let unit = Some(unit(view, header.sequence, label, packet));
+        Ok(Segment { unit, stamp: Some(stamp(&header)), ..Segment::silent() })
     }
 
     /// What is no fragment without options. It begins with this header.
@@ -69,24 +74,29 @@ impl<M: Message> Format<M> {
             if header.session != 0 || header.kind != PacketKind::Control {
                 return Err(Dropped::NotOurs);
             }
+            if said.part.is_some() {
+                return Err(Dropped::Malformed);
+            }
             segment.stamp = None; // what a session is made of does not expire
             segment.signals = self.arranged(view, &mut segment.credit, whole, packet)?;
             return Ok(segment);
         }
         match header.kind {
-            PacketKind::Data => {
-                let fragment = packet.pull::<Fragment>().map_err(malformed)?;
-                let settled = self.settled(view, header.sequence, said.settled);
-                return data(view, header, &fragment, &said, packet)
-                    .map(|segment| Segment { settled, ..segment });
-            }
-            PacketKind::Control => {
-                check_items(&mut packet)?;
-                let (message, kind) = (0, MessageKind::Control);
-                let label = Label { message, index: 0, count: 1, last: true, kind, priority: said.priority };
+            PacketKind::Data | PacketKind::Control => {
+                let label = match header.kind {
+                    PacketKind::Data => place(&packet.pull().map_err(malformed)?, &said)?,
+                    _ => Label { kind: MessageKind::Control, priority: said.priority, ..WHOLE },
+                };
                 segment.settled = self.settled(view, header.sequence, said.settled);
+                if let Some(part) = said.part {
+                    return self.read_part(view, header.sequence, label, part, packet, segment);
+                }
+                if label.kind == MessageKind::Control {
+                    check_items(&mut packet)?;
+                }
                 segment.unit = Some(unit(view, header.sequence, label, packet));
             }
+            PacketKind::Acknowledge if said.part.is_some() => return Err(Dropped::Malformed),
             PacketKind::Acknowledge => {
                 numbers(view, &mut packet, said.ranges, report)?;
                 // Who does not hear us, and guesses numbers, gives no credit and is no sign of life: RFC 5961 §5.
@@ -98,6 +108,45 @@ impl<M: Message> Format<M> {
                 segment.credit = said.credit.map(|edge| unwrap(edge, 32, view.sent_upto));
             }
         }
+        Ok(segment)
+    }
+
+    /// A part of a unit came, of which the rest of the packet tells this. Until all have come, the packet has no unit.
+    #[cold]
+    fn read_part(
+        &mut self,
+        view: &View,
+        sequence: u32,
+        label: Label,
+        part: Part,
+        mut packet: M,
+        mut segment: Segment<M>,
+    ) -> Result<Segment<M>, Dropped> {
+        let place = Place { offset: usize::from(part.offset), whole: usize::from(part.whole) };
+        if !self.both(|proposal| proposal.parts) || place.whole > usize::from(self.ours.packet) {
+            return Err(Dropped::Malformed);
+        }
+        let number = unwrap(sequence, 32, view.received_upto);
+        // What was here is not looked at: it is acknowledged once more, whole or not.
+        if number >= view.received_upto {
+            let received = view.received_upto.max(segment.settled.unwrap_or_default());
+            if number >= received + u64::from(self.ours.window) {
+                return Err(Dropped::BeyondWindow);
+            }
+            // A stranger may say what he likes: nobody has shown him what the way takes.
+            if !self.is_heard && view.settled_upto == Self::lift(self.ours.first) {
+                return Err(Dropped::NoRoom);
+            }
+            let Some(mut whole) = self.parts.take(received, number, label, place, &packet)? else {
+                segment.rest = Some(packet);
+                return Ok(segment);
+            };
+            if label.kind == MessageKind::Control {
+                check_items(&mut whole)?;
+            }
+            segment.rest = Some(core::mem::replace(&mut packet, whole));
+        }
+        segment.unit = Some(unit(view, sequence, label, packet));
         Ok(segment)
     }
 
@@ -137,6 +186,7 @@ impl<M: Message> Format<M> {
                     (Matter::Close, ControlKind::Reply) => Ok(Signals::ENDED),
                     (Matter::Confirm, ControlKind::Request) => {
                         self.path.on_answered();
+                        self.is_heard = true;
                         Ok(Signals::CONFIRM)
                     }
                     _ => Err(Dropped::Malformed),
@@ -177,7 +227,10 @@ impl<M: Message> Format<M> {
         *credit = Some(view.settled_upto + u64::from(proposal.window)).filter(|_| view.idle);
         self.learn(proposal);
         match signals {
-            Signals::ACCEPT => self.path.on_answered(),
+            Signals::ACCEPT => {
+                self.path.on_answered();
+                self.is_heard = true;
+            }
             _ => self.asked_long = whole >= self.agreed(),
         }
         Ok(signals)
@@ -193,28 +246,19 @@ fn stamp(header: &Packet) -> Stamp {
     Stamp { at, valid: header.expiry }
 }
 
+/// Of what is not in fragments.
+const WHOLE: Label =
+    Label { message: 0, index: 0, count: 1, last: true, kind: MessageKind::Data, priority: 128 };
+
+/// Where a fragment stands in its datagram.
 #[inline]
-fn data<M: Message>(
-    view: &View,
-    header: &Packet,
-    fragment: &Fragment,
-    said: &Said,
-    body: M,
-) -> Result<Segment<M>, Dropped> {
+fn place(fragment: &Fragment, said: &Said) -> Result<Label, Dropped> {
     let (index, count) = (said.high.0 | u32::from(fragment.index), said.high.1 | u32::from(fragment.count));
     if index >= count {
         return Err(Dropped::Malformed);
     }
-    let label = Label {
-        message: fragment.datagram,
-        index,
-        count,
-        last: index + 1 == count,
-        kind: MessageKind::Data,
-        priority: said.priority,
-    };
-    let unit = Some(unit(view, header.sequence, label, body));
-    Ok(Segment { unit, stamp: Some(stamp(header)), ..Segment::silent() })
+    let (message, last) = (fragment.datagram, index + 1 == count);
+    Ok(Label { message, index, count, last, kind: MessageKind::Data, priority: said.priority })
 }
 
 #[inline]
@@ -226,15 +270,17 @@ fn unit<M: Message>(view: &View, sequence: u32, label: Label, body: M) -> Unit<M
 fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped> {
     let octets = usize::from(header.options);
     let mut said = NOTHING;
-    let mut large = false;
+    let mut needs_understanding = false;
     for option in Options::new(packet.front(octets).ok_or(Dropped::Malformed)?) {
-        match option.map_err(malformed)? {
+        let option = option.map_err(malformed)?;
+        needs_understanding |= option.needs_understanding();
+        match option {
             PacketOption::Credit(edge) => said.credit = Some(edge),
             PacketOption::Ranges => said.ranges = true,
             PacketOption::Large(high) => {
-                large = true;
                 said.high = (u32::from(high.index) << 16, u32::from(high.count) << 16);
             }
+            PacketOption::Part(part) => said.part = Some(part),
             PacketOption::Priority(priority) => said.priority = priority,
             PacketOption::Settled(number) => said.settled = Some(number),
             PacketOption::Padding(_) => {}
@@ -242,7 +288,7 @@ fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped>
     }
     packet.advance(octets);
     // Version 2 says that there is something that must be understood, and nothing else does.
-    if large == (header.version == Version::Two) { Ok(said) } else { Err(Dropped::Malformed) }
+    if needs_understanding == (header.version == Version::Two) { Ok(said) } else { Err(Dropped::Malformed) }
 }
 
 fn check_items<M: Message>(packet: &mut M) -> Result<(), Dropped> {

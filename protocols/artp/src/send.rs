@@ -11,7 +11,8 @@ use crate::header::{
     Arrived, ArrivedRange, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
     PacketKind, Proposal, Token, Verdict, Version,
 };
-use crate::option::{Large, PacketOption};
+use crate::option::{Large, PacketOption, Part};
+use crate::path::{BASE, Path};
 use crate::state::{Format, Matter, ORDER, can_be_padded};
 
 fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
@@ -43,7 +44,7 @@ impl<M: Message> Format<M> {
             }
             self.acknowledge(report, octets);
         } else if let Some(unit) = saying.unit.take() {
-            let Unit { label, span, .. } = &unit;
+            let Unit { label, span, .. } = unit;
             let control = label.kind == MessageKind::Control;
             let kind = if control { PacketKind::Control } else { PacketKind::Data };
             let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
@@ -59,13 +60,45 @@ impl<M: Message> Format<M> {
                 || settled.or(padding).is_some()
             {
                 octets.truncate(Packet::LENGTH);
-                options(label, settled, padding, octets);
+                options(label, settled, padding, None, octets);
                 if !control {
                     put(&fragment, octets);
                 }
             } else {
                 fragment.encode(&mut octets[Packet::LENGTH..]);
             }
+            if self.path == Path::Narrowed && octets.len() + unit.body.len() > BASE {
+                self.write_part(unit, settled, saying, octets);
+            }
+        }
+    }
+
+    /// The unit was made when the way took longer packets: instead of it, only its next part is said.
+    #[cold]
+    fn write_part<'a>(
+        &mut self,
+        unit: &'a Unit<M>,
+        settled: Option<u32>,
+        saying: &mut Saying<'a, M>,
+        octets: &mut Vec<u8>,
+    ) {
+        let (number, whole, label) = (unit.span.start, unit.body.len(), &unit.label);
+        let (begun, left) = self.parted;
+        let offset = if begun == number { left } else { 0 };
+        let part = Part { offset: offset as u16, whole: whole as u16 };
+        octets.truncate(Packet::LENGTH);
+        options(label, settled, None, Some(part), octets);
+        if label.kind != MessageKind::Control {
+            let (index, count) = (label.index as u16, label.count as u16);
+            put(&Fragment { datagram: label.message, index, count }, octets);
+        }
+        let end = whole.min(offset + BASE - octets.len());
+        saying.part = Some(offset..end);
+        if end < whole {
+            saying.unit = Some(unit);
+            self.parted = (number, end);
+        } else {
+            self.parted = (0, 0);
         }
     }
 
@@ -162,7 +195,13 @@ fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet 
 }
 
 /// The options of a unit.
-fn options(label: &Label, settled: Option<u32>, padding: Option<u32>, octets: &mut Vec<u8>) {
+fn options(
+    label: &Label,
+    settled: Option<u32>,
+    padding: Option<u32>,
+    part: Option<Part>,
+    octets: &mut Vec<u8>,
+) {
     let large = label.count > u32::from(u16::MAX);
     if let Some(settled) = settled {
         PacketOption::Settled(settled).write(octets);
@@ -173,6 +212,11 @@ fn options(label: &Label, settled: Option<u32>, padding: Option<u32>, octets: &m
     if large {
         let high = Large { index: (label.index >> 16) as u16, count: (label.count >> 16) as u16 };
         PacketOption::Large(high).write(octets);
+    }
+    if let Some(part) = part {
+        PacketOption::Part(part).write(octets);
+    }
+    if large || part.is_some() {
         octets[0] = octets[0] & 0x0f | 2 << 4;
     }
     if let Some(padding) = padding {

@@ -89,7 +89,7 @@ fn request<M: Message>(packet: &mut M) -> Option<Proposal> {
     let (options, control) = octets.get(Packet::LENGTH..)?.split_at_checked(usize::from(header.options))?;
     let is_arranging =
         (header.version, header.kind, header.session) == (Version::One, PacketKind::Control, 0);
-    let is_sound = |option| matches!(option, Ok(option) if !matches!(option, PacketOption::Large(_)));
+    let is_sound = |option: Result<PacketOption, Malformed>| matches!(option, Ok(option) if !option.needs_understanding());
     if !is_arranging || !Options::new(options).all(is_sound) {
         return None;
     }

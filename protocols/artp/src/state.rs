@@ -3,13 +3,14 @@
 use core::marker::PhantomData;
 
 use stackwright_contract::services::Quality;
-use stackwright_transport::words::Signals;
+use stackwright_transport::words::{Signals, View};
 use stackwright_wire::Header;
 
 use crate::config::Config;
 use crate::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict};
-use crate::option::{Large, PacketOption};
-use crate::path::{BASE, Path};
+use crate::option::{Large, PacketOption, Part};
+use crate::parts::Parts;
+use crate::path::{BASE, Doubt, Path};
 
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
@@ -34,6 +35,14 @@ pub struct Format<M> {
     pub(crate) asks: bool,
     /// What the way to the peer takes.
     pub(crate) path: Path,
+    /// What speaks against long packets.
+    pub(crate) doubt: Doubt,
+    /// The packet that leaves in parts, and how many of its octets have left. No packet has the number 0.
+    pub(crate) parted: (u64, usize),
+    /// Packets that came in parts, so far.
+    pub(crate) parts: Parts,
+    /// The peer has answered, or confirmed: he hears us.
+    pub(crate) is_heard: bool,
     /// The last request that came from him was as long as packets shall be.
     pub(crate) asked_long: bool,
     /// The datagram of the last fragment but one, or earlier, that was written, and how many octets it had.
@@ -55,6 +64,7 @@ impl<M> Format<M> {
             longest: u32::try_from(config.longest >> 16).unwrap_or(u32::MAX).max(1),
             ranges: config.ranges,
             large: config.large,
+            parts: config.parts,
             expires: config.expires,
             reserved: (),
             nonce: secrets.nonce,
@@ -68,6 +78,10 @@ impl<M> Format<M> {
             peer_first: None,
             asks: false,
             path: Path::default(),
+            doubt: Doubt::default(),
+            parted: (0, 0),
+            parts: Parts::default(),
+            is_heard: false,
             asked_long: false,
             cut: (0, 0),
             unacknowledged: 0,
@@ -108,6 +122,15 @@ impl<M> Format<M> {
         (agreed > BASE && self.path == Path::Unasked && allowed).then_some(agreed)
     }
 
+    /// A unit left once more.
+    #[cold]
+    pub(crate) fn doubts(&mut self, view: &View, number: u64, octets: usize) {
+        let can_change = self.path == Path::Long && self.both(|proposal| proposal.parts);
+        if can_change && self.doubt.on_repeated(view.settled_upto, number, octets) {
+            self.path = Path::Narrowed;
+        }
+    }
+
     /// What an acknowledgement holds beside its header and its options.
     pub(crate) fn payload(&self) -> usize {
         self.packet() - Packet::LENGTH - OPTIONS_MOST
@@ -137,8 +160,10 @@ impl<M> Format<M> {
 /// No packet is shorter at its most: room for a proposal, and for some data.
 pub(crate) const MINIMUM: usize = HEADER_MOST + ControlHeader::LENGTH + Proposal::LENGTH;
 
-/// The most octets before a fragment.
-pub(crate) const HEADER_MOST: usize = Packet::LENGTH + OPTIONS_MOST + SETTLED + Fragment::LENGTH;
+/// The most octets before a fragment, or a part of one.
+pub(crate) const HEADER_MOST: usize = Packet::LENGTH + OPTIONS_MOST + SETTLED + PART + Fragment::LENGTH;
+
+const PART: usize = OptionHeader::LENGTH + Part::LENGTH;
 
 /// Padding is no longer than this: where a datagram has so many fragments that it would be, a short one more matters little.
 const PADDING_MOST: usize = 11;

@@ -6,7 +6,7 @@ use stackwright_wire::syntax::{Case, Key, Layout, Reference, Step, field};
 use crate::header::{
     Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal, Signed, Token,
 };
-use crate::option::{self, Credit, Large, Priority, Settled};
+use crate::option::{self, Credit, Large, Part, Priority, Settled};
 use crate::state::Matter;
 
 const OPTION: Reference = field(OptionHeader::NAME, "id");
@@ -19,7 +19,7 @@ pub const SYNTAX: &[Step] = &[
         by: Key::Value(field(Packet::NAME, "kind")),
         cases: &[
             Case { value: PacketKind::Data as u64, name: "data", steps: DATA },
-            Case { value: PacketKind::Control as u64, name: "control", steps: &[Step::Repeat(CONTROL)] },
+            Case { value: PacketKind::Control as u64, name: "control", steps: CONTROL },
             Case { value: PacketKind::Acknowledge as u64, name: "acknowledgement", steps: ACKNOWLEDGEMENT },
         ],
         otherwise: &[],
@@ -40,6 +40,7 @@ const OPTIONS: &[Step] = &[
                 Case { value: option::PRIORITY as u64, name: "priority", steps: &[of::<Priority>()] },
                 Case { value: option::SETTLED as u64, name: "settled", steps: &[of::<Settled>()] },
                 Case { value: option::PADDING as u64, name: "padding", steps: &[Step::Rest("zeros")] },
+                Case { value: option::PART as u64, name: "part", steps: &[of::<Part>()] },
             ],
             otherwise: &[Step::Rest("value")],
         }],
@@ -48,7 +49,7 @@ const OPTIONS: &[Step] = &[
 
 const DATA: &[Step] = &[
     of::<Fragment>(),
-    // Only the first fragment begins with the length of a signature; of the index, an option has the upper half.
+    // Only the first part of the first fragment begins with the length of a signature; of the index, an option has the upper half.
     Step::Choice {
         by: Key::Value(field(Fragment::NAME, "index")),
         cases: &[Case {
@@ -56,7 +57,15 @@ const DATA: &[Step] = &[
             name: "",
             steps: &[Step::Choice {
                 by: Key::Value(field(Large::NAME, "index")),
-                cases: &[Case { value: 0, name: "", steps: SIGNED }],
+                cases: &[Case {
+                    value: 0,
+                    name: "",
+                    steps: &[Step::Choice {
+                        by: Key::Value(field(Part::NAME, "offset")),
+                        cases: &[Case { value: 0, name: "", steps: SIGNED }],
+                        otherwise: &[],
+                    }],
+                }],
                 otherwise: &[],
             }],
         }],
@@ -70,7 +79,14 @@ const SIGNED: &[Step] = &[
     Step::Octets { name: "signature", octets: field(Signed::NAME, "signature") },
 ];
 
-const CONTROL: &[Step] = &[
+// An item may go on in the next part.
+const CONTROL: &[Step] = &[Step::Choice {
+    by: Key::Occurred(OPTION, option::PART as u64),
+    cases: &[Case { value: 1, name: "", steps: &[Step::Rest("part")] }],
+    otherwise: &[Step::Repeat(ITEMS)],
+}];
+
+const ITEMS: &[Step] = &[
     of::<ControlHeader>(),
     Step::Part {
         octets: field(ControlHeader::NAME, "size"),

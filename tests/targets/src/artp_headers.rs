@@ -2,7 +2,7 @@
 
 use stackwright_artp::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Signed, Token};
 use stackwright_artp::items;
-use stackwright_artp::option::{Large, Options};
+use stackwright_artp::option::{Large, Options, Part};
 
 use crate::headers::check;
 
@@ -16,6 +16,7 @@ pub fn artp_headers(octets: &[u8]) {
     check::<Token>(octets);
     check::<Signed>(octets);
     check::<Large>(octets);
+    check::<Part>(octets);
     options(octets);
     control(octets);
 }

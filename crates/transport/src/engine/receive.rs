@@ -159,6 +159,7 @@ impl<C: Configuration> Association<C> {
         if sum.units > 0 {
             (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
             slots.rtt.on_progress();
+            slots.format.on_acknowledged(sum.longest);
             slots.congestion.on_acknowledged(view, &sum);
             if let Some(pace) = slots.congestion.pace() {
                 slots.rate.on_pace(view, pace);

@@ -1,6 +1,7 @@
 //! A packet leaves: everybody is asked (nothing changes), the format takes what fits, everybody is told what left.
 
 use alloc::boxed::Box;
+use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_wire::Message;
@@ -67,6 +68,7 @@ impl<C: Configuration> Association<C> {
         let credit = slots.flow.credit(&view);
         let mut saying = Saying {
             unit,
+            part: None,
             report: reporting.then_some(&memory.saying),
             inquiry: asking.then_some(number),
             credit,
@@ -77,6 +79,10 @@ impl<C: Configuration> Association<C> {
         let header = &mut memory.header;
         header.clear();
         slots.format.encode(&view, &mut saying, header);
+        if let (Some(part), Some(place)) = (&saying.part, place) {
+            let (part, last) = (part.clone(), saying.unit.is_none());
+            return Some(self.transmit_part(&view, place, part, last, memory));
+        }
         let (unit_left, reported) =
             (unit.is_some() && saying.unit.is_none(), reporting && saying.report.is_none());
         let (asked, said) = (asking && saying.inquiry.is_none(), signals.without(saying.signals));
@@ -101,7 +107,14 @@ impl<C: Configuration> Association<C> {
             self.on_asked(&view, asked.then_some(number));
             return Some(memory.packet());
         };
-        Some(self.leave(&view, place, asked.then_some(number), memory))
+        let kept = slots.recovery.keeps();
+        let body = self.leave(&view, place, asked.then_some(number), kept);
+        // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
+        let packet = body.behind(&memory.header);
+        if !kept {
+            self.sending.settle(place, &memory.pool);
+        }
+        Some(packet)
     }
 
     /// The question of this number left.
@@ -115,36 +128,62 @@ impl<C: Configuration> Association<C> {
         self.slots.congestion.on_asked(view, number);
     }
 
-    /// The unit leaves behind the header that was written, and with it perhaps the question of a number.
-    #[inline(always)] // a packet is not moved once more
-    fn leave(
+    /// A part of a unit leaves behind the header that was written. The unit has left with the last one.
+    #[cold]
+    #[inline(never)]
+    fn transmit_part(
         &mut self,
         view: &View,
         place: usize,
-        asked: Option<u32>,
+        part: Range<usize>,
+        last: bool,
         memory: &mut Memory<C::Message>,
     ) -> C::Message {
+        let mut body = self.sending.get(place).unit.body.share();
+        body.truncate(part.end);
+        body.advance(part.start);
+        let header = &mut memory.header;
+        let octets = header.len() + body.len();
+        let slots = &mut self.slots;
+        if slots.integrity.looks_at() > 0 {
+            let at = slots.format.check(header, octets);
+            slots.integrity.seal(header, Some(&body), at);
+        }
+        slots.connection.on_said(view, Signals::NONE, octets);
+        slots.rate.on_sent(view, octets);
+        if last {
+            let kept = slots.recovery.keeps();
+            self.leave(view, place, None, kept);
+            if !kept {
+                self.sending.settle(place, &memory.pool);
+            }
+        }
+        body.push_front(memory.header.len()).copy_from_slice(&memory.header);
+        body
+    }
+
+    /// The unit leaves, and with it perhaps the question of a number. Gives its octets.
+    #[inline(always)] // a packet is not moved once more
+    fn leave(&mut self, view: &View, place: usize, asked: Option<u32>, kept: bool) -> &mut C::Message {
         if self.sending.is_idle() {
             (self.quiet_since, self.moved) = (view.now, view.now);
         }
         // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
-        if self.sending.get(place).times == 0 {
+        let sent = self.sending.get(place);
+        if sent.times == 0 {
             (self.stirred, self.probed) = (view.now, false);
+        } else {
+            let (number, octets) = (sent.unit.span.start, sent.unit.body.len());
+            self.slots.format.on_repeated(view, number, octets);
         }
         self.left_at = view.now;
         let slots = &mut self.slots;
         slots.inquiry.on_sent(view);
         slots.congestion.on_sent(view);
-        let (kept, stamp) = (slots.recovery.keeps(), self.asked.wrapping_add(1));
+        let stamp = self.asked.wrapping_add(1);
         self.on_asked(view, asked);
         // The next question covers it, be it in this very packet or in a later one.
-        let body = self.sending.on_sent(place, view.now, stamp, kept);
-        // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
-        let packet = body.behind(&memory.header);
-        if !kept {
-            self.sending.settle(place, &memory.pool);
-        }
-        packet
+        self.sending.on_sent(place, view.now, stamp, kept)
     }
 
     /// Whether a unit may leave now, and then whether nothing may follow it.

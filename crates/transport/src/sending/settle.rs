@@ -15,6 +15,8 @@ pub struct Acknowledged {
     pub octets: u64,
     /// In units.
     pub units: u64,
+    /// The octets of the longest of them.
+    pub longest: usize,
     /// When the newest of those left that were sent once: of the others nobody knows which copy was heard of.
     pub newest: Option<Instant>,
     /// When the newest of the others left.
@@ -65,7 +67,7 @@ impl<M: Message> Sending<M> {
     /// The units that lie in `span` have arrived.
     #[inline]
     pub(crate) fn acknowledge(&mut self, span: Range<u64>, pool: &Pool<M>, sum: &mut Acknowledged) {
-        let mut newest = None;
+        let (mut newest, mut longest) = (None, 0);
         for place in self.place(span.start)..self.sent {
             let sent = &self.units[place];
             if sent.unit.span.end > span.end {
@@ -74,8 +76,10 @@ impl<M: Message> Sending<M> {
             if sent.state == State::Done || sent.unit.span.start < span.start {
                 continue;
             }
-            sum.octets += sent.unit.body.len() as u64;
+            let octets = sent.unit.body.len();
+            sum.octets += octets as u64;
             sum.units += 1;
+            longest = longest.max(octets);
             if sent.times == 1 {
                 newest = Some(newest.map_or(sent.at, |newest: Instant| newest.max(sent.at)));
                 self.heard_order = self.heard_order.max(sent.order);
@@ -85,6 +89,7 @@ impl<M: Message> Sending<M> {
             self.close(place);
         }
         sum.newest = sum.newest.max(newest);
+        sum.longest = sum.longest.max(longest);
         self.forget_done(pool);
     }
 

@@ -1,6 +1,6 @@
 //! A packet in words: what one says that arrived, and what one that leaves shall say.
 
-use core::ops::BitOr;
+use core::ops::{BitOr, Range};
 
 use super::{Report, Unit};
 
@@ -116,6 +116,9 @@ impl<M> Segment<M> {
 pub struct Saying<'a, M> {
     /// Data.
     pub unit: Option<&'a Unit<M>>,
+    /// Written by a format that says a unit in several packets: only these octets of its body stand behind this header, and the
+    /// packet says nothing else. The unit is taken with its last part.
+    pub part: Option<Range<usize>>,
     /// What was received.
     pub report: Option<&'a Report>,
     /// A question.

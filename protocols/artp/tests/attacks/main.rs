@@ -7,12 +7,14 @@
 //! | `replay.rs` | somebody who has recorded what was said |
 //! | `peer.rs` | the peer: what it says is not so |
 //! | `memory.rs` | the peer: pieces without end |
+//! | `parts.rs` | the peer: parts of packets that cannot be |
 //! | `strangers.rs` | thousands, over the layer: half-open sessions, restarts, names |
 
 mod amplification;
 mod injection;
 mod memory;
 mod packets;
+mod parts;
 mod peer;
 mod replay;
 mod scene;

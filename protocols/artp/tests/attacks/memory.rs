@@ -6,7 +6,7 @@ use std::cell::Cell;
 use fastrand::Rng;
 use stackwright_artp::Config;
 
-use crate::packets::fragment;
+use crate::packets::{fragment, part};
 use crate::scene::{Ends, GRANTS, acquainted, config, heard, said};
 
 /// Counts the octets that a thread holds.
@@ -120,5 +120,27 @@ fn pieces_that_contradict_each_other_hold_four_times_the_longest_and_a_window() 
     let window = config.window as usize * usize::from(config.packet);
     // And a quarter for what tells where the pieces are.
     let bound = ((4 * longest + window) * 5 / 4) as isize;
+    assert!(most < bound, "{most} octets of {bound}");
+}
+
+#[test]
+fn packets_that_are_begun_and_never_made_whole_hold_sixty_four_of_the_longest() {
+    let config = Config { packet: 9000, ..config() };
+    let mut random = Rng::with_seed(1);
+    // One octet each, anywhere: what holds most beside its octets.
+    let most = hold(&config, |next| {
+        let number = next.wrapping_add(random.u32(..config.window));
+        part(number, number, random.u16(..4500) * 2, 9000, &[7])
+    });
+    let bound = 64 * (9000 + 64 * 16 * 2 + 512);
+    assert!(most < bound, "{most} octets of {bound}");
+}
+
+#[test]
+fn a_packet_in_the_smallest_parts_holds_what_one_does() {
+    let config = Config { packet: 9000, ..config() };
+    let mut random = Rng::with_seed(2);
+    let most = hold(&config, |next| part(next, 1, random.u16(..4500) * 2, 9000, &[7]));
+    let bound = 9000 + 64 * 16 * 2 + 512 + 10 * BLOCK;
     assert!(most < bound, "{most} octets of {bound}");
 }

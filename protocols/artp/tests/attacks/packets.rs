@@ -4,7 +4,7 @@ use stackwright_artp::Item;
 use stackwright_artp::header::{
     ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict, Version,
 };
-use stackwright_artp::option::{Large, PacketOption};
+use stackwright_artp::option::{Large, PacketOption, Part};
 use stackwright_wire::Header;
 
 /// The session that all tests use.
@@ -53,6 +53,16 @@ pub(crate) fn fragment(sequence: u32, datagram: u32, index: u32, count: u32, bod
     octets
 }
 
+/// A part of the only fragment of a datagram.
+pub(crate) fn part(sequence: u32, datagram: u32, offset: u16, whole: u16, body: &[u8]) -> Vec<u8> {
+    let mut options = Vec::new();
+    PacketOption::Part(Part { offset, whole }).write(&mut options);
+    let data = [&encoded(&Fragment { datagram, index: 0, count: 1 }), body].concat();
+    let mut octets = packet(PacketKind::Data, SESSION, sequence, &options, &data);
+    octets[0] = 0x21;
+    octets
+}
+
 /// A whole datagram that is not signed.
 pub(crate) fn datagram(sequence: u32, number: u32, body: &[u8]) -> Vec<u8> {
     fragment(sequence, number, 0, 1, &[&[0; 4], body].concat())
@@ -88,6 +98,7 @@ pub(crate) fn proposal(verdict: Verdict, nonce: u64, echo: u64) -> Proposal {
         longest: u32::MAX,
         ranges: true,
         large: true,
+        parts: true,
         expires: false,
         reserved: (),
         nonce,

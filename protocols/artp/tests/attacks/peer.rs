@@ -121,6 +121,7 @@ fn no_field_overflows_at_its_extremes() {
         crate::packets::request(3),
         crate::packets::token(ControlKind::Request, CLOSE, 3),
         crate::packets::fragment(0, 1, 70_000, 80_000, b"octets"),
+        crate::packets::part(0, 1, 100, 110, b"octets"),
     ];
     for (seed, packet) in honest.iter().enumerate() {
         let mut ends = acquainted(&config(), seed as u64);

@@ -2,6 +2,7 @@
 
 mod clocks;
 mod conversation;
+mod narrow;
 mod profiles;
 mod setting;
 mod sweeps;

@@ -32,6 +32,7 @@ pub(crate) fn any_config(random: &mut Rng) -> Config {
         congestion: [Congestion::Document, Congestion::Cubic, Congestion::Bbr][random.usize(..3)],
         ranges: random.bool(),
         large: random.bool(),
+        parts: random.bool(),
         silence: 120_000_000_000,
         first: Some(u32::MAX - random.u32(..40)),
         ..config()

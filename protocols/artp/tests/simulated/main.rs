@@ -57,6 +57,26 @@ fn where_the_way_silently_drops_what_is_longer_than_the_least_everything_arrives
 }
 
 #[test]
+fn where_the_way_becomes_narrow_while_data_flow_and_says_nothing_everything_arrives() {
+    for seed in 0..30 {
+        let wide = Conditions { mtu: Some(9000), ..any_conditions(seed) };
+        let narrow = Conditions { mtu: Some(1300), ..wide.clone() };
+        // With the headers of UDP and IPv4.
+        let long = |config, seed| layer(Config { packet: 8972, ..config }, seed);
+        let mut scene = Scene::new(seed, wide.clone(), Talker::with(40, 20_000), long);
+        let boxed = |config, seed| boxed_layer(Config { packet: 8972, ..config }, seed);
+        let mut other = Scene::new(seed, wide, Talker::with(40, 20_000), boxed);
+        scene.becomes(10, narrow.clone());
+        other.becomes(10, narrow);
+        assert!(scene.ends() && other.ends(), "seed {seed}: it comes to an end");
+        assert_eq!(scene.trace(), other.trace(), "seed {seed}");
+        let (mut heard, ended) = scene.outcome();
+        heard.sort_unstable();
+        assert_eq!((heard, ended), (Vec::from_iter(0..40), Some(Ended::Finished)), "seed {seed}");
+    }
+}
+
+#[test]
 fn static_and_boxed_policies_have_the_same_trace() {
     for seed in 0..50 {
         let mut one = stacked(seed, any_conditions(seed), 20, layer);

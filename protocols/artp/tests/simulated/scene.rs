@@ -36,7 +36,12 @@ pub(crate) struct Talker {
 impl Talker {
     /// One message of so many octets.
     pub(crate) fn with_one_of(octets: usize) -> Self {
-        Talker { to_send: 1, length: Some(octets), ..Talker::default() }
+        Talker::with(1, octets)
+    }
+
+    /// So many messages of so many octets.
+    pub(crate) fn with(messages: u32, octets: usize) -> Self {
+        Talker { to_send: messages, length: Some(octets), ..Talker::default() }
     }
 
     fn go_on(&mut self, mut ask: impl FnMut(DatagramsRequest<M>)) {
@@ -47,8 +52,7 @@ impl Talker {
             }
             self.room.messages -= 1;
             self.room.octets -= length;
-            let mut octets = vec![self.sent as u8; length];
-            octets[..4].copy_from_slice(&self.sent.to_be_bytes());
+            let octets = said(self.sent, length);
             let message = M::with_headroom(64, &octets);
             ask(DatagramsRequest::Send { association: ASSOCIATION, message, quality: Quality::default() });
             self.sent += 1;
@@ -57,6 +61,14 @@ impl Talker {
             }
         }
     }
+}
+
+/// The octets of a message: its number, and then what no other place of it has.
+fn said(number: u32, length: usize) -> Vec<u8> {
+    let octet = |at: usize| ((at as u32 ^ number << 16).wrapping_mul(0x9e37_79b1) >> 24) as u8;
+    let mut octets: Vec<u8> = (0..length).map(octet).collect();
+    octets[..4].copy_from_slice(&number.to_be_bytes());
+    octets
 }
 
 impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
@@ -73,7 +85,7 @@ impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
                 let number = number.expect("four octets");
                 let mut octets = vec![0; message.len()];
                 message.copy_to(&mut octets);
-                assert!(octets[4..].iter().all(|octet| *octet == number as u8), "what was sent");
+                assert!(octets == said(number, octets.len()), "what was sent");
                 self.heard.push(number);
                 asks.push_back(DatagramsRequest::Receive { association, room });
             }
@@ -152,6 +164,14 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
         let [here, there] = [SERVER, CLIENT].map(IpAddr::from);
         self.world.network_mut().script(there, here, events(client));
         self.world.network_mut().script(here, there, events(server));
+    }
+
+    /// Time passes until the server has heard so many messages; then the network is like this.
+    pub(crate) fn becomes(&mut self, heard: usize, conditions: Conditions) {
+        let server = self.server;
+        let limit = Duration::from_secs(600);
+        assert!(self.world.run_until(|world| world.application(server).heard.len() >= heard, limit));
+        self.world.network_mut().set_conditions(conditions);
     }
 
     /// Whether both heard that it is over, in ten minutes.

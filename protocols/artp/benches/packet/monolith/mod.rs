@@ -168,6 +168,7 @@ impl Monolith {
             longest: u32::MAX,
             ranges: config.ranges,
             large: false,
+            parts: false,
             expires: false,
             reserved: (),
             nonce: secrets.nonce,

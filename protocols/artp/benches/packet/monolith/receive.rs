@@ -37,7 +37,7 @@ impl Monolith {
             let octets = usize::from(header.options);
             for option in Options::new(packet.front(octets).ok_or(Dropped::Malformed)?) {
                 match option.map_err(malformed)? {
-                    PacketOption::Padding(_) | PacketOption::Settled(_) => {} // nothing expires here
+                    PacketOption::Padding(_) | PacketOption::Settled(_) | PacketOption::Part(_) => {} // none of these is used here
                     PacketOption::Credit(edge) => credit = Some(edge),
                     PacketOption::Ranges => ranges = true,
                     PacketOption::Priority(said) => priority = said,
