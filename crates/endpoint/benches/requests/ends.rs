@@ -78,6 +78,46 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
+pub(crate) fn tokio_answers(say: Sender<SocketAddr>) {
+    block_on(async {
+        let socket = tokio::net::UdpSocket::bind(ANY).await.unwrap();
+        say.send(socket.local_addr().unwrap()).unwrap();
+        let mut octets = [0; SIZE];
+        loop {
+            let (length, from) = socket.recv_from(&mut octets).await.unwrap();
+            if octets[0] == LAST {
+                return;
+            }
+            socket.send_to(&octets[..length], from).await.unwrap();
+        }
+    });
+}
+
+pub(crate) fn tokio_asks(to: SocketAddr, took: &mut Vec<Duration>) {
+    block_on(async {
+        let socket = tokio::net::UdpSocket::bind(ANY).await.unwrap();
+        socket.connect(to).await.unwrap();
+        let mut octets = [0; SIZE];
+        timed_awaited(took, async || {
+            socket.send(&[0; SIZE]).await.unwrap();
+            assert_eq!(socket.recv(&mut octets).await.unwrap(), SIZE);
+        })
+        .await;
+        socket.send(&[LAST; SIZE]).await.unwrap();
+    });
+}
+
+/// As [`timed`](crate::timed).
+async fn timed_awaited(took: &mut Vec<Duration>, mut exchange: impl AsyncFnMut()) {
+    for number in 0..100 + EXCHANGES {
+        let begin = Instant::now();
+        exchange().await;
+        if number >= 100 {
+            took.push(begin.elapsed());
+        }
+    }
+}
+
 pub(crate) fn answer_awaited<S: Stack>(make: fn(&System) -> S, say: Sender<SocketAddr>) {
     block_on(async {
         let endpoint = Endpoint::bind(ANY.parse().unwrap(), Config::default(), make).await.unwrap();
@@ -102,14 +142,11 @@ pub(crate) fn ask_awaited<S: Stack>(make: fn(&System) -> S, to: SocketAddr, took
             let sent = association.send_message(message(first), Quality::default()).await;
             sent.unwrap_or_else(|refused| panic!("{}", refused.why));
         };
-        for exchange in 0..100 + EXCHANGES {
-            let begin = Instant::now();
+        timed_awaited(took, async || {
             send(0).await;
             assert_eq!(association.receive_message().await.unwrap().0.len(), SIZE);
-            if exchange >= 100 {
-                took.push(begin.elapsed());
-            }
-        }
+        })
+        .await;
         send(LAST).await;
     });
 }

@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p stackwright-endpoint --bench requests`, and behind `--` a part of the names of those that shall be measured; under
 //! `taskset -c 0` both ends share a processor. What is told is the
-//! median of the rounds' medians, and the median of the rounds' ratios to UDP on the bare loop: who is compared runs in turn.
+//! median of the rounds' medians, and the median of the rounds' ratios to UDP on the same readiness loop: ours alone, or tokio's
+//! with its own sockets for those that are awaited. Who is compared runs in turn.
 
 mod ends;
 mod looped;
@@ -33,9 +34,12 @@ type Answers = fn(mpsc::Sender<SocketAddr>);
 /// Asks who listens there: how long each exchange took.
 type Asks = fn(SocketAddr, &mut Vec<Duration>);
 
-/// Who is compared with.
+/// Who is compared with: the first is for all, the second for those that are awaited.
 const UDP_LOOP: &str = "UDP, the loop alone";
-const CONTESTANTS: [(&str, Answers, Asks); 7] = [
+const UDP_TOKIO: &str = "UDP, tokio's sockets";
+const AWAITED: &str = "awaited";
+const CONTESTANTS: [(&str, Answers, Asks); 8] = [
+    (UDP_TOKIO, ends::tokio_answers, ends::tokio_asks),
     ("UDP, blocking sockets", ends::sockets_answer, ends::sockets_ask),
     (
         UDP_LOOP,
@@ -112,8 +116,9 @@ fn main() {
         }
     }
     println!("{:<26} {:>8} {:>8}", "", "µs", "ratio");
-    let udp = chosen.iter().position(|(name, ..)| *name == UDP_LOOP).unwrap_or(0);
+    let place = |wanted| chosen.iter().position(|(name, ..)| *name == wanted).unwrap_or(0);
     for ((name, ..), theirs) in chosen.iter().zip(&medians) {
+        let udp = place(if name.ends_with(AWAITED) { UDP_TOKIO } else { UDP_LOOP });
         let ratios = theirs.iter().zip(&medians[udp]).map(|(it, udp)| *it as f64 / *udp as f64);
         println!("{name:<26} {:>8.2} {:>8.2}", median(theirs.clone()) as f64 / 1e3, median(ratios.collect()));
     }
