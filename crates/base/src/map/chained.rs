@@ -61,8 +61,8 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
         self.nodes.get_mut(place)
     }
 
-    /// The binding of `key` and its place. A call, and so the same code with a cache before it as without.
-    #[inline(never)]
+    /// The binding of `key` and its place.
+    #[inline]
     pub(super) fn find(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
         self.find_hashed(key, self.hash(key))
     }
