@@ -1,10 +1,12 @@
 //! The results in a folder.
 
-use std::fs;
 use std::path::Path;
+use std::{fs, mem};
 
+use crate::measure::{Conditions, Effort};
 use crate::problem::Problem;
 use crate::table::outcome::{FORMAT, Outcome};
+use crate::table::tables;
 
 /// The largest file that is read, in octets: results are far smaller.
 const MOST: u64 = 64 << 20;
@@ -18,7 +20,8 @@ pub(crate) struct Results {
     pub(crate) unreadable: Vec<(String, String)>,
 }
 
-/// Reads all `*.json` of a folder. The tables come in the order of `lab table all`, others behind them by name.
+/// Reads all `*.json` of a folder. The tables come in the order of `lab table all`, others behind them by name; cells of one table
+/// that were measured one by one are one table.
 ///
 /// # Errors
 /// Where the folder cannot be read, or holds no results at all.
@@ -49,10 +52,55 @@ pub(crate) fn read(folder: &Path) -> Result<Results, Problem> {
         return Err(Problem::new(format!("there are no results in {}", folder.display()))
             .advise("lab table all --quick writes results into lab-results"));
     }
-    let order: Vec<_> = crate::table::tables().iter().map(|table| table.about().name).collect();
+    let order: Vec<_> = tables().iter().map(|table| table.about().name).collect();
     let place = |outcome: &Outcome| order.iter().position(|name| *name == outcome.table);
     found.outcomes.sort_by_key(|outcome| place(outcome).unwrap_or(order.len()));
+    found.outcomes = joined(found.outcomes);
     Ok(found)
+}
+
+/// Cells of one table that the same program measured on the same machine, in the table's order. Where one was measured twice, the
+/// later one is told.
+fn joined(outcomes: Vec<Outcome>) -> Vec<Outcome> {
+    let mut all: Vec<Outcome> = Vec::new();
+    for outcome in outcomes {
+        match all.iter_mut().find(|other| are_one(other, &outcome)) {
+            Some(other) => join(other, outcome),
+            None => all.push(outcome),
+        }
+    }
+    for outcome in &mut all {
+        if let Some(table) = tables().iter().find(|table| table.about().name == outcome.table) {
+            let keys = table.keys(Effort::Full);
+            outcome.rows.sort_by_key(|row| keys.iter().position(|key| *key == row.key));
+        }
+    }
+    all
+}
+
+fn are_one(one: &Outcome, other: &Outcome) -> bool {
+    let made = |outcome: &Outcome| {
+        let Conditions { processor, cores, kernel, commit, rustc, .. } = outcome.conditions.clone();
+        (outcome.table.clone(), processor, cores, kernel, commit, rustc)
+    };
+    made(one) == made(other)
+}
+
+fn join(into: &mut Outcome, outcome: Outcome) {
+    let (mut earlier, mut later) = (into.clone(), outcome);
+    if later.conditions.date < earlier.conditions.date {
+        mem::swap(&mut earlier, &mut later);
+    }
+    earlier.rows.retain(|row| later.rows.iter().all(|other| other.key != row.key));
+    earlier.rows.append(&mut later.rows);
+    for note in later.notes {
+        if !earlier.notes.contains(&note) {
+            earlier.notes.push(note);
+        }
+    }
+    earlier.complete &= later.complete;
+    earlier.command = format!("lab table {} --cell NAME, for each row", earlier.table);
+    *into = earlier;
 }
 
 fn one(file: &Path) -> Result<Outcome, String> {

@@ -160,6 +160,32 @@ fn files_come_back_as_they_were_written() {
 }
 
 #[test]
+fn cells_that_were_measured_one_by_one_are_one_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, outcome: &Outcome| {
+        let text = serde_json::to_string(outcome).expect("JSON");
+        fs::write(folder.path().join(name), text).expect("there is room");
+    };
+    let earlier = outcome(vec![row("2", 1.0, 2.0), row("3", 1.0, 2.0)]);
+    let mut later = outcome(vec![row("2", 5.0, 2.0), row("1", 1.0, 2.0)]);
+    later.conditions.date = "2026-01-02T03:04:06Z".into();
+    later.notes.push("another note".into());
+    let mut of_another_program = later.clone();
+    of_another_program.conditions.commit = Some("0123456".into());
+    write("1.json", &later);
+    write("2.json", &earlier);
+    write("3.json", &of_another_program);
+    let found = results::read(folder.path()).expect("there are results").outcomes;
+    let [one, other] = &found[..] else { panic!("{} tables", found.len()) };
+    assert_eq!(*other, of_another_program);
+    assert_eq!(one.notes, ["a note", "another note"]);
+    let mut rows: Vec<_> = one.rows.iter().map(|row| (row.key.as_str(), row.columns[0].median())).collect();
+    rows.sort_by_key(|(key, _)| *key);
+    let of = |outcome: &Outcome, place: usize| outcome.rows[place].columns[0].median();
+    assert_eq!(rows, [("1", of(&later, 1)), ("2", of(&later, 0)), ("3", of(&earlier, 1))]);
+}
+
+#[test]
 fn a_folder_without_results_is_told_about() {
     let folder = tempfile::tempdir().expect("a folder");
     assert!(results::read(folder.path()).is_err());
