@@ -213,5 +213,7 @@ fn programs() -> Vec<PathBuf> {
 /// What a program like this one prints in another process.
 fn elsewhere(program: &Path, octets: usize) -> String {
     let printed = Command::new(program).args(env::args().skip(1)).env(OCTETS, octets.to_string()).output();
-    String::from_utf8(printed.expect("a program that starts").stdout).expect("times")
+    let printed = printed.expect("a program that starts");
+    assert!(printed.status.success(), "{}: {}", program.display(), String::from_utf8_lossy(&printed.stderr));
+    String::from_utf8(printed.stdout).expect("times")
 }
