@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// Measures one cell alone
     #[arg(long, value_name = "KEY")]
     cell: Option<String>,
-    /// What is drawn, and who begins
+    /// What is drawn, and the order of each round
     #[arg(long, default_value_t = 0)]
     seed: u64,
     /// The result of that one cell

@@ -13,7 +13,7 @@ pub(crate) struct Run {
     pub(crate) effort: Effort,
     /// One cell alone.
     pub(crate) cell: Option<String>,
-    /// What is drawn, and who begins.
+    /// What is drawn, and the order of each round.
     pub(crate) seed: u64,
     /// Whether somebody asked for the end.
     pub(crate) stop: Stop,
