@@ -20,31 +20,39 @@ impl<K: Key, V, H: Hashing> Cached<K, V, H> {
         Cached { map: Chained::with_buckets(seed, buckets), recent: Recent::new() }
     }
 
+    /// What `told` makes of the binding of `key` and its place.
     #[inline]
-    fn find(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
+    fn find<'a, T>(&'a self, key: &K, told: impl FnOnce(usize, &'a Node<K, V>) -> T) -> Option<T> {
         if self.recent.awake() {
             let place = self.recent.place();
             if let Some(node) = self.map.at(place)
                 && node.key == *key
             {
                 self.recent.hit();
-                return Some((place, node));
+                return Some(told(place, node));
             }
-            return self.find_awake(key);
+            return self.find_awake(key, told);
         }
-        self.map.find(key)
+        self.map.find(key, told)
     }
 
     /// The long way, of the few misses while the cache is awake.
     #[cold]
     #[inline(never)]
-    fn find_awake(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
-        let found = self.map.find(key);
+    fn find_awake<'a, T>(&'a self, key: &K, told: impl FnOnce(usize, &'a Node<K, V>) -> T) -> Option<T> {
+        let found = self.map.find(key, |place, node| (place, node));
         match found {
             Some((place, _)) => self.recent.missed(place),
             None => self.recent.absent(),
         }
-        found
+        found.map(|(place, node)| told(place, node))
+    }
+}
+
+/// The map without its cache: it finds the same, and neither uses the cache nor tells it anything.
+impl<K, V, H> AsRef<Chained<K, V, H>> for Cached<K, V, H> {
+    fn as_ref(&self) -> &Chained<K, V, H> {
+        &self.map
     }
 }
 
@@ -68,12 +76,12 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Cached<K, V, H> {
 
     #[inline]
     fn lookup(&self, key: &K) -> Option<&V> {
-        self.find(key).map(|(_, node)| &node.value)
+        self.find(key, |_, node| &node.value)
     }
 
     #[inline]
     fn lookup_mut(&mut self, key: &K) -> Option<&mut V> {
-        let (place, _) = self.find(key)?;
+        let place = self.find(key, |place, _| place)?;
         self.map.at_mut(place).map(|node| &mut node.value)
     }
 

@@ -61,19 +61,27 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
         self.nodes.get_mut(place)
     }
 
-    /// The binding of `key` and its place.
+    /// What `told` makes of the binding of `key` and its place.
+    ///
+    /// It is asked inside of the loop: made of what the loop gives, the same has to be tested and jumped to once more, and a
+    /// processor remembers so many jumps to foresee where a chain ends.
     #[inline]
-    pub(super) fn find(&self, key: &K) -> Option<(usize, &Node<K, V>)> {
-        self.find_hashed(key, self.hash(key))
+    pub(super) fn find<'a, T>(&'a self, key: &K, told: impl FnOnce(usize, &'a Node<K, V>) -> T) -> Option<T> {
+        self.find_hashed(key, self.hash(key), told)
     }
 
     #[inline]
-    fn find_hashed(&self, key: &K, hash: u32) -> Option<(usize, &Node<K, V>)> {
+    fn find_hashed<'a, T>(
+        &'a self,
+        key: &K,
+        hash: u32,
+        told: impl FnOnce(usize, &'a Node<K, V>) -> T,
+    ) -> Option<T> {
         let mut place = *self.heads.get(self.bucket(hash))?;
         // No node is at END, which ends the loop.
         while let Some(node) = self.nodes.get(place as usize) {
             if node.hash == hash && node.key == *key {
-                return Some((place as usize, node));
+                return Some(told(place as usize, node));
             }
             place = node.next;
         }
@@ -83,7 +91,7 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
     /// Installs; gives the place, too.
     pub(super) fn put(&mut self, key: K, value: V) -> (usize, Option<V>) {
         let hash = self.hash(&key);
-        if let Some((place, _)) = self.find_hashed(&key, hash) {
+        if let Some(place) = self.find_hashed(&key, hash, |place, _| place) {
             return (place, Some(core::mem::replace(&mut self.nodes[place].value, value)));
         }
         if self.grows && self.nodes.len() == self.heads.len() {
@@ -97,8 +105,7 @@ impl<K: Key, V, H: Hashing> Chained<K, V, H> {
 
     /// Erases; gives the place, too, at which there is now what was last.
     pub(super) fn take(&mut self, key: &K) -> Option<(usize, V)> {
-        let (place, node) = self.find(key)?;
-        let (hash, next) = (node.hash, node.next);
+        let (place, hash, next) = self.find(key, |place, node| (place, node.hash, node.next))?;
         *self.link_to(hash, place) = next;
         let last = self.nodes.len() - 1;
         if place != last {
@@ -155,12 +162,12 @@ impl<K: Key, V, H: Hashing> Map<K, V> for Chained<K, V, H> {
 
     #[inline]
     fn lookup(&self, key: &K) -> Option<&V> {
-        self.find(key).map(|(_, node)| &node.value)
+        self.find(key, |_, node| &node.value)
     }
 
     #[inline]
     fn lookup_mut(&mut self, key: &K) -> Option<&mut V> {
-        let (place, _) = self.find(key)?;
+        let place = self.find(key, |place, _| place)?;
         self.at_mut(place).map(|node| &mut node.value)
     }
 
