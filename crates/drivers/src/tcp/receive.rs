@@ -111,7 +111,7 @@ impl Receiving {
         match self.next {
             Next::Little => return self.read_little(stream),
             // Urgent octets hide what is behind them from a pipe.
-            Next::Pipe if self.unread && self.came == MODEST && !self.urgent => {
+            Next::Pipe if self.unread && !self.urgent => {
                 let message = self.splice(stream, pool, pipes)?;
                 if message.is_some() || !self.readable {
                     return Ok(message);
