@@ -327,24 +327,25 @@ impl<M: Message> Sending<M> {
         octets
     }
 
-    fn is_out(&self, left: &Left) -> bool {
+    /// The place of what left so, where nothing was heard of it since.
+    #[inline]
+    fn out(&self, left: &Left) -> Option<usize> {
         let place = self.place(left.number);
-        place < self.sent
-            && self.units[place].state == State::InFlight
-            && self.units[place].order == left.order
+        let sent = self.units.get(place).filter(|_| place < self.sent)?;
+        (sent.state == State::InFlight && sent.order == left.order).then_some(place)
     }
 
     fn forget_left(&mut self) {
         let mut left = core::mem::take(&mut self.left);
-        left.retain(|left| self.is_out(left));
+        left.retain(|left| self.out(left).is_some());
         self.left = left;
     }
 
     /// The first packet that left and of which nothing was heard, in the order in which they left.
     fn oldest(&mut self) -> Option<(Left, usize)> {
         while let Some(left) = self.left.front().copied() {
-            if self.is_out(&left) {
-                return Some((left, self.place(left.number)));
+            if let Some(place) = self.out(&left) {
+                return Some((left, place));
             }
             self.left.pop_front();
         }
