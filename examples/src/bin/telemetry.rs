@@ -1,27 +1,24 @@
-//! Readings that are of no use when they are late: each expires 20 ms after it was sent, at both ends. Whoever listens is away
-//! for 100 ms now and then; what came meanwhile is dropped, and he goes on with what is new.
+//! Readings, one each millisecond, that are of no use when they are late: each expires 20 ms after it was sent, at both ends.
+//! Whoever listens is away for 100 ms now and then; what came meanwhile is dropped, and he goes on with what is new.
 //!
 //! ```text
 //! cargo run --release -p stackwright-examples --bin telemetry -- listen 127.0.0.1:7002
 //! cargo run --release -p stackwright-examples --bin telemetry -- send 127.0.0.1:7002 1000     # in a second terminal
 //! ```
 
-use std::env;
 use std::error::Error;
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
-use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{env, thread};
 
 use stackwright::contract::services::Quality;
 use stackwright_artp as artp;
-use stackwright_endpoint::{Config, blocking::Endpoint};
+use stackwright_endpoint::{Config, Error::Late, blocking::Endpoint};
 use stackwright_examples::artp;
 
 /// For how long a reading is of use, in microseconds.
 const LIFETIME: NonZeroU32 = NonZeroU32::new(20_000).unwrap();
-/// One is sent each so often.
-const PERIOD: Duration = Duration::from_millis(1);
 /// Each so many readings, the listener is away for so long.
 const READINGS: u32 = 200;
 const AWAY: Duration = Duration::from_millis(100);
@@ -67,8 +64,10 @@ fn send(place: SocketAddr, count: u32) -> Result<(), Box<dyn Error>> {
     let station = endpoint.connect(place)?;
     for number in 0..count {
         let quality = Quality { lifetime: Some(LIFETIME), number: Some(number), ..Quality::default() };
-        station.send_with(&microseconds().to_be_bytes(), quality)?;
-        let next = Instant::now() + PERIOD;
+        let sent = station.send_with(&microseconds().to_be_bytes(), quality);
+        // What would come too late is refused: the next reading is a newer one.
+        sent.or_else(|error| if matches!(error, Late) { Ok(()) } else { Err(error) })?;
+        let next = Instant::now() + Duration::from_millis(1);
         while let Some(left) = next.checked_duration_since(Instant::now()) {
             endpoint.wait(Some(left))?;
         }
