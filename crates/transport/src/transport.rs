@@ -116,7 +116,7 @@ impl<H: Host> Associations<H> {
         // All that could be said now has been said below: what is due all the same is not due again in this batch, and where
         // only room is missing, that wakes it.
         let mut least = now.later(1_000);
-        loop {
+        while at.association().engine.may_transmit(now) {
             let room = at.room_below();
             if room.messages == 0 || room.octets < self.packet {
                 at.wants_room();
@@ -126,6 +126,11 @@ impl<H: Host> Associations<H> {
             let Some(packet) = at.association().engine.transmit(now, &mut self.memory) else { break };
             at.send(&Located(PhantomData, H::Key::default()), packet);
         }
+        debug_assert!(
+            at.association().engine.may_transmit(now)
+                || at.association().engine.transmit(now, &mut self.memory).is_none(),
+            "who has something to say may"
+        );
         let released = at.association().engine.released();
         if released != Room::default() {
             at.give_room(released);
@@ -144,7 +149,7 @@ impl<H: Host> Associations<H> {
     /// What has arrived goes up, as far as there is room.
     fn deliver(at: &mut impl Place<Self>) {
         let now = at.cx().now();
-        loop {
+        while at.association().engine.inbox() > 0 {
             // Who has closed takes nothing any more.
             let closing = at.association().engine.is_closing();
             let room = if closing { EVERYTHING } else { at.room() };

@@ -207,6 +207,7 @@ impl<C: Configuration> Association<C> {
     }
 
     /// How many messages wait for the application; none while the association is half open.
+    #[inline]
     pub fn inbox(&self) -> usize {
         if self.is_half_open() { 0 } else { self.inbox.len() }
     }

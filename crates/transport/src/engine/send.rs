@@ -24,6 +24,18 @@ const RUN_LEAST: u64 = 8;
 const GATHER_LEAST: u64 = 32 << 10;
 
 impl<C: Configuration> Association<C> {
+    /// Whether [`transmit`](Self::transmit) is worth a call: it is not where no unit waits and nobody has anything to say now,
+    /// which is so after nearly every packet.
+    #[inline]
+    pub fn may_transmit(&self, now: Instant) -> bool {
+        let (view, slots) = (self.view(now), &self.slots);
+        !view.drained
+            || slots.acknowledgement.deadline() <= now
+            || slots.connection.due(&view)
+            || slots.connection.may_send(0)
+                && (slots.inquiry.due(&view, Occasion::Nothing) || slots.congestion.asks(&view))
+    }
+
     /// The next packet that is to leave; `None`: nothing is, now.
     pub fn transmit(&mut self, now: Instant, memory: &mut Memory<C::Message>) -> Option<C::Message> {
         let mut view = self.view(now);

@@ -65,7 +65,7 @@ slot! {
         fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool;
         /// It left.
         fn on_reported(&mut self, view: &View, report: &Report) = ();
-        /// When there will be something.
+        /// When there will be something; where there is already, no later than now.
         fn deadline(&self) -> Instant = Instant::END;
     }
 }
