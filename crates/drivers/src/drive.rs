@@ -125,16 +125,16 @@ impl Driver {
     where
         P: Protocol<Uses: Lanes>,
     {
-        // Who looks and does not wait need not know how late it is before.
+        // Who looks and does not wait need not know how late it is before; nor who is woken in time anyway.
         let waits = wait_most != Some(Duration::ZERO);
-        let deadline = stack.next_deadline().filter(|_| waits);
-        let wait =
-            match deadline.map(|deadline| (deadline, deadline.since(self.tick()))) {
-                Some((deadline, left)) if wait_most.is_none_or(|most| left < most) => {
-                    if self.wakes_at(deadline) { wait_most } else { Some(left) }
-                }
-                _ => wait_most,
-            };
+        let wait = match stack.next_deadline().filter(|deadline| waits && !self.timer.ends_by(*deadline)) {
+            Some(deadline) => {
+                let left = deadline.since(self.tick());
+                let first = wait_most.is_none_or(|most| left < most);
+                if first && !self.wakes_at(deadline) { Some(left) } else { wait_most }
+            }
+            None => wait_most,
+        };
         let now = self.wait(wait)?;
         let mut came = 0;
         for event in &self.events {

@@ -17,6 +17,9 @@ pub(crate) const TIMER: Token = Token(usize::MAX);
 /// The kernel looks around every so often at the latest; a wait that ends later costs it nothing.
 const NEAR: Duration = Duration::from_millis(10);
 
+/// Waits are as long as so many of these as reach their end.
+const EXACT: Duration = Duration::from_millis(1);
+
 /// Ends waits that would be short. A bound that a wait itself has is set and taken back with each of them; where it lies before
 /// what the kernel waits for anyway, both reach the processor's clock, which takes microseconds on a virtual machine. This one is
 /// set once, and waits until then that end by themselves do not touch it.
@@ -27,6 +30,12 @@ pub(crate) struct Timer {
 }
 
 impl Timer {
+    /// Whether it is set, and ends a wait by `deadline` or so little later that no wait is as exact. Where its time has passed and
+    /// nobody heard of it, a wait ends at once.
+    pub(crate) fn ends_by(&self, deadline: Instant) -> bool {
+        self.at.is_some_and(|at| at <= deadline + EXACT)
+    }
+
     /// Whether it ends a wait that begins `now` and shall last so long, in whole milliseconds as of any wait, or somewhat less
     /// long: who is awake too soon waits again. It does not where that is far, or where the system has no timer for us.
     pub(crate) fn ends(&mut self, registry: &Registry, now: Instant, wait: Duration) -> bool {
