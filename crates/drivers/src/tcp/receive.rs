@@ -13,8 +13,8 @@ use stackwright_wire::{Message, Pool};
 use super::{RECEIVE_TURN, Tcp};
 use crate::splice::Pipes;
 
-/// Reads begin with so many octets, and take whole blocks once a read fills that: a dialogue, or a small file, never
-/// touches the sixteen pages of a block.
+/// Reads begin with so many octets, and take a pipe, or else whole blocks, once a read fills that: a dialogue, or a file that is
+/// there as a whole, never touches the sixteen pages of a block.
 const FIRST_READ: usize = 4 << 10;
 
 /// So many octets of an association come one block a turn, which is given back before the next one is taken: fresh blocks
@@ -155,7 +155,8 @@ impl Receiving {
         };
         self.drained(octets.len(), limit);
         if octets.len() == FIRST_READ {
-            self.next = Next::Block;
+            // A block that is not there yet is fresh pages, a pipe is none.
+            self.next = Next::Pipe;
         }
         Ok((!octets.is_empty()).then(|| M::with_headroom(0, octets)))
     }
@@ -169,8 +170,9 @@ impl Receiving {
     ) -> Result<Option<M>, Ended> {
         match pipes.fill(stream, self.room) {
             Ok(Some(region)) => {
-                if region.length < pool.block() {
-                    self.next = Next::Block;
+                if region.length < self.room.min(pool.block()) {
+                    // Where the end is near, nothing is left but to read that.
+                    self.next = if self.ending { Next::Little } else { Next::Block };
                 }
                 Ok(M::from_region(region).ok())
             }

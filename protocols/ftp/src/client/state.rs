@@ -13,7 +13,7 @@ use crate::reply::Replies;
 /// Room on a control association, in octets.
 pub(super) const CONTROL_ROOM: usize = 4096;
 /// Room for a file before its first read is asked, in octets.
-pub(super) const FIRST_ROOM: u64 = 64 << 10;
+pub(super) const FIRST_ROOM: u64 = 256 << 10;
 /// Room for a listing, in octets.
 pub(super) const LISTING_ROOM: usize = 64 << 10;
 
