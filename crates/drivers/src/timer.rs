@@ -17,7 +17,7 @@ pub(crate) const TIMER: Token = Token(usize::MAX);
 /// The kernel looks around every so often at the latest; a wait that ends later costs it nothing.
 const NEAR: Duration = Duration::from_millis(10);
 
-/// Waits are as long as so many of these as reach their end.
+/// Waits are counted in these: one ends less than this after it should.
 const EXACT: Duration = Duration::from_millis(1);
 
 /// Ends waits that would be short. A bound that a wait itself has is set and taken back with each of them; where it lies before
