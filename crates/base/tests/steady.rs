@@ -1,45 +1,11 @@
 //! Nothing is allocated in the steady state: whatever an event manager needs, it uses again.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../compose/benches/crossing/count.rs"]
+#[allow(dead_code, reason = "only allocations are counted")]
+mod count;
 
 use stackwright_base::events::{DeltaList, Events, Simple, TimingWheel};
 use stackwright_contract::Instant;
-
-struct Counting;
-
-thread_local! {
-    // Each thread counts its own: the one that started the test may write its books while the test runs.
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting touches no memory of
-// anybody else.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are the system allocator's conditions.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as above.
-        unsafe { System.realloc(block, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
 
 const MILLISECOND: u64 = 1_000_000;
 
@@ -65,9 +31,7 @@ fn restarts<E: Events<usize>>(what: &str) {
         }
     };
     turn(125_000);
-    let before = ALLOCATIONS.get();
-    turn(125_000);
-    assert_eq!(ALLOCATIONS.get() - before, 0, "{what}");
+    assert_eq!(count::allocations(|| turn(125_000)), 0, "{what}");
 }
 
 #[test]

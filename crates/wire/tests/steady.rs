@@ -1,50 +1,10 @@
 //! Nothing is allocated in the steady state: the memory of messages is used again, with all that lies beside the octets.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
+#[path = "../../compose/benches/crossing/count.rs"]
+#[allow(dead_code, reason = "only allocations are counted")]
+mod count;
 
 use stackwright_wire::{BufferTree, Message, Pool, SingleBuffer};
-
-struct Counting;
-
-thread_local! {
-    // Each thread counts its own: the one that started the test may write its books while the test runs.
-    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
-}
-
-fn count() {
-    ALLOCATIONS.set(ALLOCATIONS.get() + 1);
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting touches no memory of
-// anybody else.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: the caller's promises are the system allocator's conditions.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        count();
-        // SAFETY: as above.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        count();
-        // SAFETY: as above.
-        unsafe { System.realloc(block, layout, size) }
-    }
-
-    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(block, layout) }
-    }
-}
 
 const ROUNDS: usize = 1000;
 const HEADER: usize = 16;
@@ -55,9 +15,7 @@ const ROOM: usize = 40;
 /// Does `round` once, so that all memory has been asked for, and a thousand times more.
 fn steady(what: &str, mut round: impl FnMut(usize)) {
     round(0);
-    let before = ALLOCATIONS.get();
-    (0..ROUNDS).for_each(round);
-    assert_eq!(ALLOCATIONS.get() - before, 0, "{what}");
+    assert_eq!(count::allocations(|| (0..ROUNDS).for_each(round)), 0, "{what}");
 }
 
 fn push<M: Message>(message: &mut M, round: usize) {
