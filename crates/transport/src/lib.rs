@@ -25,7 +25,7 @@ mod transport;
 pub mod words;
 
 pub use configuration::{Boxed, Configuration, Exchange, IntoPart, Part, Parts, Policies, SLOTS, Slots};
-pub use engine::{Association, Memory};
+pub use engine::{Association, Memory, Run};
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending, Sent};
 pub use transport::{Associations, Host, Located, Session, Transport};

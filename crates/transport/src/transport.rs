@@ -72,6 +72,12 @@ pub trait Host: Sized + 'static {
 
     /// The longest packet, in octets, and the header room that the layers below need.
     fn packet(&self) -> (usize, usize);
+
+    /// How many octets of packets are written one behind the other, at most, for a driver that sends them by one system call; 0:
+    /// each has memory of its own.
+    fn run(&self) -> usize {
+        0
+    }
 }
 
 /// The hooks of a transport.
@@ -97,7 +103,8 @@ impl<H: Host> Associations<H> {
     /// before it, memory is asked for with every packet.
     pub fn sharing(host: H, pool: Rc<Pool<MessageOf<H>>>) -> Self {
         let (packet, headroom) = host.packet();
-        Associations { host, memory: Memory::sharing(pool, headroom), packet, half_open: 0 }
+        let memory = Memory::sharing(pool, headroom).with_runs(host.run());
+        Associations { host, memory, packet, half_open: 0 }
     }
 
     /// The protocol's half.
@@ -122,6 +129,12 @@ impl<H: Host> Associations<H> {
                 at.wants_room();
                 least = now.later(MILLISECOND);
                 break;
+            }
+            if let Some(mut run) = at.association().engine.transmit_run(now, &mut self.memory, room) {
+                while let Some(packet) = run.next() {
+                    at.send(&Located(PhantomData, H::Key::default()), packet);
+                }
+                continue;
             }
             let Some(packet) = at.association().engine.transmit(now, &mut self.memory) else { break };
             at.send(&Located(PhantomData, H::Key::default()), packet);

@@ -31,6 +31,9 @@ pub struct Config {
     pub longest: usize,
     /// How much may be on its way down: the send buffer.
     pub send: Room,
+    /// How many octets of packets that leave together are written one behind the other, at most: a driver that finds them so sends
+    /// them by one system call, and nobody copies them once more. 0: each has memory of its own.
+    pub run: usize,
     /// How long numbers are gathered before they are acknowledged.
     pub gather: Nanoseconds,
     /// How many numbers are acknowledged at once, at most: of short packets.
@@ -80,6 +83,7 @@ impl Default for Config {
             window: 4096,
             longest: 16 << 20,
             send: Room { octets: 10 << 20, messages: 4096 },
+            run: 65_507,
             gather: 50 * MILLISECOND,
             gather_most: 32,
             gather_full: 2,

@@ -56,6 +56,8 @@ use stackwright_transport::words::{Dropped, Numbering, Report, Saying, Segment, 
 use stackwright_transport::{Associations, Boxed, Transport, slots};
 use stackwright_wire::Message;
 
+use path::Path;
+
 impl<M: Message> slots::Format<M> for Format<M> {
     fn numbering(&self) -> Numbering {
         Numbering::Packets
@@ -104,6 +106,11 @@ impl<M: Message> slots::Format<M> for Format<M> {
     #[inline]
     fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, header: &mut Vec<u8>) {
         self.write(view, say, header);
+    }
+
+    #[inline]
+    fn runs(&self) -> bool {
+        self.path != Path::Narrowed
     }
 
     #[inline]

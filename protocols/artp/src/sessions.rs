@@ -197,6 +197,10 @@ impl<M: Message, C: Configuration<Message = M>> Host for Sessions<M, C> {
     fn packet(&self) -> (usize, usize) {
         (usize::from(self.config.packet), HEADROOM_BELOW)
     }
+
+    fn run(&self) -> usize {
+        self.config.run
+    }
 }
 
 /// What the layers below may push before a packet: UDP in user space over IPv6 over Ethernet, and some more.

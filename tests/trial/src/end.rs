@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Quality, Room};
 use stackwright_transport::words::{Dropped, Phase};
-use stackwright_transport::{Association, Configuration, Memory, Slots};
+use stackwright_transport::{Association, Configuration, Memory, Run, Slots};
 use stackwright_wire::{BufferTree, Message};
 
 /// Room for everything.
@@ -40,12 +40,22 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     pub clock: Clock,
     /// Whether its application takes what is for it.
     pub takes: bool,
+    /// Packets that left together, and have not been sent yet.
+    run: Option<Run<BufferTree>>,
 }
+
+/// How long packets are, and how much room is before them.
+const PACKET: usize = 2048;
+const HEADROOM: usize = 32;
 
 impl<C: Configuration<Message = BufferTree>> End<C> {
     pub(crate) fn new(slots: Slots<C>) -> Self {
-        let memory = Memory::new(2048, 32, 64);
-        End { association: Association::new(slots), memory, clock: Clock::default(), takes: true }
+        let (association, memory) = (Association::new(slots), Memory::new(PACKET, HEADROOM, 64));
+        End { association, memory, clock: Clock::default(), takes: true, run: None }
+    }
+
+    pub(crate) fn leaves_in_runs(&mut self) {
+        self.memory = Memory::new(PACKET, HEADROOM, 64).with_runs(8 * PACKET);
     }
 
     /// Asks for an association.
@@ -82,7 +92,13 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
     }
 
     pub(crate) fn transmit(&mut self, now: Instant) -> Option<BufferTree> {
-        self.association.transmit(self.clock.reads(now), &mut self.memory)
+        if let Some(packet) = self.run.as_mut().and_then(Run::next) {
+            return Some(packet);
+        }
+        let now = self.clock.reads(now);
+        self.run = self.association.transmit_run(now, &mut self.memory, EVERYTHING);
+        let first = self.run.as_mut().and_then(Run::next);
+        first.or_else(|| self.association.transmit(now, &mut self.memory))
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {

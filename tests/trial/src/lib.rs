@@ -44,6 +44,13 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         Trial::on(make, Wire::new(conditions, seed))
     }
 
+    /// Packets lie one behind the other where they can.
+    #[must_use]
+    pub fn in_runs(mut self) -> Self {
+        self.ends.iter_mut().for_each(End::leaves_in_runs);
+        self
+    }
+
     /// Exactly these things befall packets on the way from each end.
     pub fn scripted(
         make: impl Fn(usize) -> Slots<C>,

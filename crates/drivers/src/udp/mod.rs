@@ -50,6 +50,7 @@ use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
 use coalesced::Coalesced;
+use run::Waiting;
 
 /// How much of one association may wait for the socket: the first room downward.
 pub const SEND_ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
@@ -128,8 +129,8 @@ struct Socket<M: Message> {
     offload: UdpSocketState,
     local: SocketAddr,
     peers: Peers,
-    /// What waits for the socket, in the order in which it was sent, with its association.
-    queue: VecDeque<(Handle, M)>,
+    /// What waits for the socket, in the order in which it was sent.
+    queue: VecDeque<Waiting<M>>,
     /// What came when its batch had used up the room, and the time of the batch.
     held: VecDeque<Coalesced<M>>,
     held_since: Instant,

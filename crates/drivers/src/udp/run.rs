@@ -6,6 +6,32 @@ use stackwright_wire::{Leaf, Message, Pool};
 
 use super::{Association, LONGEST, NAME, Socket};
 
+/// So many that lie in one piece leave as they are: to put others behind them, all would have to be copied.
+const ENOUGH: usize = 8;
+
+/// What waits to leave: a datagram, or several for one peer that lie one behind the other in memory.
+pub(super) struct Waiting<M> {
+    pub(super) association: Handle,
+    /// The datagrams: each has `stride` octets, but the last, which may have fewer.
+    message: M,
+    stride: usize,
+    count: usize,
+}
+
+impl<M: Message> Waiting<M> {
+    /// Whether a datagram behind it may be the next of these: it has no memory of its own then, and nobody copies it.
+    #[inline]
+    fn takes(&self, association: Handle, message: &M) -> bool {
+        let (whole, octets) = (self.message.len(), message.len());
+        self.association == association
+            && octets <= self.stride
+            && whole == self.count * self.stride
+            && whole + octets <= LONGEST
+            && octets > 0
+            && self.message.adjoins(message)
+    }
+}
+
 /// So many of the first datagrams that wait: for one peer, equally long but for the last, which may be shorter.
 pub(super) struct Run {
     pub(super) association: Handle,
@@ -16,54 +42,88 @@ pub(super) struct Run {
 }
 
 impl<M: Message> Socket<M> {
-    /// The datagrams that leave next, of which `first` is said to be for `open`.
-    pub(super) fn run(&self, association: Handle, open: &Association, most: usize) -> Run {
-        let mut waiting = self.queue.iter();
-        let stride = waiting.next().map_or(0, |(_, message)| message.len());
-        let mut room = Room { octets: stride, messages: 1 };
-        // No run of empty ones: behind each other they are nothing.
-        if stride > 0 && stride <= open.batched {
-            let most = self.offload.max_gso_segments().min(most);
-            for (whose, message) in waiting {
-                let octets = message.len();
-                let fits = room.messages < most && room.octets + octets <= LONGEST;
-                if *whose != association || octets > stride || octets == 0 || !fits {
-                    break;
-                }
-                room = Room { octets: room.octets + octets, messages: room.messages + 1 };
-                if octets < stride {
-                    break;
-                }
+    /// A datagram waits.
+    #[inline]
+    pub(super) fn wait(&mut self, association: Handle, message: M) {
+        match self.queue.back_mut() {
+            Some(last) if last.takes(association, &message) => {
+                last.message.join(message);
+                last.count += 1;
             }
+            _ => {
+                let stride = message.len();
+                self.queue.push_back(Waiting { association, message, stride, count: 1 });
+            }
+        }
+    }
+
+    /// The datagrams that leave next, of which `first` is for `open`.
+    pub(super) fn run(&self, first: &Waiting<M>, open: &Association, most: usize) -> Run {
+        let (association, stride) = (first.association, first.stride);
+        // No run of empty ones: behind each other they are nothing.
+        let most =
+            if stride > 0 && stride <= open.batched { self.offload.max_gso_segments().min(most) } else { 1 };
+        let mut room =
+            Room { octets: (most * stride).min(first.message.len()), messages: most.min(first.count) };
+        for next in self.queue.iter().skip(1) {
+            let octets = next.message.len();
+            let is_whole = room.octets == room.messages * stride;
+            let fits = room.messages + next.count <= most && room.octets + octets <= LONGEST;
+            let alike = next.stride == stride || next.count == 1 && octets < stride && octets > 0;
+            if next.association != association || first.count >= ENOUGH || !is_whole || !fits || !alike {
+                break;
+            }
+            room = Room { octets: room.octets + octets, messages: room.messages + next.count };
         }
         Run { association, stride, room }
     }
 
-    /// The octets of a run, one datagram behind the other: where they lie, if there is one that lies in one piece, or else in
-    /// `into`, which is a block of `pool` then.
+    /// The octets of a run, one datagram behind the other: where they lie, if they do so in one piece, or else in `into`, which is
+    /// a block of `pool` then.
     pub(super) fn octets<'a>(
         &'a self,
         run: &Run,
         into: &'a mut Option<M::Block>,
         pool: &Pool<M>,
     ) -> &'a [u8] {
-        if let (1, Some((_, message))) = (run.room.messages, self.queue.front()) {
-            let mut leaves = message.leaves();
-            if let (Some(Leaf::Octets(octets)), None) = (leaves.next(), leaves.next()) {
-                return octets;
-            }
+        let whole = run.room.octets;
+        let first = self.queue.front().and_then(|waiting| waiting.message.leaves().next());
+        if let Some(Leaf::Octets(octets)) = first
+            && let Some(octets) = octets.get(..whole)
+        {
+            return octets;
         }
         let into = into.get_or_insert_with(|| pool.take());
         let mut end = 0;
-        for (_, message) in self.queue.iter().take(run.room.messages) {
-            for leaf in message.leaves() {
-                let Leaf::Octets(octets) = leaf else {
-                    panic!("{NAME}: a region of a file came, and the facts do not promise to send it")
-                };
-                into[end..end + octets.len()].copy_from_slice(octets);
-                end += octets.len();
+        for leaf in self.queue.iter().flat_map(|waiting| waiting.message.leaves()) {
+            let Leaf::Octets(octets) = leaf else {
+                panic!("{NAME}: a region of a file came, and the facts do not promise to send it")
+            };
+            let octets = &octets[..octets.len().min(whole - end)];
+            into[end..end + octets.len()].copy_from_slice(octets);
+            end += octets.len();
+            if end == whole {
+                break;
             }
         }
         &into[..end]
+    }
+
+    /// A run has left.
+    pub(super) fn left(&mut self, run: &Run, pool: &Pool<M>) {
+        let mut messages = run.room.messages;
+        while messages > 0
+            && let Some(first) = self.queue.front_mut()
+        {
+            if messages < first.count {
+                first.message.advance(messages * first.stride);
+                first.count -= messages;
+                return;
+            }
+            messages -= first.count;
+            if let Some(first) = self.queue.pop_front() {
+                first.message.reclaim(pool);
+            }
+        }
     }
 }

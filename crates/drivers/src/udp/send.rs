@@ -22,7 +22,7 @@ impl<M: Message> Udp<M> {
         open.down = less(open.down, octets).expect("a Send keeps within the room");
         let socket = open.socket;
         if let Some(sending) = self.sockets.get_mut(socket) {
-            sending.queue.push_back((name, message));
+            sending.wait(name, message);
             self.mark(socket);
         }
     }
@@ -33,12 +33,11 @@ impl<M: Message> Udp<M> {
         let Some(socket) = sockets.get_mut(name) else { return };
         let (mut share, mut into) = (SEND_TURN, None);
         while socket.writable && share.messages > 0 && share.octets > 0 {
-            let Some((association, _)) = socket.queue.front() else { break };
-            let association = *association;
-            let Some(Named::Open(open)) = names.get_mut(association) else {
+            let Some(first) = socket.queue.front() else { break };
+            let Some(Named::Open(open)) = names.get_mut(first.association) else {
                 unreachable!("an association ends when all that was sent has left")
             };
-            let run = socket.run(association, open, share.messages);
+            let run = socket.run(first, open, share.messages);
             match socket.transmit(open.remote, &run, &mut into, pool) {
                 Ok(()) => {}
                 Err(Errno::AGAIN) => {
@@ -65,9 +64,7 @@ impl<M: Message> Udp<M> {
             open.left = sum(open.left, run.room);
             share.octets = share.octets.saturating_sub(run.room.octets);
             share.messages -= run.room.messages;
-            for (_, message) in socket.queue.drain(..run.room.messages) {
-                message.reclaim(pool);
-            }
+            socket.left(&run, pool);
         }
         if let Some(block) = into {
             pool.give(block);

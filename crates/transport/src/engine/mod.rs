@@ -4,9 +4,11 @@
 //! | --- | --- |
 //! | `receive.rs` | a packet arrives |
 //! | `send.rs` | a packet leaves |
+//! | `run.rs` | several leave together |
 //! | `timers.rs` | time has passed |
 
 mod receive;
+mod run;
 mod send;
 mod timers;
 
@@ -26,6 +28,9 @@ use crate::slots::{
     Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Joined, Rtt as _,
 };
 use crate::words::{Ending, Numbering, Phase, Report, View};
+use run::Blocks;
+
+pub use run::Run;
 
 /// Of how many questions it is known when they were asked: whose answers take longer are no measure of the way.
 const QUESTIONS: usize = 8;
@@ -37,6 +42,7 @@ pub struct Memory<M: Message> {
     pub pool: Rc<Pool<M>>,
     /// Octets to leave free before a packet, for the headers of the layers below.
     pub headroom: usize,
+    blocks: Blocks<M>,
     header: Vec<u8>,
     heard: Report,
     saying: Report,
@@ -51,7 +57,14 @@ impl<M: Message> Memory<M> {
     /// Blocks come from `pool`, and `headroom` octets are left free before packets.
     pub fn sharing(pool: Rc<Pool<M>>, headroom: usize) -> Self {
         let header = Vec::with_capacity(pool.block().saturating_sub(headroom));
-        Memory { pool, headroom, header, heard: Report::default(), saying: Report::default() }
+        let blocks = Blocks::new(0);
+        Memory { pool, headroom, blocks, header, heard: Report::default(), saying: Report::default() }
+    }
+
+    /// Packets that [leave together](Association::transmit_run) lie in blocks of so many octets, and `headroom` before them.
+    #[must_use]
+    pub fn with_runs(self, octets: usize) -> Self {
+        Memory { blocks: Blocks::new(self.headroom + octets), ..self }
     }
 }
 

@@ -176,7 +176,13 @@ impl<C: Configuration> Association<C> {
 
     /// The unit leaves, and with it perhaps the question of a number. Gives its octets.
     #[inline(always)] // a packet is not moved once more
-    fn leave(&mut self, view: &View, place: usize, asked: Option<u32>, kept: bool) -> &mut C::Message {
+    pub(super) fn leave(
+        &mut self,
+        view: &View,
+        place: usize,
+        asked: Option<u32>,
+        kept: bool,
+    ) -> &mut C::Message {
         if self.sending.is_idle() {
             (self.quiet_since, self.moved) = (view.now, view.now);
         }
@@ -200,7 +206,7 @@ impl<C: Configuration> Association<C> {
 
     /// Whether a unit may leave now, and then whether nothing may follow it.
     #[inline]
-    fn choose(&mut self, view: &View) -> Option<bool> {
+    pub(super) fn choose(&mut self, view: &View) -> Option<bool> {
         let (octets, end) = self.sending.first()?;
         let slots = &self.slots;
         if !slots.connection.may_send(octets)
@@ -270,7 +276,7 @@ impl<C: Configuration> Association<C> {
 
     /// What is of no use any more does not leave, not for the first time and not again. Whether there was any.
     #[inline]
-    fn drop_expired(&mut self, view: &View, memory: &mut Memory<C::Message>) -> bool {
+    pub(super) fn drop_expired(&mut self, view: &View, memory: &mut Memory<C::Message>) -> bool {
         let lifetime = &self.slots.lifetime;
         let mut dropped = false;
         while let Some((since, wish @ Some(_))) = self.sending.first_wish()

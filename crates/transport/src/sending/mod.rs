@@ -123,6 +123,14 @@ impl<M: Message> Sending<M> {
         self.lost_units == 0 && self.units.len() == self.sent && self.waiting.is_empty()
     }
 
+    /// Whether a message leaves next of which there are several pieces left, and nothing that has its number.
+    #[inline]
+    pub(crate) fn has_several(&self) -> bool {
+        self.lost_units == 0
+            && self.units.len() == self.sent
+            && self.waiting.front().is_some_and(|waiting| waiting.octets_after(1).is_some())
+    }
+
     /// Whether something that was lost leaves next.
     #[inline]
     pub(crate) fn is_losing(&self) -> bool {

@@ -51,6 +51,8 @@ slot! {
         /// the whole of a packet that has none. Of a unit that is too long for a packet it says a [part](Saying::part), and is asked
         /// for the next one as soon as that may leave; where it is asked for another unit instead, that one begins again.
         fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, header: &mut Vec<u8>);
+        /// Whether packets of units may lie one behind the other before they leave: each takes its unit whole, and says nothing else.
+        fn runs(&self) -> bool = false;
         /// A unit whose first number this is, and whose body has so many octets, left once more: for the second time or a later one.
         fn on_repeated(&mut self, view: &View, number: u64, octets: usize) = ();
         /// It was heard that units have arrived, of which the longest body has so many octets.

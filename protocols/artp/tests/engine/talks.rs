@@ -34,7 +34,23 @@ fn each_datagram_arrives_once_whatever_bounds_what_is_on_its_way() {
 fn any_ends(seed: u64, conditions: &Conditions, expires: bool) -> Ends {
     let random = &mut Rng::with_seed(seed ^ 0xc0f1);
     let configs = [0, 1].map(|_| Config { expires: expires && random.bool(), ..any_config(random) });
-    Trial::new(|side| end(&configs[side], side), conditions, seed)
+    let ends = Trial::new(|side| end(&configs[side], side), conditions, seed);
+    if random.bool() { ends.in_runs() } else { ends }
+}
+
+#[test]
+fn packets_that_leave_together_are_those_that_would_leave_one_by_one() {
+    for seed in seeds(300) {
+        let traces = [false, true].map(|runs| {
+            let random = &mut Rng::with_seed(seed ^ 0xc0f1);
+            let configs = [0, 1].map(|_| Config { expires: random.bool(), ..any_config(random) });
+            let ends = Trial::new(|side| end(&configs[side], side), &worse(seed), seed);
+            let mut ends = if runs { ends.in_runs() } else { ends };
+            let held = Conversation::default().hold(&mut ends, seed, |_| Ok(()));
+            (held.is_ok(), ends.packets(), ends.trace())
+        });
+        assert_eq!(traces[0], traces[1], "seed {seed}");
+    }
 }
 
 #[test]

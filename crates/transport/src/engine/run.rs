@@ -1,0 +1,173 @@
+//! Packets that leave together: they are written one behind the other, so that who sends them has them in one piece.
+//!
+//! The questions are those of `send.rs`, and so are the answers: a run is what [`transmit`](Association::transmit) would give packet
+//! by packet while there is nothing to send but the pieces of messages, for the first time. All else ends it.
+
+use alloc::vec::Vec;
+
+use stackwright_contract::Instant;
+use stackwright_contract::services::Room;
+use stackwright_wire::{Message, Pool};
+
+use super::{Association, Memory};
+use crate::configuration::Configuration;
+use crate::slots::{
+    Acknowledgement as _, Congestion as _, Connection as _, Format as _, Inquiry as _, Integrity as _,
+    Lifetime as _, Rate as _, Recovery as _,
+};
+use crate::words::{Occasion, Saying, Signals, View};
+
+/// Packets that lie one behind the other.
+#[derive(Debug)]
+pub struct Run<M> {
+    /// Their octets.
+    pub packets: M,
+    /// How long each of them is; the last may be shorter.
+    pub stride: usize,
+}
+
+impl<M: Message> Run<M> {
+    /// The next packet.
+    #[inline]
+    pub fn next(&mut self) -> Option<M> {
+        let octets = self.packets.len().min(self.stride);
+        (octets > 0).then(|| self.packets.split_to(octets))
+    }
+}
+
+/// How many blocks may be on their way down: what lies in more of them would not be in the processor's cache any more when it leaves.
+const LENT_MOST: usize = 16;
+
+/// The blocks in which runs lie. Who sends one lets go of it, and it is written again.
+#[derive(Debug)]
+pub(super) struct Blocks<M: Message> {
+    pool: Pool<M>,
+    lent: Vec<M>,
+}
+
+impl<M: Message> Blocks<M> {
+    /// Each has `octets` octets; 0: there are none.
+    pub(super) fn new(octets: usize) -> Self {
+        Blocks { pool: Pool::new(octets, LENT_MOST), lent: Vec::new() }
+    }
+
+    fn octets(&self) -> usize {
+        self.pool.block()
+    }
+
+    /// A block that nobody reads any more.
+    fn take(&mut self) -> Option<M::Block> {
+        if let Some(free) = self.lent.iter_mut().position(|lent| lent.unshared().is_some()) {
+            self.lent.swap_remove(free).reclaim(&self.pool);
+        } else if self.lent.len() == LENT_MOST {
+            return None;
+        }
+        Some(self.pool.take())
+    }
+
+    /// The octets `start..end` of a block leave.
+    fn lend(&mut self, block: M::Block, start: usize, end: usize) -> M {
+        let run = M::from_block(block, start, end);
+        self.lent.push(run.share());
+        run
+    }
+}
+
+impl<C: Configuration> Association<C> {
+    /// The next packets that are to leave, within `room`, if they are pieces of messages and nothing else is to be said. `None`:
+    /// [`transmit`](Association::transmit) tells what leaves next.
+    #[inline]
+    pub fn transmit_run(
+        &mut self,
+        now: Instant,
+        memory: &mut Memory<C::Message>,
+        room: Room,
+    ) -> Option<Run<C::Message>> {
+        if !self.sending.has_several() || !self.has_only_data(&self.view(now)) {
+            return None;
+        }
+        self.write_run(now, memory, room)
+    }
+
+    /// Whether the association is well, and nobody but the application has something to say.
+    fn has_only_data(&self, view: &View) -> bool {
+        let slots = &self.slots;
+        <C::Message as Message>::SHARES
+            && slots.format.runs()
+            && slots.integrity.looks_at() == 0
+            && slots.recovery.keeps()
+            && slots.acknowledgement.deadline() > view.now
+            && slots.connection.signals(view) == Signals::NONE
+            && !slots.connection.due(view)
+            && !self.has_ended(view)
+    }
+
+    #[inline(never)]
+    fn write_run(
+        &mut self,
+        now: Instant,
+        memory: &mut Memory<C::Message>,
+        room: Room,
+    ) -> Option<Run<C::Message>> {
+        let start = memory.headroom;
+        let most = memory.blocks.octets().min(start.saturating_add(room.octets));
+        let mut block = if most > start { memory.blocks.take()? } else { return None };
+        let (mut end, mut stride, mut count) = (start, 0, 0);
+        while count < room.messages && end + stride <= most {
+            let mut view = self.view(now);
+            if self.drop_expired(&view, memory) {
+                view = self.view(now);
+            }
+            let Some(last) = self.choose(&view) else { break };
+            let slots = &self.slots;
+            if slots.inquiry.due(&view, Occasion::Unit { last }) || slots.congestion.asks(&view) {
+                break;
+            }
+            let headroom = memory.headroom + slots.format.headroom();
+            let Some(place) = self.sending.take_first(&memory.pool, headroom) else { break };
+            let octets = self.write(&view, place, &mut memory.header, &mut block[end..most]);
+            // What is longer than those before it has its number, and leaves next.
+            let Some(octets) = octets.filter(|octets| count == 0 || *octets <= stride) else { break };
+            if count == 0 {
+                stride = octets;
+            }
+            (end, count) = (end + octets, count + 1);
+            let slots = &mut self.slots;
+            slots.connection.on_said(&view, Signals::NONE, octets);
+            slots.rate.on_sent(&view, octets);
+            self.leave(&view, place, None, true);
+            if octets < stride {
+                break;
+            }
+        }
+        if count == 0 {
+            memory.blocks.pool.give(block);
+            return None;
+        }
+        Some(Run { packets: memory.blocks.lend(block, start, end), stride })
+    }
+
+    /// Writes the packet of a unit to where it leaves from. Gives its octets, where there is room for it.
+    #[inline]
+    fn write(&mut self, view: &View, place: usize, header: &mut Vec<u8>, into: &mut [u8]) -> Option<usize> {
+        let unit = &self.sending.get(place).unit;
+        let mut saying = Saying {
+            unit: Some(unit),
+            part: None,
+            report: None,
+            inquiry: None,
+            credit: None,
+            signals: Signals::NONE,
+            stamp: self.slots.lifetime.stamp(view, unit.since, unit.lifetime),
+            clock: self.slots.lifetime.clock(view),
+        };
+        header.clear();
+        self.slots.format.encode(view, &mut saying, header);
+        debug_assert!(saying.unit.is_none(), "a format that writes runs takes each unit as it is");
+        let octets = header.len() + unit.body.len();
+        let (before, body) = into.get_mut(..octets)?.split_at_mut(header.len());
+        before.copy_from_slice(header);
+        let copied = unit.body.copy_to(body);
+        (copied == body.len()).then_some(octets)
+    }
+}
