@@ -104,7 +104,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline]
-    fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, header: &mut Vec<u8>) {
+    fn encode(&mut self, view: &View, say: &mut Saying<'_>, header: &mut Vec<u8>) {
         self.write(view, say, header);
     }
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::services::MessageKind;
-use stackwright_transport::words::{Label, Report, Saying, Signals, Stamp, Unit, View};
+use stackwright_transport::words::{Cargo, Label, Report, Saying, Signals, Stamp, View};
 use stackwright_wire::{Header, Message};
 
 use crate::control::Item;
@@ -22,7 +22,7 @@ fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
 }
 
 impl<M: Message> Format<M> {
-    pub(crate) fn write(&mut self, view: &View, saying: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
+    pub(crate) fn write(&mut self, view: &View, saying: &mut Saying<'_>, octets: &mut Vec<u8>) {
         // Acknowledgements bear one's own clock, and do not expire (§1.4.2).
         let own = Stamp { at: saying.clock, valid: 0 };
         if saying.signals != Signals::NONE
@@ -44,11 +44,11 @@ impl<M: Message> Format<M> {
             }
             self.acknowledge(report, octets);
         } else if let Some(unit) = saying.unit.take() {
-            let Unit { label, span, .. } = unit;
+            let Cargo { label, span, .. } = unit;
             let control = label.kind == MessageKind::Control;
             let kind = if control { PacketKind::Control } else { PacketKind::Data };
             let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
-            let padding = self.padding(label, unit.body.len());
+            let padding = self.padding(label, unit.octets);
             let (index, count) = (label.index as u16, label.count as u16);
             let fragment = Fragment { datagram: label.message, index, count };
             // Where they stay: octets that were just written are not read back to be moved.
@@ -67,7 +67,7 @@ impl<M: Message> Format<M> {
             } else {
                 fragment.encode(&mut octets[Packet::LENGTH..]);
             }
-            if self.path == Path::Narrowed && octets.len() + unit.body.len() > BASE {
+            if self.path == Path::Narrowed && octets.len() + unit.octets > BASE {
                 self.write_part(unit, settled, saying, octets);
             }
         }
@@ -77,12 +77,12 @@ impl<M: Message> Format<M> {
     #[cold]
     fn write_part<'a>(
         &mut self,
-        unit: &'a Unit<M>,
+        unit: &'a Cargo,
         settled: Option<u32>,
-        saying: &mut Saying<'a, M>,
+        saying: &mut Saying<'a>,
         octets: &mut Vec<u8>,
     ) {
-        let (number, whole, label) = (unit.span.start, unit.body.len(), &unit.label);
+        let (number, whole, label) = (unit.span.start, unit.octets, &unit.label);
         let (begun, left) = self.parted;
         let offset = if begun == number { left } else { 0 };
         let part = Part { offset: offset as u16, whole: whole as u16 };

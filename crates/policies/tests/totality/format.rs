@@ -180,7 +180,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         Ok(segment)
     }
 
-    fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
+    fn encode(&mut self, view: &View, say: &mut Saying<'_>, octets: &mut Vec<u8>) {
         // A report leaves alone, and the question with the last packet there is.
         let report = say.report.take();
         let unit = if report.is_some() { None } else { say.unit.take() };

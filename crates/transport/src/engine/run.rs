@@ -15,7 +15,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Format as _, Inquiry as _, Integrity as _,
     Lifetime as _, Rate as _, Recovery as _,
 };
-use crate::words::{Occasion, Saying, Signals, View};
+use crate::words::{Cargo, Occasion, Saying, Signals, View};
 
 /// Packets that lie one behind the other.
 #[derive(Debug)]
@@ -112,10 +112,10 @@ impl<C: Configuration> Association<C> {
         let start = memory.headroom;
         let most = memory.blocks.octets().min(start.saturating_add(room.octets));
         let mut block = if most > start { memory.blocks.take()? } else { return None };
-        let (mut end, mut stride, mut count) = (start, 0, 0);
+        let mut view = self.view(now);
+        let (mut end, mut stride, mut count, mut follows) = (start, 0, 0, false);
         while count < room.messages && end + stride <= most {
-            let mut view = self.view(now);
-            if self.drop_expired(&view, memory) {
+            if !follows && self.drop_expired(&view, memory) {
                 view = self.view(now);
             }
             let Some(last) = self.choose(&view) else { break };
@@ -123,23 +123,22 @@ impl<C: Configuration> Association<C> {
             if slots.inquiry.due(&view, Occasion::Unit { last }) || slots.congestion.asks(&view) {
                 break;
             }
-            let headroom = memory.headroom + slots.format.headroom();
-            let Some(place) = self.sending.take_first(&memory.pool, headroom) else { break };
-            let octets = self.write(&view, place, &mut memory.header, &mut block[end..most]);
-            // What is longer than those before it has its number, and leaves next.
-            let Some(octets) = octets.filter(|octets| count == 0 || *octets <= stride) else { break };
-            if count == 0 {
-                stride = octets;
-            }
-            (end, count) = (end + octets, count + 1);
-            let slots = &mut self.slots;
-            slots.connection.on_said(&view, Signals::NONE, octets);
-            slots.rate.on_sent(&view, octets);
-            self.leave(&view, place, None, true);
+            let Some(cargo) = self.sending.next_cargo() else { break };
+            let Some(octets) =
+                self.write(&view, &cargo, follows, &mut memory.header, &mut block[end..most], stride)
+            else {
+                break;
+            };
+            (end, stride, count, follows) = (end + octets, stride.max(octets), count + 1, !cargo.label.last);
+            self.on_boarded(&view, octets);
+            view.in_flight += cargo.octets as u64;
+            view.sent_upto = cargo.span.end;
+            (view.idle, view.drained) = (false, self.sending.is_drained());
             if octets < stride {
                 break;
             }
         }
+        self.sending.depart();
         if count == 0 {
             memory.blocks.pool.give(block);
             return None;
@@ -147,27 +146,54 @@ impl<C: Configuration> Association<C> {
         Some(Run { packets: memory.blocks.lend(block, start, end), stride })
     }
 
-    /// Writes the packet of a unit to where it leaves from. Gives its octets, where there is room for it.
+    /// Writes the packet of a piece to where it leaves from, where it fits and is no longer than `stride`, if that is not 0: then it
+    /// has left. Gives its octets.
     #[inline]
-    fn write(&mut self, view: &View, place: usize, header: &mut Vec<u8>, into: &mut [u8]) -> Option<usize> {
-        let unit = &self.sending.get(place).unit;
+    fn write(
+        &mut self,
+        view: &View,
+        cargo: &Cargo,
+        follows: bool,
+        header: &mut Vec<u8>,
+        into: &mut [u8],
+        stride: usize,
+    ) -> Option<usize> {
+        let slots = &mut self.slots;
+        let (since, lifetime) = self.sending.next_wish();
         let mut saying = Saying {
-            unit: Some(unit),
+            unit: Some(cargo),
             part: None,
             report: None,
             inquiry: None,
             credit: None,
             signals: Signals::NONE,
-            stamp: self.slots.lifetime.stamp(view, unit.since, unit.lifetime),
-            clock: self.slots.lifetime.clock(view),
+            stamp: slots.lifetime.stamp(view, since, lifetime),
+            clock: slots.lifetime.clock(view),
         };
         header.clear();
-        self.slots.format.encode(view, &mut saying, header);
+        slots.format.encode(view, &mut saying, header);
         debug_assert!(saying.unit.is_none(), "a format that writes runs takes each unit as it is");
-        let octets = header.len() + unit.body.len();
+        let octets = header.len() + cargo.octets;
+        if stride > 0 && octets > stride {
+            return None;
+        }
         let (before, body) = into.get_mut(..octets)?.split_at_mut(header.len());
         before.copy_from_slice(header);
-        let copied = unit.body.copy_to(body);
-        (copied == body.len()).then_some(octets)
+        let stamp = self.asked.wrapping_add(1);
+        self.sending.board(cargo, body, follows, view.now, stamp).then_some(octets)
+    }
+
+    /// A packet of so many octets has left: as in [`transmit`](Association::transmit), whoever wants to know is told.
+    #[inline]
+    fn on_boarded(&mut self, view: &View, octets: usize) {
+        if view.idle {
+            (self.quiet_since, self.moved) = (view.now, view.now);
+        }
+        (self.stirred, self.probed, self.left_at) = (view.now, false, view.now);
+        let slots = &mut self.slots;
+        slots.connection.on_said(view, Signals::NONE, octets);
+        slots.rate.on_sent(view, octets);
+        slots.inquiry.on_sent(view);
+        slots.congestion.on_sent(view);
     }
 }

@@ -12,7 +12,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
 };
-use crate::words::{MILLISECOND, Occasion, Saying, Signals, View};
+use crate::words::{MILLISECOND, Occasion, Saying, Signals, Unit, View};
 
 /// More need not leave together: what a driver hands to the kernel at once.
 const GATHER_MOST: u64 = 256 << 10;
@@ -70,16 +70,17 @@ impl<C: Configuration> Association<C> {
         let place = match chosen {
             Some(_) => {
                 let headroom = memory.headroom + slots.format.headroom();
-                self.sending.take_first(&memory.pool, headroom)
+                self.sending.take_first(&memory.pool, headroom, slots.recovery.keeps())
             }
             None => None,
         };
         let number = self.asked.wrapping_add(1);
         let unit = place.map(|place| &self.sending.get(place).unit);
         let (since, lifetime) = unit.map_or((now, None), |unit| (unit.since, unit.lifetime));
+        let cargo = unit.map(Unit::cargo);
         let credit = slots.flow.credit(&view);
         let mut saying = Saying {
-            unit,
+            unit: cargo.as_ref(),
             part: None,
             report: reporting.then_some(&memory.saying),
             inquiry: asking.then_some(number),

@@ -6,8 +6,11 @@
 //!                                         ▼   │
 //!                                         lost
 //! ```
+//!
+//! What left together stands in `train.rs`, as long as nothing is known of one packet that is not known of all.
 
 mod settle;
+mod train;
 mod waiting;
 
 use alloc::collections::VecDeque;
@@ -18,6 +21,7 @@ use stackwright_contract::services::Room;
 use stackwright_wire::{Message, Pool};
 
 use crate::words::{Numbering, Unit};
+use train::Train;
 use waiting::Waiting;
 
 pub use settle::Acknowledged;
@@ -69,6 +73,8 @@ pub struct Sending<M> {
     units: VecDeque<Sent<M>>,
     /// How many of `units` have left; one more may be numbered.
     sent: usize,
+    /// What left behind all of those, together.
+    trains: VecDeque<Train<M>>,
     sent_upto: u64,
     settled_upto: u64,
     in_flight: u64,
@@ -93,6 +99,7 @@ impl<M: Message> Sending<M> {
             waiting_octets: 0,
             units: VecDeque::new(),
             sent: 0,
+            trains: VecDeque::new(),
             sent_upto: first,
             settled_upto: first,
             in_flight: 0,
@@ -114,7 +121,7 @@ impl<M: Message> Sending<M> {
     /// Nothing that was sent is unheard of.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.sent == 0
+        self.sent == 0 && self.trains.is_empty()
     }
 
     /// Nothing waits to be sent, again or for the first time.
@@ -126,7 +133,8 @@ impl<M: Message> Sending<M> {
     /// Whether a message leaves next of which there are several pieces left, and nothing that has its number.
     #[inline]
     pub(crate) fn has_several(&self) -> bool {
-        self.lost_units == 0
+        self.has_trains()
+            && self.lost_units == 0
             && self.units.len() == self.sent
             && self.waiting.front().is_some_and(|waiting| waiting.octets_after(1).is_some())
     }
@@ -171,6 +179,7 @@ impl<M: Message> Sending<M> {
         self.left.clear();
         self.waiting.shrink_to_fit();
         self.units.shrink_to_fit();
+        self.trains.shrink_to_fit();
         self.lost.shrink_to_fit();
         self.left.shrink_to_fit();
     }
@@ -262,13 +271,16 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// The place of what leaves next. A fresh one gets its number now, and not before: what expires or is overtaken while it
+    /// The place of what leaves next; `kept`: it will be heard of. A fresh one gets its number now, and not before: what expires or is overtaken while it
     /// waits leaves no hole.
     #[inline]
-    pub(crate) fn take_first(&mut self, pool: &Pool<M>, headroom: usize) -> Option<usize> {
+    pub(crate) fn take_first(&mut self, pool: &Pool<M>, headroom: usize, kept: bool) -> Option<usize> {
         if self.lost_units > 0 {
             self.surface();
             return self.lost.front().map(|number| self.place(*number));
+        }
+        if !kept && !self.trains.is_empty() {
+            self.take_apart(self.sent_upto); // among them it would be heard of
         }
         if self.units.len() == self.sent {
             self.cut(pool, headroom)?;
@@ -282,17 +294,21 @@ impl<M: Message> Sending<M> {
         let order = self.orders;
         self.orders += 1;
         let sent = &mut self.units[place];
-        if sent.state == State::Lost {
+        let fresh = sent.state != State::Lost;
+        if fresh {
+            self.sent_upto = sent.unit.span.end;
+        } else {
             self.lost.pop_front();
             self.lost_units -= 1;
-        } else {
-            self.sent += 1;
-            self.sent_upto = sent.unit.span.end;
         }
         (sent.at, sent.order, sent.stamp, sent.state) = (now, order, stamp, State::InFlight);
         sent.times = sent.times.saturating_add(1);
         self.in_flight += sent.unit.body.len() as u64;
-        let number = sent.unit.span.start;
+        if fresh && kept && !self.trains.is_empty() {
+            return self.follow_trains();
+        }
+        self.sent += usize::from(fresh);
+        let number = self.units[place].unit.span.start;
         if kept {
             // Where nobody asks for the oldest, nothing else takes them away.
             if self.left.len() > 2 * self.units.len() {
@@ -306,6 +322,9 @@ impl<M: Message> Sending<M> {
     /// Those of `span` that are in flight and that `is_lost` says are lost. Gives their octets.
     pub fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Sent<M>) -> bool) -> u64 {
         let mut octets = 0;
+        if self.is_in_trains(&span) {
+            self.take_apart(span.end);
+        }
         for place in self.place(span.start)..self.sent {
             let sent = &self.units[place];
             if sent.unit.span.start >= span.end {
@@ -349,25 +368,44 @@ impl<M: Message> Sending<M> {
         self.left = left;
     }
 
-    /// The first packet that left and of which nothing was heard, in the order in which they left.
-    fn oldest(&mut self) -> Option<(Left, usize)> {
-        while let Some(left) = self.left.front().copied() {
-            if let Some(place) = self.out(&left) {
-                return Some((left, place));
+    /// The first packet that left by itself and of which nothing was heard, in the order in which they left.
+    fn oldest_unit(&mut self) -> Option<Left> {
+        while let Some(left) = self.left.front() {
+            if self.out(left).is_some() {
+                return Some(*left);
             }
             self.left.pop_front();
         }
         None
     }
 
+    /// The first packet that left and of which nothing was heard, in the order in which they left.
+    #[inline]
+    fn oldest(&mut self) -> Option<Left> {
+        let (unit, train) = (self.oldest_unit(), self.oldest_train());
+        match (unit, train) {
+            (Some(unit), Some(train)) => Some(if unit.order < train.order { unit } else { train }),
+            (unit, train) => unit.or(train),
+        }
+    }
+
     /// When the first one left of which nothing was heard.
     pub fn oldest_at(&mut self) -> Option<Instant> {
-        self.oldest().map(|(left, _)| left.at)
+        self.oldest().map(|left| left.at)
+    }
+
+    /// Where it is, if it is a unit; and if not, it becomes one.
+    fn place_of(&mut self, left: &Left) -> Option<usize> {
+        if self.is_in_trains(&(left.number..left.number + 1)) {
+            self.take_apart(left.number + 1);
+        }
+        self.out(left)
     }
 
     /// The first of which nothing was heard, if it left at `before` or earlier.
     pub(crate) fn overdue(&mut self, before: Instant) -> Option<usize> {
-        self.oldest().filter(|(left, _)| left.at <= before).map(|(_, place)| place)
+        let oldest = self.oldest().filter(|left| left.at <= before)?;
+        self.place_of(&oldest)
     }
 
     /// Of `place`, nothing was heard for too long. Gives its octets.
@@ -379,8 +417,9 @@ impl<M: Message> Sending<M> {
     /// Those are lost after which `tolerance` packets or more have left of which it was heard. Gives their octets.
     pub(crate) fn lose_overtaken(&mut self, tolerance: u64) -> u64 {
         let mut octets = 0;
-        while let Some((left, place)) = self.oldest()
+        while let Some(left) = self.oldest()
             && left.order + tolerance <= self.heard_order
+            && let Some(place) = self.place_of(&left)
         {
             self.left.pop_front();
             octets += self.lose(place);
@@ -390,6 +429,9 @@ impl<M: Message> Sending<M> {
 
     /// The last one in flight is sent once more: whatever is heard of it tells about all before it.
     pub(crate) fn probe(&mut self) -> bool {
+        if !self.trains.is_empty() {
+            self.take_apart(self.sent_upto);
+        }
         let newest = self.units.range(..self.sent).rposition(|sent| sent.state == State::InFlight);
         newest.map(|place| self.lose(place)).is_some()
     }

@@ -67,6 +67,12 @@ impl<M: Message> Sending<M> {
     /// The units that lie in `span` have arrived.
     #[inline]
     pub(crate) fn acknowledge(&mut self, span: Range<u64>, pool: &Pool<M>, sum: &mut Acknowledged) {
+        if self.is_in_trains(&span) {
+            if self.sent == 0 && span.start <= self.settled_upto {
+                return self.acknowledge_trains(span.end, pool, sum);
+            }
+            self.take_apart(span.end);
+        }
         let (mut newest, mut longest) = (None, 0);
         for place in self.place(span.start)..self.sent {
             let sent = &self.units[place];

@@ -23,6 +23,32 @@ pub(super) struct Waiting<M> {
 }
 
 impl<M: Message> Waiting<M> {
+    /// How many octets the next piece has, and where it stands.
+    #[inline]
+    pub(super) fn next_piece(&self) -> (usize, Label) {
+        let octets = self.next_octets();
+        (octets, Label { last: octets == self.rest.len(), ..self.label })
+    }
+
+    /// Copies its octets; gives how many.
+    #[inline]
+    pub(super) fn copy_next(&self, into: &mut [u8]) -> usize {
+        self.rest.copy_to(into)
+    }
+
+    /// All that has not left, in pieces of so many octets, and what is wished of it.
+    pub(super) fn rest(&self) -> (M, usize, Instant, Option<NonZeroU32>) {
+        (self.rest.share(), self.piece, self.since, self.lifetime)
+    }
+
+    /// A piece has left. Gives what the layer above gets back when all has.
+    #[inline]
+    pub(super) fn pass(&mut self, octets: usize) -> Option<usize> {
+        self.rest.advance(octets);
+        self.label.index += 1;
+        self.rest.is_empty().then_some(self.octets)
+    }
+
     pub(super) fn next_octets(&self) -> usize {
         self.rest.len().min(self.piece)
     }

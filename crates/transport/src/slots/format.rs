@@ -50,7 +50,7 @@ slot! {
         /// Words to octets: *takes* from `say` what one packet can carry and writes what stands before the body of its unit, or
         /// the whole of a packet that has none. Of a unit that is too long for a packet it says a [part](Saying::part), and is asked
         /// for the next one as soon as that may leave; where it is asked for another unit instead, that one begins again.
-        fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, header: &mut Vec<u8>);
+        fn encode(&mut self, view: &View, say: &mut Saying<'_>, header: &mut Vec<u8>);
         /// Whether packets of units may lie one behind the other before they leave: each takes its unit whole, and says nothing else.
         fn runs(&self) -> bool = false;
         /// A unit whose first number this is, and whose body has so many octets, left once more: for the second time or a later one.

@@ -7,7 +7,7 @@ mod view;
 
 pub use report::{Report, unwrap};
 pub use segment::{Saying, Segment, Signals, Stamp};
-pub use unit::{Label, Numbering, Unit};
+pub use unit::{Cargo, Label, Numbering, Unit};
 pub use view::{Ending, Estimate, Occasion, Phase, Sample, View};
 
 /// A time in nanoseconds: what the engine reckons with, because a policy is asked for every packet.

@@ -2,7 +2,7 @@
 
 use core::ops::{BitOr, Range};
 
-use super::{Report, Unit};
+use super::{Cargo, Report, Unit};
 
 /// What the two ends tell each other of the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -113,9 +113,9 @@ impl<M> Segment<M> {
 
 /// What is to be said. A format *takes* what one packet can carry; the engine is back at once with the rest.
 #[derive(Debug)]
-pub struct Saying<'a, M> {
+pub struct Saying<'a> {
     /// Data.
-    pub unit: Option<&'a Unit<M>>,
+    pub unit: Option<&'a Cargo>,
     /// Written by a format that says a unit in several packets: only these octets of its body stand behind this header, and the
     /// packet says nothing else. The unit is taken with its last part.
     pub part: Option<Range<usize>>,

@@ -5,6 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::MessageKind;
+use stackwright_wire::Message;
 
 /// What a sequence number counts: a fact of the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +33,17 @@ pub struct Label {
     pub priority: u8,
 }
 
+/// A unit as far as what stands before its octets tells.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cargo {
+    /// Its numbers.
+    pub span: Range<u64>,
+    /// Where it stands in its message.
+    pub label: Label,
+    /// How many octets it has.
+    pub octets: usize,
+}
+
 /// The smallest thing that is numbered, sent, acknowledged and sent again.
 #[derive(Debug)]
 pub struct Unit<M> {
@@ -45,4 +57,12 @@ pub struct Unit<M> {
     pub since: Instant,
     /// For how long it is of use from then on, in microseconds.
     pub lifetime: Option<NonZeroU32>,
+}
+
+impl<M: Message> Unit<M> {
+    /// What its header tells.
+    #[inline]
+    pub fn cargo(&self) -> Cargo {
+        Cargo { span: self.span.clone(), label: self.label, octets: self.body.len() }
+    }
 }

@@ -128,7 +128,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
         Ok(segment)
     }
 
-    fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
+    fn encode(&mut self, view: &View, say: &mut Saying<'_>, octets: &mut Vec<u8>) {
         let signal = SIGNALS.into_iter().find(|(signal, _)| say.signals.has(*signal));
         let mut list = Vec::new();
         let (kind, number, poll) = if let Some((signal, kind)) = signal {

@@ -161,7 +161,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
         Ok(segment)
     }
 
-    fn encode(&mut self, view: &View, say: &mut Saying<'_, M>, octets: &mut Vec<u8>) {
+    fn encode(&mut self, view: &View, say: &mut Saying<'_>, octets: &mut Vec<u8>) {
         let opening = say.signals.has(Signals::OPEN);
         let report = say.report.take();
         let unit = if report.is_some() { None } else { say.unit.take() };
@@ -216,7 +216,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
                 put(&Span { left: span.start, right: span.end }, octets);
             }
         }
-        let length = octets.len() - Packet::LENGTH + unit.map_or(0, |unit| unit.body.len());
+        let length = octets.len() - Packet::LENGTH + unit.map_or(0, |unit| unit.octets);
         octets[12..16].copy_from_slice(&(length as u32).to_be_bytes());
     }
 }

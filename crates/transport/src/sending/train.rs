@@ -1,0 +1,242 @@
+//! Packets that left together, one behind the other, of which nothing was heard yet.
+//!
+//! ```text
+//! units: each by itself            trains: what is known of one is known of all
+//! ┌───┬───┬───┬───┐   ┌───────────────────┬──────────────┬─────
+//! │ 7 │ 8 │ 9 │10 │   │ 11 12 13 14 15 16 │ 17 18 19 20  │ …       numbers rise
+//! └───┴───┴───┴───┘   └───────────────────┴──────────────┴─────
+//! ```
+//!
+//! As a rule they arrive in order, and are heard of in order: then a train leaves as it came, and nothing was done for each of its
+//! packets. Where one of them has a fate of its own, the train is taken apart, with those before it.
+
+use core::num::NonZeroU32;
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+use stackwright_wire::{Message, Pool};
+
+use super::{Acknowledged, Left, Sending, Sent, State};
+use crate::words::{Cargo, Label, Numbering, Unit};
+
+/// Pieces of one message that left together. They follow each other, in number and place.
+#[derive(Debug)]
+pub(super) struct Train<M> {
+    /// The number of the first, and how many there are.
+    first: u64,
+    count: u64,
+    /// Of the first.
+    label: Label,
+    /// Their octets, and behind them what of the message had not left when the train began.
+    body: M,
+    /// How many octets each has, but for the last, which may have fewer; and all of them.
+    piece: usize,
+    octets: usize,
+    since: Instant,
+    lifetime: Option<NonZeroU32>,
+    at: Instant,
+    /// How many packets had left before the first.
+    order: u64,
+    stamp: u32,
+    /// As in [`Sent`]: of the last, if that ends its message.
+    release: Option<usize>,
+}
+
+impl<M: Message> Train<M> {
+    /// A packet that left alone.
+    pub(super) fn of(sent: Sent<M>) -> Self {
+        let Sent { unit: Unit { span, label, body, since, lifetime }, at, order, stamp, release, .. } = sent;
+        let octets = body.len();
+        Train {
+            first: span.start,
+            count: 1,
+            label,
+            body,
+            piece: octets,
+            octets,
+            since,
+            lifetime,
+            at,
+            order,
+            stamp,
+            release,
+        }
+    }
+
+    /// The first of them, by itself; none of an empty train.
+    fn take_first(&mut self) -> Option<Sent<M>> {
+        self.count = self.count.checked_sub(1)?;
+        let octets = self.octets.min(self.piece);
+        let last = self.count == 0;
+        let label = Label { last: last && self.release.is_some(), ..self.label };
+        let unit = Unit {
+            span: self.first..self.first + 1,
+            label,
+            body: self.body.split_to(octets),
+            since: self.since,
+            lifetime: self.lifetime,
+        };
+        let (at, order, stamp) = (self.at, self.order, self.stamp);
+        self.pass(1, octets);
+        let release = if last { self.release.take() } else { None };
+        Some(Sent { unit, at, order, times: 1, stamp, release, state: State::InFlight })
+    }
+
+    /// So many of the first are not among them any more.
+    fn pass(&mut self, count: u64, octets: usize) {
+        self.first += count;
+        self.order += count;
+        self.label.index += count as u32;
+        self.octets -= octets;
+    }
+}
+
+impl<M: Message> Sending<M> {
+    /// What the next piece of the message is that waits first; `None` where something else leaves before it.
+    #[inline]
+    pub(crate) fn next_cargo(&self) -> Option<Cargo> {
+        if self.lost_units > 0 || self.units.len() > self.sent {
+            return None;
+        }
+        let (octets, label) = self.waiting.front()?.next_piece();
+        Some(Cargo { span: self.sent_upto..self.sent_upto + 1, label, octets })
+    }
+
+    /// Since when that message waits, and for how long it is of use.
+    #[inline]
+    pub(crate) fn next_wish(&self) -> (Instant, Option<NonZeroU32>) {
+        self.first_waiting().unwrap_or((Instant::START, None))
+    }
+
+    /// It leaves in a run: its octets are written. `follows`: it is a piece of the same message as the one before it in that run.
+    /// Whether it could be.
+    #[inline]
+    pub(crate) fn board(
+        &mut self,
+        cargo: &Cargo,
+        into: &mut [u8],
+        follows: bool,
+        now: Instant,
+        stamp: u32,
+    ) -> bool {
+        let Some(waiting) = self.waiting.front_mut() else { return false };
+        if waiting.copy_next(into) < into.len() {
+            return false;
+        }
+        let octets = cargo.octets;
+        if !follows {
+            let (body, piece, since, lifetime) = waiting.rest();
+            self.trains.push_back(Train {
+                first: self.sent_upto,
+                count: 0,
+                label: cargo.label,
+                body,
+                piece,
+                octets: 0,
+                since,
+                lifetime,
+                at: now,
+                order: self.orders,
+                stamp,
+                release: None,
+            });
+        }
+        let Some(train) = self.trains.back_mut() else { return false };
+        train.count += 1;
+        train.octets += octets;
+        if let Some(waiting) = self.waiting.front_mut() {
+            train.release = waiting.pass(octets);
+        }
+        if train.release.is_some() {
+            self.waiting.pop_front();
+        }
+        self.orders += 1;
+        self.sent_upto += 1;
+        self.in_flight += octets as u64;
+        self.waiting_octets -= octets;
+        true
+    }
+
+    /// Nothing more leaves in this run: the last train lets go of what it does not carry.
+    pub(crate) fn depart(&mut self) {
+        if let Some(train) = self.trains.back_mut() {
+            train.body.truncate(train.octets);
+        }
+    }
+
+    /// Those before `number` become units, so that each may have a fate of its own.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_apart(&mut self, number: u64) {
+        // One that has its number, and has not left, comes behind them.
+        let numbered = if self.units.len() > self.sent { self.units.pop_back() } else { None };
+        while let Some(train) = self.trains.front_mut()
+            && train.first < number
+        {
+            while let Some(sent) = train.take_first() {
+                self.left.push_back(Left { at: sent.at, order: sent.order, number: sent.unit.span.start });
+                self.units.push_back(sent);
+                self.sent += 1;
+            }
+            self.trains.pop_front();
+        }
+        self.units.extend(numbered);
+        // What was sent again left before them, between them, or after them.
+        self.left.make_contiguous().sort_by_key(|left| left.order);
+    }
+
+    /// All numbers before `end` have arrived, and no unit is in flight: they are the first of the trains.
+    #[inline]
+    pub(super) fn acknowledge_trains(&mut self, end: u64, pool: &Pool<M>, sum: &mut Acknowledged) {
+        while let Some(train) = self.trains.front_mut()
+            && train.first < end
+        {
+            let count = train.count.min(end - train.first);
+            let whole = count == train.count;
+            let octets = if whole { train.octets } else { count as usize * train.piece };
+            sum.octets += octets as u64;
+            sum.units += count;
+            sum.longest = sum.longest.max(train.piece.min(octets));
+            sum.newest = sum.newest.max(Some(train.at));
+            self.heard_order = self.heard_order.max(train.order + count - 1);
+            self.settled_upto = train.first + count;
+            self.in_flight -= octets as u64;
+            if !whole {
+                train.body.advance(octets);
+                train.pass(count, octets);
+                train.count -= count;
+            } else if let Some(train) = self.trains.pop_front() {
+                train.body.reclaim(pool);
+                if let Some(octets) = train.release {
+                    self.release(octets);
+                }
+            }
+        }
+    }
+
+    /// Of the packets that left together: when the first one did of which nothing was heard, and its order and number.
+    #[inline]
+    pub(super) fn oldest_train(&self) -> Option<Left> {
+        let train = self.trains.front()?;
+        Some(Left { at: train.at, order: train.order, number: train.first })
+    }
+
+    /// Whether some of `span` left in trains.
+    #[inline]
+    pub(super) fn is_in_trains(&self, span: &Range<u64>) -> bool {
+        self.trains.front().is_some_and(|train| train.first < span.end)
+    }
+
+    /// Whether packets of this kind can leave in trains: each has a number.
+    pub(super) fn has_trains(&self) -> bool {
+        self.numbering == Numbering::Packets
+    }
+
+    /// What left by itself behind trains is one of them. Gives its octets.
+    #[inline(never)]
+    pub(super) fn follow_trains(&mut self) -> &mut M {
+        let sent = self.units.pop_back().expect("the last one has just left");
+        self.trains.push_back(Train::of(sent));
+        &mut self.trains.back_mut().expect("it was just put there").body
+    }
+}
