@@ -18,6 +18,7 @@ mod send;
 mod sessions;
 mod state;
 mod syntax;
+mod together;
 
 pub use config::{Artp, Config, Congestion, policies};
 pub use control::{APPLICATION, Item, items};
@@ -50,9 +51,9 @@ pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> Layer<M, Boxed<M>> 
 
 use alloc::vec::Vec;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::{Quality, Run};
 use stackwright_transport::component;
-use stackwright_transport::words::{Dropped, Numbering, Report, Saying, Segment, View};
+use stackwright_transport::words::{Dropped, Numbering, Report, Saying, Segment, View, Whole};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
 use stackwright_wire::Message;
 
@@ -101,6 +102,11 @@ impl<M: Message> slots::Format<M> for Format<M> {
     #[inline]
     fn decode(&mut self, view: &View, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped> {
         self.read(view, packet, report)
+    }
+
+    #[inline]
+    fn read_whole(&mut self, view: &View, packet: M, behind: &mut Run<M>) -> Result<Whole<M>, M> {
+        self.read_together(view, packet, behind)
     }
 
     #[inline]

@@ -92,6 +92,11 @@ impl<M: Message> Framing<M> for Messages<M> {
         }
     }
 
+    #[inline]
+    fn takes_whole(&self, label: &Label, octets: usize) -> bool {
+        self.fragments.takes_whole(label, octets)
+    }
+
     fn forget(&mut self, view: &View) -> u64 {
         mem::take(&mut self.refused) + self.fragments.forget(view)
     }

@@ -241,13 +241,13 @@ fn has_options(header: &Packet) -> bool {
     header.options > 0 || header.version != Version::One
 }
 
-fn stamp(header: &Packet) -> Stamp {
+pub(crate) fn stamp(header: &Packet) -> Stamp {
     let at = u64::from(header.seconds) * 1_000_000 + u64::from(header.microseconds.get());
     Stamp { at, valid: header.expiry }
 }
 
 /// Of what is not in fragments.
-const WHOLE: Label =
+pub(crate) const WHOLE: Label =
     Label { message: 0, index: 0, count: 1, last: true, kind: MessageKind::Data, priority: 128 };
 
 /// Where a fragment stands in its datagram.

@@ -148,6 +148,11 @@ impl<M: Message> Framing<M> for Fragments<M> {
         Ok(Some(Joined { message: unit.body, quality, numbers }))
     }
 
+    #[inline]
+    fn takes_whole(&self, label: &Label, octets: usize) -> bool {
+        octets <= self.most && !self.begun.contains_key(&label.message)
+    }
+
     fn forget(&mut self, view: &View) -> u64 {
         let Some(window) = self.forgetting.filter(|_| self.looks_at <= view.now) else { return 0 };
         let mut numbers = 0;

@@ -118,6 +118,9 @@ impl<C: Configuration> Association<C> {
             if !follows && self.drop_expired(&view, memory) {
                 view = self.view(now);
             }
+            if !follows && ends_before(self.sending.next_pieces() * stride, end - start, most - start) {
+                break;
+            }
             let Some(last) = self.choose(&view) else { break };
             let slots = &self.slots;
             if slots.inquiry.due(&view, Occasion::Unit { last }) || slots.congestion.asks(&view) {
@@ -196,4 +199,10 @@ impl<C: Configuration> Association<C> {
         slots.inquiry.on_sent(view);
         slots.congestion.on_sent(view);
     }
+}
+
+/// Whether a run of which so many octets are written, of `most`, ends before a message whose packets have so many: it is long enough,
+/// and another run has room for the whole message, which the peer then gets in one piece.
+fn ends_before(message: usize, written: usize, most: usize) -> bool {
+    2 * written > most && written + message > most && message <= most
 }

@@ -16,6 +16,7 @@ use core::ops::Range;
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool};
 
+use super::waiting::Waiting;
 use super::{Acknowledged, Left, Sending, Sent, State};
 use crate::words::{Cargo, Label, Numbering, Unit};
 
@@ -100,6 +101,12 @@ impl<M: Message> Sending<M> {
         }
         let (octets, label) = self.waiting.front()?.next_piece();
         Some(Cargo { span: self.sent_upto..self.sent_upto + 1, label, octets })
+    }
+
+    /// How many pieces are left of the message that waits first.
+    #[inline]
+    pub(crate) fn next_pieces(&self) -> usize {
+        self.waiting.front().map_or(0, Waiting::pieces)
     }
 
     /// Since when that message waits, and for how long it is of use.

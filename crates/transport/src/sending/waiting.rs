@@ -30,6 +30,11 @@ impl<M: Message> Waiting<M> {
         (octets, Label { last: octets == self.rest.len(), ..self.label })
     }
 
+    /// How many pieces are left.
+    pub(super) fn pieces(&self) -> usize {
+        self.rest.len().div_ceil(self.piece)
+    }
+
     /// Copies its octets; gives how many.
     #[inline]
     pub(super) fn copy_next(&self, into: &mut [u8]) -> usize {

@@ -3,10 +3,10 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::{Quality, Run};
 
 use super::slot;
-use crate::words::{Dropped, Numbering, Report, Saying, Segment, View};
+use crate::words::{Dropped, Numbering, Report, Saying, Segment, View, Whole};
 
 /// Where a check lies in a packet, and how far it reaches: the format's knowledge. Which sum it is, the integrity slot's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +47,12 @@ slot! {
         /// # Errors
         /// What is wrong with it.
         fn decode(&mut self, view: &View, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped>;
+        /// A packet came, and others `behind` it: those of a whole message, of which it is the first and which begins with the number
+        /// `view.received_upto`, may be read at once, if they say nothing else. They are taken then.
+        ///
+        /// # Errors
+        /// Gives the packet back where they are not, and nothing was taken.
+        fn read_whole(&mut self, view: &View, packet: M, behind: &mut Run<M>) -> Result<Whole<M>, M> = Err(packet);
         /// Words to octets: *takes* from `say` what one packet can carry and writes what stands before the body of its unit, or
         /// the whole of a packet that has none. Of a unit that is too long for a packet it says a [part](Saying::part), and is asked
         /// for the next one as soon as that may leave; where it is asked for another unit instead, that one begins again.

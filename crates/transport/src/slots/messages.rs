@@ -12,6 +12,8 @@ slot! {
     trait Ordering<M> {
         /// A unit arrived: itself, if it may go up at once.
         fn arrive(&mut self, unit: Unit<M>) -> Option<Unit<M>>;
+        /// Whether every unit goes up as it comes.
+        fn passes(&self) -> bool = false;
         /// The next one that may go up with it.
         fn next(&mut self) -> Option<Unit<M>> = None;
         /// Nothing before this number is waited for any more.
@@ -52,6 +54,9 @@ slot! {
         /// # Errors
         /// Where it fits no message, or makes one that is not what was sent.
         fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped>;
+        /// Whether a message of so many octets, whose pieces have come together, may be [joined](Framing::join) as one of one piece: it
+        /// is not too long, and nothing of it was here before.
+        fn takes_whole(&self, label: &Label, octets: usize) -> bool = false;
         /// What will never be whole, or never go up, is forgotten; gives how many numbers it had. It is asked after a unit was
         /// dropped, too.
         fn forget(&mut self, view: &View) -> u64 = 0;

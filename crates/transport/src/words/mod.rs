@@ -6,7 +6,7 @@ mod unit;
 mod view;
 
 pub use report::{Report, unwrap};
-pub use segment::{Saying, Segment, Signals, Stamp};
+pub use segment::{Saying, Segment, Signals, Stamp, Whole};
 pub use unit::{Cargo, Label, Numbering, Unit};
 pub use view::{Ending, Estimate, Occasion, Phase, Sample, View};
 

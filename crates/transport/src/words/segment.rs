@@ -111,6 +111,19 @@ impl<M> Segment<M> {
     }
 }
 
+/// A message whose packets came together, one behind the other, and say nothing else.
+#[derive(Debug)]
+pub struct Whole<M> {
+    /// Its numbers, one for each packet, and its octets; labelled as a message in one piece.
+    pub unit: Unit<M>,
+    /// How many octets each piece had, but the last, which may have had fewer.
+    pub piece: usize,
+    /// Octets of its packets.
+    pub octets: usize,
+    /// When the first was sent. None is valid for a while only.
+    pub stamp: Stamp,
+}
+
 /// What is to be said. A format *takes* what one packet can carry; the engine is back at once with the rest.
 #[derive(Debug)]
 pub struct Saying<'a> {

@@ -1,0 +1,95 @@
+//! Packets of one datagram that came together: read at once, where they say nothing but its fragments.
+
+use stackwright_contract::services::Run;
+use stackwright_transport::words::{Label, Unit, View, Whole, unwrap};
+use stackwright_wire::{Header as _, Message};
+
+use crate::header::{Fragment, Packet, PacketKind, Version};
+use crate::option::Options;
+use crate::receive::{WHOLE, stamp};
+use crate::state::Format;
+
+/// What stands before a fragment.
+struct Head {
+    packet: Packet,
+    fragment: Fragment,
+    /// Its octets, and those of the fragment.
+    before: usize,
+    body: usize,
+}
+
+impl<M: Message> Format<M> {
+    /// The datagram of which `first` is the first packet, if all others are right behind it.
+    pub(crate) fn read_together(
+        &mut self,
+        view: &View,
+        mut first: M,
+        behind: &mut Run<M>,
+    ) -> Result<Whole<M>, M> {
+        let Some((head, last)) = self.look(view, &mut first, behind) else { return Err(first) };
+        let (number, count) = (view.received_upto, u64::from(head.fragment.count));
+        let mut octets = first.len();
+        first.advance(head.before);
+        for packet in 2..=count {
+            let Some(mut next) = behind.next() else { break };
+            octets += next.len();
+            next.advance(if packet == count { last.before } else { head.before });
+            first.join(next);
+        }
+        let Fragment { datagram: message, .. } = head.fragment;
+        let label = Label { message, ..WHOLE };
+        let unit = Unit { span: number..number + count, label, body: first, since: view.now, lifetime: None };
+        Ok(Whole { unit, piece: head.body, octets, stamp: stamp(&head.packet) })
+    }
+
+    /// The heads of the first and the last packet, if they are a datagram with those between them.
+    fn look(&self, view: &View, first: &mut M, behind: &mut Run<M>) -> Option<(Head, Head)> {
+        let octets = first.len();
+        let head = self.head(first.front(octets)?)?;
+        let Fragment { index, count, .. } = head.fragment;
+        let others = usize::from(count.checked_sub(1)?);
+        let number = unwrap(head.packet.sequence, 32, view.received_upto);
+        let is_first = index == 0 && number == view.received_upto && head.before == BARE && head.body > 0;
+        if !is_first || others == 0 || others > behind.messages() {
+            return None;
+        }
+        let stride = behind.stride();
+        let octets = behind.octets()?;
+        let mut last = None;
+        for place in 1..=others {
+            let start = (place - 1) * stride;
+            let next = self.head(&octets[start..octets.len().min(start + stride)])?;
+            let follows = next.packet.sequence == head.packet.sequence.wrapping_add(place as u32)
+                && next.fragment == Fragment { index: place as u16, ..head.fragment };
+            let fits = match place == others {
+                true => next.body > 0 && next.body <= head.body,
+                false => next.body == head.body && next.before == BARE,
+            };
+            if !follows || !fits {
+                return None;
+            }
+            last = Some(next);
+        }
+        Some((head, last?))
+    }
+
+    /// What a packet of data begins with, if that says only which fragment it is; padding says nothing.
+    #[inline]
+    fn head(&self, octets: &[u8]) -> Option<Head> {
+        let packet = Packet::decode(octets).ok()?;
+        let is_data = packet.kind == PacketKind::Data
+            && packet.session == self.session
+            && packet.version == Version::One
+            && packet.expiry == 0;
+        let (options, rest) = octets.get(Packet::LENGTH..)?.split_at_checked(usize::from(packet.options))?;
+        if !is_data || Options::new(options).next().is_some() {
+            return None;
+        }
+        let fragment = Fragment::decode(rest).ok()?;
+        let before = BARE + options.len();
+        Some(Head { packet, fragment, before, body: octets.len() - before })
+    }
+}
+
+/// The octets before a fragment of which nothing more is said.
+const BARE: usize = Packet::LENGTH + Fragment::LENGTH;
