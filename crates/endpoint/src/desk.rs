@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use stackwright_contract::services::{Ended, Room};
+use stackwright_contract::services::{Ended, Quality, Room};
 use stackwright_contract::{Handle, Names, Outlet, Participant, Protocol, RequestOf};
 
 use crate::link::{Link, State};
@@ -222,18 +222,14 @@ impl<V: Offered> Desk<V> {
                     self.wake(association);
                 }
             }
-            Word::Delivered { association, message, quality } => match self.link(association) {
-                Some(link) if !link.forsaken => {
-                    link.delivered(message, quality);
-                    self.wake(association);
+            Word::Delivered { association, message, quality } => {
+                self.delivered(association, message, quality);
+            }
+            Word::DeliveredRun { association, run } => {
+                for message in run {
+                    self.delivered(association, message, Quality::default());
                 }
-                // The peer still sends, and nobody will read it: he shall know.
-                Some(link) if link.state == State::Finishing => {
-                    link.state = State::Closing;
-                    self.asks.push(V::abort(association));
-                }
-                _ => {}
-            },
+            }
             Word::Finished { association } => {
                 if let Some(link) = self.link(association) {
                     link.finished = true;
@@ -241,6 +237,21 @@ impl<V: Offered> Desk<V> {
                 }
             }
             Word::Ended { name, why } => self.ended(name, why),
+        }
+    }
+
+    fn delivered(&mut self, association: Handle, message: V::Message, quality: Quality) {
+        match self.link(association) {
+            Some(link) if !link.forsaken => {
+                link.delivered(message, quality);
+                self.wake(association);
+            }
+            // The peer still sends, and nobody will read it: he shall know.
+            Some(link) if link.state == State::Finishing => {
+                link.state = State::Closing;
+                self.asks.push(V::abort(association));
+            }
+            _ => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! What an endpoint can offer: datagrams or streams, in one set of words.
 
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Streams, StreamsIndication,
+    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Run, Streams, StreamsIndication,
     StreamsRequest,
 };
 use stackwright_contract::{Handle, Participant, Service};
@@ -48,6 +48,7 @@ pub enum Word<M> {
     Opened { association: Handle, local: Participant, remote: Participant, room: Room },
     Room { association: Handle, room: Room },
     Delivered { association: Handle, message: M, quality: Quality },
+    DeliveredRun { association: Handle, run: Run<M> },
     Finished { association: Handle },
     Ended { name: Handle, why: Ended },
 }
@@ -98,6 +99,7 @@ impl<M: Message> Spoken for Datagrams<M> {
             DatagramsIndication::Delivered { association, message, quality } => {
                 Word::Delivered { association, message, quality }
             }
+            DatagramsIndication::DeliveredRun { association, run } => Word::DeliveredRun { association, run },
             DatagramsIndication::Ended { name, why } => Word::Ended { name, why },
         }
     }

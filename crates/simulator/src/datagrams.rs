@@ -276,6 +276,11 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
                 self.open(cx, association, remote, room, out);
             }
             DatagramsRequest::Send { association, message, .. } => self.send(cx, association, message, out),
+            DatagramsRequest::SendRun { association, run } => {
+                for message in run {
+                    self.send(cx, association, message, out);
+                }
+            }
             DatagramsRequest::Receive { association, room } => {
                 assert!(room != Room::default(), "{NAME}: a Receive of nothing: room is never zero");
                 if let Some(open) = self.association(cx, association) {

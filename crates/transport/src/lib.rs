@@ -25,9 +25,10 @@ mod transport;
 pub mod words;
 
 pub use configuration::{Boxed, Configuration, Exchange, IntoPart, Part, Parts, Policies, SLOTS, Slots};
-pub use engine::{Association, Memory, Run};
+pub use engine::{Association, Memory};
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending, Sent};
+pub use stackwright_contract::services::Run;
 pub use transport::{Associations, Host, Located, Session, Transport};
 
 #[doc(hidden)]

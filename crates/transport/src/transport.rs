@@ -130,10 +130,8 @@ impl<H: Host> Associations<H> {
                 least = now.later(MILLISECOND);
                 break;
             }
-            if let Some(mut run) = at.association().engine.transmit_run(now, &mut self.memory, room) {
-                while let Some(packet) = run.next() {
-                    at.send(&Located(PhantomData, H::Key::default()), packet);
-                }
+            if let Some(run) = at.association().engine.transmit_run(now, &mut self.memory, room) {
+                at.send_run(run);
                 continue;
             }
             let Some(packet) = at.association().engine.transmit(now, &mut self.memory) else { break };
@@ -293,6 +291,10 @@ impl<H: Host> Hooks for Associations<H> {
         if let Err(dropped) = at.association().engine.receive(now, packet, &mut self.memory) {
             at.cx().dropped(H::FACTS.name, dropped.reason());
         }
+    }
+
+    #[inline]
+    fn popped(&mut self, at: &mut impl Place<Self>) {
         Self::deliver(at);
         self.conclude(at);
         at.later();

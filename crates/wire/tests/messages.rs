@@ -385,15 +385,3 @@ fn a_rope_of_single_octets_is_held_in_few_pieces() {
     assert_eq!(rope.copy_to(&mut octets), 10_005);
     assert!(octets[5..].iter().enumerate().all(|(n, octet)| *octet == n as u8));
 }
-
-/// Whoever cuts packets off a block and puts them together again has them where they were.
-#[test]
-fn what_was_split_off_and_is_joined_again_is_one_piece() {
-    let mut rest = BufferTree::with_headroom(8, &[7; 300]);
-    let (mut whole, next) = (rest.split_to(100), rest.split_to(100));
-    assert!(whole.adjoins(&next) && next.adjoins(&rest) && !whole.adjoins(&rest) && !next.adjoins(&whole));
-    whole.join(next);
-    whole.join(rest);
-    assert_eq!((whole.len(), whole.leaves().count()), (300, 1));
-    assert!(whole.unshared().is_some(), "nobody else holds it");
-}

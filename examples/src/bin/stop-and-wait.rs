@@ -77,15 +77,24 @@ impl Talker {
                 }
             }
             DatagramsIndication::Delivered { association, message, .. } => {
-                if let Some(Leaf::Octets(octets)) = message.leaves().next() {
-                    self.heard.extend(octets.try_into().map(u32::from_be_bytes));
+                ask(DatagramsRequest::Receive { association, room: self.delivered(&message) });
+            }
+            DatagramsIndication::DeliveredRun { association, run } => {
+                for message in run {
+                    ask(DatagramsRequest::Receive { association, room: self.delivered(&message) });
                 }
-                let room = Room { octets: message.len(), messages: 1 };
-                ask(DatagramsRequest::Receive { association, room });
             }
             DatagramsIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
             DatagramsIndication::Ended { .. } => {}
         }
+    }
+
+    /// Gives the room that the message took.
+    fn delivered(&mut self, message: &M) -> Room {
+        if let Some(Leaf::Octets(octets)) = message.leaves().next() {
+            self.heard.extend(octets.try_into().map(u32::from_be_bytes));
+        }
+        Room { octets: message.len(), messages: 1 }
     }
 
     fn verdict(&self) -> &'static str {

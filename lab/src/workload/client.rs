@@ -169,6 +169,16 @@ impl<M: Message> Client<M> {
         }
     }
 
+    fn delivered(&mut self, cx: &Context, association: Handle, message: M, out: Out<'_, M>) {
+        let Some(conversation) = self.names.get(association).copied() else { return };
+        let room = Room { octets: message.len(), messages: 1 };
+        self.heard(cx, conversation, message, out);
+        // It may have closed meanwhile: words cross.
+        if matches!(self.states[conversation], State::Open(_)) {
+            out.request(DatagramsRequest::Receive { association, room });
+        }
+    }
+
     /// A reply.
     fn heard(&mut self, cx: &Context, conversation: usize, message: M, out: Out<'_, M>) {
         let octets = message.len();
@@ -238,12 +248,11 @@ impl<M: Message> Protocol for Client<M> {
                 }
             }
             DatagramsIndication::Delivered { association, message, .. } => {
-                let Some(conversation) = self.names.get(association).copied() else { return };
-                let room = Room { octets: message.len(), messages: 1 };
-                self.heard(cx, conversation, message, out);
-                // It may have closed meanwhile: words cross.
-                if matches!(self.states[conversation], State::Open(_)) {
-                    out.request(DatagramsRequest::Receive { association, room });
+                self.delivered(cx, association, message, out);
+            }
+            DatagramsIndication::DeliveredRun { association, run } => {
+                for message in run {
+                    self.delivered(cx, association, message, out);
                 }
             }
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),

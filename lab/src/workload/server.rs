@@ -148,6 +148,11 @@ impl<M: Message> Protocol for Server<M> {
             DatagramsIndication::Delivered { association, message, .. } => {
                 self.heard(cx, association, message, out);
             }
+            DatagramsIndication::DeliveredRun { association, run } => {
+                for message in run {
+                    self.heard(cx, association, message, out);
+                }
+            }
             DatagramsIndication::Ended { name, why } => {
                 if let Some(Role::Listener) = self.names.forget(name) {
                     out.indicate(Told::Deaf(why));

@@ -67,6 +67,17 @@ impl<M: Message> Framed<M> {
         self.associations.insert(name, association);
     }
 
+    /// Puts its length before a message, which waits for the stream.
+    fn push(&mut self, cx: &Context, name: Handle, mut message: M, out: Out<'_, M>) {
+        let whole = message.len();
+        let (Some(association), Ok(octets)) = (self.associations.get_mut(name), u16::try_from(whole)) else {
+            return cx.dropped(NAME, "a message for an association that is over, or longer than any");
+        };
+        message.push(&Length { octets });
+        association.waiting.push_back((message, whole));
+        self.send(name, out);
+    }
+
     /// Sends what the stream has room for; finishes behind the last.
     fn send(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
@@ -142,15 +153,11 @@ impl<M: Message> Protocol for Framed<M> {
                 self.begin(association, room);
                 out.request(StreamsRequest::Open { association, remote, local: None, room: ROOM_UP });
             }
-            DatagramsRequest::Send { association: name, mut message, .. } => {
-                let whole = message.len();
-                let (Some(association), Ok(octets)) = (self.associations.get_mut(name), u16::try_from(whole))
-                else {
-                    return cx.dropped(NAME, "a message for an association that is over, or longer than any");
-                };
-                message.push(&Length { octets });
-                association.waiting.push_back((message, whole));
-                self.send(name, out);
+            DatagramsRequest::Send { association, message, .. } => self.push(cx, association, message, out),
+            DatagramsRequest::SendRun { association, run } => {
+                for message in run {
+                    self.push(cx, association, message, out);
+                }
             }
             DatagramsRequest::Receive { association: name, room } => {
                 if let Some(Association { up, .. }) = self.associations.get_mut(name) {

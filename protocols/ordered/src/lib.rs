@@ -183,6 +183,11 @@ impl<M: Message> Protocol for Ordered<M> {
             DatagramsIndication::Delivered { association, message, .. } => {
                 self.delivered(cx, association, message, out);
             }
+            DatagramsIndication::DeliveredRun { association, run } => {
+                for message in run {
+                    self.delivered(cx, association, message, out);
+                }
+            }
             DatagramsIndication::Room { association, room } => self.more_room(cx, association, room, out),
             DatagramsIndication::Opened { association, local, remote, room } => {
                 self.opened(cx, association, local, remote, room, out);

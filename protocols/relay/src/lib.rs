@@ -122,6 +122,11 @@ where
             DatagramsIndication::Delivered { association, message, quality } => {
                 self.delivered(cx, association, message, quality, out);
             }
+            DatagramsIndication::DeliveredRun { association, run } => {
+                for message in run {
+                    self.delivered(cx, association, message, Quality::default(), out);
+                }
+            }
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }
     }

@@ -261,13 +261,15 @@ impl Side {
                 DatagramsIndication::Opened { association, local, remote, room: ROOM }
             }
             DatagramsRequest::Send { association, message, .. } => {
-                let mut octets = vec![0; message.len()];
-                message.copy_to(&mut octets);
-                let (from, to) = self.below[&association];
-                if wire.len() < PACKETS_MOST {
-                    wire.push(Packet { from, to, octets });
-                }
                 let room = Room { octets: message.len(), messages: 1 };
+                self.leaves(association, message, wire);
+                DatagramsIndication::Room { association, room }
+            }
+            DatagramsRequest::SendRun { association, run } => {
+                let room = run.room();
+                for message in run {
+                    self.leaves(association, message, wire);
+                }
                 DatagramsIndication::Room { association, room }
             }
             DatagramsRequest::Close { association } => {
@@ -287,6 +289,15 @@ impl Side {
         };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
         true
+    }
+
+    fn leaves(&self, association: Handle, message: M, wire: &mut Vec<Packet>) {
+        let mut octets = vec![0; message.len()];
+        message.copy_to(&mut octets);
+        let (from, to) = self.below[&association];
+        if wire.len() < PACKETS_MOST {
+            wire.push(Packet { from, to, octets });
+        }
     }
 
     /// Holds the layer to the contract of datagrams.
@@ -313,6 +324,12 @@ impl Side {
                 assert!(one.up.messages > 0 && one.up.octets >= message.len(), "within the room");
                 one.up.messages -= 1;
                 one.up.octets -= message.len();
+            }
+            DatagramsIndication::DeliveredRun { association, run } => {
+                for message in run {
+                    let quality = Quality::default();
+                    self.told(DatagramsIndication::Delivered { association, message, quality });
+                }
             }
             DatagramsIndication::Ended { name, .. } => {
                 self.above.forget(name).expect("a last word comes once");

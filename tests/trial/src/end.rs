@@ -92,12 +92,12 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
     }
 
     pub(crate) fn transmit(&mut self, now: Instant) -> Option<BufferTree> {
-        if let Some(packet) = self.run.as_mut().and_then(Run::next) {
+        if let Some(packet) = self.run.as_mut().and_then(Iterator::next) {
             return Some(packet);
         }
         let now = self.clock.reads(now);
         self.run = self.association.transmit_run(now, &mut self.memory, EVERYTHING);
-        let first = self.run.as_mut().and_then(Run::next);
+        let first = self.run.as_mut().and_then(Iterator::next);
         first.or_else(|| self.association.transmit(now, &mut self.memory))
     }
 

@@ -1,6 +1,6 @@
 //! What the author of a protocol adds to a base, with defaults: PIX's overridable operations (thesis §4.1.2, §4.4).
 
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 
 use super::Envelope;
@@ -117,6 +117,11 @@ pub trait Hooks: Sized + 'static {
         at.deliver(message, Quality::default());
     }
 
+    /// What came for it has been [popped](Hooks::pop): one message, or several that came in a run. By default there is nothing
+    /// left to do.
+    #[inline(always)]
+    fn popped(&mut self, _at: &mut impl Place<Self>) {}
+
     /// The layer above has room (again). By default that is only remembered.
     fn room(&mut self, _at: &mut impl Place<Self>) {}
 
@@ -172,6 +177,9 @@ pub trait Place<H: Hooks> {
     fn opened(&mut self);
     /// Sends a message of the protocol's own.
     fn send(&mut self, header: &H::Header, message: MessageOf<H>);
+    /// Sends messages of the protocol's own that bear their headers already: no envelope is closed on them. Where there is room
+    /// below for all of them, they are one word; otherwise each is sent by itself.
+    fn send_run(&mut self, run: Run<MessageOf<H>>);
     /// Sends a message of the upper layer, which gets its room back when it has left.
     fn forward(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Delivers a message, where there is room for it; otherwise it is dropped, and counted.

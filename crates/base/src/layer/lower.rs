@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Datagrams, DatagramsRequest, Quality, Room};
+use stackwright_contract::services::{Datagrams, DatagramsRequest, Quality, Room, Run};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
 
@@ -247,6 +247,26 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
+    /// Sends all messages of a run by one word; gives it back where there is no room for them yet, or others wait already.
+    #[inline]
+    pub(super) fn send_run(
+        &mut self,
+        name: Handle,
+        run: Run<MessageOf<H>>,
+        out: &mut impl Outlet<Layer<H>>,
+    ) -> Result<(), Run<MessageOf<H>>> {
+        let needed = run.room();
+        match self.association(name) {
+            Some(association) if association.backlog.is_empty() && association.holds(needed) => {
+                association.room.octets -= needed.octets;
+                association.room.messages -= needed.messages;
+                out.request(DatagramsRequest::SendRun { association: name, run });
+                Ok(())
+            }
+            _ => Err(run),
+        }
+    }
+
     /// Keeps a message until there is room; `back` gets its room back then. What nobody gets room back for is bounded by
     /// nobody: where much waits already, it is dropped.
     #[cold]
@@ -332,18 +352,14 @@ impl<M> Association<M> {
         core::mem::take(&mut self.waiting)
     }
 
-    /// A message was delivered: its room is given back when there is enough to be worth a word.
+    /// So much was delivered: its room is given back when there is enough to be worth a word.
     #[inline]
-    pub(super) fn delivered<H: Hooks>(
-        &mut self,
-        itself: Handle,
-        octets: usize,
-        out: &mut impl Outlet<Layer<H>>,
-    ) where
+    pub(super) fn delivered<H: Hooks>(&mut self, itself: Handle, room: Room, out: &mut impl Outlet<Layer<H>>)
+    where
         Layer<H>: Protocol<Uses = Datagrams<M>>,
     {
-        self.used.octets += octets;
-        self.used.messages += 1;
+        self.used.octets += room.octets;
+        self.used.messages += room.messages;
         if self.used.octets >= GIVEN_BACK.octets || self.used.messages >= GIVEN_BACK.messages {
             self.give_back(itself, out);
         }
@@ -373,6 +389,12 @@ impl<M> Association<M> {
     #[inline]
     fn fits(&self, octets: usize) -> bool {
         self.room.octets >= octets && self.room.messages > 0
+    }
+
+    /// Whether there is room for all that needs so much, and it needs any.
+    #[inline]
+    fn holds(&self, needed: Room) -> bool {
+        needed.messages > 0 && self.room.octets >= needed.octets && self.room.messages >= needed.messages
     }
 
     #[inline]

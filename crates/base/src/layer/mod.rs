@@ -8,6 +8,7 @@
 //! | `lower.rs` | the associations below, shared and counted |
 //! | `send.rs` | from above, downward |
 //! | `receive.rs` | from below, upward |
+//! | `run.rs` | messages that come from below together |
 //! | `place.rs` | where a hook is called |
 
 mod envelope;
@@ -15,6 +16,7 @@ mod hooks;
 mod lower;
 mod place;
 mod receive;
+mod run;
 mod send;
 
 pub use envelope::Envelope;
@@ -23,7 +25,9 @@ pub use hooks::{Arrival, Hooks, MessageOf, Origin, Place};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::services::{
+    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+};
 use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
 
 use crate::features::{Refusal, Selection, Session};
@@ -182,6 +186,11 @@ impl<H: Hooks> Protocol for Layer<H> {
             DatagramsRequest::Send { association, message, quality } => {
                 self.push(cx, association, message, quality, out);
             }
+            DatagramsRequest::SendRun { association, run } => {
+                for message in run {
+                    self.push(cx, association, message, Quality::default(), out);
+                }
+            }
             DatagramsRequest::Receive { association, room } => {
                 self.more_room_above(cx, association, room, out)
             }
@@ -208,6 +217,7 @@ impl<H: Hooks> Protocol for Layer<H> {
             DatagramsIndication::Delivered { association, message, .. } => {
                 self.pop(cx, association, message, out)
             }
+            DatagramsIndication::DeliveredRun { association, run } => self.pop_run(cx, association, run, out),
             DatagramsIndication::Room { association, room } => {
                 self.more_room_below(cx, association, room, out)
             }

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::mem;
 
-use stackwright_contract::services::{DatagramsIndication, Ended, Quality, Room};
+use stackwright_contract::services::{DatagramsIndication, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Handle, Instant, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -62,6 +62,12 @@ impl<H: Hooks, O> At<'_, H, O> {
         down.messages -= 1;
     }
 
+    /// Whether the association is over when the hook is.
+    #[inline(always)]
+    pub(super) fn is_over(&self) -> bool {
+        self.over.is_some()
+    }
+
     /// Whether it is due. From now on it is not.
     pub(super) fn was_due(&mut self) -> bool {
         mem::take(&mut self.link.due)
@@ -70,6 +76,16 @@ impl<H: Hooks, O> At<'_, H, O> {
     /// Whether it wants room below. From now on it does not.
     pub(super) fn wanted_room(&mut self) -> bool {
         mem::take(&mut self.link.wants_room)
+    }
+}
+
+impl<H: Hooks, O: Outlet<Layer<H>>> At<'_, H, O> {
+    /// Sends a message of the protocol's own, whose header is there.
+    #[inline(always)]
+    fn send_closed(&mut self, message: MessageOf<H>) {
+        if let Err(message) = self.lowers.send(self.link.lower, message, self.out) {
+            self.lowers.queue(self.cx, self.link.lower, message, None);
+        }
     }
 }
 
@@ -100,8 +116,13 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     fn send(&mut self, header: &H::Header, mut message: MessageOf<H>) {
         header.close(&mut message);
-        if let Err(message) = self.lowers.send(self.link.lower, message, self.out) {
-            self.lowers.queue(self.cx, self.link.lower, message, None);
+        self.send_closed(message);
+    }
+
+    #[inline]
+    fn send_run(&mut self, run: Run<MessageOf<H>>) {
+        if let Err(run) = self.lowers.send_run(self.link.lower, run, self.out) {
+            run.for_each(|message| self.send_closed(message));
         }
     }
 

@@ -10,6 +10,9 @@ use super::lower::Lower;
 use super::{Arrival, Awaiting, Envelope as _, Hooks, Layer, MessageOf, Origin, Place as _, Spot};
 use crate::opening::Enabled as _;
 
+/// Why a message is dropped whose header says nothing.
+pub(super) const UNREADABLE: &str = "a header that cannot be read";
+
 impl<H: Hooks> Layer<H> {
     #[cold]
     pub(super) fn listening_below(&mut self, lower: Handle, local: Participant, out: &mut impl Outlet<Self>) {
@@ -101,15 +104,15 @@ impl<H: Hooks> Layer<H> {
         mut message: MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) {
-        let octets = message.len();
+        let room = Room { octets: message.len(), messages: 1 };
         match H::Header::open(&mut message) {
             Ok(header) => self.lead(cx, lower, header, message, out),
-            Err(_) => cx.dropped(H::FACTS.name, "a header that cannot be read"),
+            Err(_) => cx.dropped(H::FACTS.name, UNREADABLE),
         }
         match self.lowers.association(lower) {
             Some(association) if association.users == 0 => self.lowers.close_unused(lower, out),
             // What came has been handled: the room is free again.
-            Some(association) => association.delivered(lower, octets, out),
+            Some(association) => association.delivered(lower, room, out),
             None => {}
         }
     }
@@ -124,14 +127,27 @@ impl<H: Hooks> Layer<H> {
         mut message: MessageOf<H>,
         out: &mut impl Outlet<Self>,
     ) {
-        let name = match self.base.find(&(lower, H::key(&header))) {
-            Some(name) => name,
-            None => match self.arrive(cx, lower, &header, &mut message, out) {
-                Some(name) => name,
-                None => return,
-            },
-        };
-        self.at(cx, name, out, |hooks, at| hooks.pop(at, header, message));
+        let Some(name) = self.whose(cx, lower, &header, &mut message, out) else { return };
+        self.at(cx, name, out, |hooks, at| {
+            hooks.pop(at, header, message);
+            hooks.popped(at);
+        });
+    }
+
+    /// Whose message that is. `None`: nobody's, and it has been dealt with.
+    #[inline(always)]
+    pub(super) fn whose(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        header: &H::Header,
+        message: &mut MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) -> Option<Handle> {
+        match self.base.find(&(lower, H::key(header))) {
+            Some(name) => Some(name),
+            None => self.arrive(cx, lower, header, message, out),
+        }
     }
 
     /// The first message of somebody: he gets a name, where one waits and he is welcome. Otherwise it is dealt with.

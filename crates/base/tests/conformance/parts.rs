@@ -73,6 +73,7 @@ impl<C: Configuration + 'static> Application<Stack<C>> for Talker {
                 }
                 self.heard.entry(association.index).or_default().push(octets);
             }
+            DatagramsIndication::DeliveredRun { .. } => unreachable!("a layer delivers one by one"),
             DatagramsIndication::Room { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended.push((name, why)),
         }

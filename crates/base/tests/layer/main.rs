@@ -1,5 +1,6 @@
 //! What a layer offers to a protocol that checks, agrees, gathers and paces: a transport.
 
+mod runs;
 mod scene;
 
 use scene::{Answer, Apart, FIRST, M, NONE, Obedient, ROOM, Scene, Together, name, place};

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use stackwright_base::{Arrival, Configuration, Envelope, Features, Hooks, Layer, MessageOf, Origin, Place};
 use stackwright_base::{events, opening, session};
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
 use stackwright_wire::{Malformed, Message, SingleBuffer};
 
@@ -40,6 +40,17 @@ fn sum(octets: &[u8]) -> u8 {
     octets.iter().fold(0, |sum, octet| sum ^ octet)
 }
 
+/// So many octets behind their front, as they travel.
+pub(crate) fn packet(channel: u8, octets: &[u8]) -> Vec<u8> {
+    let mut message = M::with_headroom(FRONT, octets);
+    Front { channel, priority: 3 }.close(&mut message);
+    message.octets().to_vec()
+}
+
+fn text(octets: &[u8]) -> String {
+    String::from_utf8_lossy(octets).into_owned()
+}
+
 /// Does what the first octet of a message from below says.
 pub(crate) struct Obedient<C> {
     /// What it says when it is asked whether an association is open.
@@ -47,6 +58,8 @@ pub(crate) struct Obedient<C> {
     first: Room,
     /// The hooks that were called, each with the channel.
     pub(crate) called: Vec<(&'static str, u8)>,
+    /// Whose messages had been popped, whenever that was told.
+    pub(crate) popped: Vec<u8>,
     pub(crate) rooms: Vec<Room>,
     next: u8,
     configuration: PhantomData<fn() -> C>,
@@ -80,11 +93,12 @@ impl<C> Obedient<C> {
 
 impl<C> Default for Obedient<C> {
     fn default() -> Self {
-        let (called, rooms) = (Vec::new(), Vec::new());
+        let (called, popped, rooms) = (Vec::new(), Vec::new(), Vec::new());
         Obedient {
             opens: |_| Answer::AtOnce,
             first: FIRST,
             called,
+            popped,
             rooms,
             next: 0,
             configuration: PhantomData,
@@ -171,6 +185,11 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
                 at.wants_room();
                 at.wants_room();
             }
+            Some(b's') => {
+                let (channel, count) = (at.association().channel, message.octets()[1] - b'0');
+                let packets: Vec<u8> = (0..count).flat_map(|nth| packet(channel, &[b'0' + nth])).collect();
+                at.send_run(Run::new(M::with_headroom(0, &packets), FRONT + 1));
+            }
             Some(b'r') => self.rooms.push(at.room_below()),
             Some(b'?') => {
                 let (remote, call) = (at.remote(), at.association());
@@ -180,6 +199,10 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
             }
             _ => at.deliver(message, Quality { priority: front.priority, ..Quality::default() }),
         }
+    }
+
+    fn popped(&mut self, at: &mut impl Place<Self>) {
+        self.popped.push(at.association().channel);
     }
 
     /// Says one octet, and asks again as often as it was told.
@@ -238,6 +261,7 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
             DatagramsIndication::Ended { name, why } => {
                 self.said.push(format!("ended {}: {why:?}", name.index));
             }
+            DatagramsIndication::DeliveredRun { .. } => unreachable!("a layer delivers one by one"),
             DatagramsIndication::Listening { .. } => {}
         }
     }
@@ -249,8 +273,15 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
             }
             DatagramsRequest::Await { association, .. } => self.asked.push_back((association, None)),
             DatagramsRequest::Send { message, .. } => {
-                let text = String::from_utf8_lossy(&message.octets()[FRONT..]).into_owned();
+                let text = text(&message.octets()[FRONT..]);
                 self.said.push(format!("send on {}: {text}", message.octets()[0]));
+            }
+            DatagramsRequest::SendRun { run, .. } => {
+                let text: Vec<_> = run.map(|message| text(&message.octets()[FRONT..])).collect();
+                self.said.push(format!("run of {}", text.join(", ")));
+            }
+            DatagramsRequest::Receive { room, .. } => {
+                self.said.push(format!("receive {}, {}", room.octets, room.messages));
             }
             DatagramsRequest::Close { .. } => self.said.push("close".into()),
             DatagramsRequest::Listen { .. } => self.listeners += 1,
@@ -336,8 +367,7 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
 
     /// A message arrives.
     pub(crate) fn comes(&mut self, association: Handle, channel: u8, octets: &[u8]) {
-        let mut message = M::with_headroom(FRONT, octets);
-        Front { channel, priority: 3 }.close(&mut message);
+        let message = M::with_headroom(0, &packet(channel, octets));
         self.tell(DatagramsIndication::Delivered { association, message, quality: Quality::default() });
     }
 

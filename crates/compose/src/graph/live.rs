@@ -8,6 +8,7 @@ use core::fmt;
 use core::mem;
 
 use stackwright_contract::{Facts, Service};
+use stackwright_wire::Message;
 
 use super::graph::Graph;
 use super::node::{Inserted, Module};
@@ -61,7 +62,10 @@ impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
         below: &str,
         name: &str,
         module: impl Module<M, B>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Refused>
+    where
+        M: Message,
+    {
         if self.web.place(name).is_some() {
             return Err(Refused(format!("`{name}` is the name of another node already")));
         }

@@ -4,8 +4,10 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Quality};
 use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Context, Facts, Instant, Service};
+use stackwright_wire::Message;
 
 use super::Mouth;
 
@@ -65,6 +67,8 @@ pub trait Node<M, B: Service>: Any {
 }
 
 /// What can be pushed into a live graph, and popped out of it: the same service above and below, whose names pass unchanged.
+///
+/// It never hears a run of datagrams: each of them comes by itself.
 pub trait Module<M, B: Service>: Any {
     /// What it is, in two words at most.
     fn name(&self) -> &'static str;
@@ -95,7 +99,7 @@ pub trait Module<M, B: Service>: Any {
 /// A module as a node with one port above and one below, which are whatever its neighbours speak.
 pub(super) struct Inserted<X>(pub(super) X);
 
-impl<M: 'static, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<X> {
+impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<X> {
     fn facts(&self) -> Facts {
         Facts::named(self.0.name())
     }
@@ -111,7 +115,15 @@ impl<M: 'static, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
         request: Request<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        self.0.handle_request(cx, request, mouth);
+        if let Request::Datagram(DatagramsRequest::SendRun { association, run }) = request {
+            let quality = Quality::default();
+            for message in run {
+                let alone = DatagramsRequest::Send { association, message, quality };
+                self.0.handle_request(cx, Request::Datagram(alone), mouth);
+            }
+        } else {
+            self.0.handle_request(cx, request, mouth);
+        }
     }
 
     fn handle_indication(
@@ -121,7 +133,15 @@ impl<M: 'static, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
         indication: Indication<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        self.0.handle_indication(cx, indication, mouth);
+        if let Indication::Datagram(DatagramsIndication::DeliveredRun { association, run }) = indication {
+            let quality = Quality::default();
+            for message in run {
+                let alone = DatagramsIndication::Delivered { association, message, quality };
+                self.0.handle_indication(cx, Indication::Datagram(alone), mouth);
+            }
+        } else {
+            self.0.handle_indication(cx, indication, mouth);
+        }
     }
 
     fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {

@@ -30,13 +30,15 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
         Request::Line(OctetsRequest::Send { message }) => speech("Octets", "Send", None, Some(message)),
         Request::Line(OctetsRequest::Receive { .. }) => speech("Octets", "Receive", None, None),
         Request::Datagram(word) => {
-            use DatagramsRequest::{Await, Close, Listen, Open, Receive, Send, Unlisten};
+            use DatagramsRequest::{Await, Close, Listen, Open, Receive, Send, SendRun, Unlisten};
             let (primitive, name, message) = match word {
                 Listen { listener, .. } => ("Listen", listener, None),
                 Unlisten { listener } => ("Unlisten", listener, None),
                 Await { association, .. } => ("Await", association, None),
                 Open { association, .. } => ("Open", association, None),
                 Send { association, message, .. } => ("Send", association, Some(message)),
+                // Whoever listens hears each of its messages.
+                SendRun { association, .. } => ("SendRun", association, None),
                 Receive { association, .. } => ("Receive", association, None),
                 Close { association } => ("Close", association, None),
             };
@@ -84,12 +86,13 @@ pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Speech<'_
         }
         Indication::Line(OctetsIndication::Room { .. }) => speech("Octets", "Room", None, None),
         Indication::Datagram(word) => {
-            use DatagramsIndication::{Delivered, Ended, Listening, Opened, Room};
+            use DatagramsIndication::{Delivered, DeliveredRun, Ended, Listening, Opened, Room};
             let (primitive, name, message) = match word {
                 Listening { listener, .. } => ("Listening", listener, None),
                 Opened { association, .. } => ("Opened", association, None),
                 Room { association, .. } => ("Room", association, None),
                 Delivered { association, message, .. } => ("Delivered", association, Some(message)),
+                DeliveredRun { association, .. } => ("DeliveredRun", association, None),
                 Ended { name, .. } => ("Ended", name, None),
             };
             speech("Datagrams", primitive, Some(*name), message)

@@ -10,7 +10,7 @@ use stackwright_compose::graph::modules::{Counter, Delay, Passage, Recorder, Tap
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageKind, Octets, OctetsIndication,
-    OctetsRequest, Quality, Room, Streams, StreamsIndication, StreamsRequest,
+    OctetsRequest, Quality, Room, Run, Streams, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::words::{InLane, Outside, Speaks};
 use stackwright_contract::{
@@ -77,12 +77,21 @@ where
     S: Service + Speaks<M, Outer<S>>,
     Outer<S>: Speaks<M, Outer<S>> + Service<Request = S::Request, Indication = S::Indication>,
 {
+    let count = words.len();
+    recorded_of(from, words, count)
+}
+
+/// The same where `count` words come out.
+fn recorded_of<S>(from: usize, words: Vec<Word<S>>, count: usize) -> Vec<String>
+where
+    S: Service + Speaks<M, Outer<S>>,
+    Outer<S>: Speaks<M, Outer<S>> + Service<Request = S::Request, Indication = S::Indication>,
+{
     let builder = Builder::new().protocol("above", Relay::<S, S>(PhantomData)).over("below");
     let builder = builder.protocol("below", Relay::<S, Outer<S>>(PhantomData)).top("above");
     let mut graph: Graph<M, Outer<S>, S> = builder.build().expect("it fits");
     let file = Rc::new(RefCell::new(Vec::new()));
     let (cx, mut ends) = (Context::new(1), Ends::default());
-    let count = words.len();
     for (index, word) in words.into_iter().enumerate() {
         if index == from {
             let sink = file.clone();
@@ -282,6 +291,24 @@ fn datagrams() {
             &long,
         ]
     );
+}
+
+/// Nobody who is pushed in has to know what a run is: he hears each message of it, and passes it on.
+#[test]
+fn a_run_of_datagrams_is_recorded_as_each_of_them() {
+    let (room, association) = (Room { octets: 99, messages: 9 }, NAME);
+    let run = || Run::new(message("abcde"), 2);
+    let (local, remote) = (at(1, 4000), at(2, 7));
+    let words = vec![
+        Down(DatagramsRequest::Open { association, remote, room }),
+        Up(DatagramsIndication::Opened { association, local, remote, room }),
+        Down(DatagramsRequest::SendRun { association, run: run() }),
+        Up(DatagramsIndication::DeliveredRun { association, run: run() }),
+    ];
+    let down = ["ab", "cd", "e"].map(|text| format!("1:4000 to 2:7 {text}; Datagrams Send, association 3.1"));
+    let up =
+        ["ab", "cd", "e"].map(|text| format!("2:7 to 1:4000 {text}; Datagrams Delivered, association 3.1"));
+    assert_eq!(recorded_of::<Datagrams<M>>(0, words, 2 + 2 * 3), [down, up].concat());
 }
 
 /// What is wished of each message that comes out.

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
 
-use super::Ended;
+use super::{Ended, Run};
 use crate::{Handle, Participant, Service};
 
 /// Messages that keep their bounds: UDP, IP, unnumbered frames. What else is promised, the facts say.
@@ -95,6 +95,14 @@ pub enum DatagramsRequest<M> {
         /// What is wished of it.
         quality: Quality,
     },
+    /// The same as a `Send` of each, in order, of which nothing is wished: within the room, which it uses up in octets and
+    /// in messages.
+    SendRun {
+        /// On what.
+        association: Handle,
+        /// The payloads.
+        run: Run<M>,
+    },
     /// The upper has consumed this much, or has room for so much more. Never zero.
     Receive {
         /// On what.
@@ -145,6 +153,13 @@ pub enum DatagramsIndication<M> {
         message: M,
         /// What came with it; the default where the layer does not carry it.
         quality: Quality,
+    },
+    /// The same as a `Delivered` of each, in order, with the default quality.
+    DeliveredRun {
+        /// On what.
+        association: Handle,
+        /// The payloads.
+        run: Run<M>,
     },
     /// The last word on any name, listeners too.
     Ended {

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use quinn_udp::RecvMeta;
+use stackwright_contract::services::{Room, Run};
 use stackwright_wire::{Message, Pool};
 
 use super::connect;
@@ -31,8 +32,8 @@ impl<M: Message> Coalesced<M> {
     /// A block that holds little is copied from: it would let the peer fill memory with emptiness, because room counts octets
     /// and not blocks.
     pub(super) fn new(came: &RecvMeta, block: M::Block, may: bool) -> (Self, Option<M>) {
-        let (octets, stride) = (came.len, came.stride);
-        let count = if octets == 0 { 1 } else { octets.div_ceil(stride.max(1)) };
+        let (octets, stride) = (came.len, came.stride.max(1));
+        let count = octets.div_ceil(stride).max(1);
         let full = octets > block.len() / 4;
         let (rest, lent) = if may && full && (M::SHARES || count == 1) {
             let whole = M::from_block(block, 0, octets);
@@ -46,11 +47,30 @@ impl<M: Message> Coalesced<M> {
 
     /// How long the next one is.
     pub(super) fn next_octets(&self) -> usize {
-        let left = match &self.rest {
+        self.octets().min(self.stride)
+    }
+
+    /// All that are left, as a run: where there are several, and nothing has to be copied for it.
+    pub(super) fn run(&mut self) -> Option<Run<M>> {
+        match &mut self.rest {
+            Rest::Shared(whole) if self.count > 1 => {
+                self.count = 0;
+                Some(Run::new(whole.split_to(whole.len()), self.stride))
+            }
+            _ => None,
+        }
+    }
+
+    /// The room that those take which are left.
+    pub(super) fn room(&self) -> Room {
+        Room { octets: self.octets(), messages: self.count }
+    }
+
+    fn octets(&self) -> usize {
+        match &self.rest {
             Rest::Shared(whole) => whole.len(),
             Rest::Block { start, end, .. } => end - start,
-        };
-        left.min(self.stride)
+        }
     }
 
     /// The next one.

@@ -17,10 +17,10 @@
 //! Requests and readiness only mark a socket as due. Its turn comes when the batch is done (a deadline that has passed), so
 //! that everything said in a batch leaves together, and no socket keeps the others waiting.
 //!
-//! Layers handle one datagram at a time; what they send and get is batched here. Datagrams for one peer that are equally long
-//! (the last may be shorter) leave by one system call and are cut apart behind it (`UDP_SEGMENT`), and those that arrive so
-//! come together in one block (`UDP_GRO`), of which the upper layer gets slices. Where the kernel or the way cannot do that,
-//! each is sent and received alone, and nobody above notices.
+//! Datagrams for one peer that are equally long (the last may be shorter) leave by one system call and are cut apart behind it
+//! (`UDP_SEGMENT`): a run as it lies there, and what was sent one by one gathered. Those that arrive so come together in one
+//! block (`UDP_GRO`), and rise as one run of it where there is room for all of them. Where the kernel or the way cannot do
+//! that, each is sent and received alone, and nobody above notices.
 //!
 //! Whoever must not grow us cannot: a peer takes a name or is forgotten, what cannot be delivered is dropped and counted,
 //! and what waits to leave is within the room of living names.
@@ -338,9 +338,10 @@ fn sum(one: Room, other: Room) -> Room {
     Room { octets: one.octets + other.octets, messages: one.messages + other.messages }
 }
 
-/// What is left of `room` after a message of `octets`; `None` where it does not fit.
-fn less(room: Room, octets: usize) -> Option<Room> {
-    Some(Room { octets: room.octets.checked_sub(octets)?, messages: room.messages.checked_sub(1)? })
+/// What is left of `room` after what takes so much of it; `None` where that does not fit.
+fn less(room: Room, taken: Room) -> Option<Room> {
+    let octets = room.octets.checked_sub(taken.octets)?;
+    Some(Room { octets, messages: room.messages.checked_sub(taken.messages)? })
 }
 
 impl<M: Message> Protocol for Udp<M> {
@@ -358,6 +359,7 @@ impl<M: Message> Protocol for Udp<M> {
             DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
             DatagramsRequest::Open { association, remote, room } => self.open(association, remote, room, out),
             DatagramsRequest::Send { association, message, .. } => self.queue(cx, association, message),
+            DatagramsRequest::SendRun { association, run } => self.queue_run(cx, association, run),
             DatagramsRequest::Receive { association, room } => {
                 if let Some(open) = self.association(cx, association) {
                     open.up = sum(open.up, room);

@@ -7,7 +7,7 @@ use std::mem;
 use mio::net::UdpSocket;
 use quinn_udp::{RecvMeta, UdpSocketState};
 use rustix::io::Errno;
-use stackwright_contract::services::{DatagramsIndication, Quality};
+use stackwright_contract::services::{DatagramsIndication, Quality, Room};
 use stackwright_contract::{Context, Handle, Mirror, Outlet};
 use stackwright_wire::{Message, Pool};
 
@@ -137,8 +137,15 @@ impl<M: Message> Socket<M> {
         match open {
             Ok((association, open)) => {
                 open.heard = true;
+                if let Some(up) = less(open.up, coalesced.room())
+                    && let Some(run) = coalesced.run()
+                {
+                    open.up = up;
+                    out.indicate(DatagramsIndication::DeliveredRun { association, run });
+                }
                 while coalesced.count > 0 {
-                    let Some(up) = less(open.up, coalesced.next_octets()) else {
+                    let next = Room { octets: coalesced.next_octets(), messages: 1 };
+                    let Some(up) = less(open.up, next) else {
                         return Err(NoRoom(coalesced));
                     };
                     open.up = up;

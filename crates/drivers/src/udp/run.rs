@@ -1,7 +1,7 @@
 //! Datagrams that leave by one system call.
 
 use stackwright_contract::Handle;
-use stackwright_contract::services::Room;
+use stackwright_contract::services::{self, Room};
 use stackwright_wire::{Leaf, Message, Pool};
 
 use super::{Association, LONGEST, NAME, Socket};
@@ -9,7 +9,7 @@ use super::{Association, LONGEST, NAME, Socket};
 /// So many that lie in one piece leave as they are: to put others behind them, all would have to be copied.
 const ENOUGH: usize = 8;
 
-/// What waits to leave: a datagram, or several for one peer that lie one behind the other in memory.
+/// What waits to leave: a datagram, or a run of them.
 pub(super) struct Waiting<M> {
     pub(super) association: Handle,
     /// The datagrams: each has `stride` octets, but the last, which may have fewer.
@@ -19,16 +19,16 @@ pub(super) struct Waiting<M> {
 }
 
 impl<M: Message> Waiting<M> {
-    /// Whether a datagram behind it may be the next of these: it has no memory of its own then, and nobody copies it.
     #[inline]
-    fn takes(&self, association: Handle, message: &M) -> bool {
-        let (whole, octets) = (self.message.len(), message.len());
-        self.association == association
-            && octets <= self.stride
-            && whole == self.count * self.stride
-            && whole + octets <= LONGEST
-            && octets > 0
-            && self.message.adjoins(message)
+    pub(super) fn one(association: Handle, message: M) -> Self {
+        let stride = message.len();
+        Waiting { association, message, stride, count: 1 }
+    }
+
+    #[inline]
+    pub(super) fn several(association: Handle, run: services::Run<M>) -> Self {
+        let (stride, count) = (run.next_octets(), run.messages());
+        Waiting { association, message: run.into_octets(), stride, count }
     }
 }
 
@@ -42,27 +42,15 @@ pub(super) struct Run {
 }
 
 impl<M: Message> Socket<M> {
-    /// A datagram waits.
-    #[inline]
-    pub(super) fn wait(&mut self, association: Handle, message: M) {
-        match self.queue.back_mut() {
-            Some(last) if last.takes(association, &message) => {
-                last.message.join(message);
-                last.count += 1;
-            }
-            _ => {
-                let stride = message.len();
-                self.queue.push_back(Waiting { association, message, stride, count: 1 });
-            }
-        }
-    }
-
     /// The datagrams that leave next, of which `first` is for `open`.
     pub(super) fn run(&self, first: &Waiting<M>, open: &Association, most: usize) -> Run {
         let (association, stride) = (first.association, first.stride);
-        // No run of empty ones: behind each other they are nothing.
-        let most =
-            if stride > 0 && stride <= open.batched { self.offload.max_gso_segments().min(most) } else { 1 };
+        // No run of empty ones: behind each other they are nothing. What waits may be more than leaves at once.
+        let most = if stride > 0 && stride <= open.batched {
+            self.offload.max_gso_segments().min(LONGEST / stride).min(most)
+        } else {
+            1
+        };
         let mut room =
             Room { octets: (most * stride).min(first.message.len()), messages: most.min(first.count) };
         for next in self.queue.iter().skip(1) {

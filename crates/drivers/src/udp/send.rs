@@ -6,23 +6,35 @@ use std::net::SocketAddr;
 use mio::{Interest, Registry, Token};
 use quinn_udp::Transmit;
 use rustix::io::Errno;
-use stackwright_contract::services::{DatagramsIndication, Ended, Room};
+use stackwright_contract::services::{self, DatagramsIndication, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
-use super::run::Run;
+use super::run::{Run, Waiting};
 use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
 use crate::readiness::token;
 
 impl<M: Message> Udp<M> {
     pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: M) {
-        let octets = message.len();
-        assert!(octets <= LONGEST, "a datagram has at most {LONGEST} octets");
-        let Some(open) = self.association(cx, name) else { return };
-        open.down = less(open.down, octets).expect("a Send keeps within the room");
+        let room = Room { octets: message.len(), messages: 1 };
+        self.wait(cx, room.octets, room, Waiting::one(name, message));
+    }
+
+    pub(super) fn queue_run(&mut self, cx: &Context, name: Handle, run: services::Run<M>) {
+        if !run.is_empty() {
+            self.wait(cx, run.next_octets(), run.room(), Waiting::several(name, run));
+        }
+    }
+
+    /// Datagrams wait, of which the longest has `longest` octets.
+    #[inline]
+    fn wait(&mut self, cx: &Context, longest: usize, room: Room, waiting: Waiting<M>) {
+        assert!(longest <= LONGEST, "a datagram has at most {LONGEST} octets");
+        let Some(open) = self.association(cx, waiting.association) else { return };
+        open.down = less(open.down, room).expect("a Send keeps within the room");
         let socket = open.socket;
         if let Some(sending) = self.sockets.get_mut(socket) {
-            sending.wait(name, message);
+            sending.queue.push_back(waiting);
             self.mark(socket);
         }
     }

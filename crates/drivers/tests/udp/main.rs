@@ -3,5 +3,6 @@
 mod arrivals;
 mod ends;
 mod exchange;
+mod runs;
 mod sharing;
 mod side;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use stackwright_contract::services::{
-    DatagramsIndication as Told, DatagramsRequest as Ask, Ended, Quality, Room,
+    DatagramsIndication as Told, DatagramsRequest as Ask, Ended, Quality, Room, Run,
 };
 use stackwright_contract::{Handle, Outlet};
 use stackwright_drivers::Driver;
@@ -61,6 +61,11 @@ impl Side {
 
     pub(crate) fn send(&mut self, association: Handle, octets: &[u8]) {
         self.ask(Ask::Send { association, message: message(octets), quality: Quality::default() });
+    }
+
+    /// Sends datagrams of `stride` octets, but the last, as one run.
+    pub(crate) fn send_run(&mut self, association: Handle, octets: &[u8], stride: usize) {
+        self.ask(Ask::SendRun { association, run: Run::new(message(octets), stride) });
     }
 
     pub(crate) fn turn(&mut self, most: u64) {
@@ -132,11 +137,23 @@ pub(crate) fn end_of(told: &[Told<BufferTree>], wanted: Handle) -> Option<Ended>
 }
 
 pub(crate) fn delivered(told: &[Told<BufferTree>], name: Handle) -> Vec<Vec<u8>> {
+    let of_name = told.iter().flat_map(|told| match told {
+        Told::Delivered { association, message, .. } if *association == name => vec![octets(message)],
+        Told::DeliveredRun { association, run } if *association == name => {
+            run.clone().map(|message| octets(&message)).collect()
+        }
+        _ => Vec::new(),
+    });
+    of_name.collect()
+}
+
+/// How many datagrams each run of `name` had.
+pub(crate) fn runs(told: &[Told<BufferTree>], name: Handle) -> Vec<usize> {
     let of_name = told.iter().filter_map(|told| match told {
-        Told::Delivered { association, message, .. } if *association == name => Some(message),
+        Told::DeliveredRun { association, run } if *association == name => Some(run.messages()),
         _ => None,
     });
-    of_name.map(octets).collect()
+    of_name.collect()
 }
 
 pub(crate) fn octets(message: &BufferTree) -> Vec<u8> {

@@ -30,8 +30,6 @@ use crate::slots::{
 use crate::words::{Ending, Numbering, Phase, Report, View};
 use run::Blocks;
 
-pub use run::Run;
-
 /// Of how many questions it is known when they were asked: whose answers take longer are no measure of the way.
 const QUESTIONS: usize = 8;
 

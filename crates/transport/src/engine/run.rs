@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Room;
+use stackwright_contract::services::{Room, Run};
 use stackwright_wire::{Message, Pool};
 
 use super::{Association, Memory};
@@ -16,24 +16,6 @@ use crate::slots::{
     Lifetime as _, Rate as _, Recovery as _,
 };
 use crate::words::{Cargo, Occasion, Saying, Signals, View};
-
-/// Packets that lie one behind the other.
-#[derive(Debug)]
-pub struct Run<M> {
-    /// Their octets.
-    pub packets: M,
-    /// How long each of them is; the last may be shorter.
-    pub stride: usize,
-}
-
-impl<M: Message> Run<M> {
-    /// The next packet.
-    #[inline]
-    pub fn next(&mut self) -> Option<M> {
-        let octets = self.packets.len().min(self.stride);
-        (octets > 0).then(|| self.packets.split_to(octets))
-    }
-}
 
 /// How many blocks may be on their way down: what lies in more of them would not be in the processor's cache any more when it leaves.
 const LENT_MOST: usize = 16;
@@ -146,7 +128,7 @@ impl<C: Configuration> Association<C> {
             memory.blocks.pool.give(block);
             return None;
         }
-        Some(Run { packets: memory.blocks.lend(block, start, end), stride })
+        Some(Run::new(memory.blocks.lend(block, start, end), stride))
     }
 
     /// Writes the packet of a piece to where it leaves from, where it fits and is no longer than `stride`, if that is not 0: then it

@@ -100,12 +100,6 @@ pub trait Message: Sized + 'static {
     /// Where `rest` holds a region of a file and this kind of message does not.
     fn join(&mut self, rest: Self);
 
-    /// Whether `rest` lies right behind it in memory, as what was [split off](Message::split_to) did: joined, they are one piece
-    /// and nothing was copied.
-    fn adjoins(&self, _rest: &Self) -> bool {
-        false
-    }
-
     /// The same octets once more, for who sends them again: shared where this kind of message can, else copied.
     #[must_use]
     fn share(&self) -> Self;

@@ -35,6 +35,7 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for En
     fn indicate(&mut self, indication: DatagramsIndication<M>) {
         match indication {
             DatagramsIndication::Delivered { message, .. } => self.risen.push(message),
+            DatagramsIndication::DeliveredRun { run, .. } => self.risen.extend(run),
             DatagramsIndication::Room { room, .. } => self.gives(room),
             DatagramsIndication::Opened { room, .. } => {
                 self.open = true;
@@ -48,6 +49,7 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for En
     fn request(&mut self, request: DatagramsRequest<M>) {
         match request {
             DatagramsRequest::Send { message, .. } => self.fallen.push(message),
+            DatagramsRequest::SendRun { run, .. } => self.fallen.extend(run),
             DatagramsRequest::Open { association, .. } | DatagramsRequest::Await { association, .. } => {
                 self.below = self.below.or(Some(association));
             }

@@ -112,9 +112,10 @@ impl Server {
                     }
                     DatagramsRequest::Await { association, .. } => self.awaited.push_back(association),
                     DatagramsRequest::Send { association, message, .. } => {
-                        let mut octets = vec![0; message.len()];
-                        message.copy_to(&mut octets);
-                        self.answers.push((self.below[&association], octets));
+                        self.answered(association, &message)
+                    }
+                    DatagramsRequest::SendRun { association, run } => {
+                        run.for_each(|message| self.answered(association, &message));
                     }
                     DatagramsRequest::Close { association } => {
                         if let Some(peer) = self.below.remove(&association) {
@@ -143,6 +144,12 @@ impl Server {
                 return;
             }
         }
+    }
+
+    fn answered(&mut self, association: Handle, message: &M) {
+        let mut octets = vec![0; message.len()];
+        message.copy_to(&mut octets);
+        self.answers.push((self.below[&association], octets));
     }
 
     /// A packet from somewhere.

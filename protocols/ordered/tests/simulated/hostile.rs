@@ -121,6 +121,7 @@ impl Known {
                     let (local, remote) = (Participant::OtherEnd, Participant::OtherEnd);
                     opened.push(DatagramsIndication::Opened { association, local, remote, room });
                 }
+                DatagramsRequest::SendRun { .. } => unreachable!("its messages leave one by one"),
                 DatagramsRequest::Listen { .. } | DatagramsRequest::Unlisten { .. } => {}
             }
         }

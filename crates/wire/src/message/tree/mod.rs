@@ -61,14 +61,6 @@ impl BufferTree {
         }
     }
 
-    fn join_apart(&mut self, rest: Self) {
-        if self.is_empty() {
-            *self = rest;
-        } else if !rest.is_empty() {
-            rest.pieces.for_each(|piece| self.join_piece(piece));
-        }
-    }
-
     fn join_small(&mut self, octets: &[u8]) {
         if let Some(Piece::Octets(last)) = self.pieces.last_mut()
             && last.append(octets)
@@ -266,24 +258,11 @@ impl Message for BufferTree {
         head
     }
 
-    #[inline]
     fn join(&mut self, rest: Self) {
-        if !self.adjoins(&rest) {
-            return self.join_apart(rest);
-        }
-        if let (Pieces::One(Piece::Octets(slice)), Pieces::One(Piece::Octets(next))) =
-            (&mut self.pieces, rest.pieces)
-        {
-            slice.extend(next);
-            self.length = slice.len();
-        }
-    }
-
-    #[inline]
-    fn adjoins(&self, rest: &Self) -> bool {
-        match (&self.pieces, &rest.pieces) {
-            (Pieces::One(Piece::Octets(slice)), Pieces::One(Piece::Octets(next))) => slice.adjoins(next),
-            _ => false,
+        if self.is_empty() {
+            *self = rest;
+        } else if !rest.is_empty() {
+            rest.pieces.for_each(|piece| self.join_piece(piece));
         }
     }
 

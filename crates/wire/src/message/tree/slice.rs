@@ -100,22 +100,6 @@ impl Slice {
         head
     }
 
-    /// Whether `next` lies right behind it in the same block.
-    #[inline]
-    pub(super) fn adjoins(&self, next: &Slice) -> bool {
-        self.end == next.start && Arc::ptr_eq(&self.block, &next.block)
-    }
-
-    /// Grows by what lies right behind it.
-    ///
-    /// # Panics
-    /// Where it [does not](Slice::adjoins).
-    #[inline]
-    pub(super) fn extend(&mut self, next: Slice) {
-        assert!(self.adjoins(&next), "it lies right behind");
-        self.end = next.end;
-    }
-
     /// Whether nobody else holds the block.
     #[inline]
     pub(super) fn is_unique(&self) -> bool {

@@ -1,0 +1,82 @@
+//! Messages that come from below together. Those that follow each other and are for the same association are popped in one
+//! place: all else is as if each had come by itself.
+
+use stackwright_contract::services::Run;
+use stackwright_contract::{Context, Handle, Outlet};
+
+use super::receive::UNREADABLE;
+use super::{Envelope as _, Hooks, Layer, MessageOf};
+
+impl<H: Hooks> Layer<H> {
+    /// Hears the messages of a run, in order. Their room is given back at the end.
+    #[inline(never)]
+    pub(super) fn pop_run(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        mut run: Run<MessageOf<H>>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let room = run.room();
+        let mut next = None;
+        loop {
+            let opened = next.take().or_else(|| run.next().map(open::<H>));
+            match opened {
+                Some(Some((header, message))) => {
+                    next = self.lead_run(cx, lower, header, message, &mut run, out).map(Some);
+                }
+                Some(None) => cx.dropped(H::FACTS.name, UNREADABLE),
+                None => break,
+            }
+            // A stranger who is not welcome is gone before the next message is looked at.
+            self.lowers.close_unused(lower, out);
+        }
+        // What came has been handled: the room is free again.
+        if let Some(association) = self.lowers.association(lower) {
+            association.delivered(lower, room, out);
+        }
+    }
+
+    /// A message goes to its association, and those of the run that follow it and are for the same. Gives the first that is not.
+    #[inline(always)]
+    fn lead_run(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        header: H::Header,
+        mut message: MessageOf<H>,
+        run: &mut Run<MessageOf<H>>,
+        out: &mut impl Outlet<Self>,
+    ) -> Option<Opened<H>> {
+        let key = H::key(&header);
+        let name = self.whose(cx, lower, &header, &mut message, out)?;
+        let mut other = None;
+        self.at(cx, name, out, |hooks, at| {
+            hooks.pop(at, header, message);
+            // What is behind its end is not for it any more.
+            while !at.is_over()
+                && let Some(message) = run.next()
+            {
+                match open::<H>(message) {
+                    Some((header, message)) if H::key(&header) == key => hooks.pop(at, header, message),
+                    Some(opened) => {
+                        other = Some(opened);
+                        break;
+                    }
+                    None => cx.dropped(H::FACTS.name, UNREADABLE),
+                }
+            }
+            hooks.popped(at);
+        });
+        other
+    }
+}
+
+/// A message whose header was read.
+type Opened<H> = (<H as Hooks>::Header, MessageOf<H>);
+
+#[inline(always)]
+fn open<H: Hooks>(mut message: MessageOf<H>) -> Option<Opened<H>> {
+    let header = H::Header::open(&mut message).ok()?;
+    Some((header, message))
+}

@@ -1,0 +1,155 @@
+//! What crosses the boundary together, and leaves and comes so where the kernel can do that.
+
+use stackwright_contract::services::{DatagramsRequest as Ask, Room, Run};
+use stackwright_contract::{Handle, Protocol as _};
+use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
+use stackwright_wire::{BufferTree, Message};
+
+use crate::side::{AMPLE, BOTH, Side, arrival, delivered, hear, message, name, opened, rooms, runs};
+
+/// Octets of which no two datagrams are alike.
+fn octets(count: usize) -> Vec<u8> {
+    (0..count).map(|n| (n % 251) as u8 ^ (n / 251) as u8).collect()
+}
+
+fn apart(octets: &[u8], stride: usize) -> Vec<Vec<u8>> {
+    octets.chunks(stride).map(<[u8]>::to_vec).collect()
+}
+
+/// A side that hears another, which has opened an association to it.
+fn pair(local: &str, room: Room) -> (Side, Handle, Side, Handle) {
+    let (mut here, mut there) = (Side::new(), Side::new());
+    let at = there.listen(local);
+    there.expect(name(1), room);
+    here.ask(Ask::Open { association: name(5), remote: at.into(), room: AMPLE });
+    (here, name(5), there, name(1))
+}
+
+#[test]
+fn a_run_leaves_as_it_is_and_comes_as_runs() {
+    for local in BOTH {
+        let (mut here, from, mut there, to) = pair(local, AMPLE);
+        let sent = octets(44 * 1400 + 7);
+        for _ in 0..3 {
+            here.send_run(from, &sent, 1400);
+        }
+        here.turn(0);
+        there.until(|told| (delivered(told, to).len() == 3 * 45).then_some(()));
+        let came = delivered(&there.heard.0, to);
+        assert!(came.chunks(45).all(|came| came == apart(&sent, 1400)), "over {local}");
+        // Where the kernel puts nothing together, each comes alone, and nobody can say more.
+        let runs = runs(&there.heard.0, to);
+        assert!(runs.iter().all(|count| *count > 1), "one alone is no run: {runs:?}");
+        assert_eq!(rooms(&here.heard.0, from), [Room { octets: 3 * sent.len(), messages: 3 * 45 }]);
+        assert_eq!(here.dropped() + there.dropped(), 0);
+    }
+}
+
+/// Loopback hands over what was put together: there it is seen that it stays so.
+#[test]
+fn what_the_kernel_has_put_together_crosses_the_boundary_together() {
+    let (mut here, from, mut there, to) = pair("127.0.0.1:0", AMPLE);
+    here.send_run(from, &octets(40 * 1000), 1000);
+    here.turn(0);
+    there.until(|told| (delivered(told, to).len() == 40).then_some(()));
+    assert_eq!(runs(&there.heard.0, to), [40]);
+}
+
+/// More segments than one system call takes, and more octets than one datagram holds.
+#[test]
+fn a_run_that_is_longer_than_what_leaves_at_once_leaves_whole() {
+    for (stride, count) in [(100, 150), (1, 300), (1400, 200), (LONGEST, 3), (LONGEST / 2 + 1, 5)] {
+        let (mut here, from, mut there, to) = pair("127.0.0.1:0", AMPLE);
+        let sent = octets(stride * count - stride / 2);
+        here.send_run(from, &sent, stride);
+        here.send(from, b"behind");
+        let mut expected = apart(&sent, stride);
+        expected.push(b"behind".to_vec());
+        while here.udp.next_deadline().is_some() {
+            here.turn(0);
+            there.turn(0);
+            there.ask(Ask::Receive { association: to, room: Room { octets: 1 << 20, messages: 400 } });
+        }
+        there.until(|told| (delivered(told, to).len() == expected.len()).then_some(()));
+        assert!(delivered(&there.heard.0, to) == expected, "{count} of {stride}");
+        let rooms = rooms(&here.heard.0, from);
+        let back = (rooms.iter().map(|room| room.octets).sum(), rooms.iter().map(|room| room.messages).sum());
+        assert_eq!(back, (sent.len() + 6, count + 1), "{count} of {stride}");
+        assert_eq!(here.dropped() + there.dropped(), 0, "{count} of {stride}");
+    }
+}
+
+#[test]
+fn a_run_that_lies_in_pieces_is_gathered() {
+    let (mut side, association, peer, _) = opened("127.0.0.1:0");
+    let sent = octets(10 * 500);
+    let mut rope = BufferTree::default();
+    for piece in sent.chunks(333) {
+        rope.join(message(piece));
+    }
+    side.ask(Ask::SendRun { association, run: Run::new(rope, 500) });
+    side.turn(0);
+    for expected in apart(&sent, 500) {
+        assert!(hear(&peer).0 == expected);
+    }
+}
+
+#[test]
+fn runs_and_single_datagrams_leave_in_the_order_in_which_they_were_said() {
+    let (mut side, association, peer, _) = opened("127.0.0.1:0");
+    let mut expected = Vec::new();
+    for (length, stride) in [(7, 7), (20, 7), (7, 7), (3, 7), (70, 7), (7, 7), (1, 1), (14, 7)] {
+        let sent = octets(length);
+        if length == stride {
+            side.send(association, &sent);
+        } else {
+            side.send_run(association, &sent, stride);
+        }
+        expected.extend(apart(&sent, stride));
+    }
+    side.turn(0);
+    for (nth, expected) in expected.iter().enumerate() {
+        assert!(hear(&peer).0 == *expected, "datagram {nth}");
+    }
+}
+
+/// Those for which there is room are delivered one by one; the others wait until the next batch, and come when it brings room.
+#[test]
+fn where_there_is_room_for_half_of_a_run_half_of_it_comes() {
+    let (mut here, from, mut there, to) = pair("127.0.0.1:0", Room { octets: 1 << 20, messages: 20 });
+    let sent = octets(40 * 1000);
+    here.send_run(from, &sent, 1000);
+    here.turn(0);
+    there.until(|told| (!delivered(told, to).is_empty()).then_some(()));
+    assert_eq!((delivered(&there.heard.0, to).len(), runs(&there.heard.0, to)), (20, vec![]));
+    there.ask(Ask::Receive { association: to, room: Room { octets: 0, messages: 20 } });
+    there.until(|told| (delivered(told, to).len() == 40).then_some(()));
+    assert!(delivered(&there.heard.0, to) == apart(&sent, 1000));
+    assert_eq!(runs(&there.heard.0, to), [20], "what was left of it is a run");
+    assert_eq!(there.dropped(), 0);
+}
+
+#[test]
+fn octets_are_room_too() {
+    let (mut here, from, mut there, to) = pair("127.0.0.1:0", Room { octets: 4500, messages: 100 });
+    here.send_run(from, &octets(10 * 1000), 1000);
+    here.turn(0);
+    there.until(|told| (!delivered(told, to).is_empty()).then_some(()));
+    there.idle();
+    assert_eq!((delivered(&there.heard.0, to).len(), runs(&there.heard.0, to)), (4, vec![]));
+    assert_eq!(there.dropped(), 6, "the next batch brought no room");
+}
+
+#[test]
+#[should_panic = "a Send keeps within the room"]
+fn a_run_beyond_the_room_is_a_bug() {
+    let (mut side, association, _peer, _) = arrival("127.0.0.1:0", AMPLE);
+    side.send_run(association, &vec![0; SEND_ROOM.messages + 1], 1);
+}
+
+#[test]
+#[should_panic = "a datagram has at most 65507 octets"]
+fn a_run_of_what_is_longer_than_any_datagram_is_a_bug() {
+    let (mut side, association, _peer, _) = arrival("127.0.0.1:0", AMPLE);
+    side.send_run(association, &vec![0; LONGEST + 2], LONGEST + 1);
+}
