@@ -40,6 +40,8 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     pub clock: Clock,
     /// Whether its application takes what is for it.
     pub takes: bool,
+    /// Whether packets lie one behind the other.
+    runs: bool,
     /// Packets that left together, and have not been sent yet.
     run: Option<Run<BufferTree>>,
 }
@@ -51,10 +53,11 @@ const HEADROOM: usize = 32;
 impl<C: Configuration<Message = BufferTree>> End<C> {
     pub(crate) fn new(slots: Slots<C>) -> Self {
         let (association, memory) = (Association::new(slots), Memory::new(PACKET, HEADROOM, 64));
-        End { association, memory, clock: Clock::default(), takes: true, run: None }
+        End { association, memory, clock: Clock::default(), takes: true, runs: false, run: None }
     }
 
-    pub(crate) fn leaves_in_runs(&mut self) {
+    pub(crate) fn in_runs(&mut self) {
+        self.runs = true;
         self.memory = Memory::new(PACKET, HEADROOM, 64).with_runs(8 * PACKET);
     }
 
@@ -86,9 +89,29 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         self.association.phase(self.clock.reads(now))
     }
 
-    pub(crate) fn receive(&mut self, now: Instant, octets: &[u8]) -> Result<(), Dropped> {
-        let packet = BufferTree::with_headroom(0, octets);
-        self.association.receive(self.clock.reads(now), packet, &mut self.memory)
+    pub(crate) fn receive(&mut self, now: Instant, packets: &[Vec<u8>], mut dropped: impl FnMut(Dropped)) {
+        let now = self.clock.reads(now);
+        let mut rest = packets;
+        while let [first, behind @ ..] = rest {
+            // In one run are those that are equally long, and the next if it is shorter.
+            let equal = behind.iter().take_while(|packet| packet.len() == first.len()).count();
+            let shorter = behind.get(equal).is_some_and(|last| (1..first.len()).contains(&last.len()));
+            let (run, others) = rest.split_at(1 + equal + usize::from(shorter));
+            rest = others;
+            if !self.runs || run.len() == 1 || first.is_empty() {
+                for packet in run {
+                    let packet = BufferTree::with_headroom(0, packet);
+                    let received = self.association.receive(now, packet, &mut self.memory);
+                    received.err().into_iter().for_each(&mut dropped);
+                }
+                continue;
+            }
+            let mut run = Run::new(BufferTree::with_headroom(0, &run.concat()), first.len());
+            while let Some(packet) = run.next() {
+                let received = self.association.receive_run(now, packet, &mut run, &mut self.memory);
+                received.err().into_iter().for_each(&mut dropped);
+            }
+        }
     }
 
     pub(crate) fn transmit(&mut self, now: Instant) -> Option<BufferTree> {

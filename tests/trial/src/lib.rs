@@ -32,6 +32,8 @@ pub struct Trial<C: Configuration<Message = BufferTree>> {
     /// A hash of all that was on the wire, and when.
     trace: u64,
     packets: u64,
+    /// What arrives at one moment is heard before anybody speaks.
+    batches: bool,
     dropped: Vec<(usize, Dropped)>,
 }
 
@@ -44,10 +46,16 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         Trial::on(make, Wire::new(conditions, seed))
     }
 
-    /// Packets lie one behind the other where they can.
+    /// What arrives at one moment is heard before anybody speaks, as drivers do it.
+    #[must_use]
+    pub fn in_batches(self) -> Self {
+        Trial { batches: true, ..self }
+    }
+
+    /// Packets lie one behind the other where they can: those that leave, and those that arrive in one batch.
     #[must_use]
     pub fn in_runs(mut self) -> Self {
-        self.ends.iter_mut().for_each(End::leaves_in_runs);
+        self.ends.iter_mut().for_each(End::in_runs);
         self
     }
 
@@ -63,7 +71,7 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
     fn on(make: impl Fn(usize) -> Slots<C>, wire: Wire) -> Self {
         let ends = [0, 1].map(|side| End::new(make(side)));
         let trace = 0xcbf2_9ce4_8422_2325;
-        Trial { ends, wire, now: BEGINNING, trace, packets: 0, dropped: Vec::new() }
+        Trial { ends, wire, now: BEGINNING, trace, packets: 0, batches: false, dropped: Vec::new() }
     }
 
     /// The time, as nobody's clock shows it.
@@ -93,7 +101,7 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
 
     /// A packet that nobody sent arrives at an end.
     pub fn inject(&mut self, side: usize, octets: &[u8]) {
-        self.arrive(side, octets);
+        self.arrive(side, vec![octets.to_vec()]);
     }
 
     /// What the ends have to say leaves. `seen` sees each packet and who sends it.
@@ -125,7 +133,11 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
             (_, _) => {
                 let Some((at, side, octets)) = self.wire.take() else { return false };
                 self.now = self.now.max(at);
-                self.arrive(side, &octets);
+                let mut packets = vec![octets];
+                while self.batches && self.wire.is_next(at, side) {
+                    packets.extend(self.wire.take().map(|(_, _, octets)| octets));
+                }
+                self.arrive(side, packets);
                 true
             }
         }
@@ -157,10 +169,9 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         }
     }
 
-    fn arrive(&mut self, side: usize, octets: &[u8]) {
-        if let Err(dropped) = self.ends[side].receive(self.now, octets) {
-            self.dropped.push((side, dropped));
-        }
+    fn arrive(&mut self, side: usize, packets: Vec<Vec<u8>>) {
+        let dropped = &mut self.dropped;
+        self.ends[side].receive(self.now, &packets, |why| dropped.push((side, why)));
     }
 
     fn note(&mut self, side: usize, octets: &[u8]) {

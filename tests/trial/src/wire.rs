@@ -70,6 +70,11 @@ impl Wire {
         self.arrivals.peek().map(|Reverse((at, ..))| *at)
     }
 
+    /// Whether something else arrives at the same moment, at the same end.
+    pub(crate) fn is_next(&self, at: Instant, side: usize) -> bool {
+        self.arrivals.peek().is_some_and(|Reverse((next, _, to))| (*next, *to) == (at, side))
+    }
+
     pub(crate) fn take(&mut self) -> Option<(Instant, usize, Vec<u8>)> {
         let Reverse((at, nth, side)) = self.arrivals.pop()?;
         let octets = self.packets[nth].take()?;

@@ -117,6 +117,19 @@ pub trait Hooks: Sized + 'static {
         at.deliver(message, Quality::default());
     }
 
+    /// A message came, and others `behind` it in the same run: it may take those of them that it knows to be for the same
+    /// association. By default it takes none.
+    #[inline(always)]
+    fn pop_run(
+        &mut self,
+        at: &mut impl Place<Self>,
+        header: Self::Header,
+        message: MessageOf<Self>,
+        _behind: &mut Run<MessageOf<Self>>,
+    ) {
+        self.pop(at, header, message);
+    }
+
     /// What came for it has been [popped](Hooks::pop): one message, or several that came in a run. By default there is nothing
     /// left to do.
     #[inline(always)]

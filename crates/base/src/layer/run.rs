@@ -52,13 +52,15 @@ impl<H: Hooks> Layer<H> {
         let name = self.whose(cx, lower, &header, &mut message, out)?;
         let mut other = None;
         self.at(cx, name, out, |hooks, at| {
-            hooks.pop(at, header, message);
+            hooks.pop_run(at, header, message, run);
             // What is behind its end is not for it any more.
             while !at.is_over()
                 && let Some(message) = run.next()
             {
                 match open::<H>(message) {
-                    Some((header, message)) if H::key(&header) == key => hooks.pop(at, header, message),
+                    Some((header, message)) if H::key(&header) == key => {
+                        hooks.pop_run(at, header, message, run);
+                    }
                     Some(opened) => {
                         other = Some(opened);
                         break;

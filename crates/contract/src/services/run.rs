@@ -56,7 +56,13 @@ impl<M: Message> Run<M> {
         self.octets.is_empty()
     }
 
-    /// The messages that are left, in one piece.
+    /// The octets of the messages that are left, where they lie in one piece.
+    #[inline]
+    pub fn octets(&mut self) -> Option<&[u8]> {
+        self.octets.front(self.octets.len())
+    }
+
+    /// The messages that are left, as one.
     #[inline]
     pub fn into_octets(self) -> M {
         self.octets

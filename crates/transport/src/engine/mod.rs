@@ -5,12 +5,14 @@
 //! | `receive.rs` | a packet arrives |
 //! | `send.rs` | a packet leaves |
 //! | `run.rs` | several leave together |
+//! | `whole.rs` | several arrive together, and are a message |
 //! | `timers.rs` | time has passed |
 
 mod receive;
 mod run;
 mod send;
 mod timers;
+mod whole;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Run;
 use stackwright_wire::{Message as _, Pool};
 
 use super::{Association, Memory, QUESTIONS};
@@ -17,7 +16,7 @@ use crate::slots::{
     Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _, Suspect,
     Tidings,
 };
-use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View, Whole};
+use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View};
 
 /// How many numbers are held for a peer who has not shown that he hears us.
 const HELD_HALF_OPEN: u64 = 8;
@@ -25,7 +24,7 @@ const HELD_HALF_OPEN: u64 = 8;
 /// Takes memory for one message, as the sending half does.
 #[cold]
 #[inline(never)]
-fn furnish<T>(inbox: &mut VecDeque<T>) {
+pub(super) fn furnish<T>(inbox: &mut VecDeque<T>) {
     inbox.reserve_exact(1);
 }
 
@@ -185,7 +184,7 @@ impl<C: Configuration> Association<C> {
     }
 
     #[inline(always)] // as `raise`
-    fn accept(
+    pub(super) fn accept(
         &mut self,
         view: &View,
         unit: Unit<C::Message>,
@@ -297,7 +296,12 @@ impl<C: Configuration> Association<C> {
     }
 
     #[inline(always)] // as `raise`
-    fn join(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
+    pub(super) fn join(
+        &mut self,
+        view: &View,
+        unit: Unit<C::Message>,
+        pool: &Pool<C::Message>,
+    ) -> Result<(), Dropped> {
         let numbers = unit.span.end - unit.span.start;
         match self.slots.framing.join(view, unit, pool) {
             Ok(Some(joined)) => self.inbox.push_back(joined),
@@ -312,93 +316,5 @@ impl<C: Configuration> Association<C> {
             }
         }
         Ok(())
-    }
-
-    /// A packet of this association arrives, and others that came `behind` it. Those are taken that are a message with it, and nothing
-    /// else: it is as if each of them had arrived by itself.
-    ///
-    /// # Errors
-    /// Why it was dropped, in part or as a whole.
-    #[inline]
-    pub fn receive_run(
-        &mut self,
-        now: Instant,
-        packet: C::Message,
-        behind: &mut Run<C::Message>,
-        memory: &mut Memory<C::Message>,
-    ) -> Result<(), Dropped> {
-        if behind.is_empty() || !self.takes_whole(now, behind.messages()) {
-            return self.receive(now, packet, memory);
-        }
-        let view = self.view(now);
-        match self.slots.format.read_whole(&view, packet, behind) {
-            Ok(whole) => self.accept_whole(view, whole, &memory.pool),
-            Err(packet) => self.receive(now, packet, memory),
-        }
-    }
-
-    /// Whether a message may go up as it came, if so many packets and one belong to it.
-    fn takes_whole(&self, now: Instant, behind: usize) -> bool {
-        let view = self.view(now);
-        let numbers = behind as u64 + 1;
-        let span = view.received_upto..view.received_upto + numbers;
-        let slots = &self.slots;
-        self.begun
-            && self.receipts.beyond().is_empty()
-            && slots.ordering.passes()
-            && slots.integrity.looks_at() == 0
-            && !slots.connection.is_half_open()
-            && slots.flow.admit(&View { pending: self.pending + numbers, ..view }, &span).is_ok()
-    }
-
-    fn accept_whole(
-        &mut self,
-        mut view: View,
-        whole: Whole<C::Message>,
-        pool: &Pool<C::Message>,
-    ) -> Result<(), Dropped> {
-        let Whole { unit, piece, octets, stamp } = whole;
-        let slots = &mut self.slots;
-        slots.lifetime.admit(&view, stamp, false)?;
-        slots.connection.admit(&view, &Tidings { octets, ..Tidings::default() })?;
-        if !slots.framing.takes_whole(&unit.label, unit.body.len()) {
-            return self.accept_apart(view.now, unit, piece, pool);
-        }
-        self.used = Some(view.now);
-        if self.inbox.capacity() == 0 {
-            furnish(&mut self.inbox);
-        }
-        let mut left = unit.body.len();
-        for number in unit.span.clone() {
-            let octets = left.min(piece);
-            slots.acknowledgement.on_received(&view, &(number..number + 1), octets, None);
-            view.received_upto = number + 1;
-            left -= octets;
-        }
-        self.receipts.follow(&unit.span);
-        self.pending += unit.span.end - unit.span.start;
-        self.join(&view, unit, pool)
-    }
-
-    /// Something of the message was here before, or it is too long: each piece by itself.
-    #[cold]
-    fn accept_apart(
-        &mut self,
-        now: Instant,
-        unit: Unit<C::Message>,
-        piece: usize,
-        pool: &Pool<C::Message>,
-    ) -> Result<(), Dropped> {
-        let Unit { span, label, mut body, since, lifetime } = unit;
-        let count = (span.end - span.start) as u32;
-        let mut result = Ok(());
-        for (index, number) in (0..count).zip(span) {
-            let label = Label { index, count, last: index + 1 == count, ..label };
-            let body = body.split_to(piece.min(body.len()));
-            let view = self.view(now);
-            let unit = Unit { span: number..number + 1, label, body, since, lifetime };
-            result = result.and(self.accept(&view, unit, pool));
-        }
-        result
     }
 }
