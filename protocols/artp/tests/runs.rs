@@ -1,0 +1,217 @@
+//! Packets that cross the boundary below together: both sides come to what they come to where each crosses by itself.
+
+use std::net::SocketAddr;
+
+use stackwright_artp::{Config, Layer, layer};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Run};
+use stackwright_contract::{Context, Duration, Handle, Instant, Outlet, Participant, Protocol as _};
+use stackwright_wire::{BufferTree, Message};
+
+type M = BufferTree;
+
+const NAME: Handle = Handle { index: 1, generation: 0 };
+const LISTENER: Handle = Handle { index: 0, generation: 0 };
+const MUCH: Room = Room { octets: 1 << 30, messages: 1 << 20 };
+/// What the application takes at once.
+const UP: Room = Room { octets: 30_000, messages: 3 };
+const LENGTH: usize = 10_000;
+const MESSAGES: u8 = 40;
+
+fn octets(message: &M) -> Vec<u8> {
+    let mut octets = vec![0; message.len()];
+    message.copy_to(&mut octets);
+    octets
+}
+
+/// What a side said, above and below.
+#[derive(Default)]
+struct Said {
+    down: Vec<DatagramsRequest<M>>,
+    below: Option<Handle>,
+    room: Room,
+    /// What came, and the last word.
+    came: Vec<Vec<u8>>,
+    ended: Option<Ended>,
+}
+
+impl Outlet<Layer<M>> for Said {
+    fn indicate(&mut self, told: DatagramsIndication<M>) {
+        match told {
+            DatagramsIndication::Opened { room, .. } | DatagramsIndication::Room { room, .. } => {
+                self.room.octets += room.octets;
+                self.room.messages += room.messages;
+            }
+            DatagramsIndication::Delivered { message, .. } => self.came.push(octets(&message)),
+            DatagramsIndication::DeliveredRun { .. } => unreachable!("a layer delivers one by one"),
+            DatagramsIndication::Ended { name: NAME, why } => self.ended = Some(why),
+            DatagramsIndication::Ended { .. } | DatagramsIndication::Listening { .. } => {}
+        }
+    }
+
+    fn request(&mut self, asked: DatagramsRequest<M>) {
+        match asked {
+            DatagramsRequest::Open { association, .. } | DatagramsRequest::Await { association, .. } => {
+                self.below = self.below.or(Some(association));
+            }
+            asked => self.down.push(asked),
+        }
+    }
+}
+
+struct Side {
+    layer: Layer<M>,
+    said: Said,
+}
+
+impl Side {
+    fn new(nth: u8) -> Self {
+        let config = Config { secret: [nth; 16], ..Config::default() };
+        Side { layer: layer(config, u64::from(nth)), said: Said::default() }
+    }
+
+    fn ask(&mut self, cx: &Context, request: DatagramsRequest<M>) {
+        self.layer.handle_request(cx, request, &mut self.said);
+    }
+
+    fn say(&mut self, cx: &Context, octets: &[u8]) {
+        let room = &mut self.said.room;
+        (room.messages, room.octets) = (room.messages - 1, room.octets - octets.len());
+        let (message, quality) = (M::with_headroom(64, octets), Quality::default());
+        self.ask(cx, DatagramsRequest::Send { association: NAME, message, quality });
+    }
+
+    fn tell(&mut self, cx: &Context, indication: DatagramsIndication<M>) {
+        self.layer.handle_indication(cx, indication, &mut self.said);
+    }
+}
+
+/// Two sides, and how runs cross between them.
+struct Talk {
+    cx: Context,
+    sides: [Side; 2],
+    /// Runs cross in one word.
+    together: bool,
+    /// Of each run this packet cannot be read.
+    broken: Option<usize>,
+    runs: usize,
+    /// The packets of each side.
+    packets: [Vec<Vec<u8>>; 2],
+}
+
+impl Talk {
+    fn new(together: bool, broken: Option<usize>) -> Self {
+        let (cx, mut sides) = (Context::new(1), [1, 2].map(Side::new));
+        cx.set_now(Instant::from_nanoseconds(1_000_000_000));
+        let [here, there]: [Participant; 2] =
+            [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 7)).into());
+        sides[1].ask(&cx, DatagramsRequest::Listen { listener: LISTENER, local: there });
+        let Some(DatagramsRequest::Listen { listener, local }) = sides[1].said.down.pop() else {
+            panic!("it listens below")
+        };
+        sides[1].tell(&cx, DatagramsIndication::Listening { listener, local });
+        sides[1].ask(&cx, DatagramsRequest::Await { listener: LISTENER, association: NAME, room: UP });
+        sides[0].ask(&cx, DatagramsRequest::Open { association: NAME, remote: there, room: UP });
+        for (side, (local, remote)) in sides.iter_mut().zip([(here, there), (there, here)]) {
+            let association = side.said.below.expect("it is asked for below");
+            side.tell(&cx, DatagramsIndication::Opened { association, local, remote, room: MUCH });
+        }
+        Talk { cx, sides, together, broken, runs: 0, packets: [Vec::new(), Vec::new()] }
+    }
+
+    /// What one side has to say reaches the other.
+    fn speak(&mut self, from: usize) {
+        let Side { layer, said } = &mut self.sides[from];
+        layer.handle_timeout(&self.cx, said);
+        let down = std::mem::take(&mut said.down);
+        let association = self.sides[1 - from].said.below.expect("it is open");
+        for asked in down {
+            match asked {
+                DatagramsRequest::Send { message, .. } => self.cross(from, message),
+                DatagramsRequest::SendRun { run, .. } => {
+                    self.runs += 1;
+                    let run = self.harm(run);
+                    if self.together {
+                        self.packets[from].extend(run.clone().map(|message| octets(&message)));
+                        let told = DatagramsIndication::DeliveredRun { association, run };
+                        self.sides[1 - from].tell(&self.cx, told);
+                    } else {
+                        run.for_each(|message| self.cross(from, message));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn cross(&mut self, from: usize, message: M) {
+        self.packets[from].push(octets(&message));
+        let association = self.sides[1 - from].said.below.expect("it is open");
+        let told = DatagramsIndication::Delivered { association, message, quality: Quality::default() };
+        self.sides[1 - from].tell(&self.cx, told);
+    }
+
+    fn harm(&self, run: Run<M>) -> Run<M> {
+        let (stride, mut whole) = (run.stride(), octets(&run.into_octets()));
+        if let Some(octet) = self.broken.and_then(|nth| whole.get_mut(nth * stride)) {
+            *octet ^= 0xff;
+        }
+        Run::new(M::with_headroom(0, &whole), stride)
+    }
+}
+
+/// What came of a conversation.
+#[derive(PartialEq, Debug)]
+struct Outcome {
+    ended: [Option<Ended>; 2],
+    dropped: u64,
+    packets: [usize; 2],
+}
+
+/// Messages from here to there, and then the end; gives how many runs there were, too.
+fn outcome(together: bool, broken: Option<usize>) -> (Outcome, [Vec<Vec<u8>>; 2], usize) {
+    let mut talk = Talk::new(together, broken);
+    let (mut sent, mut taken) = (0, 0);
+    for turn in 0.. {
+        assert!(turn < 100_000, "it has come to no end");
+        talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
+        let room = talk.sides[0].said.room;
+        if sent < MESSAGES && room.messages > 0 && room.octets >= LENGTH {
+            sent += 1;
+            talk.sides[0].say(&talk.cx, &[sent; LENGTH]);
+        }
+        talk.speak(0);
+        talk.speak(1);
+        // The application takes one in a turn.
+        let came = talk.sides[1].said.came.len();
+        if taken < came {
+            taken += 1;
+            let room = Room { octets: LENGTH, messages: 1 };
+            talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room });
+        }
+        if came == usize::from(MESSAGES) && sent == MESSAGES {
+            sent += 1;
+            talk.sides[0].ask(&talk.cx, DatagramsRequest::Close { association: NAME });
+        }
+        if talk.sides.iter().all(|side| side.said.ended.is_some()) {
+            break;
+        }
+    }
+    let ended = [0, 1].map(|side| talk.sides[side].said.ended);
+    let packets = [0, 1].map(|side| talk.packets[side].len());
+    let came = &talk.sides[1].said.came;
+    assert!(came.iter().zip(1..).all(|(came, nth)| *came == [nth; LENGTH]), "each once and whole");
+    (Outcome { ended, dropped: talk.cx.dropped_count(), packets }, talk.packets, talk.runs)
+}
+
+#[test]
+fn a_conversation_in_runs_is_the_conversation_in_packets() {
+    for broken in [None, Some(0), Some(3), Some(6)] {
+        let (together, runs_packets, runs) = outcome(true, broken);
+        let (apart, packets, _) = outcome(false, broken);
+        assert!(runs > 10, "{runs} runs");
+        assert_eq!(together.ended, [Some(Ended::Finished); 2]);
+        assert_eq!(together.dropped > 0, broken.is_some(), "{broken:?}");
+        assert_eq!(together, apart, "{broken:?}");
+        assert!(runs_packets == packets, "octet for octet: {broken:?}");
+    }
+}
