@@ -130,13 +130,13 @@ impl<M: Message> Sending<M> {
         self.lost_units == 0 && self.units.len() == self.sent && self.waiting.is_empty()
     }
 
-    /// Whether a message leaves next of which there are several pieces left, and nothing that has its number.
+    /// Whether several packets wait, and nothing that has its number leaves before them.
     #[inline]
     pub(crate) fn has_several(&self) -> bool {
         self.has_trains()
             && self.lost_units == 0
             && self.units.len() == self.sent
-            && self.waiting.front().is_some_and(|waiting| waiting.octets_after(1).is_some())
+            && (self.waiting.len() > 1 || self.waiting.front().is_some_and(|waiting| waiting.pieces() > 1))
     }
 
     /// Whether something that was lost leaves next.
