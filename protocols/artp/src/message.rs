@@ -72,7 +72,7 @@ impl<M: Message> Framing<M> for Messages<M> {
         Ok((message, label, evened(octets, label.count as usize, piece, room)))
     }
 
-    #[inline]
+    #[inline(always)] // a unit is not moved to be looked at
     fn join(&mut self, view: &View, mut unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         // Whole already, and not protected: what is looked at first is not moved once more.
         if unit.label.count <= 1 && unit.label.kind == MessageKind::Data && self.guard.is_absent() {

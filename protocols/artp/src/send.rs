@@ -77,12 +77,12 @@ impl<M: Message> Format<M> {
     #[cold]
     fn write_part<'a>(
         &mut self,
-        unit: &'a Cargo,
+        unit: Cargo<'a>,
         settled: Option<u32>,
         saying: &mut Saying<'a>,
         octets: &mut Vec<u8>,
     ) {
-        let (number, whole, label) = (unit.span.start, unit.octets, &unit.label);
+        let (number, whole, label) = (unit.span.start, unit.octets, unit.label);
         let (begun, left) = self.parted;
         let offset = if begun == number { left } else { 0 };
         let part = Part { offset: offset as u16, whole: whole as u16 };

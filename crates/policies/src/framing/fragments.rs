@@ -83,6 +83,7 @@ impl<M> Fragments<M> {
 
 impl<M: Message> Fragments<M> {
     /// One of several.
+    #[inline(never)]
     fn gather(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         let label = unit.label;
         if self.held > self.held_most {
@@ -139,7 +140,7 @@ impl<M: Message> Framing<M> for Fragments<M> {
         Ok((message, label, piece.max(1)))
     }
 
-    #[inline]
+    #[inline(always)] // a unit is not moved to be looked at
     fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         if unit.label.count > 1 {
             return self.gather(view, unit, pool);

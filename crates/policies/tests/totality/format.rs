@@ -188,7 +188,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         let credit = say.credit.take();
         let own = Stamp { at: say.clock, valid: 0 };
         let stamp = if unit.is_some() { say.stamp } else { own };
-        let label = unit.map_or_else(Label::default, |unit| unit.label);
+        let label = unit.map_or_else(Label::default, |unit| *unit.label);
         let bits = SIGNALS.iter().enumerate().map(|(bit, signal)| u16::from(say.signals.has(*signal)) << bit);
         let header = Packet {
             check: 0,

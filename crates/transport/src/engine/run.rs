@@ -108,16 +108,17 @@ impl<C: Configuration> Association<C> {
             if slots.inquiry.due(&view, Occasion::Unit { last }) || slots.congestion.asks(&view) {
                 break;
             }
-            let Some(cargo) = self.sending.next_cargo() else { break };
+            let Some((span, label, body)) = self.sending.next_piece() else { break };
+            let cargo = Cargo { span: &span, label: &label, octets: body };
             let Some(octets) =
-                self.write(&view, &cargo, follows, &mut memory.header, &mut block[end..most], stride)
+                self.write(&view, cargo, follows, &mut memory.header, &mut block[end..most], stride)
             else {
                 break;
             };
-            (end, stride, count, follows) = (end + octets, stride.max(octets), count + 1, !cargo.label.last);
+            (end, stride, count, follows) = (end + octets, stride.max(octets), count + 1, !label.last);
             self.on_boarded(&view, octets);
-            view.in_flight += cargo.octets as u64;
-            view.sent_upto = cargo.span.end;
+            view.in_flight += body as u64;
+            view.sent_upto = span.end;
             (view.idle, view.drained) = (false, self.sending.is_drained());
             if octets < stride {
                 break;
@@ -137,7 +138,7 @@ impl<C: Configuration> Association<C> {
     fn write(
         &mut self,
         view: &View,
-        cargo: &Cargo,
+        cargo: Cargo<'_>,
         follows: bool,
         header: &mut Vec<u8>,
         into: &mut [u8],
@@ -165,7 +166,7 @@ impl<C: Configuration> Association<C> {
         let (before, body) = into.get_mut(..octets)?.split_at_mut(header.len());
         before.copy_from_slice(header);
         let stamp = self.asked.wrapping_add(1);
-        self.sending.board(cargo, body, follows, view.now, stamp).then_some(octets)
+        self.sending.board(*cargo.label, body, follows, view.now, stamp).then_some(octets)
     }
 
     /// A packet of so many octets has left: as in [`transmit`](Association::transmit), whoever wants to know is told.

@@ -77,10 +77,10 @@ impl<C: Configuration> Association<C> {
         let number = self.asked.wrapping_add(1);
         let unit = place.map(|place| &self.sending.get(place).unit);
         let (since, lifetime) = unit.map_or((now, None), |unit| (unit.since, unit.lifetime));
-        let cargo = unit.map(Unit::cargo);
+
         let credit = slots.flow.credit(&view);
         let mut saying = Saying {
-            unit: cargo.as_ref(),
+            unit: unit.map(Unit::cargo),
             part: None,
             report: reporting.then_some(&memory.saying),
             inquiry: asking.then_some(number),

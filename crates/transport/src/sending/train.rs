@@ -18,7 +18,7 @@ use stackwright_wire::{Message, Pool};
 
 use super::waiting::Waiting;
 use super::{Acknowledged, Left, Sending, Sent, State};
-use crate::words::{Cargo, Label, Numbering, Unit};
+use crate::words::{Label, Numbering, Unit};
 
 /// Pieces of one message that left together. They follow each other, in number and place.
 #[derive(Debug)]
@@ -95,12 +95,12 @@ impl<M: Message> Train<M> {
 impl<M: Message> Sending<M> {
     /// What the next piece of the message is that waits first; `None` where something else leaves before it.
     #[inline]
-    pub(crate) fn next_cargo(&self) -> Option<Cargo> {
+    pub(crate) fn next_piece(&self) -> Option<(Range<u64>, Label, usize)> {
         if self.lost_units > 0 || self.units.len() > self.sent {
             return None;
         }
         let (octets, label) = self.waiting.front()?.next_piece();
-        Some(Cargo { span: self.sent_upto..self.sent_upto + 1, label, octets })
+        Some((self.sent_upto..self.sent_upto + 1, label, octets))
     }
 
     /// How many pieces are left of the message that waits first.
@@ -120,7 +120,7 @@ impl<M: Message> Sending<M> {
     #[inline]
     pub(crate) fn board(
         &mut self,
-        cargo: &Cargo,
+        label: Label,
         into: &mut [u8],
         follows: bool,
         now: Instant,
@@ -130,13 +130,13 @@ impl<M: Message> Sending<M> {
         if waiting.copy_next(into) < into.len() {
             return false;
         }
-        let octets = cargo.octets;
+        let octets = into.len();
         if !follows {
             let (body, piece, since, lifetime) = waiting.rest();
             self.trains.push_back(Train {
                 first: self.sent_upto,
                 count: 0,
-                label: cargo.label,
+                label,
                 body,
                 piece,
                 octets: 0,

@@ -128,7 +128,7 @@ pub struct Whole<M> {
 #[derive(Debug)]
 pub struct Saying<'a> {
     /// Data.
-    pub unit: Option<&'a Cargo>,
+    pub unit: Option<Cargo<'a>>,
     /// Written by a format that says a unit in several packets: only these octets of its body stand behind this header, and the
     /// packet says nothing else. The unit is taken with its last part.
     pub part: Option<Range<usize>>,

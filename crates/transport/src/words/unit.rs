@@ -34,12 +34,13 @@ pub struct Label {
 }
 
 /// A unit as far as what stands before its octets tells.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Cargo {
+// Looked at where it lies: a unit that was just made is not read back to be copied.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cargo<'a> {
     /// Its numbers.
-    pub span: Range<u64>,
+    pub span: &'a Range<u64>,
     /// Where it stands in its message.
-    pub label: Label,
+    pub label: &'a Label,
     /// How many octets it has.
     pub octets: usize,
 }
@@ -62,7 +63,7 @@ pub struct Unit<M> {
 impl<M: Message> Unit<M> {
     /// What its header tells.
     #[inline]
-    pub fn cargo(&self) -> Cargo {
-        Cargo { span: self.span.clone(), label: self.label, octets: self.body.len() }
+    pub fn cargo(&self) -> Cargo<'_> {
+        Cargo { span: &self.span, label: &self.label, octets: self.body.len() }
     }
 }
