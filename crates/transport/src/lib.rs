@@ -28,7 +28,6 @@ pub use configuration::{Boxed, Configuration, Exchange, IntoPart, Part, Parts, P
 pub use engine::{Association, Memory};
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending, Sent};
-pub use stackwright_contract::services::Run;
 pub use transport::{Associations, Host, Located, Session, Transport};
 
 #[doc(hidden)]

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 use stackwright_base::features::Needs;
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
-use stackwright_contract::services::{Ended, Quality, Room, Run};
+use stackwright_contract::services::{Apart, Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 use stackwright_wire::{Malformed, Pool};
 
@@ -299,7 +299,7 @@ impl<H: Host> Hooks for Associations<H> {
         at: &mut impl Place<Self>,
         _: Located<H>,
         packet: MessageOf<H>,
-        behind: &mut Run<MessageOf<H>>,
+        behind: &mut Apart<MessageOf<H>>,
     ) {
         let now = at.cx().now();
         if let Err(dropped) = at.association().engine.receive_run(now, packet, behind, &mut self.memory) {

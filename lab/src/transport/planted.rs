@@ -31,7 +31,7 @@ impl Protocol for Forgetful {
     ) {
         if let DatagramsRequest::SendRun { association, run } = request {
             let quality = Quality::default();
-            return run.for_each(|message| {
+            return run.into_iter().for_each(|message| {
                 self.handle_request(cx, DatagramsRequest::Send { association, message, quality }, out);
             });
         }

@@ -51,7 +51,7 @@ pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> Layer<M, Boxed<M>> 
 
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Quality, Run};
+use stackwright_contract::services::{Apart, Quality};
 use stackwright_transport::component;
 use stackwright_transport::words::{Dropped, Numbering, Report, Saying, Segment, View, Whole};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
@@ -105,7 +105,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline]
-    fn read_whole(&mut self, view: &View, packet: M, behind: &mut Run<M>) -> Result<Whole<M>, M> {
+    fn read_whole(&mut self, view: &View, packet: M, behind: &mut Apart<M>) -> Result<Whole<M>, M> {
         self.read_together(view, packet, behind)
     }
 

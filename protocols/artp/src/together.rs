@@ -1,6 +1,6 @@
 //! Packets of one datagram that came together: read at once, where they say nothing but its fragments.
 
-use stackwright_contract::services::Run;
+use stackwright_contract::services::Apart;
 use stackwright_transport::words::{Label, Unit, View, Whole, unwrap};
 use stackwright_wire::{Header as _, Message};
 
@@ -24,7 +24,7 @@ impl<M: Message> Format<M> {
         &mut self,
         view: &View,
         mut first: M,
-        behind: &mut Run<M>,
+        behind: &mut Apart<M>,
     ) -> Result<Whole<M>, M> {
         let Some((head, last)) = self.look(view, &mut first, behind) else { return Err(first) };
         let (number, count) = (view.received_upto, u64::from(head.fragment.count));
@@ -43,7 +43,7 @@ impl<M: Message> Format<M> {
     }
 
     /// The heads of the first and the last packet, if they are a datagram with those between them.
-    fn look(&self, view: &View, first: &mut M, behind: &mut Run<M>) -> Option<(Head, Head)> {
+    fn look(&self, view: &View, first: &mut M, behind: &mut Apart<M>) -> Option<(Head, Head)> {
         let octets = first.len();
         let head = self.head(first.front(octets)?)?;
         let Fragment { index, count, .. } = head.fragment;

@@ -131,11 +131,11 @@ impl Talk {
                     self.runs += 1;
                     let run = self.harm(run);
                     if self.together {
-                        self.packets[from].extend(run.clone().map(|message| octets(&message)));
+                        self.packets[from].extend(run.share().map(|message| octets(&message)));
                         let told = DatagramsIndication::DeliveredRun { association, run };
                         self.sides[1 - from].tell(&self.cx, told);
                     } else {
-                        run.for_each(|message| self.cross(from, message));
+                        run.into_iter().for_each(|message| self.cross(from, message));
                     }
                 }
                 _ => {}

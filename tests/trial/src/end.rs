@@ -1,9 +1,9 @@
 //! One end.
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::services::{Apart, Quality, Room, Run};
 use stackwright_transport::words::{Dropped, Phase};
-use stackwright_transport::{Association, Configuration, Memory, Run, Slots};
+use stackwright_transport::{Association, Configuration, Memory, Slots};
 use stackwright_wire::{BufferTree, Message};
 
 /// Room for everything.
@@ -43,7 +43,7 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     /// Whether packets lie one behind the other.
     runs: bool,
     /// Packets that left together, and have not been sent yet.
-    run: Option<Run<BufferTree>>,
+    run: Option<Apart<BufferTree>>,
 }
 
 /// How long packets are, and how much room is before them.
@@ -106,7 +106,8 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
                 }
                 continue;
             }
-            let mut run = Run::new(BufferTree::with_headroom(0, &run.concat()), first.len());
+            let run = Run::new(BufferTree::with_headroom(0, &run.concat()), first.len());
+            let mut run = run.into_iter();
             while let Some(packet) = run.next() {
                 let received = self.association.receive_run(now, packet, &mut run, &mut self.memory);
                 received.err().into_iter().for_each(&mut dropped);
@@ -119,7 +120,8 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             return Some(packet);
         }
         let now = self.clock.reads(now);
-        self.run = self.association.transmit_run(now, &mut self.memory, EVERYTHING);
+        self.run =
+            self.association.transmit_run(now, &mut self.memory, EVERYTHING).map(IntoIterator::into_iter);
         let first = self.run.as_mut().and_then(Iterator::next);
         first.or_else(|| self.association.transmit(now, &mut self.memory))
     }

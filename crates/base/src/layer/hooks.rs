@@ -1,6 +1,6 @@
 //! What the author of a protocol adds to a base, with defaults: PIX's overridable operations (thesis §4.1.2, §4.4).
 
-use stackwright_contract::services::{Ended, Quality, Room, Run};
+use stackwright_contract::services::{Apart, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 
 use super::Envelope;
@@ -125,7 +125,7 @@ pub trait Hooks: Sized + 'static {
         at: &mut impl Place<Self>,
         header: Self::Header,
         message: MessageOf<Self>,
-        _behind: &mut Run<MessageOf<Self>>,
+        _behind: &mut Apart<MessageOf<Self>>,
     ) {
         self.pop(at, header, message);
     }

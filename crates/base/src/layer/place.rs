@@ -122,7 +122,7 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
     #[inline]
     fn send_run(&mut self, run: Run<MessageOf<H>>) {
         if let Err(run) = self.lowers.send_run(self.link.lower, run, self.out) {
-            run.for_each(|message| self.send_closed(message));
+            run.into_iter().for_each(|message| self.send_closed(message));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Messages that come from below together. Those that follow each other and are for the same association are popped in one
 //! place: all else is as if each had come by itself.
 
-use stackwright_contract::services::Run;
+use stackwright_contract::services::{Apart, Run};
 use stackwright_contract::{Context, Handle, Outlet};
 
 use super::receive::UNREADABLE;
@@ -14,11 +14,11 @@ impl<H: Hooks> Layer<H> {
         &mut self,
         cx: &Context,
         lower: Handle,
-        mut run: Run<MessageOf<H>>,
+        run: Run<MessageOf<H>>,
         out: &mut impl Outlet<Self>,
     ) {
         let room = run.room();
-        let mut next = None;
+        let (mut run, mut next) = (run.into_iter(), None);
         loop {
             let opened = next.take().or_else(|| run.next().map(open::<H>));
             match opened {
@@ -45,7 +45,7 @@ impl<H: Hooks> Layer<H> {
         lower: Handle,
         header: H::Header,
         mut message: MessageOf<H>,
-        run: &mut Run<MessageOf<H>>,
+        run: &mut Apart<MessageOf<H>>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Opened<H>> {
         let key = H::key(&header);

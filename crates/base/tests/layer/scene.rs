@@ -277,7 +277,7 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
                 self.said.push(format!("send on {}: {text}", message.octets()[0]));
             }
             DatagramsRequest::SendRun { run, .. } => {
-                let text: Vec<_> = run.map(|message| text(&message.octets()[FRONT..])).collect();
+                let text: Vec<_> = run.into_iter().map(|message| text(&message.octets()[FRONT..])).collect();
                 self.said.push(format!("run of {}", text.join(", ")));
             }
             DatagramsRequest::Receive { room, .. } => {

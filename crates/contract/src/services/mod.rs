@@ -9,5 +9,5 @@ mod streams;
 pub use datagrams::{Datagrams, DatagramsIndication, DatagramsRequest, MessageKind, Quality, Room};
 pub use files::{Entry, Failure, Files, FilesIndication, FilesRequest, Kind, Purpose, Status};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
-pub use run::Run;
+pub use run::{Apart, Run};
 pub use streams::{Ended, Streams, StreamsIndication, StreamsRequest};

@@ -21,9 +21,7 @@ impl<M: Message> Udp<M> {
     }
 
     pub(super) fn queue_run(&mut self, cx: &Context, name: Handle, run: services::Run<M>) {
-        if !run.is_empty() {
-            self.wait(cx, run.next_octets(), run.room(), Waiting::several(name, run));
-        }
+        self.wait(cx, run.next_octets(), run.room(), Waiting::several(name, run));
     }
 
     /// Datagrams wait, of which the longest has `longest` octets.

@@ -140,7 +140,7 @@ pub(crate) fn delivered(told: &[Told<BufferTree>], name: Handle) -> Vec<Vec<u8>>
     let of_name = told.iter().flat_map(|told| match told {
         Told::Delivered { association, message, .. } if *association == name => vec![octets(message)],
         Told::DeliveredRun { association, run } if *association == name => {
-            run.clone().map(|message| octets(&message)).collect()
+            run.share().map(|message| octets(&message)).collect()
         }
         _ => Vec::new(),
     });

@@ -1,7 +1,7 @@
 //! Packets arrive together: those of a whole message go up as that message, and each is heard of as if it had come by itself.
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Run;
+use stackwright_contract::services::Apart;
 use stackwright_wire::{Message as _, Pool};
 
 use super::receive::furnish;
@@ -24,7 +24,7 @@ impl<C: Configuration> Association<C> {
         &mut self,
         now: Instant,
         packet: C::Message,
-        behind: &mut Run<C::Message>,
+        behind: &mut Apart<C::Message>,
         memory: &mut Memory<C::Message>,
     ) -> Result<(), Dropped> {
         if behind.messages() == 0 || !self.takes_whole(now, behind.messages()) {

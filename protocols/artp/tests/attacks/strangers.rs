@@ -115,7 +115,7 @@ impl Server {
                         self.answered(association, &message)
                     }
                     DatagramsRequest::SendRun { association, run } => {
-                        run.for_each(|message| self.answered(association, &message));
+                        run.into_iter().for_each(|message| self.answered(association, &message));
                     }
                     DatagramsRequest::Close { association } => {
                         if let Some(peer) = self.below.remove(&association) {
