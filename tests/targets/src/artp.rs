@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use stackwright_artp::{Config, Layer, layer};
 use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, Ended, MessageKind, Quality, Room,
+    DatagramsIndication, DatagramsRequest, Ended, MessageKind, Quality, Room, Run,
 };
 use stackwright_contract::{
     Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
@@ -343,25 +343,40 @@ impl Side {
         self.above.len() < 12
     }
 
-    fn arrives(&mut self, packet: &Packet) {
+    /// The association below on which a packet arrives.
+    fn opened_for(&mut self, packet: &Packet) -> Option<Handle> {
         let open = self.below.iter().find(|(_, ends)| **ends == (packet.to, packet.from));
-        let association = match open.map(|(name, _)| *name) {
-            Some(name) => name,
-            None => {
-                if packet.to != address(self.nth, 7) || self.door.is_none() {
-                    return;
-                }
-                let Some(name) = self.awaited.pop_front() else { return };
-                self.below.insert(name, (packet.to, packet.from));
-                let (local, remote) = (packet.to, packet.from);
-                let told = DatagramsIndication::Opened { association: name, local, remote, room: ROOM };
-                self.layer.handle_indication(&self.cx, told, &mut self.said);
-                name
-            }
-        };
+        if let Some((name, _)) = open {
+            return Some(*name);
+        }
+        if packet.to != address(self.nth, 7) || self.door.is_none() {
+            return None;
+        }
+        let name = self.awaited.pop_front()?;
+        self.below.insert(name, (packet.to, packet.from));
+        let (local, remote) = (packet.to, packet.from);
+        let told = DatagramsIndication::Opened { association: name, local, remote, room: ROOM };
+        self.layer.handle_indication(&self.cx, told, &mut self.said);
+        Some(name)
+    }
+
+    fn arrives(&mut self, packet: &Packet) {
+        let Some(association) = self.opened_for(packet) else { return };
         let message = M::with_headroom(0, &packet.octets);
         let told = DatagramsIndication::Delivered { association, message, quality: Quality::default() };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
+    }
+
+    /// Packets of one sender arrive as a run: all are as long as the first, but the last may be shorter.
+    fn arrive_together(&mut self, packets: &[Packet]) {
+        let Some(association) = packets.first().and_then(|packet| self.opened_for(packet)) else { return };
+        let octets: Vec<u8> = packets.iter().flat_map(|packet| packet.octets.iter().copied()).collect();
+        let run = Run::new(M::with_headroom(0, &octets), packets[0].octets.len());
+        self.layer.handle_indication(
+            &self.cx,
+            DatagramsIndication::DeliveredRun { association, run },
+            &mut self.said,
+        );
     }
 }
 
@@ -404,7 +419,25 @@ impl Stage {
         let side = usize::from(
             packet.to.internet().is_some_and(|to| to.ip() == address(1, 0).internet().expect("one").ip()),
         );
+        if how % 8 == 3 && !packet.octets.is_empty() {
+            let run = self.behind(at, packet);
+            return self.sides[side].arrive_together(&run);
+        }
         self.sides[side].arrives(&packet);
+    }
+
+    /// The packet that lay there, with those behind it that may be in one run with it.
+    fn behind(&mut self, at: usize, first: Packet) -> Vec<Packet> {
+        let (ends, length) = ((first.from, first.to), first.octets.len());
+        let mut run = vec![first];
+        while let Some(next) = self.wire.get(at)
+            && (next.from, next.to) == ends
+            && (1..=length).contains(&next.octets.len())
+            && run.last().is_some_and(|last| last.octets.len() == length)
+        {
+            run.push(self.wire.remove(at));
+        }
+        run
     }
 
     /// Somebody says something in another's name.
