@@ -2,6 +2,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec;
+use alloc::vec::Vec;
 
 use super::{Leaf, Message, Pool, Region};
 
@@ -69,10 +70,12 @@ impl Message for SingleBuffer {
     type Block = Box<[u8]>;
 
     fn with_headroom(headroom: usize, payload: &[u8]) -> Self {
-        let mut block = vec![0; headroom + payload.len()].into_boxed_slice();
-        block[headroom..].copy_from_slice(payload);
-        let end = block.len();
-        Self::from_block(block, headroom, end)
+        // What is written anyway is not cleared before.
+        let end = headroom + payload.len();
+        let mut octets = Vec::with_capacity(end);
+        octets.resize(headroom, 0);
+        octets.extend_from_slice(payload);
+        Self::from_block(octets.into(), headroom, end)
     }
 
     fn from_block(block: Box<[u8]>, start: usize, end: usize) -> Self {

@@ -4,6 +4,7 @@ mod pieces;
 mod short;
 mod slice;
 
+use alloc::vec::Vec;
 use core::mem;
 
 use pieces::{Piece, Pieces};
@@ -122,10 +123,12 @@ impl Message for BufferTree {
     type Block = Unshared;
 
     fn with_headroom(headroom: usize, payload: &[u8]) -> Self {
+        // What is written anyway is not cleared before.
         let end = headroom + payload.len();
-        let mut block = Unshared::zeroed(end);
-        block[headroom..].copy_from_slice(payload);
-        Self::from_block(block, headroom, end)
+        let mut octets = Vec::with_capacity(end);
+        octets.resize(headroom, 0);
+        octets.extend_from_slice(payload);
+        Self::from_block(octets.into(), headroom, end)
     }
 
     #[inline]
