@@ -65,10 +65,11 @@ impl<C: Configuration> Association<C> {
         memory: &mut Memory<C::Message>,
         room: Room,
     ) -> Option<Run<C::Message>> {
-        if !self.sending.has_several() || !self.has_only_data(&self.view(now)) {
+        if !self.sending.has_several() {
             return None;
         }
-        self.write_run(now, memory, room)
+        let view = self.view(now);
+        if self.has_only_data(&view) { self.write_run(view, memory, room) } else { None }
     }
 
     /// Whether the association is well, and nobody but the application has something to say.
@@ -87,18 +88,17 @@ impl<C: Configuration> Association<C> {
     #[inline(never)]
     fn write_run(
         &mut self,
-        now: Instant,
+        mut view: View,
         memory: &mut Memory<C::Message>,
         room: Room,
     ) -> Option<Run<C::Message>> {
         let start = memory.headroom;
         let most = memory.blocks.octets().min(start.saturating_add(room.octets));
         let mut block = if most > start { memory.blocks.take()? } else { return None };
-        let mut view = self.view(now);
         let (mut end, mut stride, mut count, mut follows) = (start, 0, 0, false);
         while count < room.messages && end + stride <= most {
             if !follows && self.drop_expired(&view, memory) {
-                view = self.view(now);
+                view = self.view(view.now);
             }
             if !follows && ends_before(self.sending.next_pieces() * stride, end - start, most - start) {
                 break;

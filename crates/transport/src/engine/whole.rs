@@ -27,10 +27,10 @@ impl<C: Configuration> Association<C> {
         behind: &mut Apart<C::Message>,
         memory: &mut Memory<C::Message>,
     ) -> Result<(), Dropped> {
-        if behind.messages() == 0 || !self.takes_whole(now, behind.messages()) {
+        let (view, others) = (self.view(now), behind.messages());
+        if others == 0 || !self.takes_whole(&view, others) {
             return self.receive(now, packet, memory);
         }
-        let view = self.view(now);
         match self.slots.format.read_whole(&view, packet, behind) {
             Ok(whole) => self.accept_whole(view, whole, &memory.pool),
             Err(packet) => self.receive(now, packet, memory),
@@ -38,9 +38,8 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Whether a message may go up as it came, if so many packets and one belong to it.
-    fn takes_whole(&self, now: Instant, behind: usize) -> bool {
-        let view = self.view(now);
-        let numbers = behind as u64 + 1;
+    fn takes_whole(&self, view: &View, others: usize) -> bool {
+        let numbers = others as u64 + 1;
         let span = view.received_upto..view.received_upto + numbers;
         let slots = &self.slots;
         self.begun
@@ -48,7 +47,7 @@ impl<C: Configuration> Association<C> {
             && slots.ordering.passes()
             && slots.integrity.looks_at() == 0
             && !slots.connection.is_half_open()
-            && slots.flow.admit(&View { pending: self.pending + numbers, ..view }, &span).is_ok()
+            && slots.flow.admit(&View { pending: self.pending + numbers, ..*view }, &span).is_ok()
     }
 
     fn accept_whole(

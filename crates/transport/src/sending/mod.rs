@@ -271,8 +271,8 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// The place of what leaves next; `kept`: it will be heard of. A fresh one gets its number now, and not before: what expires or is overtaken while it
-    /// waits leaves no hole.
+    /// The place of what leaves next; `kept`: it will be heard of. A fresh one gets its number now, and not before: what expires or is
+    /// overtaken while it waits leaves no hole.
     #[inline]
     pub(crate) fn take_first(&mut self, pool: &Pool<M>, headroom: usize, kept: bool) -> Option<usize> {
         if self.lost_units > 0 {

@@ -135,8 +135,8 @@ impl<M: Message> Sending<M> {
     fn cut_off(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
         let waiting = self.waiting.front_mut()?;
         let (since, lifetime) = (waiting.since, waiting.lifetime);
-        let label = Label { last: waiting.rest.len() <= waiting.piece, ..waiting.label };
-        let piece = waiting.rest.split_to(waiting.next_octets());
+        let (octets, label) = waiting.next_piece();
+        let piece = waiting.rest.split_to(octets);
         waiting.label.index += 1;
         let release = label.last.then_some(waiting.octets);
         if label.last {
