@@ -86,10 +86,7 @@ impl<M: Message> Udp<M> {
 
 /// A block to be filled: one that was lent and that nobody holds any more, where there is one.
 fn again<M: Message>(lent: &mut Vec<M>, pool: &Pool<M>) -> M::Block {
-    let free = lent.iter_mut().position(|whole| whole.unshared().is_some());
-    if let Some(free) = free {
-        lent.swap_remove(free).reclaim(pool);
-    }
+    pool.regain(lent);
     pool.take()
 }
 

@@ -39,12 +39,8 @@ impl<M: Message> Blocks<M> {
 
     /// A block that nobody reads any more.
     fn take(&mut self) -> Option<M::Block> {
-        if let Some(free) = self.lent.iter_mut().position(|lent| lent.unshared().is_some()) {
-            self.lent.swap_remove(free).reclaim(&self.pool);
-        } else if self.lent.len() == LENT_MOST {
-            return None;
-        }
-        Some(self.pool.take())
+        let may = self.pool.regain(&mut self.lent) || self.lent.len() < LENT_MOST;
+        may.then(|| self.pool.take())
     }
 
     /// The octets `start..end` of a block leave.

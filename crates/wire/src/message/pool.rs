@@ -41,4 +41,13 @@ impl<M: Message> Pool<M> {
             free.push(block);
         }
     }
+
+    /// Gets the block of one of `lent` back, which nobody else holds any more; whether there is such a one.
+    pub fn regain(&self, lent: &mut Vec<M>) -> bool {
+        let free = lent.iter_mut().position(|message| message.unshared().is_some());
+        if let Some(free) = free {
+            lent.swap_remove(free).reclaim(self);
+        }
+        free.is_some()
+    }
 }
