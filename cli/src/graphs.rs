@@ -11,7 +11,7 @@ use stackwright::contract::{Guarantees, Listener};
 use stackwright::copy::Copying;
 use stackwright::ftp::server::Serving;
 use stackwright::ftp::{Client, client};
-use stackwright_drivers::files::{Options, Regions, Root};
+use stackwright_drivers::files::{Options, Root};
 use stackwright_drivers::{Driver, Readiness};
 
 use crate::described::Described;
@@ -51,7 +51,7 @@ pub(crate) fn copy(
 ) -> Result<(Driver, CopyGraph), Problem> {
     let unread = !reads_payload(described)?;
     // Below the copy there is a client, and its streams below that.
-    let regions = if unread && send_regions(described, 2)? { Regions::AtOnce } else { Regions::Never };
+    let regions = unread && send_regions(described, 2)?;
     let wishes = Wishes {
         patient,
         idle: Some(config.idle),
@@ -92,7 +92,7 @@ pub(crate) fn server(
     mut wishes: Wishes,
 ) -> Result<(Driver, ServerGraph), Problem> {
     if !send_regions(described, 1)? {
-        wishes.disk.regions = Regions::Never;
+        wishes.disk.regions = false;
     }
     let (driver, graph, taken) = build(described, folder, None, wishes)?;
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))

@@ -14,7 +14,7 @@ use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_drivers::Driver;
-use stackwright_drivers::files::{Disk, Options, Regions, Root};
+use stackwright_drivers::files::{Disk, Options, Root};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 
@@ -130,8 +130,7 @@ pub(crate) fn packet(address: IpAddr) -> u16 {
 
 /// The disk below a server, beside TCP, which sends regions; where a file describes the stack, that is asked of the graph.
 pub(crate) fn server_options(writable: bool, sync: bool) -> Options {
-    let regions = if REGIONS { Regions::Always } else { Regions::Never };
-    Options { regions, writable, sync, ..Options::default() }
+    Options { regions: REGIONS, writable, sync, ..Options::default() }
 }
 
 pub(crate) fn server(
@@ -152,7 +151,7 @@ pub(crate) fn artp_server(
     options: Options,
     packet: u16,
 ) -> io::Result<(Driver, ArtpServerStack)> {
-    let ground = ground(root, Options { regions: Regions::Never, ..options })?;
+    let ground = ground(root, Options { regions: false, ..options })?;
     let streams = ground.artp(packet)?;
     let config = server::Config { epoch: epoch(), ..config };
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(streams, ground.disk))))
@@ -160,12 +159,15 @@ pub(crate) fn artp_server(
 
 /// The disk below a copy.
 ///
-/// A file that was fetched is not synced, like in every other program of its kind, for speed. What is long is read as octets:
-/// the two threads of one transfer read and send side by side, which is faster than the kernel alone (0.85 of the time
-/// over loopback); a server has other associations for its second processor, and saves the copy.
+/// A file that was fetched is not synced, like in every other program of its kind, for speed.
 pub(crate) fn copy_options() -> Options {
-    let regions = if UNREAD && REGIONS { Regions::AtOnce } else { Regions::Never };
-    Options { regions, writable: true, sync: false, at_once: 1 << 20, ..Options::default() }
+    Options {
+        regions: UNREAD && REGIONS,
+        writable: true,
+        sync: false,
+        at_once: 1 << 20,
+        ..Options::default()
+    }
 }
 
 pub(crate) fn copy(
@@ -188,7 +190,7 @@ pub(crate) fn artp_copy(
     listener: Box<dyn Listener>,
     packet: u16,
 ) -> io::Result<(Driver, ArtpCopyStack)> {
-    let ground = ground(root, Options { regions: Regions::Never, ..copy_options() })?;
+    let ground = ground(root, Options { regions: false, ..copy_options() })?;
     let client = Over::new(Client::new(config), ground.artp(packet)?);
     ground.driver.context().listen(listener);
     Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))

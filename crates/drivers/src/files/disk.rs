@@ -38,42 +38,22 @@ pub struct Options {
     pub workers: usize,
     /// Whether reads are answered with regions of files. Only where the layers above pass payload unread, down to a driver that
     /// sends regions. By default not; and never where the messages hold octets only.
-    pub regions: Regions,
+    pub regions: bool,
     /// A created file and its folder are on the disk, not only in its cache, before `Closed` is told. By default they are.
     pub sync: bool,
     /// Whether anything may be created, renamed or removed. By default not.
     pub writable: bool,
     /// So many octets of each file are read or written on the stack's own thread, and its questions are answered there,
     /// before a worker takes over. It saves a thread and its wake-ups, and lets a slow disk stop the whole stack: right
-    /// for a program with one transfer. By default 0.
+    /// for a program with one transfer. A region is not read, and counts as no octet. By default 0.
     pub at_once: u64,
     /// How many files and questions may have a name at once; one more is denied. By default [`NAMES_MOST`].
     pub names: usize,
 }
 
-/// Which reads are answered with regions of files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Regions {
-    /// None.
-    #[default]
-    Never,
-    /// Those on the stack's own thread ([`Options::at_once`]), where nothing else is done while it reads. A worker reads side by
-    /// side with what is sent.
-    AtOnce,
-    /// All: a worker's time is worth more elsewhere.
-    Always,
-}
-
 impl Default for Options {
     fn default() -> Self {
-        Options {
-            workers: 2,
-            regions: Regions::Never,
-            sync: true,
-            writable: false,
-            at_once: 0,
-            names: NAMES_MOST,
-        }
+        Options { workers: 2, regions: false, sync: true, writable: false, at_once: 0, names: NAMES_MOST }
     }
 }
 
@@ -203,15 +183,10 @@ impl<M: Message + Send> Disk<M> {
         self.due = true;
     }
 
-    /// Whether a job that moves so many octets of a file is done on this thread: the file has moved little.
-    fn is_done_at_once(&self, file: Handle, cost: u64) -> bool {
-        matches!(self.asked.get(file), Some(Asked::File { at_once: Some(left), .. }) if cost <= *left)
-    }
-
     /// One more job of a file, on this thread while it has moved little.
     fn go_on(&mut self, file: Handle, job: Job<M>) {
         let cost = match &job {
-            Job::Read { length, .. } => *length as u64,
+            Job::Read { length, memory: Some(_), .. } => *length as u64,
             Job::Write { message, .. } => message.len() as u64,
             _ => 0,
         };
@@ -289,14 +264,9 @@ impl<M: Message + Send> Disk<M> {
     }
 
     /// Memory for the answer to a read; `None` where it will be a region.
-    fn memory(&self, file: Handle, length: usize) -> Option<M::Block> {
+    fn memory(&self, length: usize) -> Option<M::Block> {
         assert!(length > 0, "a read of nothing has no answer that is not the end");
-        let regions = match self.options.regions {
-            Regions::Never => false,
-            Regions::AtOnce => self.is_done_at_once(file, length as u64),
-            Regions::Always => true,
-        };
-        if regions && M::HOLDS_REGIONS {
+        if self.options.regions && M::HOLDS_REGIONS {
             return None;
         }
         assert!(length <= READ_MOST, "a read of {length} octets at once");
@@ -378,7 +348,7 @@ impl<M: Message + Send> Protocol for Disk<M> {
             }
             FilesRequest::Read { file, offset, length } => {
                 if self.continues(cx, file) {
-                    let memory = self.memory(file, length);
+                    let memory = self.memory(length);
                     self.go_on(file, Job::Read { file, offset, length, memory });
                 }
             }

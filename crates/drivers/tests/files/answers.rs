@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Kind, Purpose};
-use stackwright_drivers::files::{Options, Regions};
+use stackwright_drivers::files::Options;
 use stackwright_wire::{BufferTree, Leaf, Message, Region, SingleBuffer};
 
 use crate::bench::{BLOCK, Bench, bench, octets, pattern, writable};
@@ -72,7 +72,7 @@ fn reads_use_blocks_of_the_pool_and_small_ones_do_not() {
 
 #[test]
 fn reads_are_answered_with_regions_where_the_options_say_so() {
-    let mut bench = Bench::<BufferTree>::with(Options { regions: Regions::Always, ..Options::default() });
+    let mut bench = Bench::<BufferTree>::with(Options { regions: true, ..Options::default() });
     let content = pattern(1000);
     bench.put("a", &content);
     let (file, _) = bench.open("a", Purpose::Read).expect("opened");
@@ -91,16 +91,14 @@ fn reads_are_answered_with_regions_where_the_options_say_so() {
 }
 
 #[test]
-fn reads_are_answered_with_regions_while_they_are_done_at_once() {
-    let options = Options { regions: Regions::AtOnce, at_once: 1000, ..Options::default() };
-    let mut bench = Bench::<BufferTree>::with(options);
+fn regions_are_no_octets_and_need_no_worker() {
+    let mut bench = Bench::<BufferTree>::with(Options { regions: true, at_once: 1, ..Options::default() });
     let content = pattern(2000);
     bench.put("a", &content);
     let (file, _) = bench.open("a", Purpose::Read).expect("opened");
-    for (offset, region) in [(0, true), (400, true), (800, false), (1200, false)] {
+    for offset in [0, 400, 800, 1200] {
         bench.ask_read(file, offset, 400);
-        let (_, message) = bench.hear_read(file);
-        assert_eq!(matches!(message.leaves().next(), Some(Leaf::Region(_))), region, "at {offset}");
+        let Some(FilesIndication::Read { message, .. }) = bench.told() else { panic!("a worker reads") };
         assert_eq!(octets(&message), content[offset as usize..][..400]);
     }
     assert_eq!(bench.close(file, true), Ok(()));
@@ -108,7 +106,7 @@ fn reads_are_answered_with_regions_while_they_are_done_at_once() {
 
 #[test]
 fn messages_of_octets_only_never_get_regions() {
-    let mut bench = Bench::<SingleBuffer>::with(Options { regions: Regions::Always, ..writable() });
+    let mut bench = Bench::<SingleBuffer>::with(Options { regions: true, ..writable() });
     let content = pattern(2 * BLOCK);
     bench.store("a", &content).expect("stored");
     assert_eq!(bench.fetch("a"), Ok(content));
@@ -408,7 +406,7 @@ fn one_name_too_many_is_denied() {
 
 #[test]
 fn a_file_that_shrinks_is_shorter() {
-    for regions in [Regions::Never, Regions::Always] {
+    for regions in [false, true] {
         let mut bench = Bench::<BufferTree>::with(Options { regions, ..writable() });
         bench.put("a", pattern(10_000));
         let (file, _) = bench.open("a", Purpose::Read).expect("opened");

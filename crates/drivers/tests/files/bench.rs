@@ -107,6 +107,12 @@ impl<M: Message + Send> Bench<M> {
         }
     }
 
+    /// What is told without waiting: there was no worker in between.
+    pub(crate) fn told(&mut self) -> Option<FilesIndication<M>> {
+        self.driver.turn(&mut self.disk, &mut self.heard, Some(Duration::ZERO)).expect("a turn");
+        self.heard.0.pop_front()
+    }
+
     /// Nothing more is told, after all workers had the time to say it.
     pub(crate) fn silent(&mut self) {
         for _ in 0..8 {
