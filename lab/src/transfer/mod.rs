@@ -9,6 +9,7 @@
 mod processes;
 mod station;
 mod work;
+mod writer;
 
 use std::fs::File;
 use std::io::Write as _;

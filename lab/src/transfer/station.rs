@@ -2,24 +2,23 @@
 
 use std::error::Error;
 use std::fs::File;
-use std::io::{self, BufRead as _, IoSlice};
+use std::io::{self, BufRead as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::mpsc::{self, SyncSender};
-use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use nix::sys::resource::{UsageWho, getrusage};
 use serde::{Deserialize, Serialize};
 use stackwright::compose::Over;
-use stackwright::wire::{BufferTree, Leaf, Message as _};
+use stackwright::wire::{BufferTree, Message as _};
 use stackwright_artp as artp;
 use stackwright_contract::services::{Quality, Room};
 use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::{Config, System, blocking::Endpoint};
 
 use super::work::{Sum, Summed, Work};
+use super::writer::Writer;
 use crate::problem::Problem;
 
 /// One side of a transfer.
@@ -147,58 +146,6 @@ impl Station {
         // Its farewell may be lost: the sender, who is told of it, says when nobody waits for that any more.
         let _ = io::stdin().lock().lines().next();
         told
-    }
-}
-
-/// Writes what arrived while more arrives.
-struct Writer {
-    give: SyncSender<(u64, BufferTree)>,
-    thread: JoinHandle<io::Result<()>>,
-}
-
-/// Of how many pieces one system call writes.
-const PIECES_MOST: usize = 64;
-
-/// How many datagrams may wait to be written.
-const WAITING_MOST: usize = 256;
-
-impl Writer {
-    fn start(file: File) -> io::Result<Self> {
-        let (give, take) = mpsc::sync_channel::<(u64, BufferTree)>(WAITING_MOST);
-        let write = move || take.iter().try_for_each(|(at, message)| write_all_at(&file, at, message));
-        Ok(Writer { give, thread: thread::Builder::new().spawn(write)? })
-    }
-
-    fn write(&self, at: u64, message: BufferTree) -> io::Result<()> {
-        self.give.send((at, message)).map_err(|_| io::Error::other("what arrived cannot be written"))
-    }
-
-    fn finish(self) -> io::Result<()> {
-        drop(self.give);
-        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has stopped")))
-    }
-}
-
-/// Writes the pieces of a message from where they came to.
-fn write_all_at(file: &File, mut at: u64, mut message: BufferTree) -> io::Result<()> {
-    while !message.is_empty() {
-        let pieces: Vec<_> =
-            message.leaves().filter_map(octets).take(PIECES_MOST).map(IoSlice::new).collect();
-        let written = rustix::io::pwritev(file, &pieces, at)?;
-        if written == 0 {
-            return Err(io::ErrorKind::WriteZero.into());
-        }
-        message.advance(written);
-        at += written as u64;
-    }
-    Ok(())
-}
-
-/// What came from a network is in memory.
-fn octets(leaf: Leaf<'_>) -> Option<&[u8]> {
-    match leaf {
-        Leaf::Octets(octets) => Some(octets),
-        Leaf::Region(_) => None,
     }
 }
 
