@@ -1,7 +1,6 @@
 //! What each of the two processes does.
 
 use std::error::Error;
-use std::fs::File;
 use std::io::{self, BufRead as _};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -125,7 +124,7 @@ impl Station {
     fn receive(&self) -> Done {
         let endpoint = Endpoint::bind(self.address, self.config(), self.stack())?;
         println!("{}", serde_json::to_string(&endpoint.local())?);
-        let writer = self.into.as_ref().map(|path| Writer::start(File::create(path)?)).transpose()?;
+        let writer = self.into.as_deref().map(Writer::start).transpose()?;
         let mut sum = Sum::new(self.work.datagrams() == 1);
         let association = endpoint.accept()?;
         let begin = Instant::now();
