@@ -4,7 +4,7 @@ use core::mem;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, Quality};
-use stackwright_policies::framing::Fragments;
+use stackwright_policies::framing::{Forgetting, Fragments};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{Dropped, Label, Unit, View};
@@ -30,11 +30,12 @@ impl<M> Messages<M> {
     /// As `config` says.
     pub fn new(config: &Config) -> Self {
         let count_most = if config.large { u32::MAX } else { u32::from(u16::MAX) };
-        let window = config.expires.then_some(u64::from(config.window));
+        let expired = Forgetting::Expired(u64::from(config.window));
+        let forgetting = if config.expires { expired } else { Forgetting::Nothing };
         let guard = Guard::new(config.protection);
         let longest = config.longest.saturating_add(guard.adds(MessageKind::Data));
         let on_the_way = (config.window as usize).saturating_mul(usize::from(config.packet));
-        let fragments = Fragments::new(count_most, longest).beside(on_the_way).forgetting(window);
+        let fragments = Fragments::new(count_most, longest).beside(on_the_way).forgetting(forgetting);
         Messages { fragments, guard, next: 0, refused: 0 }
     }
 }

@@ -5,6 +5,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::mem::size_of;
+use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Quality;
@@ -40,6 +41,8 @@ pub(super) struct Assembly<M> {
     /// The number after the highest of its pieces, and when the newest came.
     pub(super) upto: u64,
     pub(super) at: Instant,
+    /// For how long it is of use, in microseconds, as its pieces say.
+    pub(super) lifetime: Option<NonZeroU32>,
 }
 
 /// How pieces that follow each other are kept.
@@ -63,6 +66,7 @@ impl<M: Message> Assembly<M> {
             numbers: 0,
             upto: 0,
             at: unit.since,
+            lifetime: None,
         }
     }
 
@@ -100,6 +104,7 @@ impl<M: Message> Assembly<M> {
         self.numbers += unit.span.end - unit.span.start;
         self.upto = self.upto.max(unit.span.end);
         self.at = unit.since;
+        self.lifetime = self.lifetime.max(unit.lifetime);
         if index == self.next {
             if index == 0 && M::SHARES && self.piece.saturating_mul(self.count as usize) <= IN_PIECES {
                 self.begin = Begin::Pieces(body);

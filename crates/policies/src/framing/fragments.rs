@@ -1,6 +1,7 @@
 //! Messages in fragments, each of which says of which message it is, which one, and of how many.
 
 use alloc::collections::BTreeMap;
+use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, Quality};
@@ -37,8 +38,8 @@ pub struct Fragments<M> {
     next: u32,
     begun: BTreeMap<u32, Assembly<M>>,
     held: usize,
-    /// How many numbers the sender may have on their way, where some of them may never come.
-    forgetting: Option<u64>,
+    /// Whether pieces may never come.
+    forgetting: Forgetting,
     /// When to look for messages that will never be whole.
     looks_at: Instant,
 }
@@ -53,7 +54,7 @@ impl<M> Fragments<M> {
             next: 0,
             begun: BTreeMap::new(),
             held: 0,
-            forgetting: None,
+            forgetting: Forgetting::Nothing,
             looks_at: Instant::END,
         }
     }
@@ -74,10 +75,36 @@ impl<M> Fragments<M> {
         Fragments { held_most: self.held_most.saturating_add(octets), ..self }
     }
 
-    /// Pieces may never come because they expire: a message of which nothing came for 30 s and for `window` numbers is forgotten.
+    /// Pieces may never come.
     #[must_use]
-    pub fn forgetting(self, window: Option<u64>) -> Self {
-        Fragments { forgetting: window, ..self }
+    pub fn forgetting(self, forgetting: Forgetting) -> Self {
+        Fragments { forgetting, ..self }
+    }
+}
+
+/// Which messages are forgotten that are not whole: those of which nothing came for 30 s and for as many numbers as the sender may have
+/// on their way.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Forgetting {
+    /// None: what is lost is sent again.
+    Nothing,
+    /// Those that expire, when they have. What lives for ever may come late, behind all that is more urgent. What left before the
+    /// sender knew our clock seems to live for ever (ARTP §1.4.2): that is kept, and no more than its first window.
+    Expired(u64),
+    /// Any: nothing is sent again.
+    Lost(u64),
+}
+
+impl Forgetting {
+    /// After how many numbers and how long a message is forgotten that lives for so many microseconds.
+    fn after(self, lifetime: Option<NonZeroU32>) -> Option<(u64, Nanoseconds)> {
+        match (self, lifetime) {
+            (Forgetting::Nothing, _) | (Forgetting::Expired(_), None) => None,
+            (Forgetting::Expired(window), Some(lifetime)) => {
+                Some((window, FORGOTTEN_AFTER.max(u64::from(lifetime.get()) * 1000)))
+            }
+            (Forgetting::Lost(window), _) => Some((window, FORGOTTEN_AFTER)),
+        }
     }
 }
 
@@ -94,7 +121,7 @@ impl<M: Message> Fragments<M> {
             self.held += assembly.held();
             assembly
         });
-        if self.forgetting.is_some() && self.looks_at == Instant::END {
+        if self.forgetting != Forgetting::Nothing && self.looks_at == Instant::END {
             self.looks_at = view.now.later(FORGOTTEN_AFTER);
         }
         let before = assembly.held();
@@ -155,12 +182,16 @@ impl<M: Message> Framing<M> for Fragments<M> {
     }
 
     fn forget(&mut self, view: &View) -> u64 {
-        let Some(window) = self.forgetting.filter(|_| self.looks_at <= view.now) else { return 0 };
+        if self.looks_at > view.now {
+            return 0;
+        }
         let mut numbers = 0;
-        let held = &mut self.held;
+        let (held, forgetting) = (&mut self.held, self.forgetting);
         self.begun.retain(|_, assembly| {
-            let dead = assembly.upto + window <= view.received_upto
-                && view.now.nanoseconds_since(assembly.at) >= FORGOTTEN_AFTER;
+            let dead = forgetting.after(assembly.lifetime).is_some_and(|(window, silence)| {
+                assembly.upto + window <= view.received_upto
+                    && view.now.nanoseconds_since(assembly.at) >= silence
+            });
             if dead {
                 numbers += assembly.numbers;
                 *held = held.saturating_sub(assembly.held());
@@ -173,6 +204,48 @@ impl<M: Message> Framing<M> for Fragments<M> {
 
     fn deadline(&self) -> Instant {
         self.looks_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stackwright_wire::BufferTree;
+
+    use super::*;
+
+    const WINDOW: u64 = 16;
+
+    /// The first of two pieces, and 100 s and as many numbers later whether it is still known.
+    fn keeps(forgetting: Forgetting, lifetime: Option<u32>) -> bool {
+        let mut fragments = Fragments::new(0xffff, 1 << 20).forgetting(forgetting);
+        let pool = Pool::new(64, 1);
+        let label =
+            Label { message: 7, index: 0, count: 2, last: false, kind: MessageKind::Data, priority: 128 };
+        let unit = Unit {
+            span: 0..1,
+            label,
+            body: BufferTree::with_headroom(0, b"piece"),
+            since: Instant::START,
+            lifetime: lifetime.and_then(NonZeroU32::new),
+        };
+        assert!(matches!(fragments.join(&View::START, unit, &pool), Ok(None)));
+        let now = Instant::START.later(100 * SECOND);
+        let numbers = fragments.forget(&View { now, received_upto: 100, ..View::START });
+        assert_eq!(numbers, u64::from(fragments.begun.is_empty()), "its numbers are free again");
+        !fragments.begun.is_empty()
+    }
+
+    #[test]
+    fn what_does_not_expire_is_never_forgotten_where_it_is_sent_again() {
+        let expired = Forgetting::Expired(WINDOW);
+        assert!(keeps(expired, None), "it waits behind what is more urgent");
+        assert!(keeps(expired, Some(101_000_000)), "it may still come");
+        assert!(!keeps(expired, Some(99_000_000)) && !keeps(expired, Some(1)));
+        assert!(
+            !keeps(Forgetting::Lost(WINDOW), None) && !keeps(Forgetting::Lost(WINDOW), Some(101_000_000))
+        );
+        assert!(keeps(Forgetting::Lost(1000), None), "its other half may be on its way");
+        assert!(keeps(Forgetting::Nothing, None) && keeps(Forgetting::Nothing, Some(1)));
     }
 }
 

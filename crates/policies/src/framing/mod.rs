@@ -5,6 +5,6 @@ mod fragments;
 mod marks;
 mod stream;
 
-pub use fragments::Fragments;
+pub use fragments::{Forgetting, Fragments};
 pub use marks::Marks;
 pub use stream::Stream;

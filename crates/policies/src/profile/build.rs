@@ -74,9 +74,12 @@ impl Plan {
             },
             framing: match select.framing.0 {
                 Framing::Fragments => {
-                    let forgets = (select.lifetime.0 == Living::Timestamps || !self.wishes.reliable)
-                        .then_some(bounds.window);
-                    framing::Fragments::new(bounds.fragments, bounds.longest).forgetting(forgets).part()
+                    let forgetting = match select.lifetime.0 {
+                        _ if !self.wishes.reliable => framing::Forgetting::Lost(bounds.window),
+                        Living::Timestamps => framing::Forgetting::Expired(bounds.window),
+                        Living::Deadline | Living::Absent => framing::Forgetting::Nothing,
+                    };
+                    framing::Fragments::new(bounds.fragments, bounds.longest).forgetting(forgetting).part()
                 }
                 Framing::Marks => framing::Marks::new(bounds.longest).part(),
                 Framing::Stream => framing::Stream.part(),

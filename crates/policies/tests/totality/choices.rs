@@ -70,7 +70,7 @@ choices! { |at|
     format: dyn slots::Format<M> = [Everything::<false, M>::new(), Everything::<true, M>::new()];
     ordering: dyn slots::Ordering<M> = [ordering::Absent, ordering::Total::new(), ordering::Sequenced::default()];
     framing: dyn slots::Framing<M> = [
-        framing::Fragments::new(1 << 16, 1 << 20).forgetting(Some(at.window)),
+        framing::Fragments::new(1 << 16, 1 << 20).forgetting(framing::Forgetting::Lost(at.window)),
         framing::Stream,
         framing::Marks::new(1 << 20),
     ];

@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
@@ -52,6 +53,9 @@ impl<C: Configuration> Association<C> {
         let segment = decoded.as_mut().map_err(|dropped| *dropped)?;
         if let Some(stamp) = segment.stamp {
             slots.lifetime.admit(&view, stamp, segment.reports)?;
+            if let Some(unit) = &mut segment.unit {
+                unit.lifetime = NonZeroU32::new(stamp.valid);
+            }
         }
         if segment.reports {
             self.refuse_unsent(&view, &memory.heard)?;

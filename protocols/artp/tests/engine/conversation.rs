@@ -124,6 +124,8 @@ impl Conversation {
         let until = ends.now() + self.limit;
         let (mut due, mut reads_from) = (ends.now(), [ends.now(); 2]);
         let (mut finished, mut steps, mut late_most) = (false, 0_u64, i64::MIN);
+        // What came in time from a peer who had not shown that he hears us is held until he has: it may be late by then.
+        let mut held = [true; 2];
         ends.ends[0].open(ends.now());
         loop {
             let now = ends.now();
@@ -160,7 +162,7 @@ impl Conversation {
                     if one.heard.replace(now).is_some() {
                         return Err(format!("datagram {number} came twice"));
                     }
-                    if let Some(wish) = one.quality.lifetime.filter(|_| one.expires) {
+                    if let Some(wish) = one.quality.lifetime.filter(|_| one.expires && !held[side]) {
                         let age = now.since(sent).as_micros() as i64;
                         late_most = late_most.max(age - i64::from(wish.get()));
                     }
@@ -170,6 +172,7 @@ impl Conversation {
                     }
                 }
             }
+            held = [0, 1].map(|side| ends.ends[side].association.is_half_open());
             ends.speak(|_, _, _| {});
             bounded(ends)?;
             look(ends)?;
