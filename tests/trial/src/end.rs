@@ -66,11 +66,15 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         self.association.open(self.clock.reads(now));
     }
 
-    /// Sends a message.
+    /// Sends a message, which is not too long.
     pub fn send(&mut self, now: Instant, octets: &[u8], quality: Quality) {
+        assert!(self.offer(now, octets, quality), "a message of {} octets is too long", octets.len());
+    }
+
+    /// Sends a message; whether it is not too long for the peer.
+    pub fn offer(&mut self, now: Instant, octets: &[u8], quality: Quality) -> bool {
         let message = BufferTree::with_headroom(64, octets);
-        let sent = self.association.send(self.clock.reads(now), message, quality);
-        assert!(sent.is_ok(), "a message of {} octets is too long", octets.len());
+        self.association.send(self.clock.reads(now), message, quality).is_ok()
     }
 
     /// What arrived next.

@@ -138,7 +138,9 @@ impl Conversation {
                     };
                     one.sent = Some(now);
                     one.expires = ends.ends[side].association.slots().lifetime().difference().is_some();
-                    ends.ends[side].send(now, &one.octets, one.quality);
+                    if !ends.ends[side].offer(now, &one.octets, one.quality) {
+                        return Err(format!("{} octets are too long for the other end", one.octets.len()));
+                    }
                     if !self.every.is_zero() {
                         break;
                     }
