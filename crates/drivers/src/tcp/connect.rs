@@ -54,7 +54,7 @@ pub(super) fn set_options(stream: &TcpStream) -> io::Result<()> {
 /// Where the system paces by BBR, few octets wait in the kernel that have not left, so that BBR knows the association as
 /// limited by its application. One that always has more is paced at the rate of its first round trips, when the
 /// receiver was only starting: over loopback, 10 MB and 100 MB took 1.4 times as long. By CUBIC, which does not pace, the wake-ups
-/// would cost a fifth.
+/// would cost a third.
 fn keep_little_unsent(stream: &TcpStream) {
     // It is for speed alone: without it, octets flow all the same.
     if sockopt::tcp_congestion(stream).is_ok_and(|name| name.starts_with("bbr")) {
