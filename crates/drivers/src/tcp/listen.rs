@@ -103,18 +103,18 @@ impl<M: Message> Tcp<M> {
             };
             let (association, room) = listening.awaited.pop_front().expect("seen above that it is not empty");
             self.sockets.remove(association);
-            let local = stream.local_addr();
-            match (local, self.start(association, stream, true, room)) {
-                (Ok(local), Ok(())) => out.indicate(StreamsIndication::Opened {
+            let started = stream.local_addr().map_err(|_| Ended::Reset).and_then(|local| {
+                self.start(association, stream, Some((local, remote)), room)?;
+                Ok(local)
+            });
+            match started {
+                Ok(local) => out.indicate(StreamsIndication::Opened {
                     association,
                     local: local.into(),
                     remote: remote.into(),
                     room: SEND_ROOM,
                 }),
-                _ => {
-                    self.sockets.remove(association);
-                    out.indicate(StreamsIndication::Ended { name: association, why: Ended::Reset });
-                }
+                Err(why) => out.indicate(StreamsIndication::Ended { name: association, why }),
             }
         }
     }

@@ -16,6 +16,7 @@ mod receive;
 mod send;
 
 use std::mem;
+use std::net::SocketAddr;
 use std::rc::Rc;
 
 use mio::Registry;
@@ -116,17 +117,28 @@ impl<M: Message> Tcp<M> {
         }
     }
 
-    fn start(&mut self, name: Handle, mut stream: TcpStream, opened: bool, room: usize) -> Result<(), Ended> {
+    /// Takes a socket over; `ends` are its addresses, local and remote, where it is open already.
+    fn start(
+        &mut self,
+        name: Handle,
+        mut stream: TcpStream,
+        ends: Option<(SocketAddr, SocketAddr)>,
+        room: usize,
+    ) -> Result<(), Ended> {
         connect::set_options(&stream).map_err(|_| Ended::Reset)?;
         self.registry
             .register(&mut stream, token(self.lane, name), connect::INTEREST)
             .map_err(|_| Ended::Reset)?;
+        let mut sending = Sending::default();
+        if let Some((local, remote)) = ends {
+            sending.begin(&stream, local, remote);
+        }
         let streaming = Streaming {
             stream,
-            opened,
+            opened: ends.is_some(),
             due: false,
             receiving: Receiving::new(room),
-            sending: Sending::default(),
+            sending,
         };
         self.sockets.insert(name, Socket::Streaming(Box::new(streaming)));
         Ok(())
@@ -210,6 +222,8 @@ impl<M: Message> Streaming<M> {
                 return Turn::Over(Ended::Unreachable);
             };
             self.opened = true;
+            self.sending.begin(&self.stream, local, remote);
+            let (local, remote) = (local.into(), remote.into());
             out.indicate(StreamsIndication::Opened { association, local, remote, room: SEND_ROOM });
         }
         let more_to_send = match self.sending.turn(&mut self.stream, association, pool, out) {
@@ -251,7 +265,7 @@ impl<M: Message> Protocol for Tcp<M> {
             StreamsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
             StreamsRequest::Open { association, remote, local, room } => {
                 let opened = connect::attempt(remote, local)
-                    .and_then(|stream| self.start(association, stream, false, room));
+                    .and_then(|stream| self.start(association, stream, None, room));
                 if let Err(why) = opened {
                     out.indicate(StreamsIndication::Ended { name: association, why });
                 }

@@ -1,9 +1,11 @@
-//! From the upper layer into the socket: octets gathered from many messages, regions of files by `sendfile`.
+//! From the upper layer into the socket: octets gathered from many messages, regions of files by `sendfile`, or read where the
+//! peer is on this machine.
 
 use std::collections::VecDeque;
 use std::fs::File;
 use std::io::{self, ErrorKind, IoSlice, Write};
-use std::net::Shutdown;
+use std::net::{Shutdown, SocketAddr};
+use std::os::unix::fs::FileExt;
 
 use mio::net::TcpStream;
 use rustix::net::SendFlags;
@@ -11,7 +13,7 @@ use stackwright_contract::services::{Ended, StreamsIndication};
 use stackwright_contract::{Handle, Outlet};
 use stackwright_wire::{Leaf, Message, Pool, Region};
 
-use super::{SEND_ROOM, SEND_TURN, Tcp};
+use super::{SEND_ROOM, SEND_TURN, Tcp, connect};
 
 /// How many pieces one system call gathers.
 const GATHER: usize = 16;
@@ -21,6 +23,9 @@ pub(super) struct Sending<M> {
     /// In octets; never more than the room.
     queued: usize,
     pub(super) writable: bool,
+    /// The peer is on this machine: what is read here is still in the processor's cache when the peer copies it. Sent as regions, it
+    /// comes from memory then, and 100 MB took 1.4 times as long, with no less of both processors' time.
+    near: bool,
     half: Half,
 }
 
@@ -39,11 +44,17 @@ enum Half {
 
 impl<M> Default for Sending<M> {
     fn default() -> Self {
-        Sending { queue: VecDeque::new(), queued: 0, writable: false, half: Half::Open }
+        Sending { queue: VecDeque::new(), queued: 0, writable: false, near: false, half: Half::Open }
     }
 }
 
 impl<M: Message> Sending<M> {
+    /// The association is open.
+    pub(super) fn begin(&mut self, stream: &TcpStream, local: SocketAddr, remote: SocketAddr) {
+        self.near = connect::near(local, remote);
+        connect::keep_little_unsent(stream, self.near);
+    }
+
     pub(super) fn queue(&mut self, message: M, urgent: bool) {
         self.queued += message.len();
         assert!(self.queued <= SEND_ROOM, "a Send keeps within the room");
@@ -73,7 +84,7 @@ impl<M: Message> Sending<M> {
     ) -> Result<bool, Ended> {
         let mut moved = 0;
         while self.writable && moved < SEND_TURN && !self.queue.is_empty() {
-            match self.write(stream, SEND_TURN - moved) {
+            match self.write(stream, SEND_TURN - moved, pool) {
                 Ok(octets) => {
                     moved += octets;
                     self.left(octets, pool);
@@ -95,11 +106,16 @@ impl<M: Message> Sending<M> {
     }
 
     /// One system call, for at most `share` octets.
-    fn write(&self, stream: &mut TcpStream, share: usize) -> Result<usize, Unwritten> {
-        let front = &self.queue[0];
-        if let Some(Leaf::Region(region)) = front.message.leaves().next() {
-            return send_region(stream, region, share);
+    fn write(&mut self, stream: &mut TcpStream, share: usize, pool: &Pool<M>) -> Result<usize, Unwritten> {
+        let read = match self.queue[0].message.leaves().next() {
+            Some(Leaf::Region(region)) if self.near => Some(read_region(region, pool)?),
+            Some(Leaf::Region(region)) => return send_region(stream, region, share),
+            _ => None,
+        };
+        if let Some(octets) = read {
+            self.replace_front(octets, pool);
         }
+        let front = &self.queue[0];
         if front.urgent {
             let Some(Leaf::Octets(octets)) = front.message.leaves().next() else {
                 unreachable!("no message is empty")
@@ -122,6 +138,17 @@ impl<M: Message> Sending<M> {
             }
         }
         Ok(if count == 1 { stream.write(&pieces[0])? } else { stream.write_vectored(&pieces[..count])? })
+    }
+
+    /// The front begins with `octets` from now on, in place of as much of a region.
+    fn replace_front(&mut self, octets: M, pool: &Pool<M>) {
+        let front = &mut self.queue[0].message;
+        if octets.len() < front.len() {
+            front.advance(octets.len());
+        } else if let Some(outgoing) = self.queue.pop_front() {
+            outgoing.message.reclaim(pool);
+        }
+        self.queue.push_front(Outgoing { message: octets, urgent: false });
     }
 
     /// So many octets are the kernel's now.
@@ -158,12 +185,110 @@ impl From<io::Error> for Unwritten {
 }
 
 fn send_region(stream: &TcpStream, region: &Region, share: usize) -> Result<usize, Unwritten> {
-    let file = region.source.downcast_ref::<File>().expect("a region is made by a disk of this system");
     let mut offset = region.offset;
-    match rustix::fs::sendfile(stream, file, Some(&mut offset), region.length.min(share)) {
-        // The peer counts on these octets: the association must not end as if it were whole.
-        Ok(0) => Err(Unwritten::Never(Ended::SourceShort)),
+    match rustix::fs::sendfile(stream, source(region), Some(&mut offset), region.length.min(share)) {
+        Ok(0) => Err(SHORT),
         Ok(octets) => Ok(octets),
         Err(error) => Err(io::Error::from(error).into()),
+    }
+}
+
+/// As much of the region's begin as a block holds.
+fn read_region<M: Message>(region: &Region, pool: &Pool<M>) -> Result<M, Unwritten> {
+    let mut block = pool.take();
+    let length = region.length.min(block.len());
+    match source(region).read_at(&mut block[..length], region.offset) {
+        Ok(octets @ 1..) => Ok(M::from_block(block, 0, octets)),
+        failed => {
+            pool.give(block);
+            Err(failed.map_or_else(Unwritten::from, |_| SHORT))
+        }
+    }
+}
+
+/// The peer counts on these octets: the association must not end as if it were whole.
+const SHORT: Unwritten = Unwritten::Never(Ended::SourceShort);
+
+fn source(region: &Region) -> &File {
+    region.source.downcast_ref().expect("a region is made by a disk of this system")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::net::TcpListener;
+    use std::sync::Arc;
+    use std::thread;
+
+    use stackwright_wire::BufferTree;
+
+    use super::*;
+
+    struct Heard;
+
+    impl Outlet<Tcp<BufferTree>> for Heard {
+        fn indicate(&mut self, _: StreamsIndication<BufferTree>) {}
+
+        fn request(&mut self, never: std::convert::Infallible) {
+            match never {}
+        }
+    }
+
+    /// What a peer reads of octets, a region of a file of 300 000 and more octets.
+    fn sent(near: bool, offset: u64, length: usize) -> (Result<(), Ended>, Vec<u8>) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
+        let stream =
+            std::net::TcpStream::connect(listener.local_addr().expect("its address")).expect("it is there");
+        stream.set_nonblocking(true).expect("any socket can");
+        let (mut peer, _) = listener.accept().expect("it has connected");
+        let reader = thread::spawn(move || {
+            let mut all = Vec::new();
+            peer.read_to_end(&mut all).map(|_| all)
+        });
+        let file = tempfile::tempfile().expect("a file");
+        file.write_all_at(&content(), 0).expect("there is room");
+        let mut rope = BufferTree::with_headroom(0, b"head ");
+        rope.join(
+            BufferTree::from_region(Region { source: Arc::new(file), offset, length })
+                .expect("a rope holds it"),
+        );
+        rope.join(BufferTree::with_headroom(0, b" tail"));
+        let (mut stream, pool) = (TcpStream::from_std(stream), Pool::new(4096, 8));
+        let mut sending = Sending { near, ..Sending::default() };
+        sending.queue(rope, false);
+        sending.finish();
+        let association = Handle { index: 0, generation: 0 };
+        let ended = loop {
+            sending.writable = true;
+            match sending.turn(&mut stream, association, &pool, &mut Heard) {
+                Ok(_) if sending.finished() => break Ok(()),
+                Ok(_) => thread::yield_now(),
+                Err(why) => break Err(why),
+            }
+        };
+        drop(stream);
+        (ended, reader.join().expect("it only reads").expect("no reset was asked for"))
+    }
+
+    fn content() -> Vec<u8> {
+        (0..300_000_u32).map(|n| (n % 241) as u8).collect()
+    }
+
+    #[test]
+    fn a_region_is_the_same_octets_to_who_is_near_and_who_is_far() {
+        for near in [false, true] {
+            let (ended, all) = sent(near, 1000, 200_000);
+            assert_eq!(ended, Ok(()));
+            assert!(all == [b"head ", &content()[1000..201_000], b" tail"].concat(), "near: {near}");
+        }
+    }
+
+    #[test]
+    fn a_region_beyond_its_file_is_no_end() {
+        for near in [false, true] {
+            let (ended, all) = sent(near, 200_000, 200_000);
+            assert_eq!(ended, Err(Ended::SourceShort), "near: {near}");
+            assert!(all == [b"head ", &content()[200_000..]].concat(), "near: {near}");
+        }
     }
 }
