@@ -54,10 +54,14 @@ impl<S: Stack> Guest<S> {
     pub(super) fn turn(&mut self) -> Option<Report> {
         self.answer();
         // Nobody is asked who has nothing: each question costs a look at the operating system.
+        let taken = self.taken;
         while self.taken < self.association.statistics().received.messages {
             let Ok((message, _)) = self.association.receive_message() else { break };
             self.taken += 1;
             self.take(message);
+        }
+        if self.taken > taken {
+            self.last = Instant::now(); // once for all that came together
         }
         self.report()
     }
@@ -65,10 +69,9 @@ impl<S: Stack> Guest<S> {
     fn take(&mut self, mut message: S::Message) {
         let octets = message.len() as u64;
         let Ok(word) = message.pull::<Word>() else { return };
-        self.last = Instant::now();
         match word.kind {
             Kind::Data | Kind::Request => {
-                self.began.get_or_insert_with(|| (self.last, processor()));
+                self.began.get_or_insert_with(|| (Instant::now(), processor()));
                 self.report.octets += octets;
                 self.report.messages += 1;
                 if word.kind == Kind::Request {

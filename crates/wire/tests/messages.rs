@@ -22,6 +22,8 @@ enum Step {
     Join(usize, Vec<u8>),
     /// Puts a new message in front.
     JoinTo(usize, Vec<u8>),
+    /// Becomes a new message with a part of it behind: so many octets, behind so many others.
+    JoinPart(Vec<u8>, usize, usize),
     /// Splits, and keeps the first part alive while the rest gets headers.
     PushOntoTheRest(usize, Vec<u8>),
     /// Takes the same octets once more, and puts a header before one of the two.
@@ -49,6 +51,7 @@ fn step() -> impl Strategy<Value = Step> {
         number().prop_map(Step::SplitAndJoin),
         (number(), octets()).prop_map(|(room, octets)| Step::Join(room, octets)),
         (number(), octets()).prop_map(|(room, octets)| Step::JoinTo(room, octets)),
+        (octets(), number(), 0..300_usize).prop_map(|(head, skip, part)| Step::JoinPart(head, skip, part)),
         (number(), octets()).prop_map(|(at, octets)| Step::PushOntoTheRest(at, octets)),
         (octets(), any::<bool>()).prop_map(|(octets, first)| Step::Share(octets, first)),
         (octets(), any::<bool>()).prop_map(|(octets, kept)| Step::Resend(octets, kept)),
@@ -103,6 +106,14 @@ fn take<M: Message>(step: &Step, pool: &Pool<M>, message: &mut M, model: &mut Ve
             let rest = mem::replace(message, M::with_headroom(*room, octets));
             message.join(rest);
             model.splice(..0, octets.iter().copied());
+        }
+        Step::JoinPart(head, skip, part) => {
+            let skip = within(*skip);
+            let end = within(skip + part);
+            let mut rest = mem::replace(message, M::with_headroom(0, head));
+            message.join_part(&mut rest, skip, end - skip);
+            agree(&rest, &model[end..]);
+            *model = [head, &model[skip..end]].concat();
         }
         Step::PushOntoTheRest(at, octets) => {
             let head = message.split_to(within(*at));

@@ -53,7 +53,7 @@ use alloc::vec::Vec;
 
 use stackwright_contract::services::{Apart, Quality};
 use stackwright_transport::component;
-use stackwright_transport::words::{Dropped, Numbering, Report, Saying, Segment, View, Whole};
+use stackwright_transport::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, View, Whole};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
 use stackwright_wire::Message;
 
@@ -117,6 +117,11 @@ impl<M: Message> slots::Format<M> for Format<M> {
     #[inline]
     fn runs(&self) -> bool {
         self.path != Path::Narrowed
+    }
+
+    #[inline]
+    fn follow(&mut self, header: &mut [u8], unit: &Cargo<'_>) -> bool {
+        send::follow(header, unit)
     }
 
     #[inline]

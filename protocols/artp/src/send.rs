@@ -1,6 +1,7 @@
 //! Words to octets: one packet takes a signal, or an acknowledgement, or a unit.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use stackwright_contract::services::MessageKind;
 use stackwright_transport::words::{Cargo, Label, Report, Saying, Signals, Stamp, View};
@@ -180,6 +181,24 @@ impl<M: Message> Format<M> {
         Item { kind, id: matter.id(), value: &value[..length] }.write(octets);
     }
 }
+
+/// Makes the header of a fragment of the one before it, where there are no options: neither there nor, as on the last one, here.
+#[inline]
+pub(crate) fn follow(header: &mut [u8], unit: &Cargo<'_>) -> bool {
+    const BARE: usize = Packet::LENGTH + Fragment::LENGTH;
+    let Cargo { label, span, .. } = unit;
+    let Ok(header) = <&mut [u8; BARE]>::try_from(header) else { return false };
+    if label.last {
+        return false;
+    }
+    header[SEQUENCE].copy_from_slice(&(span.start as u32).to_be_bytes());
+    let (index, count) = (label.index as u16, label.count as u16);
+    Fragment { datagram: label.message, index, count }.encode(&mut header[Packet::LENGTH..]);
+    true
+}
+
+/// Where a packet's number stands in its header.
+const SEQUENCE: Range<usize> = 4..8;
 
 fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet {
     Packet {

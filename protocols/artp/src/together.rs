@@ -31,10 +31,7 @@ impl<M: Message> Format<M> {
         let mut octets = first.len();
         first.advance(head.before);
         for packet in 2..=count {
-            let Some(mut next) = behind.next() else { break };
-            octets += next.len();
-            next.advance(if packet == count { last.before } else { head.before });
-            first.join(next);
+            octets += behind.join_next(&mut first, if packet == count { last.before } else { head.before });
         }
         let Fragment { datagram: message, .. } = head.fragment;
         let label = Label { message, ..WHOLE };

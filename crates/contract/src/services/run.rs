@@ -98,6 +98,19 @@ impl<M: Message> Apart<M> {
         self.octets.len().div_ceil(self.stride)
     }
 
+    /// The next one's octets are appended to `message`, but for the first `skip`. Gives how many it has; 0 where there is none.
+    ///
+    /// # Panics
+    /// Where it has fewer than `skip`.
+    #[inline]
+    pub fn join_next(&mut self, message: &mut M, skip: usize) -> usize {
+        let octets = self.octets.len().min(self.stride);
+        if octets > 0 {
+            message.join_part(&mut self.octets, skip, octets - skip);
+        }
+        octets
+    }
+
     /// The octets of those that are left, where they lie in one piece.
     #[inline]
     pub fn octets(&mut self) -> Option<&[u8]> {
@@ -162,6 +175,14 @@ mod tests {
     fn it_comes_apart_into_what_it_was_made_of() {
         comes_apart::<BufferTree>();
         comes_apart::<SingleBuffer>();
+    }
+
+    #[test]
+    fn the_octets_of_messages_are_joined_without_what_stands_before_them() {
+        let mut apart = Run::new(BufferTree::with_headroom(0, b"1abc2def3g"), 4).into_iter();
+        let mut message = BufferTree::with_headroom(0, b"-");
+        let lengths: Vec<_> = (0..4).map(|_| apart.join_next(&mut message, 1)).collect();
+        assert_eq!((lengths, octets(&message)), (alloc::vec![4, 4, 2, 0], b"-abcdefg".to_vec()));
     }
 
     /// The last message takes the octets with it: who took a run apart holds nothing of it any more.

@@ -140,6 +140,23 @@ impl<C: Configuration> Association<C> {
         into: &mut [u8],
         stride: usize,
     ) -> Option<usize> {
+        let format = &mut self.slots.format;
+        if !(follows && format.follow(header, &cargo)) {
+            self.write_header(view, cargo, header);
+        }
+        let octets = header.len() + cargo.octets;
+        if stride > 0 && octets > stride {
+            return None;
+        }
+        let (before, body) = into.get_mut(..octets)?.split_at_mut(header.len());
+        before.copy_from_slice(header);
+        let stamp = self.asked.wrapping_add(1);
+        self.sending.board(*cargo.label, body, follows, view.now, stamp).then_some(octets)
+    }
+
+    /// Writes what stands before a piece.
+    #[inline]
+    fn write_header(&mut self, view: &View, cargo: Cargo<'_>, header: &mut Vec<u8>) {
         let slots = &mut self.slots;
         let (since, lifetime) = self.sending.next_wish();
         let mut saying = Saying {
@@ -155,14 +172,6 @@ impl<C: Configuration> Association<C> {
         header.clear();
         slots.format.encode(view, &mut saying, header);
         debug_assert!(saying.unit.is_none(), "a format that writes runs takes each unit as it is");
-        let octets = header.len() + cargo.octets;
-        if stride > 0 && octets > stride {
-            return None;
-        }
-        let (before, body) = into.get_mut(..octets)?.split_at_mut(header.len());
-        before.copy_from_slice(header);
-        let stamp = self.asked.wrapping_add(1);
-        self.sending.board(*cargo.label, body, follows, view.now, stamp).then_some(octets)
     }
 
     /// A packet of so many octets has left: as in [`transmit`](Association::transmit), whoever wants to know is told.

@@ -12,8 +12,11 @@ use crate::words::{Label, Unit};
 #[derive(Debug)]
 pub(super) struct Waiting<M> {
     rest: M,
-    /// Of the next piece.
+    /// Of every piece, but for its index.
     label: Label,
+    /// Of the next piece. It stands apart: it was written just now, and is read alone, not with its neighbours, which would wait until
+    /// all that was written before it, the octets of a piece, has left the processor.
+    index: u32,
     /// The octets of every piece but the last.
     piece: usize,
     since: Instant,
@@ -27,7 +30,7 @@ impl<M: Message> Waiting<M> {
     #[inline]
     pub(super) fn next_piece(&self) -> (usize, Label) {
         let octets = self.next_octets();
-        (octets, Label { last: octets == self.rest.len(), ..self.label })
+        (octets, Label { index: self.index, last: octets == self.rest.len(), ..self.label })
     }
 
     /// How many pieces are left.
@@ -46,12 +49,15 @@ impl<M: Message> Waiting<M> {
         (self.rest.share(), self.piece, self.since, self.lifetime)
     }
 
-    /// A piece has left. Gives what the layer above gets back when all has.
+    /// A piece has left. Gives what the layer above gets back when all has: then it is to be forgotten.
     #[inline]
     pub(super) fn pass(&mut self, octets: usize) -> Option<usize> {
+        if octets == self.rest.len() {
+            return Some(self.octets);
+        }
         self.rest.advance(octets);
-        self.label.index += 1;
-        self.rest.is_empty().then_some(self.octets)
+        self.index += 1;
+        None
     }
 
     pub(super) fn next_octets(&self) -> usize {
@@ -83,7 +89,7 @@ impl<M: Message> Sending<M> {
     ) {
         debug_assert!(piece > 0, "a piece has octets");
         self.waiting_octets += message.len();
-        let waiting = Waiting { rest: message, label, piece, since, lifetime, octets };
+        let waiting = Waiting { rest: message, label, index: label.index, piece, since, lifetime, octets };
         // What is more urgent overtakes what waits, not what has its number.
         if self.waiting.back().is_none_or(|last| last.label.priority <= label.priority) {
             return self.waiting.push_back(waiting);
@@ -121,7 +127,7 @@ impl<M: Message> Sending<M> {
     #[inline]
     pub(super) fn cut(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
         let waiting = self.waiting.front_mut()?;
-        if waiting.label.index > 0 || waiting.rest.len() > waiting.piece {
+        if waiting.index > 0 || waiting.rest.len() > waiting.piece {
             return self.cut_off(pool, headroom);
         }
         let waiting = self.waiting.pop_front()?;
@@ -137,7 +143,7 @@ impl<M: Message> Sending<M> {
         let (since, lifetime) = (waiting.since, waiting.lifetime);
         let (octets, label) = waiting.next_piece();
         let piece = waiting.rest.split_to(octets);
-        waiting.label.index += 1;
+        waiting.index += 1;
         let release = label.last.then_some(waiting.octets);
         if label.last {
             self.waiting.pop_front();

@@ -6,7 +6,7 @@ use core::ops::Range;
 use stackwright_contract::services::{Apart, Quality};
 
 use super::slot;
-use crate::words::{Dropped, Numbering, Report, Saying, Segment, View, Whole};
+use crate::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, View, Whole};
 
 /// Where a check lies in a packet, and how far it reaches: the format's knowledge. Which sum it is, the integrity slot's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,6 +59,9 @@ slot! {
         fn encode(&mut self, view: &View, say: &mut Saying<'_>, header: &mut Vec<u8>);
         /// Whether packets of units may lie one behind the other before they leave: each takes its unit whole, and says nothing else.
         fn runs(&self) -> bool = false;
+        /// In a run, the next piece of the same message follows, at the same moment: makes its header of the one that stands before the
+        /// piece before it, if it is the same but for its numbers. Whether it is; else it is to be [encoded](Format::encode).
+        fn follow(&mut self, header: &mut [u8], unit: &Cargo<'_>) -> bool = false;
         /// A unit whose first number this is, and whose body has so many octets, left once more: for the second time or a later one.
         fn on_repeated(&mut self, view: &View, number: u64, octets: usize) = ();
         /// It was heard that units have arrived, of which the longest body has so many octets.

@@ -100,6 +100,16 @@ pub trait Message: Sized + 'static {
     /// Where `rest` holds a region of a file and this kind of message does not.
     fn join(&mut self, rest: Self);
 
+    /// Appends the next `octets` octets of `rest` behind `skip` others; it loses both.
+    ///
+    /// # Panics
+    /// Where it has fewer, and as [`join`](Message::join).
+    #[inline]
+    fn join_part(&mut self, rest: &mut Self, skip: usize, octets: usize) {
+        rest.advance(skip);
+        self.join(rest.split_to(octets));
+    }
+
     /// The same octets once more, for who sends them again: shared where this kind of message can, else copied.
     #[must_use]
     fn share(&self) -> Self;

@@ -270,6 +270,20 @@ impl Message for BufferTree {
     }
 
     #[inline]
+    fn join_part(&mut self, rest: &mut Self, skip: usize, octets: usize) {
+        if let Pieces::One(Piece::Octets(slice)) = &mut rest.pieces
+            && !self.is_empty()
+            && octets > SMALL_PIECE
+            && skip + octets < rest.length
+        {
+            rest.length -= skip + octets;
+            return self.append_piece(Piece::Octets(slice.part(skip, octets)));
+        }
+        rest.advance(skip);
+        self.join(rest.split_to(octets));
+    }
+
+    #[inline]
     fn share(&self) -> Self {
         self.clone()
     }

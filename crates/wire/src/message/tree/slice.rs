@@ -100,6 +100,16 @@ impl Slice {
         head
     }
 
+    /// Takes `octets` octets away that come behind `skip` others, and those with them. What was written last is not read back at once.
+    #[inline]
+    pub(super) fn part(&mut self, skip: usize, octets: usize) -> Slice {
+        let start = self.start + skip;
+        let end = start + octets;
+        assert!(end <= self.end, "a part lies within the whole");
+        self.start = end;
+        Slice { block: self.block.clone(), start, end }
+    }
+
     /// Whether nobody else holds the block.
     #[inline]
     pub(super) fn is_unique(&self) -> bool {
