@@ -25,7 +25,8 @@ const SIZE: usize = 10_000;
 const FEW: u64 = 4;
 /// How soon it is looked whether fewer wait.
 const LOOK: Duration = Duration::from_millis(1);
-/// After so many octets one looks at the clock: a look costs a fiftieth of what a message does, and is not what is measured.
+/// After so many octets one looks at the clock: a look costs a hundredth of what a message of
+/// 10 kB does, and is not what is measured.
 const CLOCK: u64 = 64 << 10;
 /// A peer that says nothing for so long, and takes nothing, is not there.
 pub(super) const PATIENCE: Duration = Duration::from_secs(35);

@@ -53,8 +53,8 @@ impl<S: Stack> Guest<S> {
     /// Takes what has come, and answers. Gives a report where one is made.
     pub(super) fn turn(&mut self) -> Option<Report> {
         self.answer();
-        // Nobody is asked who has nothing: each question costs a look at the operating system.
         let taken = self.taken;
+        // Nobody is asked who has nothing: each question costs a look at the operating system.
         while self.taken < self.association.statistics().received.messages {
             let Ok((message, _)) = self.association.receive_message() else { break };
             self.taken += 1;

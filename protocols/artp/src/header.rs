@@ -124,6 +124,9 @@ pub struct Fragment {
     pub count: u16,
 }
 
+/// The octets before a fragment of which nothing more is said.
+pub(crate) const BARE: usize = Packet::LENGTH + Fragment::LENGTH;
+
 /// Before an option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct OptionHeader {

@@ -9,7 +9,7 @@ use stackwright_wire::{Header, Message};
 
 use crate::control::Item;
 use crate::header::{
-    Arrived, ArrivedRange, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
+    Arrived, ArrivedRange, BARE, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
     PacketKind, Proposal, Token, Verdict, Version,
 };
 use crate::option::{Large, PacketOption, Part};
@@ -53,7 +53,7 @@ impl<M: Message> Format<M> {
             let (index, count) = (label.index as u16, label.count as u16);
             let fragment = Fragment { datagram: label.message, index, count };
             // Where they stay: octets that were just written are not read back to be moved.
-            octets.extend_from_slice(&[0; Packet::LENGTH + Fragment::LENGTH]);
+            octets.extend_from_slice(&[0; BARE]);
             packet(kind, self.session, span.start as u32, saying.stamp).encode(octets);
             if control
                 || label.count > u32::from(u16::MAX)
@@ -105,10 +105,11 @@ impl<M: Message> Format<M> {
 
     /// A request or a grant is made as long as packets shall be, where that is not known to pass.
     fn lengthen(&mut self, grants: bool, octets: &mut Vec<u8>) {
-        const BARE: usize = Packet::LENGTH + OptionHeader::LENGTH + ControlHeader::LENGTH + Proposal::LENGTH;
+        const PROPOSED: usize =
+            Packet::LENGTH + OptionHeader::LENGTH + ControlHeader::LENGTH + Proposal::LENGTH;
         let probe = self.probe(grants);
         self.path.on_said(probe.is_some());
-        if let Some(padding) = probe.and_then(|packet| packet.checked_sub(BARE)) {
+        if let Some(padding) = probe.and_then(|packet| packet.checked_sub(PROPOSED)) {
             PacketOption::Padding(padding as u16).write(octets);
             end_options(octets);
         }
@@ -185,7 +186,6 @@ impl<M: Message> Format<M> {
 /// Makes the header of a fragment of the one before it, where there are no options: neither there nor, as on the last one, here.
 #[inline]
 pub(crate) fn follow(header: &mut [u8], unit: &Cargo<'_>) -> bool {
-    const BARE: usize = Packet::LENGTH + Fragment::LENGTH;
     let Cargo { label, span, .. } = unit;
     let Ok(header) = <&mut [u8; BARE]>::try_from(header) else { return false };
     if label.last {

@@ -4,7 +4,7 @@ use stackwright_contract::services::Apart;
 use stackwright_transport::words::{Label, Unit, View, Whole, unwrap};
 use stackwright_wire::{Header as _, Message};
 
-use crate::header::{Fragment, Packet, PacketKind, Version};
+use crate::header::{BARE, Fragment, Packet, PacketKind, Version};
 use crate::option::Options;
 use crate::receive::{WHOLE, stamp};
 use crate::state::Format;
@@ -87,6 +87,3 @@ impl<M: Message> Format<M> {
         Some(Head { packet, fragment, before, body: octets.len() - before })
     }
 }
-
-/// The octets before a fragment of which nothing more is said.
-const BARE: usize = Packet::LENGTH + Fragment::LENGTH;
