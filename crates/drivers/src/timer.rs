@@ -42,7 +42,8 @@ impl Timer {
         if wait.is_zero() || wait > NEAR {
             return false;
         }
-        let wait = Duration::from_millis(wait.as_micros().div_ceil(1000) as u64);
+        // Rounded up, however short: a timer that is set to nothing never ends.
+        let wait = EXACT * wait.as_nanos().div_ceil(EXACT.as_nanos()) as u32;
         let until = now + wait;
         if self.at.is_some_and(|at| now < at && at <= until) {
             return true;
@@ -120,5 +121,15 @@ mod tests {
         assert_eq!(timer.at, Some(at(1000)), "in whole milliseconds");
         assert!(timer.ends(&registry, at(1000), 2 * MILLISECOND), "what is past is set again");
         assert_eq!(timer.at, Some(at(3000)));
+    }
+
+    #[test]
+    fn the_shortest_wait_has_an_end() {
+        let mut poll = Poll::new().unwrap();
+        let mut timer = Timer::default();
+        assert!(timer.ends(poll.registry(), at(0), Duration::from_nanos(6)));
+        let mut events = Events::with_capacity(4);
+        poll.poll(&mut events, Some(Duration::from_secs(10))).unwrap();
+        assert!(!events.is_empty());
     }
 }

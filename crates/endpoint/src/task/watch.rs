@@ -171,7 +171,9 @@ impl<S: Ground> Watch<S> {
         woken.retain(|slot| Some(*slot) != me);
         self.alarm.wake(&woken);
         let earlier = deadline.is_some_and(|(deadline, left)| {
-            left.is_zero() || self.armed.get().is_none_or(|armed| deadline < armed)
+            // A timer for what is past has been heard: maybe by a batch that woke nobody.
+            let is_set = |armed: Instant| armed <= deadline && deadline.since(armed) < left;
+            left.is_zero() || !self.armed.get().is_some_and(is_set)
         });
         if earlier && !self.rung.replace(true) {
             self.alarm.ring();
