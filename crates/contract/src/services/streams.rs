@@ -64,7 +64,8 @@ pub enum StreamsRequest<M> {
         /// In octets.
         room: usize,
     },
-    /// Nobody above reads what is delivered here: from now on it may come as regions of whatever the adapter keeps it in.
+    /// Nobody above reads what is delivered here: from now on it may come as regions of whatever the adapter keeps it in, and
+    /// milliseconds later where more comes together then.
     Unread {
         /// On what.
         association: Handle,

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `listen.rs` | arrivals: nobody is accepted without a name |
 //! | `connect.rs` | connection attempts and the options of a socket |
+//! | `gather.rs` | many octets a wake-up, of those that nobody reads |
 //! | `receive.rs` | socket → octets, or a pipe of the kernel, upward, within the room that was given |
 //! | `send.rs` | octets and regions of files → socket, 1 MiB a turn |
 //!
@@ -11,6 +12,7 @@
 //! passed), so that everything said in a batch leaves together, and no association keeps the others waiting.
 
 mod connect;
+mod gather;
 mod listen;
 mod receive;
 mod send;
@@ -27,6 +29,7 @@ use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
 use crate::splice::Pipes;
+use gather::{Found, LOOK};
 use listen::Listening;
 use receive::Receiving;
 use send::Sending;
@@ -54,6 +57,9 @@ pub struct Tcp<M: Message> {
     done: Vec<Handle>,
     /// Listeners that could not accept for want of descriptors; tried again when one is free.
     starved: Vec<Handle>,
+    /// Whose octets are gathered, and when it is looked next whether that is worth it.
+    gather: Vec<Handle>,
+    look_at: Instant,
 }
 
 enum Socket<M> {
@@ -94,6 +100,8 @@ impl<M: Message> Tcp<M> {
             due: Vec::new(),
             done: Vec::new(),
             starved: Vec::new(),
+            gather: Vec::new(),
+            look_at: Instant::START,
         }
     }
 
@@ -162,7 +170,14 @@ impl<M: Message> Tcp<M> {
             Some(Socket::Listening(_)) => return self.accept(cx, name, out),
             Some(Socket::Streaming(streaming)) => {
                 streaming.due = false;
-                streaming.turn(name, &self.pool, &mut self.pipes, out)
+                let turn = streaming.turn(name, &self.pool, &mut self.pipes, out);
+                if streaming.gathers() {
+                    if self.gather.is_empty() {
+                        self.look_at = cx.now() + LOOK;
+                    }
+                    self.gather.push(name);
+                }
+                turn
             }
             _ => return,
         };
@@ -174,6 +189,21 @@ impl<M: Message> Tcp<M> {
                 out.indicate(StreamsIndication::Ended { name, why });
             }
         }
+    }
+
+    /// Looks after those whose octets are gathered.
+    fn look(&mut self, cx: &Context) {
+        self.look_at = cx.now() + LOOK;
+        let mut gather = mem::take(&mut self.gather);
+        gather.retain(|name| {
+            let Some(Socket::Streaming(streaming)) = self.sockets.get_mut(*name) else { return false };
+            let found = streaming.receiving.look(&streaming.stream);
+            if found != Found::Flow {
+                self.mark(*name);
+            }
+            found != Found::Rest
+        });
+        self.gather = gather;
     }
 
     fn abort(&mut self, cx: &Context, association: Handle, out: &mut dyn Outlet<Self>) {
@@ -239,6 +269,11 @@ impl<M: Message> Streaming<M> {
         }
         if more_to_send || more_to_read { Turn::More } else { Turn::Idle }
     }
+
+    /// Begins to gather what comes; whether it did. From this machine it comes while it is in the processor's cache.
+    fn gathers(&mut self) -> bool {
+        !self.sending.near && self.receiving.gathers(&self.stream)
+    }
 }
 
 impl<M: Message> Protocol for Tcp<M> {
@@ -299,9 +334,7 @@ impl<M: Message> Protocol for Tcp<M> {
 
     fn handle_indication(&mut self, _cx: &Context, ready: Ready, _out: &mut impl Outlet<Self>) {
         if let Some(Socket::Streaming(streaming)) = self.sockets.get_mut(ready.name) {
-            streaming.receiving.readable |= ready.readable;
-            streaming.receiving.ending |= ready.ending;
-            streaming.receiving.urgent |= ready.urgent;
+            streaming.receiving.ready(&ready);
             streaming.sending.writable |= ready.writable;
         }
         self.mark(ready.name);
@@ -313,9 +346,13 @@ impl<M: Message> Protocol for Tcp<M> {
             self.turn(cx, name, out);
         }
         self.done = due;
+        if !self.gather.is_empty() && self.look_at <= cx.now() {
+            self.look(cx);
+        }
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        (!self.due.is_empty()).then_some(Instant::START)
+        let look_at = (!self.gather.is_empty()).then_some(self.look_at);
+        if self.due.is_empty() { look_at } else { Some(Instant::START) }
     }
 }

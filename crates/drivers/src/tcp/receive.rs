@@ -10,7 +10,9 @@ use stackwright_contract::services::{Ended, StreamsIndication};
 use stackwright_contract::{Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
+use super::gather::{Found, Gathering};
 use super::{RECEIVE_TURN, Tcp};
+use crate::readiness::Ready;
 use crate::splice::Pipes;
 
 /// Reads begin with so many octets, and take a pipe, or else whole blocks, once a read fills that: a dialogue, or a file that is
@@ -24,11 +26,11 @@ const MODEST: usize = 1 << 20;
 pub(super) struct Receiving {
     /// How much more the upper takes, in octets.
     pub(super) room: usize,
-    pub(super) readable: bool,
+    readable: bool,
     /// The peer has finished or the association is broken; octets may still lie before that end.
-    pub(super) ending: bool,
+    ending: bool,
     /// Urgent octets are among what can be read: a read stops before them.
-    pub(super) urgent: bool,
+    urgent: bool,
     /// The upper was told of the end.
     pub(super) finished: bool,
     /// What the last read found worth it.
@@ -37,6 +39,7 @@ pub(super) struct Receiving {
     pub(super) unread: bool,
     /// How many octets came so far, counted up to [`MODEST`].
     came: usize,
+    pub(super) gathering: Gathering,
 }
 
 /// Where the next read goes: the more there is, the less is done with each octet.
@@ -59,7 +62,40 @@ impl Receiving {
             next: Next::Little,
             unread: false,
             came: 0,
+            gathering: Gathering::default(),
         }
+    }
+
+    /// The socket says so.
+    pub(super) fn ready(&mut self, ready: &Ready) {
+        self.readable |= ready.readable;
+        self.ending |= ready.ending;
+        self.urgent |= ready.urgent;
+        if ready.readable {
+            self.gathering.woken();
+        }
+    }
+
+    /// Begins to gather octets that are worth it; whether it did.
+    pub(super) fn gathers(&mut self, stream: &TcpStream) -> bool {
+        let worth_it = self.unread && self.came == MODEST && !self.readable && !self.gathering.is_on();
+        if worth_it {
+            self.gathering.begin(stream);
+        }
+        worth_it && self.gathering.is_on()
+    }
+
+    /// Looks whether it is still worth it.
+    pub(super) fn look(&mut self, stream: &TcpStream) -> Found {
+        if self.readable {
+            return Found::Flow; // it is the upper that lets them wait
+        }
+        let found = self.gathering.look(stream);
+        self.readable = found != Found::Flow;
+        if found == Found::Rest {
+            self.came = 0;
+        }
+        found
     }
 
     /// Delivers up to a fair share; `true` where there is more.
