@@ -131,6 +131,7 @@ fn conditions(outcome: &Outcome) -> Markup {
     html! {
         dl.conditions {
             dt { "Machine" } dd { (known.processor) ", " (known.cores) " cores, " (known.kernel) }
+            @if let Some(congestion) = &known.congestion { dt { "TCP" } dd { (congestion) } }
             @if let Some(load) = known.load {
                 dt { "Load at first" } dd { (load) }
             }

@@ -16,7 +16,9 @@ use crate::problem::Problem;
 /// No wire.
 pub(super) const LOOPBACK: &str = "loopback";
 /// The names of all wires, as cells begin with them: those that are modelled have the names of their profiles.
-pub(super) const WIRES: [&str; 3] = [LOOPBACK, "lan-1g", SLOW];
+pub(super) const WIRES: [&str; 3] = [LOOPBACK, FAST, SLOW];
+/// One that is the limit.
+pub(super) const FAST: &str = "lan-1g";
 const SLOW: &str = "ethernet-100m";
 
 /// The headers of TCP with timestamps, and of IPv4, which every packet of a full size has.
