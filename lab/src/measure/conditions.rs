@@ -18,7 +18,6 @@ pub(crate) struct Conditions {
     /// The operating system and its release.
     pub(crate) kernel: String,
     /// The congestion control of its TCP, where a row does not say another.
-    #[serde(default)]
     pub(crate) congestion: Option<String>,
     /// The commit of the source, `+` where it was changed since; nothing where there is no repository.
     pub(crate) commit: Option<String>,
@@ -37,13 +36,12 @@ impl Conditions {
         let described = file("/proc/cpuinfo");
         let processor = described.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
         let kernel = file("/proc/sys/kernel/osrelease");
+        let congestion = file("/proc/sys/net/ipv4/tcp_congestion_control");
         Conditions {
             processor: processor.map_or(env::consts::ARCH, |(_, name)| name.trim()).to_owned(),
             cores: available_parallelism().map_or(1, usize::from),
             kernel: format!("{} {}", env::consts::OS, kernel.trim()),
-            congestion: fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control")
-                .ok()
-                .map(|name| name.trim().to_owned()),
+            congestion: Some(congestion.trim().to_owned()).filter(|name| !name.is_empty()),
             commit: commit(),
             rustc: said(Command::new("rustc").arg("--version").current_dir(source())),
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),

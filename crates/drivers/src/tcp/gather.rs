@@ -1,8 +1,8 @@
 //! Octets that nobody reads are in no hurry: the kernel wakes us when many of them are there (`SO_RCVLOWAT`, socket(7)).
 //!
 //! A wake-up, the hand-over to the disk's thread and its answer cost more than the octets of a segment. How many are worth
-//! waiting for follows from how often they woke us between two looks, and what is less than that waits for the next look at
-//! most: a sender may rest. The end, a reset and urgent octets wake as ever.
+//! waiting for follows from how often they woke us between two looks. What is less than that waits for the first look before
+//! which nothing woke us: a sender may rest. The end, a reset and urgent octets wake as ever.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::SetStruct;
 use rustix::net::sockopt::socket_recv_buffer_size;
 
-/// Between two looks: the longest that an octet waits for others.
+/// Between two looks. An octet waits for others less than twice as long: the first look may find that it came behind a wake-up.
 pub(super) const LOOK: Duration = Duration::from_millis(10);
 
 /// It begins with so many octets, and ends with fewer.
@@ -27,6 +27,7 @@ const WOKEN_MOST: u32 = 8;
 pub(super) struct Gathering {
     /// None: the first octet wakes.
     octets: usize,
+    /// How often, since the last look.
     woken: u32,
 }
 
@@ -48,18 +49,19 @@ impl Gathering {
 
     /// Gathers from now on, where the system can.
     pub(super) fn begin(&mut self, stream: &TcpStream) {
+        self.woken = 0;
         self.set(stream, LEAST);
     }
 
-    /// So many octets have come.
+    /// So many octets have come, where they are gathered.
     pub(super) fn woken(&mut self) {
-        self.woken += 1;
+        self.woken = self.woken.saturating_add(1);
     }
 
     /// [`LOOK`] is over.
     pub(super) fn look(&mut self, stream: &TcpStream) -> Found {
         match std::mem::take(&mut self.woken) {
-            0 if self.octets == LEAST => {
+            0 if self.octets <= LEAST => {
                 self.set(stream, 0);
                 Found::Rest
             }
@@ -189,6 +191,19 @@ mod tests {
         fn low_water(&mut self) -> i32 {
             low_water(&self.streaming().stream)
         }
+
+        /// Lets `peer` send, behind `all` octets, until that is worth gathering; how many have come then. Now and then it rests, so
+        /// that the socket is empty.
+        fn until_it_gathers(&mut self, peer: &mut impl Write, mut all: usize) -> usize {
+            let most = all + (16 << 20);
+            while self.low_water() == 1 {
+                assert!(all < most, "it is worth gathering after the first mebibyte");
+                peer.write_all(&[1; 64 << 10]).expect("it reads");
+                all += 64 << 10;
+                self.until("these come", |side| side.heard.0 == all);
+            }
+            all
+        }
     }
 
     #[test]
@@ -206,13 +221,7 @@ mod tests {
         side.streaming().sending.near = false; // as to another machine
         let mut all = 0;
         for _transfer in 0..2 {
-            // Now and then it rests, so that the socket is empty.
-            while side.low_water() == 1 {
-                peer.write_all(&[1; 64 << 10]).expect("it reads");
-                all += 64 << 10;
-                side.until("these come", |side| side.heard.0 == all);
-                assert!(all < 16 << 20, "it is worth gathering after the first mebibyte");
-            }
+            all = side.until_it_gathers(&mut peer, all);
             let streaming = side.streaming();
             streaming.receiving.gathering.set(&streaming.stream, MOST);
             peer.write_all(&[2; 100]).expect("it reads");
@@ -222,11 +231,7 @@ mod tests {
             side.until("it rests", |side| side.low_water() == 1);
             assert!(side.tcp.gather.is_empty(), "and nobody looks any more");
         }
-        while side.low_water() == 1 {
-            peer.write_all(&[1; 64 << 10]).expect("it reads");
-            all += 64 << 10;
-            side.until("these come", |side| side.heard.0 == all);
-        }
+        all = side.until_it_gathers(&mut peer, all);
         peer.write_all(&[3; 100]).expect("it reads");
         drop(peer);
         side.until("the end comes", |side| side.heard.1);

@@ -171,7 +171,7 @@ impl<S: Ground> Watch<S> {
         woken.retain(|slot| Some(*slot) != me);
         self.alarm.wake(&woken);
         let earlier = deadline.is_some_and(|(deadline, left)| {
-            // A timer for what is past has been heard: maybe by a batch that woke nobody.
+            // Not where it lies in the past: that was heard, maybe by a batch that woke nobody.
             let is_set = |armed: Instant| armed <= deadline && deadline.since(armed) < left;
             left.is_zero() || !self.armed.get().is_some_and(is_set)
         });

@@ -17,7 +17,7 @@ use crate::problem::Problem;
 pub(super) const LOOPBACK: &str = "loopback";
 /// The names of all wires, as cells begin with them: those that are modelled have the names of their profiles.
 pub(super) const WIRES: [&str; 3] = [LOOPBACK, FAST, SLOW];
-/// One that is the limit.
+/// As fast as most networks, and slower than any program here.
 pub(super) const FAST: &str = "lan-1g";
 const SLOW: &str = "ethernet-100m";
 
