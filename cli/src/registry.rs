@@ -119,6 +119,11 @@ const ARTP: &[Parameter] = &[
         "datagrams of more than 65535 fragments where the peer knows them, as by default",
     ),
     Parameter::new(
+        "ecn",
+        Kind::Truth,
+        "routers mark packets, and need not drop them, where there is congestion and the peer tells of it, as by default",
+    ),
+    Parameter::new(
         "parts",
         Kind::Truth,
         "packets leave in parts where the way takes long ones no more and the peer knows them, as by default",
@@ -292,6 +297,7 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     config.expires = table.truth("expires").unwrap_or(config.expires);
     config.ranges = table.truth("ranges").unwrap_or(config.ranges);
     config.large = table.truth("large").unwrap_or(config.large);
+    config.ecn = table.truth("ecn").unwrap_or(config.ecn);
     config.parts = table.truth("parts").unwrap_or(config.parts);
     config.reordering = reordering.or(config.reordering);
     config.gather = milliseconds(gather, config.gather);

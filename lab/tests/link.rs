@@ -204,6 +204,24 @@ fn octets_pass_whole_over_ipv4() {
     octets_pass_whole("address");
 }
 
+/// Two kernels, and a router between them that marks what it would drop (RFC 3168): the marks are told of, and heeded.
+#[test]
+fn a_queue_that_marks_loses_nothing_of_a_transfer() {
+    if !can(&[]) {
+        return;
+    }
+    let wire = r#"{ rate = "20 Mb/s", delay = "10 ms", queue = "1 MB", codel = { target = "5 ms" } }"#;
+    let arguments = ["transfer", "--octets", "8 MB", "--packet", "1472", "--congestion", "cubic", "--json"];
+    let said =
+        lab(&arguments).args(["--wire", wire]).output().expect("the program that was built with this test");
+    let told: Value = serde_json::from_slice(&said.stdout).expect("it says so in JSON");
+    let there = &told["outcome"]["wire"][0]["all"];
+    assert!(there["marked"].as_u64() > Some(0), "{there}");
+    assert_eq!((&there["queue_drops"], &there["lost"]), (&0.into(), &0.into()), "{there}");
+    // Where nobody heeded them, the queue would be full: 1 MB takes 400 ms.
+    assert!(there["queueing"]["p95_ms"].as_f64() < Some(100.0), "{there}");
+}
+
 #[test]
 fn octets_pass_whole_over_ipv6() {
     if Path::new("/proc/net/if_inet6").exists() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+    Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room,
 };
 use stackwright_contract::{
     Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Participant, Protocol,
@@ -185,7 +185,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    fn send(&mut self, cx: &Context, name: Handle, message: M, out: &mut dyn Outlet<Self>) {
+    fn send(&mut self, cx: &Context, name: Handle, message: M, ecn: Ecn, out: &mut dyn Outlet<Self>) {
         assert!(message.len() <= LONGEST, "{NAME}: a datagram has at most {LONGEST} octets");
         assert_octets_only(&message);
         let address = self.address;
@@ -197,8 +197,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         );
         open.down = Room { octets: room.octets - octets, messages: room.messages - 1 };
         let from = SocketAddr::new(address, open.port);
-        let segment =
-            Segment { from, to: open.remote, number: 0, word: Word::Datagram(message), altered: false };
+        let segment = Segment { ecn, ..Segment::new(from, open.remote, 0, Word::Datagram(message)) };
         let left = self.left.entry(name).or_default();
         *left = sum(*left, Room { octets, messages: 1 });
         out.request(segment);
@@ -275,10 +274,13 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
             DatagramsRequest::Open { association, remote, room } => {
                 self.open(cx, association, remote, room, out);
             }
-            DatagramsRequest::Send { association, message, .. } => self.send(cx, association, message, out),
+            DatagramsRequest::Send { association, message, quality } => {
+                self.send(cx, association, message, quality.ecn, out);
+            }
             DatagramsRequest::SendRun { association, run } => {
+                let ecn = run.ecn();
                 for message in run {
-                    self.send(cx, association, message, out);
+                    self.send(cx, association, message, ecn, out);
                 }
             }
             DatagramsRequest::Receive { association, room } => {
@@ -307,7 +309,8 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
             return cx.dropped(NAME, "a datagram for which there is no room");
         }
         open.up = Room { octets: open.up.octets - message.len(), messages: open.up.messages - 1 };
-        out.indicate(DatagramsIndication::Delivered { association, message, quality: Quality::default() });
+        let quality = Quality { ecn: segment.ecn, ..Quality::default() };
+        out.indicate(DatagramsIndication::Delivered { association, message, quality });
     }
 
     fn handle_timeout(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {

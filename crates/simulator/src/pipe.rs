@@ -55,7 +55,7 @@ impl<M: Message> PipeEnd<M> {
     }
 
     fn segment(&self, word: Word<M>) -> Segment<M> {
-        Segment { from: self.local, to: self.remote, number: 0, word, altered: false }
+        Segment::new(self.local, self.remote, 0, word)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 use std::net::SocketAddr;
 
+use stackwright_contract::services::Ecn;
 use stackwright_contract::{Service, outermost};
 use stackwright_wire::{Leaf, Message};
 
@@ -32,6 +33,8 @@ pub struct Segment<M> {
     pub word: Word<M>,
     /// It is not as it was sent any more: what a checksum would tell.
     pub altered: bool,
+    /// What it says of congestion.
+    pub ecn: Ecn,
 }
 
 /// What a segment says.
@@ -65,9 +68,13 @@ const HEADERS: usize = 40;
 const DATAGRAM_HEADERS: usize = 28;
 
 impl<M> Segment<M> {
+    pub(crate) fn new(from: SocketAddr, to: SocketAddr, number: u64, word: Word<M>) -> Self {
+        Segment { from, to, number, word, altered: false, ecn: Ecn::NotEct }
+    }
+
     /// The same association, the other way.
     pub(crate) fn reply(&self, word: Word<M>) -> Self {
-        Segment { from: self.to, to: self.from, number: self.number, word, altered: false }
+        Segment::new(self.to, self.from, self.number, word)
     }
 }
 
@@ -120,6 +127,14 @@ impl<M: Message> Packet for Segment<M> {
             Word::Datagram(message) => Word::Datagram(message.share()),
         };
         Segment { word, ..*self }
+    }
+
+    fn mark(&mut self) -> bool {
+        let can = self.ecn != Ecn::NotEct;
+        if can {
+            self.ecn = Ecn::Ce;
+        }
+        can
     }
 
     fn alter(&mut self, bit: u64) {

@@ -17,6 +17,7 @@ extern crate alloc;
 
 mod configuration;
 mod engine;
+mod marks;
 mod receipts;
 pub mod rules;
 mod sending;

@@ -6,13 +6,13 @@ use core::marker::PhantomData;
 use stackwright_base::features::Needs;
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
-use stackwright_contract::services::{Apart, Ended, Quality, Room};
+use stackwright_contract::services::{Apart, Ecn, Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 use stackwright_wire::{Malformed, Pool};
 
 use crate::configuration::{Configuration, Slots};
 use crate::engine::{Association, Memory};
-use crate::words::{Ending, MILLISECOND, Phase};
+use crate::words::{Dropped, Ending, MILLISECOND, Phase};
 
 /// A transport as a layer.
 pub type Transport<H> = Layer<Associations<H>>;
@@ -131,10 +131,12 @@ impl<H: Host> Associations<H> {
                 break;
             }
             if let Some(run) = at.association().engine.transmit_run(now, &mut self.memory, room) {
+                Self::bear(at);
                 at.send_run(run);
                 continue;
             }
             let Some(packet) = at.association().engine.transmit(now, &mut self.memory) else { break };
+            Self::bear(at);
             at.send(&Located(PhantomData, H::Key::default()), packet);
         }
         debug_assert!(
@@ -157,6 +159,13 @@ impl<H: Host> Associations<H> {
         }
     }
 
+    /// Whether routers may mark what leaves now.
+    #[inline]
+    fn bear(at: &mut impl Place<Self>) {
+        let ecn = at.association().engine.ecn();
+        at.bear(ecn);
+    }
+
     /// What has arrived goes up, as far as there is room.
     fn deliver(at: &mut impl Place<Self>) {
         let now = at.cx().now();
@@ -168,6 +177,19 @@ impl<H: Host> Associations<H> {
             if !closing {
                 at.deliver(message, quality);
             }
+        }
+    }
+
+    /// So many packets were taken, or why they were dropped.
+    #[inline]
+    fn taken(at: &mut impl Place<Self>, taken: Result<(), Dropped>, packets: usize) {
+        // Whoever only knows where we are could otherwise say in the peer's name that there is congestion.
+        let ecn = at.ecn();
+        if ecn != Ecn::NotEct && matches!(taken, Ok(()) | Err(Dropped::Duplicate)) {
+            at.association().engine.on_marked(ecn, packets as u32);
+        }
+        if let Err(dropped) = taken {
+            at.cx().dropped(H::FACTS.name, dropped.reason());
         }
     }
 
@@ -288,9 +310,8 @@ impl<H: Host> Hooks for Associations<H> {
     #[inline]
     fn pop(&mut self, at: &mut impl Place<Self>, _: Located<H>, packet: MessageOf<H>) {
         let now = at.cx().now();
-        if let Err(dropped) = at.association().engine.receive(now, packet, &mut self.memory) {
-            at.cx().dropped(H::FACTS.name, dropped.reason());
-        }
+        let taken = at.association().engine.receive(now, packet, &mut self.memory);
+        Self::taken(at, taken, 1);
     }
 
     #[inline]
@@ -301,10 +322,9 @@ impl<H: Host> Hooks for Associations<H> {
         packet: MessageOf<H>,
         behind: &mut Apart<MessageOf<H>>,
     ) {
-        let now = at.cx().now();
-        if let Err(dropped) = at.association().engine.receive_run(now, packet, behind, &mut self.memory) {
-            at.cx().dropped(H::FACTS.name, dropped.reason());
-        }
+        let (now, before) = (at.cx().now(), behind.messages());
+        let taken = at.association().engine.receive_run(now, packet, behind, &mut self.memory);
+        Self::taken(at, taken, 1 + before - behind.messages());
     }
 
     #[inline]

@@ -27,6 +27,9 @@ pub(crate) struct Counts {
     pub(crate) reordered: u64,
     /// Altered under way, and delivered.
     pub(crate) altered: u64,
+    /// Would have been dropped by the queue, and were marked: they met congestion (RFC 3168).
+    #[serde(default)]
+    pub(crate) marked: u64,
     /// Octets of the IP packets offered.
     pub(crate) octets_offered: u64,
     /// Octets of the IP packets delivered.
@@ -191,6 +194,11 @@ impl Tallies {
     /// One will arrive twice.
     pub(super) fn duplicated(&mut self, protocol: Protocol) {
         self.both(protocol).for_each(|tally| tally.counts.duplicated += 1);
+    }
+
+    /// One was marked, and not dropped.
+    pub(super) fn marked(&mut self, protocol: Protocol) {
+        self.both(protocol).for_each(|tally| tally.counts.marked += 1);
     }
 
     /// The model says how long one is under way.

@@ -40,7 +40,11 @@ impl Medium {
             Medium::Links(links) => {
                 let link = &mut links[way];
                 let before = link.counts();
-                match link.carry(now, sent) {
+                let carried = link.carry(now, sent);
+                if link.counts().marked > before.marked {
+                    direction.tallies.marked(protocol);
+                }
+                match carried {
                     Carried::Lost => direction.tallies.dropped(protocol, why(before, link.counts())),
                     Carried::Once(arrival, sent) => {
                         direction.tallies.under_way(protocol, arrival.since(now));

@@ -44,7 +44,7 @@ mod veth;
 mod wire;
 
 pub(crate) use arguments::Arguments;
-pub(crate) use counts::Report;
+pub(crate) use counts::{Counts, Report};
 pub(crate) use run::run;
 pub(crate) use side::Side;
 pub(crate) use veth::Veth;

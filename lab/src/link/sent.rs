@@ -30,6 +30,10 @@ impl Packet for Sent {
         self.clone()
     }
 
+    fn mark(&mut self) -> bool {
+        self.segment.mark()
+    }
+
     fn alter(&mut self, bit: u64) {
         self.segment.alter(bit);
     }

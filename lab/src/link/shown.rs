@@ -114,6 +114,7 @@ fn table(reports: &[Report; 2]) -> String {
     row("reordered", true, all(|counts| counts.reordered));
     row("altered", true, all(|counts| counts.altered));
     row("dropped by the queue", true, all(|counts| counts.queue_drops));
+    row("marked by the queue", false, all(|counts| counts.marked));
     row("sent while it was down", false, all(|counts| counts.in_outage));
     row("longer than the MTU", false, all(|counts| counts.too_long));
     row("still under way", false, each(|report| report.under_way));

@@ -78,6 +78,7 @@ pub(super) fn told(world: &World<M>, scenario: &Scenario) -> Vec<Value> {
             "duplicated": counts.duplicated, "held_back": counts.held_back, "altered": counts.altered,
             "too_long": counts.too_long, "in_outage": counts.in_outage,
             "dropped_at_tail": counts.dropped_at_tail, "dropped_by_codel": counts.dropped_by_codel,
+            "marked": counts.marked,
         })
     };
     ways(scenario).map(told).collect()

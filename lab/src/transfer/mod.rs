@@ -23,6 +23,7 @@ use stackwright_simulator::{LinkDescription, Octets, Profile};
 
 pub(crate) use station::Station;
 
+use crate::link::Counts;
 use crate::problem::Problem;
 use processes::Outcome;
 use work::Work;
@@ -119,7 +120,7 @@ impl Arguments {
             println!("{}", json!({ "outcome": outcome, "plain": plain, "ratio": ratio }));
             return Ok(());
         }
-        let Outcome { sender, receiver } = outcome;
+        let Outcome { sender, receiver, wire } = outcome;
         let longest = self.datagram.min(self.octets) as f64;
         println!("{} octets in {} datagrams, as they were sent", receiver.octets, receiver.datagrams);
         println!(
@@ -134,6 +135,12 @@ impl Arguments {
                 said.memory as f64 * 1e-6,
                 said.memory as f64 / longest,
                 said.dropped
+            );
+        }
+        for (way, report) in ["there", "back"].into_iter().zip(wire.iter().flatten()) {
+            let Counts { offered, lost, queue_drops, marked, .. } = report.all;
+            println!(
+                "  {way:<9}{offered} packets, {lost} lost, {queue_drops} dropped by the queue, {marked} marked by it"
             );
         }
         if let Some((plain, ratio)) = file {

@@ -10,7 +10,7 @@ use stackwright_simulator::Profile;
 
 use super::station::Told;
 use super::work::Work;
-use crate::link::{Side, Wire};
+use crate::link::{Report, Side, Wire};
 use crate::problem::Problem;
 
 /// What came of a transfer.
@@ -18,12 +18,14 @@ use crate::problem::Problem;
 pub(super) struct Outcome {
     pub(super) sender: Told,
     pub(super) receiver: Told,
+    /// What became of the packets, forward and back, where there was a wire.
+    pub(super) wire: Option<[Report; 2]>,
 }
 
 impl Outcome {
     /// Whether all arrived as it was sent.
     pub(super) fn check(&self, work: &Work) -> Result<(), Problem> {
-        let Outcome { sender, receiver } = self;
+        let Outcome { sender, receiver, .. } = self;
         let wrong = [
             (receiver.datagrams < work.datagrams(), "datagrams were lost"),
             (receiver.doubled > 0, "datagrams came twice"),
@@ -53,7 +55,9 @@ pub(super) fn run(work: &Work, wire: Option<&Profile>, file: Option<&Path>) -> R
     let mut sender = Running::start(wire.as_ref(), Side::A, "sender", place, work, None)?;
     let sender = sender.hear("sender")?;
     drop(receiver.process.stdin.take());
-    Ok(Outcome { sender, receiver: receiver.hear("receiver")? })
+    let receiver = receiver.hear("receiver")?;
+    let wire = wire.map(Wire::down).transpose()?;
+    Ok(Outcome { sender, receiver, wire })
 }
 
 /// A process, ended when dropped.

@@ -62,6 +62,8 @@ pub struct Config {
     pub parts: bool,
     /// Datagrams may expire, as their senders wish, where the peer says so too; else that wish is let go.
     pub expires: bool,
+    /// Routers may mark packets where there is congestion, and need not drop them (RFC 3168), if the peer says so too.
+    pub ecn: bool,
     /// What time of day it was at the start of time, in microseconds since 1970.
     pub epoch: u64,
     /// What a stranger must not know: random octets, drawn anew at each start. Salts follow from it, and keys from these.
@@ -97,6 +99,7 @@ impl Default for Config {
             large: true,
             parts: true,
             expires: false,
+            ecn: true,
             epoch: 0,
             secret: [0; 16],
             congestion: Congestion::Document,

@@ -199,8 +199,10 @@ pub struct Proposal {
     pub expires: bool,
     /// May packets come in parts, which have version 2 as well?
     pub parts: bool,
+    /// Are routers' marks of congestion told of, and heeded?
+    pub marks: bool,
     /// Nothing yet.
-    #[bits(28)]
+    #[bits(27)]
     #[fixed(0)]
     pub reserved: (),
     /// Whoever shows it again has heard this packet: a secret between the two ends.

@@ -115,6 +115,11 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline]
+    fn tells_marks(&self) -> bool {
+        self.both(|proposal| proposal.marks)
+    }
+
+    #[inline]
     fn runs(&self) -> bool {
         self.path != Path::Narrowed
     }

@@ -21,6 +21,8 @@ pub enum PacketOption {
     Padding(u16),
     /// Only a part of the packet's body is here.
     Part(Part),
+    /// How many packets came that routers might have marked.
+    Marks(Marks),
 }
 
 /// The upper halves of a fragment's index and count: for datagrams of more than 65535 fragments, in packets of version 2.
@@ -63,6 +65,16 @@ pub struct Settled {
     pub number: u32,
 }
 
+/// The value of the option that tells of routers' marks (RFC 3168), in an acknowledgement where both sides have proposed that: what was
+/// counted of the peer's packets in this session, those that are not acknowledged too. Both wrap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Marks {
+    /// Packets that came with ECT or CE.
+    pub capable: u32,
+    /// Of these, with CE: they met congestion.
+    pub experienced: u32,
+}
+
 pub(crate) const CREDIT: u16 = 1;
 pub(crate) const RANGES: u16 = 2;
 pub(crate) const LARGE: u16 = 3;
@@ -70,9 +82,10 @@ pub(crate) const PRIORITY: u16 = 4;
 pub(crate) const SETTLED: u16 = 5;
 pub(crate) const PADDING: u16 = 6;
 pub(crate) const PART: u16 = 7;
+pub(crate) const MARKS: u16 = 8;
 
 impl PacketOption {
-    /// The most octets that one has, but for padding.
+    /// The most octets that one has, but for padding and marks.
     pub const OCTETS_MOST: usize = OptionHeader::LENGTH + 4;
 
     /// Whether a packet with it has version 2.
@@ -82,7 +95,7 @@ impl PacketOption {
 
     /// Appends it to `octets`.
     pub fn write(self, octets: &mut alloc::vec::Vec<u8>) {
-        let mut value = [0; 4];
+        let mut value = [0; 8];
         let (id, length) = match self {
             PacketOption::Credit(edge) => {
                 Credit { edge }.encode(&mut value);
@@ -106,6 +119,10 @@ impl PacketOption {
                 part.encode(&mut value);
                 (PART, Part::LENGTH)
             }
+            PacketOption::Marks(marks) => {
+                marks.encode(&mut value);
+                (MARKS, Marks::LENGTH)
+            }
         };
         let mut header = [0; OptionHeader::LENGTH];
         OptionHeader { size: (OptionHeader::LENGTH + length) as u16, id }.encode(&mut header);
@@ -126,6 +143,8 @@ impl PacketOption {
             SETTLED => Some(PacketOption::Settled(Settled::decode(value)?.number)),
             PART if value.len() != Part::LENGTH => return Err(Malformed::Field("size")),
             PART => Some(PacketOption::Part(Part::decode(value)?)),
+            MARKS if value.len() != Marks::LENGTH => return Err(Malformed::Field("size")),
+            MARKS => Some(PacketOption::Marks(Marks::decode(value)?)),
             _ => None, // padding, and what is unknown, is skipped
         })
     }

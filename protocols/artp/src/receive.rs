@@ -1,12 +1,14 @@
 //! Octets to words.
 
 use stackwright_contract::services::MessageKind;
-use stackwright_transport::words::{Dropped, Label, Report, Segment, Signals, Stamp, Unit, View, unwrap};
+use stackwright_transport::words::{
+    Dropped, EcnCounts, Label, Report, Segment, Signals, Stamp, Unit, View, unwrap,
+};
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::control::{Item, items};
 use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Token, Verdict, Version};
-use crate::option::{Options, PacketOption, Part};
+use crate::option::{Marks, Options, PacketOption, Part};
 use crate::parts::Place;
 use crate::state::{Format, Matter};
 
@@ -25,10 +27,11 @@ struct Said {
     high: (u32, u32),
     priority: u8,
     part: Option<Part>,
+    marks: Option<Marks>,
 }
 
 const NOTHING: Said =
-    Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128, part: None };
+    Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128, part: None, marks: None };
 
 /// What nearly every packet of data begins with: read in one look.
 const DATA: usize = Packet::LENGTH + Fragment::LENGTH;
@@ -104,6 +107,8 @@ impl<M: Message> Format<M> {
                 if report.held.iter().all(|span| span.end + window <= view.settled_upto) {
                     return Err(Dropped::BeyondWindow);
                 }
+                report.ecn =
+                    said.marks.map(|Marks { capable, experienced }| EcnCounts { capable, experienced });
                 (segment.reports, segment.rest) = (true, Some(packet));
                 segment.credit = said.credit.map(|edge| unwrap(edge, 32, view.sent_upto));
             }
@@ -283,6 +288,7 @@ fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped>
             PacketOption::Part(part) => said.part = Some(part),
             PacketOption::Priority(priority) => said.priority = priority,
             PacketOption::Settled(number) => said.settled = Some(number),
+            PacketOption::Marks(marks) => said.marks = Some(marks),
             PacketOption::Padding(_) => {}
         }
     }

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::services::MessageKind;
-use stackwright_transport::words::{Cargo, Label, Report, Saying, Signals, Stamp, View};
+use stackwright_transport::words::{Cargo, EcnCounts, Label, Report, Saying, Signals, Stamp, View};
 use stackwright_wire::{Header, Message};
 
 use crate::control::Item;
@@ -12,7 +12,7 @@ use crate::header::{
     Arrived, ArrivedRange, BARE, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
     PacketKind, Proposal, Token, Verdict, Version,
 };
-use crate::option::{Large, PacketOption, Part};
+use crate::option::{Large, Marks, PacketOption, Part};
 use crate::path::{BASE, Path};
 use crate::state::{Format, Matter, ORDER, can_be_padded};
 
@@ -141,6 +141,10 @@ impl<M: Message> Format<M> {
         let ranges = self.both(|proposal| proposal.ranges);
         if ranges {
             PacketOption::Ranges.write(octets);
+        }
+        // Nothing came that could have been marked: there is nothing to tell.
+        if let Some(EcnCounts { capable, experienced }) = report.ecn.filter(|ecn| ecn.capable > 0) {
+            PacketOption::Marks(Marks { capable, experienced }).write(octets);
         }
         end_options(octets);
         for span in &report.held {

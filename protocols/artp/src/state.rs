@@ -8,12 +8,16 @@ use stackwright_wire::Header;
 
 use crate::config::Config;
 use crate::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict};
-use crate::option::{Large, PacketOption, Part};
+use crate::option::{Large, Marks, PacketOption, Part};
 use crate::parts::Parts;
 use crate::path::{BASE, Doubt, Path};
 
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
+
+/// The octets of options in an acknowledgement, at most: credit, ranges and marks.
+const REPORT_OPTIONS: usize =
+    PacketOption::OCTETS_MOST + OptionHeader::LENGTH + OptionHeader::LENGTH + Marks::LENGTH;
 
 /// More fragments than these are counted by an option; what protects a datagram may add some.
 const FRAGMENTS_BARE: usize = 65_000;
@@ -66,6 +70,7 @@ impl<M> Format<M> {
             large: config.large,
             parts: config.parts,
             expires: config.expires,
+            marks: config.ecn,
             reserved: (),
             nonce: secrets.nonce,
             echo: 0,
@@ -133,7 +138,7 @@ impl<M> Format<M> {
 
     /// What an acknowledgement holds beside its header and its options.
     pub(crate) fn payload(&self) -> usize {
-        self.packet() - Packet::LENGTH - OPTIONS_MOST
+        self.packet() - Packet::LENGTH - REPORT_OPTIONS
     }
 
     /// What one packet holds of a datagram of so many octets, of which this is wished.

@@ -6,7 +6,7 @@ use stackwright_wire::syntax::{Case, Key, Layout, Reference, Step, field};
 use crate::header::{
     Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal, Signed, Token,
 };
-use crate::option::{self, Credit, Large, Part, Priority, Settled};
+use crate::option::{self, Credit, Large, Marks, Part, Priority, Settled};
 use crate::state::Matter;
 
 const OPTION: Reference = field(OptionHeader::NAME, "id");
@@ -41,6 +41,7 @@ const OPTIONS: &[Step] = &[
                 Case { value: option::SETTLED as u64, name: "settled", steps: &[of::<Settled>()] },
                 Case { value: option::PADDING as u64, name: "padding", steps: &[Step::Rest("zeros")] },
                 Case { value: option::PART as u64, name: "part", steps: &[of::<Part>()] },
+                Case { value: option::MARKS as u64, name: "marks", steps: &[of::<Marks>()] },
             ],
             otherwise: &[Step::Rest("value")],
         }],

@@ -123,8 +123,9 @@ where
                 self.delivered(cx, association, message, quality, out);
             }
             DatagramsIndication::DeliveredRun { association, run } => {
+                let quality = run.quality();
                 for message in run {
-                    self.delivered(cx, association, message, Quality::default(), out);
+                    self.delivered(cx, association, message, quality, out);
                 }
             }
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use stackwright_artp::{Config, Layer, layer};
 use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, Ended, MessageKind, Quality, Room, Run,
+    DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, Quality, Room, Run,
 };
 use stackwright_contract::{
     Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
@@ -53,6 +53,7 @@ struct Packet {
     from: Participant,
     to: Participant,
     octets: Vec<u8>,
+    ecn: Ecn,
 }
 
 /// One endpoint.
@@ -231,6 +232,7 @@ impl Side {
                     number: None,
                     priority: what,
                     kind,
+                    ..Quality::default()
                 };
                 let message = M::with_headroom(64, &octets);
                 self.request(DatagramsRequest::Send { association, message, quality });
@@ -260,15 +262,15 @@ impl Side {
                 self.below.insert(association, (local, remote));
                 DatagramsIndication::Opened { association, local, remote, room: ROOM }
             }
-            DatagramsRequest::Send { association, message, .. } => {
+            DatagramsRequest::Send { association, message, quality } => {
                 let room = Room { octets: message.len(), messages: 1 };
-                self.leaves(association, message, wire);
+                self.leaves(association, message, quality.ecn, wire);
                 DatagramsIndication::Room { association, room }
             }
             DatagramsRequest::SendRun { association, run } => {
-                let room = run.room();
+                let (room, ecn) = (run.room(), run.ecn());
                 for message in run {
-                    self.leaves(association, message, wire);
+                    self.leaves(association, message, ecn, wire);
                 }
                 DatagramsIndication::Room { association, room }
             }
@@ -291,12 +293,12 @@ impl Side {
         true
     }
 
-    fn leaves(&self, association: Handle, message: M, wire: &mut Vec<Packet>) {
+    fn leaves(&self, association: Handle, message: M, ecn: Ecn, wire: &mut Vec<Packet>) {
         let mut octets = vec![0; message.len()];
         message.copy_to(&mut octets);
         let (from, to) = self.below[&association];
         if wire.len() < PACKETS_MOST {
-            wire.push(Packet { from, to, octets });
+            wire.push(Packet { from, to, octets, ecn });
         }
     }
 
@@ -363,7 +365,8 @@ impl Side {
     fn arrives(&mut self, packet: &Packet) {
         let Some(association) = self.opened_for(packet) else { return };
         let message = M::with_headroom(0, &packet.octets);
-        let told = DatagramsIndication::Delivered { association, message, quality: Quality::default() };
+        let quality = Quality { ecn: packet.ecn, ..Quality::default() };
+        let told = DatagramsIndication::Delivered { association, message, quality };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
     }
 
@@ -371,7 +374,7 @@ impl Side {
     fn arrive_together(&mut self, packets: &[Packet]) {
         let Some(association) = packets.first().and_then(|packet| self.opened_for(packet)) else { return };
         let octets: Vec<u8> = packets.iter().flat_map(|packet| packet.octets.iter().copied()).collect();
-        let run = Run::new(M::with_headroom(0, &octets), packets[0].octets.len());
+        let run = Run::new(M::with_headroom(0, &octets), packets[0].octets.len()).bearing(packets[0].ecn);
         self.layer.handle_indication(
             &self.cx,
             DatagramsIndication::DeliveredRun { association, run },
@@ -416,6 +419,12 @@ impl Stage {
             let place = usize::from(input.octet()) % packet.octets.len();
             packet.octets[place] ^= input.octet();
         }
+        // Routers mark what may be marked, take off what they do not know, and one is out of its mind.
+        packet.ecn = match (how / 8, packet.ecn) {
+            (0..8, Ecn::Ect) | (8, _) => Ecn::Ce,
+            (9, _) => Ecn::NotEct,
+            (_, ecn) => ecn,
+        };
         let side = usize::from(
             packet.to.internet().is_some_and(|to| to.ip() == address(1, 0).internet().expect("one").ip()),
         );
@@ -428,10 +437,10 @@ impl Stage {
 
     /// The packet that lay there, with those behind it that may be in one run with it.
     fn behind(&mut self, at: usize, first: Packet) -> Vec<Packet> {
-        let (ends, length) = ((first.from, first.to), first.octets.len());
+        let (ends, length) = ((first.from, first.to, first.ecn), first.octets.len());
         let mut run = vec![first];
         while let Some(next) = self.wire.get(at)
-            && (next.from, next.to) == ends
+            && (next.from, next.to, next.ecn) == ends
             && (1..=length).contains(&next.octets.len())
             && run.last().is_some_and(|last| last.octets.len() == length)
         {
@@ -450,7 +459,8 @@ impl Stage {
         };
         let length = usize::from(input.octet());
         let octets = input.take(length).to_vec();
-        self.sides[side].arrives(&Packet { from, to, octets });
+        let ecn = if which < 32 { Ecn::Ce } else { Ecn::NotEct };
+        self.sides[side].arrives(&Packet { from, to, octets, ecn });
     }
 
     fn pass(&mut self, time: Duration) {

@@ -2,7 +2,7 @@
 
 use stackwright_artp::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Signed, Token};
 use stackwright_artp::items;
-use stackwright_artp::option::{Large, Options, Part};
+use stackwright_artp::option::{Large, Marks, Options, Part};
 
 use crate::headers::check;
 
@@ -17,6 +17,7 @@ pub fn artp_headers(octets: &[u8]) {
     check::<Signed>(octets);
     check::<Large>(octets);
     check::<Part>(octets);
+    check::<Marks>(octets);
     options(octets);
     control(octets);
 }

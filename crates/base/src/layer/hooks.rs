@@ -1,6 +1,6 @@
 //! What the author of a protocol adds to a base, with defaults: PIX's overridable operations (thesis §4.1.2, §4.4).
 
-use stackwright_contract::services::{Apart, Ended, Quality, Room, Run};
+use stackwright_contract::services::{Apart, Ecn, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 
 use super::Envelope;
@@ -193,6 +193,10 @@ pub trait Place<H: Hooks> {
     /// Sends messages of the protocol's own that bear their headers already: no envelope is closed on them. Where there is room
     /// below for all of them, they are one word; otherwise each is sent by itself.
     fn send_run(&mut self, run: Run<MessageOf<H>>);
+    /// What the message says of congestion that is [popped](Hooks::pop) now.
+    fn ecn(&self) -> Ecn;
+    /// What is sent from now on says this of congestion; at first nothing, [`Ecn::NotEct`].
+    fn bear(&mut self, ecn: Ecn);
     /// Sends a message of the upper layer, which gets its room back when it has left.
     fn forward(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Delivers a message, where there is room for it; otherwise it is dropped, and counted.

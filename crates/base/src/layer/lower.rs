@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Datagrams, DatagramsRequest, Quality, Room, Run};
+use stackwright_contract::services::{Datagrams, DatagramsRequest, Ecn, Quality, Room, Run};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
 
@@ -64,6 +64,7 @@ pub(super) struct Association<M> {
 /// A message for which there was no room below, and who gets how much room back for it.
 struct Waiting<M> {
     message: M,
+    ecn: Ecn,
     back: Option<(Handle, Room)>,
 }
 
@@ -231,6 +232,7 @@ impl<H: Hooks> Lowers<H> {
         &mut self,
         name: Handle,
         message: MessageOf<H>,
+        ecn: Ecn,
         out: &mut impl Outlet<Layer<H>>,
     ) -> Result<(), MessageOf<H>> {
         match self.association(name) {
@@ -239,7 +241,7 @@ impl<H: Hooks> Lowers<H> {
                 out.request(DatagramsRequest::Send {
                     association: name,
                     message,
-                    quality: Quality::default(),
+                    quality: Quality { ecn, ..Quality::default() },
                 });
                 Ok(())
             }
@@ -275,11 +277,12 @@ impl<H: Hooks> Lowers<H> {
         cx: &Context,
         name: Handle,
         message: MessageOf<H>,
+        ecn: Ecn,
         back: Option<(Handle, Room)>,
     ) {
         match self.association(name) {
             Some(association) if back.is_some() || association.backlog.len() < BACKLOG_MOST => {
-                association.backlog.push_back(Waiting { message, back });
+                association.backlog.push_back(Waiting { message, ecn, back });
             }
             _ => cx.dropped(H::FACTS.name, "a message of our own for which there is no room below"),
         }
@@ -317,13 +320,14 @@ impl<H: Hooks> Lowers<H> {
             && association.fits(front.message.len())
             && let Some(waiting) = association.backlog.pop_front()
         {
-            association.take(waiting.message.len());
+            let Waiting { message, ecn, back: whose } = waiting;
+            association.take(message.len());
             out.request(DatagramsRequest::Send {
                 association: name,
-                message: waiting.message,
-                quality: Quality::default(),
+                message,
+                quality: Quality { ecn, ..Quality::default() },
             });
-            if let Some((above, room)) = waiting.back {
+            if let Some((above, room)) = whose {
                 back(above, room, out);
             }
         }

@@ -26,7 +26,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+    Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room,
 };
 use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
 
@@ -76,6 +76,8 @@ struct Link<H: Hooks> {
     /// Whether it is among those that are due, and those that want room below.
     due: bool,
     wants_room: bool,
+    /// What its messages say of congestion.
+    ecn: Ecn,
     own: H::Association,
 }
 
@@ -214,8 +216,8 @@ impl<H: Hooks> Protocol for Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, message, .. } => {
-                self.pop(cx, association, message, out)
+            DatagramsIndication::Delivered { association, message, quality } => {
+                self.pop(cx, association, message, quality.ecn, out)
             }
             DatagramsIndication::DeliveredRun { association, run } => self.pop_run(cx, association, run, out),
             DatagramsIndication::Room { association, room } => {

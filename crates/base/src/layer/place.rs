@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::mem;
 
-use stackwright_contract::services::{DatagramsIndication, Ended, Quality, Room, Run};
+use stackwright_contract::services::{DatagramsIndication, Ecn, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Handle, Instant, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -22,6 +22,8 @@ pub(super) struct At<'a, H: Hooks, O> {
     lowers: &'a mut Lowers<H>,
     due: &'a mut VecDeque<Handle>,
     out: &'a mut O,
+    /// What that says of congestion which came.
+    ecn: Ecn,
     over: Option<Ended>,
 }
 
@@ -35,9 +37,22 @@ impl<H: Hooks> Layer<H> {
         out: &mut O,
         hook: impl FnOnce(&mut H, &mut At<'_, H, O>) -> R,
     ) -> Option<R> {
+        self.at_bearing(cx, name, Ecn::NotEct, out, hook)
+    }
+
+    /// The same, for what came and says this of congestion.
+    #[inline(always)]
+    pub(super) fn at_bearing<O: Outlet<Self>, R>(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        ecn: Ecn,
+        out: &mut O,
+        hook: impl FnOnce(&mut H, &mut At<'_, H, O>) -> R,
+    ) -> Option<R> {
         let Layer { hooks, base, lowers, due, .. } = self;
         let (link, timers) = base.with_timers(name)?;
-        let mut at = At { cx, name, link, timers, lowers, due, out, over: None };
+        let mut at = At { cx, name, link, timers, lowers, due, out, ecn, over: None };
         let said = hook(hooks, &mut at);
         if let Some(why) = at.over {
             self.end(name, why, out);
@@ -83,8 +98,8 @@ impl<H: Hooks, O: Outlet<Layer<H>>> At<'_, H, O> {
     /// Sends a message of the protocol's own, whose header is there.
     #[inline(always)]
     fn send_closed(&mut self, message: MessageOf<H>) {
-        if let Err(message) = self.lowers.send(self.link.lower, message, self.out) {
-            self.lowers.queue(self.cx, self.link.lower, message, None);
+        if let Err(message) = self.lowers.send(self.link.lower, message, self.link.ecn, self.out) {
+            self.lowers.queue(self.cx, self.link.lower, message, self.link.ecn, None);
         }
     }
 }
@@ -121,18 +136,31 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     #[inline]
     fn send_run(&mut self, run: Run<MessageOf<H>>) {
-        if let Err(run) = self.lowers.send_run(self.link.lower, run, self.out) {
+        if let Err(run) = self.lowers.send_run(self.link.lower, run.bearing(self.link.ecn), self.out) {
             run.into_iter().for_each(|message| self.send_closed(message));
         }
+    }
+
+    #[inline(always)]
+    fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    #[inline]
+    fn bear(&mut self, ecn: Ecn) {
+        self.link.ecn = ecn;
     }
 
     #[inline(always)]
     fn forward(&mut self, header: &H::Header, mut message: MessageOf<H>) {
         let room = Room { octets: message.len(), messages: 1 };
         header.close(&mut message);
-        match self.lowers.send(self.link.lower, message, self.out) {
+        match self.lowers.send(self.link.lower, message, self.link.ecn, self.out) {
             Ok(()) => self.give_room(room),
-            Err(message) => self.lowers.queue(self.cx, self.link.lower, message, Some((self.name, room))),
+            Err(message) => {
+                let Link { lower, ecn, .. } = *self.link;
+                self.lowers.queue(self.cx, lower, message, ecn, Some((self.name, room)));
+            }
         }
     }
 

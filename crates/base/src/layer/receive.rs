@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsIndication, Ended, Room};
+use stackwright_contract::services::{DatagramsIndication, Ecn, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -102,11 +102,12 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         lower: Handle,
         mut message: MessageOf<H>,
+        ecn: Ecn,
         out: &mut impl Outlet<Self>,
     ) {
         let room = Room { octets: message.len(), messages: 1 };
         match H::Header::open(&mut message) {
-            Ok(header) => self.lead(cx, lower, header, message, out),
+            Ok(header) => self.lead(cx, lower, header, message, ecn, out),
             Err(_) => cx.dropped(H::FACTS.name, UNREADABLE),
         }
         match self.lowers.association(lower) {
@@ -125,10 +126,11 @@ impl<H: Hooks> Layer<H> {
         lower: Handle,
         header: H::Header,
         mut message: MessageOf<H>,
+        ecn: Ecn,
         out: &mut impl Outlet<Self>,
     ) {
         let Some(name) = self.whose(cx, lower, &header, &mut message, out) else { return };
-        self.at(cx, name, out, |hooks, at| {
+        self.at_bearing(cx, name, ecn, out, |hooks, at| {
             hooks.pop(at, header, message);
             hooks.popped(at);
         });
@@ -173,7 +175,7 @@ impl<H: Hooks> Layer<H> {
             }
             Arrival::Answered(answer) => {
                 // It does not wait for room: strangers would fill memory with what is said to them.
-                if self.lowers.send(lower, answer, out).is_err() {
+                if self.lowers.send(lower, answer, Ecn::NotEct, out).is_err() {
                     cx.dropped(H::FACTS.name, "an answer for which there is no room below");
                 }
                 return None;

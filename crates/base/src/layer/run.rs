@@ -1,7 +1,7 @@
 //! Messages that come from below together. Those that follow each other and are for the same association are popped in one
 //! place: all else is as if each had come by itself.
 
-use stackwright_contract::services::{Apart, Run};
+use stackwright_contract::services::{Apart, Ecn, Run};
 use stackwright_contract::{Context, Handle, Outlet};
 
 use super::receive::UNREADABLE;
@@ -17,14 +17,12 @@ impl<H: Hooks> Layer<H> {
         run: Run<MessageOf<H>>,
         out: &mut impl Outlet<Self>,
     ) {
-        let room = run.room();
+        let (room, ecn) = (run.room(), run.ecn());
         let (mut run, mut next) = (run.into_iter(), None);
         loop {
             let opened = next.take().or_else(|| run.next().map(open::<H>));
             match opened {
-                Some(Some((header, message))) => {
-                    next = self.lead_run(cx, lower, header, message, &mut run, out).map(Some);
-                }
+                Some(Some(opened)) => next = self.lead_run(cx, lower, opened, ecn, &mut run, out).map(Some),
                 Some(None) => cx.dropped(H::FACTS.name, UNREADABLE),
                 None => break,
             }
@@ -43,15 +41,15 @@ impl<H: Hooks> Layer<H> {
         &mut self,
         cx: &Context,
         lower: Handle,
-        header: H::Header,
-        mut message: MessageOf<H>,
+        (header, mut message): Opened<H>,
+        ecn: Ecn,
         run: &mut Apart<MessageOf<H>>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Opened<H>> {
         let key = H::key(&header);
         let name = self.whose(cx, lower, &header, &mut message, out)?;
         let mut other = None;
-        self.at(cx, name, out, |hooks, at| {
+        self.at_bearing(cx, name, ecn, out, |hooks, at| {
             hooks.pop_run(at, header, message, run);
             // What is behind its end is not for it any more.
             while !at.is_over()

@@ -5,7 +5,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsIndication, Ended, Quality, Room};
+use stackwright_contract::services::{DatagramsIndication, Ecn, Ended, Quality, Room};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -71,7 +71,17 @@ impl<H: Hooks> Layer<H> {
     ) -> Link<H> {
         let own = self.hooks.create(cx, key, remote, origin);
         let down = self.hooks.first_room();
-        Link { lower, remote, up, down, unopened: Vec::new(), due: false, wants_room: false, own }
+        Link {
+            lower,
+            remote,
+            up,
+            down,
+            unopened: Vec::new(),
+            due: false,
+            wants_room: false,
+            ecn: Ecn::NotEct,
+            own,
+        }
     }
 
     pub(super) fn install(&mut self, name: Handle, key: H::Key, link: Link<H>) -> Result<(), Ended> {

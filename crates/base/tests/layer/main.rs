@@ -1,5 +1,6 @@
 //! What a layer offers to a protocol that checks, agrees, gathers and paces: a transport.
 
+mod marks;
 mod runs;
 mod scene;
 

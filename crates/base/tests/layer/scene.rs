@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use stackwright_base::{Arrival, Configuration, Envelope, Features, Hooks, Layer, MessageOf, Origin, Place};
 use stackwright_base::{events, opening, session};
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Run};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
 use stackwright_wire::{Malformed, Message, SingleBuffer};
 
@@ -49,6 +49,15 @@ pub(crate) fn packet(channel: u8, octets: &[u8]) -> Vec<u8> {
 
 fn text(octets: &[u8]) -> String {
     String::from_utf8_lossy(octets).into_owned()
+}
+
+/// What is said of congestion, if anything.
+fn marked(ecn: Ecn) -> &'static str {
+    match ecn {
+        Ecn::NotEct => "",
+        Ecn::Ect => ", may be marked",
+        Ecn::Ce => ", marked",
+    }
 }
 
 /// Does what the first octet of a message from below says.
@@ -190,6 +199,11 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
                 let packets: Vec<u8> = (0..count).flat_map(|nth| packet(channel, &[b'0' + nth])).collect();
                 at.send_run(Run::new(M::with_headroom(0, &packets), FRONT + 1));
             }
+            Some(b'm') => {
+                let (channel, ecn) = (at.association().channel, at.ecn());
+                at.bear(ecn);
+                at.send(&Front { channel, priority: 0 }, message);
+            }
             Some(b'r') => self.rooms.push(at.room_below()),
             Some(b'?') => {
                 let (remote, call) = (at.remote(), at.association());
@@ -272,13 +286,14 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
                 self.asked.push_back((association, Some(remote)))
             }
             DatagramsRequest::Await { association, .. } => self.asked.push_back((association, None)),
-            DatagramsRequest::Send { message, .. } => {
-                let text = text(&message.octets()[FRONT..]);
+            DatagramsRequest::Send { message, quality, .. } => {
+                let text = text(&message.octets()[FRONT..]) + marked(quality.ecn);
                 self.said.push(format!("send on {}: {text}", message.octets()[0]));
             }
             DatagramsRequest::SendRun { run, .. } => {
+                let marked = marked(run.ecn());
                 let text: Vec<_> = run.into_iter().map(|message| text(&message.octets()[FRONT..])).collect();
-                self.said.push(format!("run of {}", text.join(", ")));
+                self.said.push(format!("run of {}{marked}", text.join(", ")));
             }
             DatagramsRequest::Receive { room, .. } => {
                 self.said.push(format!("receive {}, {}", room.octets, room.messages));
@@ -367,8 +382,14 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
 
     /// A message arrives.
     pub(crate) fn comes(&mut self, association: Handle, channel: u8, octets: &[u8]) {
+        self.comes_bearing(association, channel, octets, Ecn::NotEct);
+    }
+
+    /// One that says this of congestion.
+    pub(crate) fn comes_bearing(&mut self, association: Handle, channel: u8, octets: &[u8], ecn: Ecn) {
         let message = M::with_headroom(0, &packet(channel, octets));
-        self.tell(DatagramsIndication::Delivered { association, message, quality: Quality::default() });
+        let quality = Quality { ecn, ..Quality::default() };
+        self.tell(DatagramsIndication::Delivered { association, message, quality });
     }
 
     pub(crate) fn times_out(&mut self) {

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Quality};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest};
 use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Context, Facts, Instant, Service};
 use stackwright_wire::Message;
@@ -116,7 +116,7 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
         mouth: &mut Mouth<'_, M, B>,
     ) {
         if let Request::Datagram(DatagramsRequest::SendRun { association, run }) = request {
-            let quality = Quality::default();
+            let quality = run.quality();
             for message in run {
                 let alone = DatagramsRequest::Send { association, message, quality };
                 self.0.handle_request(cx, Request::Datagram(alone), mouth);
@@ -134,7 +134,7 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
         mouth: &mut Mouth<'_, M, B>,
     ) {
         if let Indication::Datagram(DatagramsIndication::DeliveredRun { association, run }) = indication {
-            let quality = Quality::default();
+            let quality = run.quality();
             for message in run {
                 let alone = DatagramsIndication::Delivered { association, message, quality };
                 self.0.handle_indication(cx, Indication::Datagram(alone), mouth);

@@ -9,7 +9,7 @@ use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapNGSlice};
 use stackwright_compose::graph::modules::{Counter, Delay, Passage, Recorder, Tap};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageKind, Octets, OctetsIndication,
+    Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, Octets, OctetsIndication,
     OctetsRequest, Quality, Room, Run, Streams, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::words::{InLane, Outside, Speaks};
@@ -351,6 +351,7 @@ fn a_wish_comes_through_whatever_was_pushed() {
         number: Some(7),
         priority,
         kind: MessageKind::Control,
+        ecn: Ecn::Ce,
     };
     let (association, word) = (NAME, message("ask"));
     graph.handle_request(

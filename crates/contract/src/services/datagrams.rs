@@ -35,12 +35,28 @@ pub struct Quality {
     pub priority: u8,
     /// Data, or what applications tell each other about data.
     pub kind: MessageKind,
+    /// Whether the network may say on it that too much is sent, and whether it did.
+    pub ecn: Ecn,
 }
 
 impl Default for Quality {
     fn default() -> Self {
-        Quality { lifetime: None, number: None, priority: 128, kind: MessageKind::Data }
+        Quality { lifetime: None, number: None, priority: 128, kind: MessageKind::Data, ecn: Ecn::NotEct }
     }
+}
+
+/// Explicit congestion notification (RFC 3168 §5): what a packet says of congestion, for who sends it, for routers, and for who
+/// receives it. Only layers that answer for the rate at which they send have a use for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ecn {
+    /// Not-ECT: where there is congestion, routers have nothing but to drop it.
+    #[default]
+    NotEct,
+    /// ECT: who sent it hears of marks and heeds them, so that a router may mark it where it would drop it. Both codepoints of RFC
+    /// 3168 read so; ECT(0) is written, since ECT(1) asks for another kind of router (RFC 9331).
+    Ect,
+    /// CE: a router met congestion and marked it.
+    Ce,
 }
 
 /// What a message is to the applications. Layers carry both alike, unless their specification tells them apart.
@@ -95,8 +111,8 @@ pub enum DatagramsRequest<M> {
         /// What is wished of it.
         quality: Quality,
     },
-    /// The same as a `Send` of each, in order, of which nothing is wished: within the room, which it uses up in octets and
-    /// in messages.
+    /// The same as a `Send` of each, in order, of which nothing is wished but what the run says of congestion: within the room, which
+    /// it uses up in octets and in messages.
     SendRun {
         /// On what.
         association: Handle,
@@ -154,7 +170,7 @@ pub enum DatagramsIndication<M> {
         /// What came with it; the default where the layer does not carry it.
         quality: Quality,
     },
-    /// The same as a `Delivered` of each, in order, with the default quality.
+    /// The same as a `Delivered` of each, in order, with the default quality but for what the run says of congestion.
     DeliveredRun {
         /// On what.
         association: Handle,

@@ -6,7 +6,7 @@ mod octets;
 mod run;
 mod streams;
 
-pub use datagrams::{Datagrams, DatagramsIndication, DatagramsRequest, MessageKind, Quality, Room};
+pub use datagrams::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, MessageKind, Quality, Room};
 pub use files::{Entry, Failure, Files, FilesIndication, FilesRequest, Kind, Purpose, Status};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
 pub use run::{Apart, Run};

@@ -5,7 +5,7 @@ use core::mem::ManuallyDrop;
 
 use stackwright_wire::Message;
 
-use super::Room;
+use super::{Ecn, Quality, Room};
 
 /// Several messages, one behind the other: equally long but the last, which may be shorter; none is empty.
 ///
@@ -19,6 +19,7 @@ use super::Room;
 pub struct Run<M> {
     octets: ManuallyDrop<M>,
     stride: usize,
+    ecn: Ecn,
 }
 
 impl<M: Message> Run<M> {
@@ -28,7 +29,24 @@ impl<M: Message> Run<M> {
     /// Where `stride` is 0, or there are no octets: no message of a run is empty.
     pub fn new(octets: M, stride: usize) -> Self {
         assert!(stride > 0 && !octets.is_empty(), "no message of a run is empty");
-        Run { octets: ManuallyDrop::new(octets), stride }
+        Run { octets: ManuallyDrop::new(octets), stride, ecn: Ecn::NotEct }
+    }
+
+    /// The same messages, of which each says this of congestion.
+    pub fn bearing(self, ecn: Ecn) -> Self {
+        Run { ecn, ..self }
+    }
+
+    /// What each message says of congestion.
+    #[inline]
+    pub fn ecn(&self) -> Ecn {
+        self.ecn
+    }
+
+    /// What is wished of each message, and what came with it.
+    #[inline]
+    pub fn quality(&self) -> Quality {
+        Quality { ecn: self.ecn, ..Quality::default() }
     }
 
     /// How many octets each message has, but the last.

@@ -3,14 +3,16 @@
 use std::net::SocketAddr;
 
 use quinn_udp::RecvMeta;
-use stackwright_contract::services::{Room, Run};
+use stackwright_contract::services::{Ecn, Room, Run};
 use stackwright_wire::{Message, Pool};
 
-use super::connect;
+use super::{connect, mark};
 
 /// Datagrams of one peer, one behind the other.
 pub(super) struct Coalesced<M: Message> {
     pub(super) from: SocketAddr,
+    /// What each says of congestion: the kernel puts none together that do not say the same.
+    pub(super) ecn: Ecn,
     /// How long each is; the last may be shorter.
     stride: usize,
     /// How many are left.
@@ -42,7 +44,10 @@ impl<M: Message> Coalesced<M> {
         } else {
             (Rest::Block { block, start: 0, end: octets }, None)
         };
-        (Coalesced { from: connect::identity(came.addr), stride, count, rest }, lent)
+        (
+            Coalesced { from: connect::identity(came.addr), ecn: mark::read(came.ecn), stride, count, rest },
+            lent,
+        )
     }
 
     /// How long the next one is.
@@ -55,7 +60,7 @@ impl<M: Message> Coalesced<M> {
         match &mut self.rest {
             Rest::Shared(whole) if self.count > 1 => {
                 self.count = 0;
-                Some(Run::new(whole.split_to(whole.len()), self.stride))
+                Some(Run::new(whole.split_to(whole.len()), self.stride).bearing(self.ecn))
             }
             _ => None,
         }

@@ -8,6 +8,7 @@
 //! | `coalesced.rs` | what one block holds: datagrams of one peer, as the kernel has put them together |
 //! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
 //! | `run.rs` | datagrams that leave by one system call |
+//! | `mark.rs` | what datagrams and the network say of congestion |
 //!
 //! A listener has one socket for all its peers, an association that we opened has its own. Several stacks, each with a thread of
 //! its own, may listen at one address ([`Udp::sharing_port`]): then the kernel chooses whose a peer is. The upper layer names
@@ -28,6 +29,7 @@
 mod coalesced;
 mod connect;
 mod listen;
+mod mark;
 mod receive;
 mod run;
 mod send;
@@ -44,7 +46,7 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6DontFrag, Ipv6RecvPacketInfo, ReceiveTimestampns};
 use quinn_udp::UdpSocketState;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
 use stackwright_wire::{Message, Pool};
 
@@ -128,6 +130,9 @@ struct Socket<M: Message> {
     /// What the kernel can do for it.
     offload: UdpSocketState,
     local: SocketAddr,
+    /// What a datagram says of congestion that leaves alone now, and whether it is told what those say that come.
+    ecn: Ecn,
+    hears_marks: bool,
     peers: Peers,
     /// What waits for the socket, in the order in which it was sent.
     queue: VecDeque<Waiting<M>>,
@@ -200,7 +205,7 @@ impl<M: Message> Udp<M> {
         let _ = sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::WANT);
         let _ = sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::WANT);
         let _ = setsockopt(&socket, Ipv6DontFrag, &false);
-        // Nobody looks at what would be told beside each datagram.
+        // Nobody looks at what would be told beside each datagram; at marks only where they may come.
         let _ = setsockopt(&socket, ReceiveTimestampns, &false);
         let _ = setsockopt(&socket, Ipv4PacketInfo, &false);
         let _ = setsockopt(&socket, Ipv6RecvPacketInfo, &false);
@@ -210,6 +215,8 @@ impl<M: Message> Udp<M> {
             socket,
             offload,
             local,
+            ecn: Ecn::NotEct,
+            hears_marks: false,
             peers,
             queue: VecDeque::new(),
             held: VecDeque::new(),
@@ -358,7 +365,9 @@ impl<M: Message> Protocol for Udp<M> {
             }
             DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
             DatagramsRequest::Open { association, remote, room } => self.open(association, remote, room, out),
-            DatagramsRequest::Send { association, message, .. } => self.queue(cx, association, message),
+            DatagramsRequest::Send { association, message, quality } => {
+                self.queue(cx, association, message, quality.ecn);
+            }
             DatagramsRequest::SendRun { association, run } => self.queue_run(cx, association, run),
             DatagramsRequest::Receive { association, room } => {
                 if let Some(open) = self.association(cx, association) {

@@ -146,7 +146,8 @@ impl<M: Message> Socket<M> {
                         return Err(NoRoom(coalesced));
                     };
                     open.up = up;
-                    let (message, quality) = (coalesced.take(), Quality::default());
+                    let (message, ecn) = (coalesced.take(), coalesced.ecn);
+                    let quality = Quality { ecn, ..Quality::default() };
                     out.indicate(DatagramsIndication::Delivered { association, message, quality });
                 }
             }

@@ -1,7 +1,7 @@
 //! Datagrams that leave by one system call.
 
 use stackwright_contract::Handle;
-use stackwright_contract::services::{self, Room};
+use stackwright_contract::services::{self, Ecn, Room};
 use stackwright_wire::{Leaf, Message, Pool};
 
 use super::{Association, LONGEST, NAME, Socket};
@@ -16,35 +16,38 @@ pub(super) struct Waiting<M> {
     message: M,
     stride: usize,
     count: usize,
+    ecn: Ecn,
 }
 
 impl<M: Message> Waiting<M> {
     #[inline]
-    pub(super) fn one(association: Handle, message: M) -> Self {
+    pub(super) fn one(association: Handle, message: M, ecn: Ecn) -> Self {
         let stride = message.len();
-        Waiting { association, message, stride, count: 1 }
+        Waiting { association, message, stride, count: 1, ecn }
     }
 
     #[inline]
     pub(super) fn several(association: Handle, run: services::Run<M>) -> Self {
-        let (stride, count) = (run.next_octets(), run.messages());
-        Waiting { association, message: run.into_octets(), stride, count }
+        let (stride, count, ecn) = (run.next_octets(), run.messages(), run.ecn());
+        Waiting { association, message: run.into_octets(), stride, count, ecn }
     }
 }
 
-/// So many of the first datagrams that wait: for one peer, equally long but for the last, which may be shorter.
+/// So many of the first datagrams that wait: for one peer, equally long but for the last, which may be shorter, and with one word of
+/// congestion.
 pub(super) struct Run {
     pub(super) association: Handle,
     /// How many octets each has.
     pub(super) stride: usize,
     /// How many there are, and their octets.
     pub(super) room: Room,
+    pub(super) ecn: Ecn,
 }
 
 impl<M: Message> Socket<M> {
     /// The datagrams that leave next, of which `first` is for `open`.
     pub(super) fn run(&self, first: &Waiting<M>, open: &Association, most: usize) -> Run {
-        let (association, stride) = (first.association, first.stride);
+        let Waiting { association, stride, ecn, .. } = *first;
         // No run of empty ones: behind each other they are nothing. What waits may be more than leaves at once.
         let most = if stride > 0 && stride <= open.batched {
             self.offload.max_gso_segments().min(LONGEST / stride).min(most)
@@ -58,12 +61,13 @@ impl<M: Message> Socket<M> {
             let is_whole = room.octets == room.messages * stride;
             let fits = room.messages + next.count <= most && room.octets + octets <= LONGEST;
             let alike = next.stride == stride || next.count == 1 && octets < stride && octets > 0;
+            let alike = alike && next.ecn == ecn;
             if next.association != association || first.count >= ENOUGH || !is_whole || !fits || !alike {
                 break;
             }
             room = Room { octets: room.octets + octets, messages: room.messages + next.count };
         }
-        Run { association, stride, room }
+        Run { association, stride, room, ecn }
     }
 
     /// The octets of a run, one datagram behind the other: where they lie, if they do so in one piece, or else in `into`, which is

@@ -6,18 +6,18 @@ use std::net::SocketAddr;
 use mio::{Interest, Registry, Token};
 use quinn_udp::Transmit;
 use rustix::io::Errno;
-use stackwright_contract::services::{self, DatagramsIndication, Ended, Room};
+use stackwright_contract::services::{self, DatagramsIndication, Ecn, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::run::{Run, Waiting};
-use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
+use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, mark, sum};
 use crate::readiness::token;
 
 impl<M: Message> Udp<M> {
-    pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: M) {
+    pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: M, ecn: Ecn) {
         let room = Room { octets: message.len(), messages: 1 };
-        self.wait(cx, room.octets, room, Waiting::one(name, message));
+        self.wait(cx, room.octets, room, Waiting::one(name, message, ecn));
     }
 
     pub(super) fn queue_run(&mut self, cx: &Context, name: Handle, run: services::Run<M>) {
@@ -109,19 +109,23 @@ impl<M: Message> Socket<M> {
     }
 
     fn transmit(
-        &self,
+        &mut self,
         to: SocketAddr,
         run: &Run,
         into: &mut Option<M::Block>,
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
+        self.hear_of_marks(run.ecn);
+        if run.room.messages == 1 && run.ecn != self.ecn {
+            self.bear(run.ecn);
+        }
         let contents = self.octets(run, into, pool);
         if run.room.messages == 1 {
             return self.transmit_one(to, contents);
         }
         let transmit = Transmit {
             destination: connect::address(to, self.local),
-            ecn: None,
+            ecn: mark::written(run.ecn),
             contents,
             segment_size: Some(run.stride),
             src_ip: None,

@@ -3,6 +3,7 @@
 mod arrivals;
 mod ends;
 mod exchange;
+mod marks;
 mod runs;
 mod sharing;
 mod side;

@@ -63,6 +63,15 @@ impl Congestion for Aimd {
             self.cut_until = view.now.later(view.rtt.smoothed);
         }
     }
+
+    fn on_marked(&mut self, view: &View, _: u32) {
+        // RFC 3168 §6.1.2: as if one had been lost.
+        self.on_lost(view, 0);
+    }
+
+    fn heeds_marks(&self) -> bool {
+        true
+    }
 }
 
 component! {

@@ -134,6 +134,15 @@ impl Congestion for Cubic {
         (self.window, self.began) = (self.threshold, None);
     }
 
+    fn on_marked(&mut self, view: &View, _: u32) {
+        // RFC 3168 §6.1.2: as if one had been lost.
+        self.on_lost(view, 0);
+    }
+
+    fn heeds_marks(&self) -> bool {
+        true
+    }
+
     fn on_silence(&mut self, view: &View) {
         self.episode.is_silent(view);
         (self.window, self.began) = (self.packet, None);

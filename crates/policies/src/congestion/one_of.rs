@@ -60,6 +60,15 @@ impl Congestion for OneOf {
         each!(self, policy => policy.on_lost(view, octets));
     }
 
+    fn on_marked(&mut self, view: &View, packets: u32) {
+        each!(self, policy => policy.on_marked(view, packets));
+    }
+
+    #[inline]
+    fn heeds_marks(&self) -> bool {
+        each!(self, policy => policy.heeds_marks())
+    }
+
     fn on_silence(&mut self, view: &View) {
         each!(self, policy => policy.on_silence(view));
     }

@@ -145,6 +145,7 @@ fn quality(label: &Label) -> Quality {
         number: (label.kind == MessageKind::Data).then_some(label.message),
         priority: label.priority,
         kind: label.kind,
+        ..Quality::default()
     }
 }
 

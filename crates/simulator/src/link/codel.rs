@@ -62,6 +62,13 @@ impl CoDel {
         drops
     }
 
+    /// The packet was marked, and not dropped: no other takes its place at once, and the next is due by the control law.
+    pub(super) fn marked(&mut self, interval: Duration) {
+        if std::mem::take(&mut self.after) == After::Another {
+            self.next = law(self.next, interval, self.count);
+        }
+    }
+
     /// `dodequeue`: whether packets have waited for longer than the target for at least the interval.
     fn too_long(&mut self, target: Duration, interval: Duration, now: Instant, waited: Duration) -> bool {
         if waited < target {

@@ -5,7 +5,7 @@
 //! | | | file |
 //! | --- | --- | --- |
 //! | 1 | longer than the MTU: dropped | here |
-//! | 2 | no place in the queue, or it would wait too long: dropped | `queue.rs`, `codel.rs` |
+//! | 2 | no place in the queue: dropped; or it would wait too long: marked, else dropped | `queue.rs`, `codel.rs` |
 //! | 3 | it waits for its turn, and takes its time at the link's rate | `queue.rs` |
 //! | 4 | lost, where the link is down when its turn comes | `outages.rs` |
 //! | 5 | its fate: lost, doubled, altered, late, held back; drawn or scripted | `chance.rs`, `fate.rs` |
@@ -54,6 +54,12 @@ pub trait Packet {
 
     /// The same once more.
     fn twin(&self) -> Self;
+
+    /// A queue that would drop it marks it instead: it met congestion (RFC 3168 §5). Whether it could be marked; it cannot, where it
+    /// does not say otherwise.
+    fn mark(&mut self) -> bool {
+        false
+    }
 
     /// Turns over the bit `bit` of those that errors can reach; counted round from the first again where it has fewer,
     /// nothing where it has none.
@@ -140,7 +146,7 @@ impl Link {
         let nth = self.counts.offered;
         self.counts.offered += 1;
         let octets = packet.octets();
-        let Some(left) = self.send(now, octets) else { return Carried::Lost };
+        let Some(left) = self.send(now, octets, || packet.mark()) else { return Carried::Lost };
         let fate = self.fate(nth, packet.exposed());
         self.note(nth, &fate);
         if fate.lost {
@@ -196,8 +202,8 @@ impl Link {
         Some(left + self.conditions.delay + late)
     }
 
-    /// When so many octets, sent `now`, have left; `None` where they are dropped.
-    fn send(&mut self, now: Instant, octets: usize) -> Option<Instant> {
+    /// When so many octets, sent `now`, have left; `None` where they are dropped, and could not be marked.
+    fn send(&mut self, now: Instant, octets: usize, mark: impl FnOnce() -> bool) -> Option<Instant> {
         let Link { conditions, sender, counts, .. } = self;
         if conditions.mtu.is_some_and(|mtu| octets > mtu) {
             counts.too_long += 1;
@@ -205,11 +211,16 @@ impl Link {
         }
         let start = match sender.turn(conditions, now, octets) {
             Ok(start) => start,
+            Err(Dropped::ByCoDel(start)) if mark() => {
+                sender.marked(conditions);
+                counts.marked += 1;
+                start
+            }
             Err(Dropped::AtTail) => {
                 counts.dropped_at_tail += 1;
                 return None;
             }
-            Err(Dropped::ByCoDel) => {
+            Err(Dropped::ByCoDel(_)) => {
                 counts.dropped_by_codel += 1;
                 return None;
             }

@@ -23,7 +23,7 @@ pub struct Queue {
 pub enum Discipline {
     /// What comes when there is no place.
     DropTail,
-    /// That, and what has waited too long for too long: RFC 8289.
+    /// That, and what has waited too long for too long: RFC 8289. What can be marked is marked instead (RFC 7567 §4.2.1).
     CoDel {
         /// How long a packet may wait; the time of a packet of the MTU, where that is longer.
         target: Duration,
@@ -57,7 +57,8 @@ impl Queue {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Dropped {
     AtTail,
-    ByCoDel,
+    /// It would begin to leave then.
+    ByCoDel(Instant),
 }
 
 /// The sending side of a link: it knows when each packet leaves, since the order is that of arrival and the rate is
@@ -98,10 +99,17 @@ impl Sender {
             let least = serialisation(longest, rate) + Duration::from_nanos(1);
             let target = target.max(least);
             if self.codel.drops(target, interval, start, start.since(now)) {
-                return Err(Dropped::ByCoDel);
+                return Err(Dropped::ByCoDel(start));
             }
         }
         Ok(start)
+    }
+
+    /// The packet that CoDel dropped was marked instead, and leaves.
+    pub(super) fn marked(&mut self, conditions: &Conditions) {
+        if let Discipline::CoDel { interval, .. } = conditions.queue.discipline {
+            self.codel.marked(interval);
+        }
     }
 
     /// When a packet that comes `now`, and that nobody drops, begins to leave.

@@ -156,7 +156,7 @@ impl<M: Message> Network<M> {
         association.passes = !ends;
         let resets = if ends && matches!(association.fault, Some(Fault::Cut { .. })) {
             let (from, to, number) = (segment.from, segment.to, segment.number);
-            let onward = Segment { from, to, number, word: Word::Reset, altered: false };
+            let onward = Segment::new(from, to, number, Word::Reset);
             let back = onward.reply(Word::Reset);
             Some([onward, back])
         } else {

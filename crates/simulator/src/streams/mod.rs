@@ -99,7 +99,7 @@ impl End {
     }
 
     fn segment<M>(self, word: Word<M>) -> Segment<M> {
-        Segment { from: self.local, to: self.remote, number: self.number, word, altered: false }
+        Segment::new(self.local, self.remote, self.number, word)
     }
 }
 

@@ -62,6 +62,35 @@ fn codel_drops_as_its_control_law_says() {
     }
 }
 
+/// RFC 3168 §5: what can be marked is marked where it would be dropped, in the same order, and takes its time.
+#[test]
+fn codel_marks_what_can_be_marked_and_drops_the_rest() {
+    let mut link = Link::new(conditions(Discipline::CODEL), 0);
+    let carry = |link: &mut Link, number, marked| match link
+        .carry(Instant::START, Probe { marked, ..Probe::new(number, OCTETS) })
+    {
+        Carried::Once(_, probe) => Some(probe),
+        Carried::Lost => None,
+        Carried::Twice(_) => unreachable!("nothing is doubled"),
+    };
+    let came = (0..500).filter_map(|number| carry(&mut link, number, Some(false)));
+    let marked: Vec<u64> =
+        came.filter(|probe| probe.marked == Some(true)).map(|probe| probe.number).collect();
+    // As above, but that what is marked leaves as the others do.
+    let mut next = 105.0;
+    for (count, number) in (1..).zip(&marked) {
+        assert_eq!(*number, f64::ceil(next) as u64, "mark {count}");
+        next += 100.0 / f64::from(count).sqrt();
+    }
+    assert!(next > 500.0, "no mark is missing");
+    let counts = link.counts();
+    assert_eq!((counts.marked, counts.dropped_by_codel, counts.delivered), (marked.len() as u64, 0, 500));
+    let arrived = (500..600).filter_map(|number| carry(&mut link, number, None)).count() as u64;
+    let dropped = link.counts().dropped_by_codel;
+    assert!(dropped > 0, "who cannot be marked is dropped");
+    assert_eq!(arrived + dropped, 100);
+}
+
 #[test]
 fn a_packet_of_the_mtu_may_always_wait_for_one_like_it() {
     // At 1000 b/s a packet takes 10 s: a target of 5 ms would drop whatever waits.

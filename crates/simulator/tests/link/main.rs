@@ -20,11 +20,13 @@ struct Probe {
     number: u64,
     octets: usize,
     altered: Vec<u64>,
+    /// Whether it can be marked, and was.
+    marked: Option<bool>,
 }
 
 impl Probe {
     fn new(number: u64, octets: usize) -> Self {
-        Probe { number, octets, altered: Vec::new() }
+        Probe { number, octets, altered: Vec::new(), marked: None }
     }
 }
 
@@ -35,6 +37,13 @@ impl Packet for Probe {
 
     fn twin(&self) -> Self {
         self.clone()
+    }
+
+    fn mark(&mut self) -> bool {
+        self.marked.as_mut().is_some_and(|marked| {
+            *marked = true;
+            true
+        })
     }
 
     fn alter(&mut self, bit: u64) {

@@ -20,14 +20,16 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::services::{Ecn, Quality, Room};
 use stackwright_wire::{Message, Pool};
 
 use crate::configuration::{Configuration, Slots};
+use crate::marks::Marks;
 use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
-    Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Joined, Rtt as _,
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _, Joined,
+    Rtt as _,
 };
 use crate::words::{Ending, Numbering, Phase, Report, View};
 use run::Blocks;
@@ -73,6 +75,7 @@ pub struct Association<C: Configuration> {
     slots: Slots<C>,
     sending: Sending<C::Message>,
     receipts: Receipts,
+    marks: Marks,
     /// The peer's first number is known.
     begun: bool,
     /// The last question; when each of the last ones was asked, where there was one; the last one that was answered; the last one of the peer's.
@@ -109,6 +112,7 @@ impl<C: Configuration> Association<C> {
             sending: Sending::new(slots.format.numbering(), slots.format.first()),
             slots,
             receipts: Receipts::default(),
+            marks: Marks::default(),
             begun: false,
             asked: 0,
             asked_at: None,
@@ -223,6 +227,22 @@ impl<C: Configuration> Association<C> {
     #[inline]
     pub fn inbox(&self) -> usize {
         if self.is_half_open() { 0 } else { self.inbox.len() }
+    }
+
+    /// What all that leaves now says of congestion. Routers may mark what this end answers for, once it is known that the other end
+    /// is no stranger and says how much was marked.
+    #[inline]
+    pub fn ecn(&mut self) -> Ecn {
+        let slots = &self.slots;
+        let may =
+            slots.format.tells_marks() && slots.congestion.heeds_marks() && !slots.connection.is_half_open();
+        if may { self.marks.bear() } else { Ecn::NotEct }
+    }
+
+    /// So many packets arrived that say this of congestion, and were [taken](Association::receive), or had been before.
+    #[inline]
+    pub fn on_marked(&mut self, ecn: Ecn, packets: u32) {
+        self.marks.on_received(ecn, packets);
     }
 
     /// What the layer above may send again since this was asked last.

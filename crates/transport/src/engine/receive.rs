@@ -160,6 +160,10 @@ impl<C: Configuration> Association<C> {
             slots.inquiry.on_answer(&heeded, number, took);
             slots.congestion.on_answer(&heeded, number, took);
         }
+        let marked = self.marks.heed(view, report.ecn, sum.units);
+        if marked > 0 {
+            slots.congestion.on_marked(view, marked);
+        }
         if sum.units > 0 {
             (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
             slots.rtt.on_progress();
@@ -221,6 +225,7 @@ impl<C: Configuration> Association<C> {
         // A duplicate too: the report of the first was lost.
         slots.acknowledgement.on_received(view, &unit.span, unit.body.len(), gap);
         if duplicate {
+            self.marks.doubt();
             return Err(Dropped::Duplicate);
         }
         let (first, more) = if self.receipts.follow(&unit.span) {

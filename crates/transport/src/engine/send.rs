@@ -54,6 +54,9 @@ impl<C: Configuration> Association<C> {
                 slots.format.report_room(),
                 &mut memory.saying,
             );
+        if reporting && slots.format.tells_marks() {
+            memory.saying.ecn = Some(self.marks.received());
+        }
         let signals = slots.connection.signals(&view);
         let signalling = signals != Signals::NONE && slots.connection.due(&view);
         let occasion = match chosen {

@@ -66,6 +66,7 @@ impl<C: Configuration> Association<C> {
             self.slots.congestion.on_lost(view, lost);
             if self.sending.in_flight() == 0 {
                 self.slots.congestion.on_silence(view);
+                self.marks.doubt();
             }
         }
     }

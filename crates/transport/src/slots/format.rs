@@ -57,6 +57,8 @@ slot! {
         /// the whole of a packet that has none. Of a unit that is too long for a packet it says a [part](Saying::part), and is asked
         /// for the next one as soon as that may leave; where it is asked for another unit instead, that one begins again.
         fn encode(&mut self, view: &View, say: &mut Saying<'_>, header: &mut Vec<u8>);
+        /// Whether both sides say in their reports how many packets came [marked](Report::ecn).
+        fn tells_marks(&self) -> bool = false;
         /// Whether packets of units may lie one behind the other before they leave: each takes its unit whole, and says nothing else.
         fn runs(&self) -> bool = false;
         /// In a run, the next piece of the same message follows, at the same moment: makes its header of the one that stands before the

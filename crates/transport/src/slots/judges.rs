@@ -88,6 +88,10 @@ slot! {
         fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) = ();
         /// So many octets were lost.
         fn on_lost(&mut self, view: &View, octets: u64) = ();
+        /// So many packets arrived that met congestion: where no router could say so, one or more would have been lost.
+        fn on_marked(&mut self, view: &View, packets: u32) = ();
+        /// Whether it does something about that: nobody else may let routers mark what it sends (RFC 3168 §6).
+        fn heeds_marks(&self) -> bool = false;
         /// Nothing was heard for so long that all in flight is believed lost.
         fn on_silence(&mut self, view: &View) = ();
         /// Whether it wants to ask: a probe is an inquiry.

@@ -5,7 +5,7 @@ mod segment;
 mod unit;
 mod view;
 
-pub use report::{Report, unwrap};
+pub use report::{EcnCounts, Report, unwrap};
 pub use segment::{Saying, Segment, Signals, Stamp, Whole};
 pub use unit::{Cargo, Label, Numbering, Unit};
 pub use view::{Ending, Estimate, Occasion, Phase, Sample, View};

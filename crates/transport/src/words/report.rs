@@ -3,6 +3,15 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+/// How many packets of an association one side has received that routers might have marked (RFC 9000 §13.4.1). Both wrap.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EcnCounts {
+    /// That came with ECT or CE.
+    pub capable: u32,
+    /// Of these, with CE: they met congestion.
+    pub experienced: u32,
+}
+
 /// What one side says that it has received.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
@@ -14,6 +23,8 @@ pub struct Report {
     pub missing: Vec<Range<u64>>,
     /// The question that it answers.
     pub answers: Option<u32>,
+    /// How many packets came marked, where both sides tell each other.
+    pub ecn: Option<EcnCounts>,
 }
 
 impl Report {
@@ -22,7 +33,7 @@ impl Report {
         self.upto = 0;
         self.held.clear();
         self.missing.clear();
-        self.answers = None;
+        (self.answers, self.ecn) = (None, None);
     }
 
     /// Whether it says of any number that it was received.

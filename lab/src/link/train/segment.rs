@@ -6,7 +6,7 @@ use std::sync::Arc;
 use stackwright_simulator::Packet;
 
 use super::super::offload::LENGTH;
-use super::checksum::{IN_TCP, IN_UDP};
+use super::checksum::{IN_TCP, IN_UDP, complete_ipv4};
 use super::{Protocol, Train};
 
 /// One segment of a train, which it shares with its neighbours.
@@ -22,6 +22,21 @@ impl Segment {
     pub(in super::super) fn all(train: Train) -> impl Iterator<Item = Segment> {
         let train = Arc::new(train);
         (0..train.segments()).map(move |index| Segment { train: Arc::clone(&train), index, altered: false })
+    }
+
+    /// As a complete packet.
+    fn octets_alone(&self) -> Vec<u8> {
+        let mut octets = Vec::new();
+        let payload = self.encode(1, &mut octets);
+        octets.extend_from_slice(payload);
+        octets.drain(..LENGTH);
+        octets
+    }
+
+    /// It leaves its train, with these octets.
+    fn leave(&mut self, octets: Vec<u8>) {
+        let train = Train { octets: octets.into(), protocol: self.protocol(), cut: None };
+        (self.train, self.index) = (Arc::new(train), 0);
     }
 
     pub(in super::super) fn protocol(&self) -> Protocol {
@@ -64,15 +79,42 @@ impl Packet for Segment {
         self.clone()
     }
 
+    /// Only what leaves alone can say something that its neighbours do not.
+    fn mark(&mut self) -> bool {
+        if !is_capable(&self.train.octets) {
+            return false;
+        }
+        let mut octets = self.octets_alone();
+        mark(&mut octets);
+        self.leave(octets);
+        true
+    }
+
     /// It leaves its train, with a complete checksum, so that whoever receives it sees that it was altered.
     fn alter(&mut self, bit: u64) {
-        let mut octets = Vec::new();
-        let payload = self.encode(1, &mut octets);
-        octets.extend_from_slice(payload);
-        octets.drain(..LENGTH);
-        let altered = self.altered | turn_over(&mut octets, bit);
-        let train = Train { octets: octets.into(), protocol: self.protocol(), cut: None };
-        *self = Segment { train: Arc::new(train), index: 0, altered };
+        let mut octets = self.octets_alone();
+        self.altered |= turn_over(&mut octets, bit);
+        self.leave(octets);
+    }
+}
+
+/// Whether an IP packet may be marked, or is: ECT or CE in the last two bits of its traffic class (RFC 3168 §5).
+fn is_capable(packet: &[u8]) -> bool {
+    match (packet[0] >> 4, packet[1]) {
+        (4, class) => class & 0b11 != 0,
+        (_, flow) => flow & 0b11 << 4 != 0, // RFC 8200 §3: four bits of it are in the first octet
+    }
+}
+
+/// Says in an IP packet that it met congestion.
+fn mark(packet: &mut [u8]) {
+    match packet[0] >> 4 {
+        4 => {
+            packet[1] |= 0b11;
+            let header = usize::from(packet[0] & 15) * 4;
+            complete_ipv4(&mut packet[..header]);
+        }
+        _ => packet[1] |= 0b11 << 4,
     }
 }
 

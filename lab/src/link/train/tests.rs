@@ -189,6 +189,34 @@ proptest! {
         }
     }
 
+    /// RFC 3168 §5: what could be dropped and may be marked says so, and is else what it was.
+    #[test]
+    fn a_marked_segment_is_marked_and_sound(mut of in super_packet(), nth: prop::sample::Index, bits in 0_u8..4) {
+        let (octet, shift) = if of.packet[0] >> 4 == 4 { (1, 0) } else { (1, 4) };
+        of.packet[octet] = of.packet[octet] & !(0b11 << shift) | bits << shift;
+        if of.packet[0] >> 4 == 4 {
+            of.packet[10..12].fill(0);
+            let check = !(sum(&of.packet[..of.start]) as u16);
+            of.packet[10..12].copy_from_slice(&check.to_be_bytes());
+        }
+        let mut segments: Vec<_> = Segment::all(of.train()).collect();
+        let count = segments.len();
+        let segment = &mut segments[nth.index(count)];
+        let alone = |segment: &Segment| {
+            let mut packet = Vec::new();
+            let rest = segment.encode(1, &mut packet).to_vec();
+            packet.extend_from_slice(&rest);
+            packet.split_off(offload::LENGTH)
+        };
+        let before = alone(segment);
+        prop_assert_eq!(segment.mark(), bits != 0);
+        let after = alone(segment);
+        prop_assert!(is_sound(&after, of.start, of.number()) && !segment.is_altered());
+        let class = if bits == 0 { 0 } else { 0b11 << shift };
+        prop_assert_eq!(after[octet], before[octet] | class);
+        prop_assert_eq!(&after[of.start..], &before[of.start..]);
+    }
+
     #[test]
     fn a_lone_packet_is_completed(of in super_packet()) {
         let Offload { checksum, .. } = of.offload();

@@ -100,6 +100,7 @@ pub(crate) fn proposal(verdict: Verdict, nonce: u64, echo: u64) -> Proposal {
         large: true,
         parts: true,
         expires: false,
+        marks: true,
         reserved: (),
         nonce,
         echo,

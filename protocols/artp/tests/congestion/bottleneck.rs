@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use stackwright_artp::{Artp, Config, Congestion, Secrets, policies};
-use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::services::{Ecn, Quality, Room};
 use stackwright_contract::{Duration, Instant};
-use stackwright_simulator::{Carried, Conditions, Link, Packet, Queue};
+use stackwright_simulator::{Carried, Conditions, Counts, Discipline, Link, Packet, Queue};
 use stackwright_transport::{Association, Memory};
 use stackwright_wire::{BufferTree, Message};
 
@@ -29,12 +29,28 @@ pub(crate) struct Way {
     pub(crate) loss: f64,
     /// How much waits at most, in octets.
     pub(crate) queue: u64,
+    /// What the queue does beside that.
+    pub(crate) discipline: Discipline,
+    /// What else befalls what may be marked, or is.
+    pub(crate) mishap: Option<Mishap>,
+}
+
+/// What routers do that do not know marks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mishap {
+    /// They take them off, before the queue.
+    TakenOffBefore,
+    /// Behind it.
+    TakenOffBehind,
+    /// They drop what may be marked.
+    Dropped,
 }
 
 impl Way {
     /// With a queue as long as what fits on the way, at least 50 packets.
     pub(crate) fn new(rate: u64, milliseconds: u64, loss: f64) -> Self {
-        let way = Way { rate, round_trip: Duration::from_millis(milliseconds), loss, queue: 0 };
+        let (round_trip, discipline) = (Duration::from_millis(milliseconds), Discipline::DropTail);
+        let way = Way { rate, round_trip, loss, queue: 0, discipline, mishap: None };
         Way { queue: way.fits().max(60_000), ..way }
     }
 
@@ -49,8 +65,8 @@ impl Way {
     }
 }
 
-/// Which session, and what.
-struct Parcel(usize, Vec<u8>);
+/// Which session, what, and what it says of congestion.
+struct Parcel(usize, Vec<u8>, Ecn);
 
 impl Packet for Parcel {
     fn octets(&self) -> usize {
@@ -58,7 +74,15 @@ impl Packet for Parcel {
     }
 
     fn twin(&self) -> Self {
-        Parcel(self.0, self.1.clone())
+        Parcel(self.0, self.1.clone(), self.2)
+    }
+
+    fn mark(&mut self) -> bool {
+        let can = self.2 != Ecn::NotEct;
+        if can {
+            self.2 = Ecn::Ce;
+        }
+        can
     }
 
     fn alter(&mut self, _: u64) {}
@@ -91,7 +115,8 @@ impl Bottleneck {
         let there = Conditions {
             rate: Some(way.rate),
             overhead: OVERHEAD,
-            queue: Queue { octets: Some(way.queue), packets: None, ..Queue::UNLIMITED },
+            mtu: Some(Config::default().packet.into()),
+            queue: Queue { octets: Some(way.queue), packets: None, discipline: way.discipline },
             delay: way.round_trip / 2,
             loss: way.loss.into(),
             ..Conditions::IDEAL
@@ -137,6 +162,11 @@ impl Bottleneck {
         self.flows.iter().zip(before).map(|(flow, before)| (flow.delivered - before) as f64 / all).collect()
     }
 
+    /// What the way there did so far.
+    pub(crate) fn counts(&self) -> Counts {
+        self.links[0].counts()
+    }
+
     /// The longest wait in the queue since this was asked last, in round trips of the empty way.
     pub(crate) fn waited(&mut self) -> f64 {
         core::mem::take(&mut self.waited).as_secs_f64() / self.way.round_trip.as_secs_f64()
@@ -167,11 +197,12 @@ impl Bottleneck {
     }
 
     fn arrive(&mut self) {
-        let Some((_, (side, Parcel(nth, octets)))) = self.arrivals.pop_first() else { return };
+        let Some((_, (side, Parcel(nth, octets, ecn)))) = self.arrivals.pop_first() else { return };
         let flow = &mut self.flows[nth];
         let (end, memory) = &mut flow.ends[side];
         // What is dropped is a duplicate.
         let _ = end.receive(self.now, BufferTree::with_headroom(0, &octets), memory);
+        end.on_marked(ecn, 1);
         while let Some((message, _)) = end.take(self.now, EVERYTHING) {
             flow.delivered += message.len() as u64;
             message.reclaim(&memory.pool);
@@ -189,12 +220,23 @@ impl Bottleneck {
                 assert!(end.send(now, message, Quality::default()).is_ok(), "it is short enough");
             }
             while let Some(packet) = end.transmit(now, memory) {
+                let mut ecn = end.ecn();
+                match self.way.mishap {
+                    Some(Mishap::Dropped) if ecn != Ecn::NotEct => {
+                        packet.reclaim(&memory.pool);
+                        continue;
+                    }
+                    Some(Mishap::TakenOffBefore) => ecn = Ecn::NotEct,
+                    _ => {}
+                }
                 let mut octets = vec![0; packet.len()];
                 packet.copy_to(&mut octets);
                 packet.reclaim(&memory.pool);
-                let Carried::Once(at, parcel) = self.links[side].carry(now, Parcel(nth, octets)) else {
-                    continue;
-                };
+                let carried = self.links[side].carry(now, Parcel(nth, octets, ecn));
+                let Carried::Once(at, mut parcel) = carried else { continue };
+                if self.way.mishap == Some(Mishap::TakenOffBehind) {
+                    parcel.2 = Ecn::NotEct;
+                }
                 self.arrivals.insert((at, self.carried), (1 - side, parcel));
                 self.carried += 1;
                 if side == 0 {

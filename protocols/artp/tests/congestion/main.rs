@@ -3,6 +3,7 @@
 //! `cargo test --release -p stackwright-artp --test congestion -- --ignored --nocapture` prints tables.
 
 mod bottleneck;
+mod marks;
 
 use stackwright_artp::Congestion::{self, Bbr, Cubic, Document, NewReno};
 

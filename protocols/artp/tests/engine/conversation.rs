@@ -99,6 +99,7 @@ impl Conversation {
                 number: (!control).then_some(number),
                 priority: [128, 128, 0, 255][random.usize(..4)],
                 kind: if control { MessageKind::Control } else { MessageKind::Data },
+                ..Quality::default()
             };
             (number, Said { octets, quality, sent: None, expires: false, heard: None })
         };

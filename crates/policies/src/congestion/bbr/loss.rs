@@ -14,6 +14,8 @@ pub(super) struct Losses {
     /// Of this round trip, in octets.
     lost: u64,
     arrived: u64,
+    /// Of what arrived, so much met congestion, as routers say.
+    marked: u64,
     /// The shortest way there and back, and the most in flight, in this round trip.
     least: Nanoseconds,
     in_flight: u64,
@@ -23,7 +25,7 @@ pub(super) struct Losses {
 
 impl Losses {
     pub(super) const fn new() -> Self {
-        Losses { lost: 0, arrived: 0, least: Nanoseconds::MAX, in_flight: 0, most: u64::MAX }
+        Losses { lost: 0, arrived: 0, marked: 0, least: Nanoseconds::MAX, in_flight: 0, most: u64::MAX }
     }
 
     pub(super) fn most(&self) -> u64 {
@@ -32,6 +34,10 @@ impl Losses {
 
     pub(super) fn lost(&mut self, octets: u64) {
         self.lost += octets;
+    }
+
+    pub(super) fn marked(&mut self, octets: u64) {
+        self.marked += octets;
     }
 
     pub(super) fn see(&mut self, octets: u64, took: Option<Nanoseconds>, in_flight: u64) {
@@ -45,12 +51,15 @@ impl Losses {
         self.most = self.most.saturating_add(octets / 4);
     }
 
-    /// A round trip is over; the shortest ever is `least`. Whether it lost so much, with a queue, that it lost because of it.
+    /// A round trip is over; the shortest ever is `least`. Whether it lost so much, with a queue, that it lost because of it,
+    /// or would have without marks.
     pub(super) fn judge(&mut self, least: Nanoseconds, floor: u64) -> bool {
         let sent = self.lost + self.arrived;
-        let loses = |percent: u64| 100 * self.lost > percent * sent;
+        let exceeds = |octets: u64, percent: u64| 100 * octets > percent * sent;
         let queued = self.least != Nanoseconds::MAX && self.least > least + (least / 4).max(MILLISECOND);
-        let congested = loses(TOO_MANY) || queued && loses(MANY);
+        // A mark says that a queue stands, however short.
+        let congested = exceeds(self.lost, TOO_MANY)
+            || (queued || self.marked > 0) && exceeds(self.lost + self.marked, MANY);
         if congested {
             self.most = self.most.min(self.in_flight / 10 * LEFT).max(floor);
         }

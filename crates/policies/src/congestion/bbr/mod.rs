@@ -44,9 +44,11 @@ const BURST_MOST: u64 = 64 << 10;
 ///   quarter, and a millisecond, longer than the shortest of all: then a queue stood, and loss comes of it. What is lost without
 ///   a queue is lost by nature, be it a tenth, and more congestion control would not help. Who loses a third cuts in any case:
 ///   there the queue may be too short to be seen.
+/// - **Marks** of routers (RFC 3168), which the draft leaves to others, count as much as losses do where a queue stands: a mark says
+///   that one does.
 ///
-/// Left out of the draft: the short-term bounds (`bw_shortterm`, `inflight_shortterm`), the phase REFILL, the headroom, explicit
-/// congestion notification and the recovery of single losses; a loss is sent again within window and pace.
+/// Left out of the draft: the short-term bounds (`bw_shortterm`, `inflight_shortterm`), the phase REFILL, the headroom and the
+/// recovery of single losses; a loss is sent again within window and pace.
 ///
 /// Choose it where something is lost by nature, or nobody knows, and much is to be sent. Two flows with it share; beside one of
 /// [`Cubic`](super::Cubic) it keeps its part. Where queues are far shorter than what fits on the way, it takes more than others.
@@ -169,6 +171,14 @@ impl Congestion for Bbr {
 
     fn on_lost(&mut self, _: &View, octets: u64) {
         self.losses.lost(octets);
+    }
+
+    fn on_marked(&mut self, _: &View, packets: u32) {
+        self.losses.marked(u64::from(packets) * self.packet);
+    }
+
+    fn heeds_marks(&self) -> bool {
+        true
     }
 
     fn on_silence(&mut self, _: &View) {

@@ -170,6 +170,7 @@ impl Monolith {
             large: false,
             parts: false,
             expires: false,
+            marks: false,
             reserved: (),
             nonce: secrets.nonce,
             echo: 0,

@@ -37,7 +37,11 @@ impl Monolith {
             let octets = usize::from(header.options);
             for option in Options::new(packet.front(octets).ok_or(Dropped::Malformed)?) {
                 match option.map_err(malformed)? {
-                    PacketOption::Padding(_) | PacketOption::Settled(_) | PacketOption::Part(_) => {} // none of these is used here
+                    // None of these is used here.
+                    PacketOption::Padding(_)
+                    | PacketOption::Settled(_)
+                    | PacketOption::Part(_)
+                    | PacketOption::Marks(_) => {}
                     PacketOption::Credit(edge) => credit = Some(edge),
                     PacketOption::Ranges => ranges = true,
                     PacketOption::Priority(said) => priority = said,
@@ -90,7 +94,7 @@ impl Monolith {
         }
         self.enter(now, header.sequence)?;
         let number = (kind == MessageKind::Data).then_some(fragment.datagram);
-        let quality = Quality { lifetime: None, number, priority, kind };
+        let quality = Quality { number, priority, kind, ..Quality::default() };
         let (mut message, numbers) = if fragment.count == 1 {
             (packet, 1)
         } else {

@@ -1,0 +1,205 @@
+//! What routers say of congestion by marks, as both ends count them (RFC 3168, RFC 9000 §13.4). A mechanism, and not a policy.
+
+use stackwright_contract::services::Ecn;
+
+use crate::words::{EcnCounts, View};
+
+/// So often something leaves that may be marked, before it is known whether that passes (RFC 9000 §A.4).
+const TRIES: u8 = 10;
+
+/// Whether marks still come back is judged each time when so many units were heard of.
+const JUDGED: u64 = 32;
+
+/// What one association knows of marks.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    /// What was received.
+    received: EcnCounts,
+    /// What the peer has received, as it said last.
+    heard: EcnCounts,
+    state: State,
+}
+
+/// Whether what leaves may be marked. Who only acknowledges never hears whether that passes: after the tries, nothing of his may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// It is tried whether that passes.
+    Testing { left: u8 },
+    /// Nothing was heard of the tries yet.
+    Unknown,
+    /// It passes.
+    Capable {
+        /// All units from this number on left so.
+        from: u64,
+        /// Of how many of these was heard that they arrived, and how many packets arrived as they left, since it was last judged.
+        units: u64,
+        arrived: u64,
+    },
+    /// It did, and does not any more.
+    Failed,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State::Testing { left: TRIES }
+    }
+}
+
+impl Marks {
+    /// So many packets arrived that say this.
+    #[inline]
+    pub(crate) fn on_received(&mut self, ecn: Ecn, packets: u32) {
+        let EcnCounts { capable, experienced } = &mut self.received;
+        if ecn != Ecn::NotEct {
+            *capable = capable.wrapping_add(packets);
+        }
+        if ecn == Ecn::Ce {
+            *experienced = experienced.wrapping_add(packets);
+        }
+    }
+
+    /// What there is to tell of them.
+    #[inline]
+    pub(crate) fn received(&self) -> EcnCounts {
+        self.received
+    }
+
+    /// What is said of congestion on what leaves now.
+    #[inline]
+    pub(crate) fn bear(&mut self) -> Ecn {
+        match &mut self.state {
+            State::Capable { .. } => Ecn::Ect,
+            State::Testing { left: 0 } => {
+                self.state = State::Unknown;
+                Ecn::NotEct
+            }
+            State::Testing { left } => {
+                *left -= 1;
+                Ecn::Ect
+            }
+            State::Unknown | State::Failed => Ecn::NotEct,
+        }
+    }
+
+    /// The peer says so, and that so many more units have arrived. The view is of before. Gives how many packets met congestion that
+    /// were not heard of.
+    #[inline]
+    pub(crate) fn heed(&mut self, view: &View, said: Option<EcnCounts>, acknowledged: u64) -> u32 {
+        let (more, marked) = said.map_or((0, 0), |said| self.hear(said));
+        match &mut self.state {
+            State::Testing { .. } | State::Unknown if more > 0 => {
+                self.state = State::Capable { from: view.sent_upto, units: 0, arrived: 0 };
+            }
+            State::Capable { from, units, arrived } => {
+                *arrived = arrived.saturating_add(more.into());
+                if view.settled_upto >= *from {
+                    *units += acknowledged;
+                }
+                if *units >= JUDGED {
+                    // Where the way now takes off what could be marked, it would take off the marks too. A part of it may: then
+                    // most of them still come through.
+                    let passes = 2 * *arrived >= *units;
+                    (*units, *arrived) = (0, 0);
+                    if !passes {
+                        self.state = State::Failed;
+                    }
+                }
+            }
+            _ => {}
+        }
+        marked
+    }
+
+    /// How many packets more arrived that could be marked, and how many that were.
+    fn hear(&mut self, said: EcnCounts) -> (u32, u32) {
+        let more = said.capable.wrapping_sub(self.heard.capable);
+        let marked = said.experienced.wrapping_sub(self.heard.experienced);
+        // Counts wrap, and a report may be overtaken by a later one.
+        if (more as i32) < 0 || marked > more {
+            return (0, 0);
+        }
+        self.heard = said;
+        (more, marked)
+    }
+
+    /// Something of ours seems not to have arrived: it may be that nothing passes that could be marked.
+    #[inline]
+    pub(crate) fn doubt(&mut self) {
+        if let State::Testing { .. } = self.state {
+            self.state = State::Unknown;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is known when it was heard that the first try arrived.
+    fn capable() -> Marks {
+        let mut marks = Marks::default();
+        assert_eq!(marks.bear(), Ecn::Ect);
+        assert_eq!(marks.heed(&View { sent_upto: 10, ..View::START }, said(1, 0), 1), 0);
+        marks
+    }
+
+    fn said(capable: u32, experienced: u32) -> Option<EcnCounts> {
+        Some(EcnCounts { capable, experienced })
+    }
+
+    const LATER: View = View { settled_upto: 10, ..View::START };
+
+    #[test]
+    fn marks_are_heard_of_once_however_reports_overtake_each_other() {
+        let mut marks = capable();
+        assert_eq!(marks.heed(&LATER, said(5, 2), 4), 2);
+        assert_eq!(marks.heed(&LATER, said(5, 2), 0), 0);
+        assert_eq!(marks.heed(&LATER, said(3, 1), 0), 0, "it was sent before");
+        assert_eq!(marks.heed(&LATER, said(6, 3), 1), 1);
+        assert_eq!(marks.heed(&LATER, None, 0), 0);
+    }
+
+    #[test]
+    fn counts_wrap() {
+        let mut marks = capable();
+        marks.heard = EcnCounts { capable: u32::MAX - 1, experienced: u32::MAX };
+        assert_eq!(marks.heed(&LATER, said(2, 1), 4), 2);
+        marks.received = EcnCounts { capable: u32::MAX, experienced: u32::MAX };
+        marks.on_received(Ecn::Ce, 2);
+        assert_eq!(Some(marks.received()), said(1, 1));
+    }
+
+    /// A peer who says that he received more marks than packets is not believed.
+    #[test]
+    fn more_marks_than_packets_are_none() {
+        assert_eq!(capable().heed(&LATER, said(2, 5), 1), 0);
+    }
+
+    #[test]
+    fn after_some_tries_nothing_can_be_marked_until_it_is_heard_that_it_passes() {
+        let mut marks = Marks::default();
+        let bears = |marks: &mut Marks| (0..100).filter(|_| marks.bear() == Ecn::Ect).count();
+        assert_eq!(bears(&mut marks), usize::from(TRIES));
+        marks.heed(&LATER, said(0, 0), 100);
+        assert_eq!(bears(&mut marks), 0);
+        marks.heed(&LATER, said(1, 0), 1);
+        assert_eq!(bears(&mut marks), 100);
+        marks.doubt();
+        assert_eq!(bears(&mut marks), 100, "it passed before: that was something else");
+        let mut doubted = Marks::default();
+        doubted.doubt();
+        assert_eq!(bears(&mut doubted), 0);
+    }
+
+    #[test]
+    fn where_marks_are_taken_off_from_some_time_on_nothing_can_be_marked_any_more() {
+        for (each, expected) in [(0, Ecn::NotEct), (1, Ecn::NotEct), (2, Ecn::Ect), (4, Ecn::Ect)] {
+            let mut marks = capable();
+            // Before all that arrives could be marked, it says nothing.
+            (0..100).for_each(|_| assert_eq!(marks.heed(&View::START, None, 4), 0));
+            assert_eq!(marks.bear(), Ecn::Ect);
+            (1..100).for_each(|nth| assert_eq!(marks.heed(&LATER, said(1 + nth * each, 0), 4), 0));
+            assert_eq!(marks.bear(), expected, "{each} of 4");
+        }
+    }
+}
