@@ -8,7 +8,7 @@ use crate::words::{EcnCounts, View};
 const TRIES: u8 = 10;
 
 /// Whether marks still come back is judged each time when so many units were heard of.
-const JUDGED: u64 = 32;
+const JUDGED: u32 = 32;
 
 /// What one association knows of marks.
 #[derive(Debug, Default)]
@@ -29,11 +29,11 @@ enum State {
     Unknown,
     /// It passes.
     Capable {
-        /// All units from this number on left so.
-        from: u64,
-        /// Of how many of these was heard that they arrived, and how many packets arrived as they left, since it was last judged.
-        units: u64,
-        arrived: u64,
+        /// So many units of which it will be heard may have left before.
+        before: u32,
+        /// Of how many others was heard that they arrived, and how many packets arrived that could be marked, since it was last judged.
+        units: u32,
+        arrived: u32,
     },
     /// It did, and does not any more.
     Failed,
@@ -88,17 +88,19 @@ impl Marks {
         let (more, marked) = said.map_or((0, 0), |said| self.hear(said));
         match &mut self.state {
             State::Testing { .. } | State::Unknown if more > 0 => {
-                self.state = State::Capable { from: view.sent_upto, units: 0, arrived: 0 };
+                let before = view.sent_upto - view.settled_upto; // more where octets are numbered
+                let before = u32::try_from(before).unwrap_or(u32::MAX);
+                self.state = State::Capable { before, units: 0, arrived: 0 };
             }
-            State::Capable { from, units, arrived } => {
-                *arrived = arrived.saturating_add(more.into());
-                if view.settled_upto >= *from {
-                    *units += acknowledged;
-                }
+            State::Capable { before, units, arrived } => {
+                *arrived = arrived.saturating_add(more);
+                let acknowledged = u32::try_from(acknowledged).unwrap_or(u32::MAX);
+                *units = units.saturating_add(acknowledged.saturating_sub(*before));
+                *before = before.saturating_sub(acknowledged);
                 if *units >= JUDGED {
                     // Where the way now takes off what could be marked, it would take off the marks too. A part of it may: then
                     // most of them still come through.
-                    let passes = 2 * *arrived >= *units;
+                    let passes = *arrived >= *units / 2;
                     (*units, *arrived) = (0, 0);
                     if !passes {
                         self.state = State::Failed;
@@ -140,6 +142,7 @@ mod tests {
         let mut marks = Marks::default();
         assert_eq!(marks.bear(), Ecn::Ect);
         assert_eq!(marks.heed(&View { sent_upto: 10, ..View::START }, said(1, 0), 1), 0);
+        assert_eq!(marks.heed(&View::START, None, 10), 0);
         marks
     }
 
@@ -147,23 +150,21 @@ mod tests {
         Some(EcnCounts { capable, experienced })
     }
 
-    const LATER: View = View { settled_upto: 10, ..View::START };
-
     #[test]
     fn marks_are_heard_of_once_however_reports_overtake_each_other() {
         let mut marks = capable();
-        assert_eq!(marks.heed(&LATER, said(5, 2), 4), 2);
-        assert_eq!(marks.heed(&LATER, said(5, 2), 0), 0);
-        assert_eq!(marks.heed(&LATER, said(3, 1), 0), 0, "it was sent before");
-        assert_eq!(marks.heed(&LATER, said(6, 3), 1), 1);
-        assert_eq!(marks.heed(&LATER, None, 0), 0);
+        assert_eq!(marks.heed(&View::START, said(5, 2), 4), 2);
+        assert_eq!(marks.heed(&View::START, said(5, 2), 0), 0);
+        assert_eq!(marks.heed(&View::START, said(3, 1), 0), 0, "it was sent before");
+        assert_eq!(marks.heed(&View::START, said(6, 3), 1), 1);
+        assert_eq!(marks.heed(&View::START, None, 0), 0);
     }
 
     #[test]
     fn counts_wrap() {
         let mut marks = capable();
         marks.heard = EcnCounts { capable: u32::MAX - 1, experienced: u32::MAX };
-        assert_eq!(marks.heed(&LATER, said(2, 1), 4), 2);
+        assert_eq!(marks.heed(&View::START, said(2, 1), 4), 2);
         marks.received = EcnCounts { capable: u32::MAX, experienced: u32::MAX };
         marks.on_received(Ecn::Ce, 2);
         assert_eq!(Some(marks.received()), said(1, 1));
@@ -172,7 +173,7 @@ mod tests {
     /// A peer who says that he received more marks than packets is not believed.
     #[test]
     fn more_marks_than_packets_are_none() {
-        assert_eq!(capable().heed(&LATER, said(2, 5), 1), 0);
+        assert_eq!(capable().heed(&View::START, said(2, 5), 1), 0);
     }
 
     #[test]
@@ -180,9 +181,9 @@ mod tests {
         let mut marks = Marks::default();
         let bears = |marks: &mut Marks| (0..100).filter(|_| marks.bear() == Ecn::Ect).count();
         assert_eq!(bears(&mut marks), usize::from(TRIES));
-        marks.heed(&LATER, said(0, 0), 100);
+        marks.heed(&View::START, said(0, 0), 100);
         assert_eq!(bears(&mut marks), 0);
-        marks.heed(&LATER, said(1, 0), 1);
+        marks.heed(&View::START, said(1, 0), 1);
         assert_eq!(bears(&mut marks), 100);
         marks.doubt();
         assert_eq!(bears(&mut marks), 100, "it passed before: that was something else");
@@ -195,10 +196,8 @@ mod tests {
     fn where_marks_are_taken_off_from_some_time_on_nothing_can_be_marked_any_more() {
         for (each, expected) in [(0, Ecn::NotEct), (1, Ecn::NotEct), (2, Ecn::Ect), (4, Ecn::Ect)] {
             let mut marks = capable();
-            // Before all that arrives could be marked, it says nothing.
-            (0..100).for_each(|_| assert_eq!(marks.heed(&View::START, None, 4), 0));
-            assert_eq!(marks.bear(), Ecn::Ect);
-            (1..100).for_each(|nth| assert_eq!(marks.heed(&LATER, said(1 + nth * each, 0), 4), 0));
+            assert_eq!(marks.bear(), Ecn::Ect, "what left before that was known says nothing");
+            (1..100).for_each(|nth| assert_eq!(marks.heed(&View::START, said(1 + nth * each, 0), 4), 0));
             assert_eq!(marks.bear(), expected, "{each} of 4");
         }
     }
