@@ -149,6 +149,13 @@ impl<H: Host> Associations<H> {
             at.give_room(released);
         }
         self.conclude(at);
+        Self::arm(at, least);
+    }
+
+    /// Sees to it that the association is woken when it wants to be, but not before `least`.
+    #[inline]
+    fn arm(at: &mut impl Place<Self>, least: Instant) {
+        let now = at.cx().now();
         let session = at.association();
         // A later one waits for the timer that is set: it looks again.
         if let Some(deadline) = session.engine.next_deadline(now).map(|deadline| deadline.max(least))
@@ -157,6 +164,21 @@ impl<H: Host> Associations<H> {
             session.armed = deadline;
             at.wake((), deadline);
         }
+    }
+
+    /// Something came, or there is room above. Where it has nothing to say to that now, as to most of what comes, the batch need not
+    /// come back to it.
+    #[inline]
+    fn turn(&mut self, at: &mut impl Place<Self>) {
+        Self::deliver(at);
+        let now = at.cx().now();
+        let engine = &at.association().engine;
+        if engine.may_transmit(now) || engine.sending().has_released() {
+            self.conclude(at);
+            return at.later();
+        }
+        self.conclude(at);
+        Self::arm(at, now.later(1_000));
     }
 
     /// Whether routers may mark what leaves now.
@@ -301,7 +323,7 @@ impl<H: Host> Hooks for Associations<H> {
     #[inline]
     fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<H>, quality: Quality) {
         let now = at.cx().now();
-        match at.association().engine.send(now, message, quality) {
+        match at.association().engine.send(now, message, quality, &self.memory) {
             Ok(()) => at.later(),
             Err(_) => at.end(Ended::TooLong),
         }
@@ -329,15 +351,14 @@ impl<H: Host> Hooks for Associations<H> {
 
     #[inline]
     fn popped(&mut self, at: &mut impl Place<Self>) {
-        Self::deliver(at);
-        self.conclude(at);
-        at.later();
+        self.turn(at);
     }
 
     fn room(&mut self, at: &mut impl Place<Self>) {
-        Self::deliver(at);
-        self.conclude(at);
-        at.later();
+        // Where nothing waits for room, nothing has changed.
+        if at.association().engine.inbox() > 0 {
+            self.turn(at);
+        }
     }
 
     fn room_came(&mut self, at: &mut impl Place<Self>) {

@@ -271,6 +271,45 @@ fn with_a_pool(single: fn(&Pool<SingleBuffer>, usize), tree: fn(&Pool<BufferTree
     tree(&pool, address(&pool));
 }
 
+/// What was made for a message is used again for one that is about as long, and not for a far shorter one.
+#[test]
+fn blocks_of_other_lengths_are_used_again_where_they_fit() {
+    fn again<M: Message>(pool: &Pool<M>, _: usize) {
+        assert!(pool.again(1).is_none(), "nothing was given back");
+        for (length, wanted, fits) in [
+            (1000, 1000, true),
+            (1000, 250, true),
+            (1000, 249, false),
+            (1000, 1001, false),
+            (256, 0, true),
+            (257, 64, false),
+        ] {
+            let message = M::with_headroom(length - 1, &[7]);
+            message.reclaim(pool);
+            assert_eq!(pool.again(wanted).is_some(), fits, "{wanted} of {length}");
+            assert!(pool.again(length).is_none(), "what does not fit makes room");
+        }
+        M::with_headroom(100, &[7; 100]).reclaim(pool);
+        let copy = pool.copy(b"hello");
+        agree(&copy, b"hello");
+        copy.reclaim(pool);
+        M::with_headroom(0, &[7; 1000]).reclaim(pool);
+        agree(&pool.copy(b"hello"), b"hello");
+    }
+    with_a_pool(again::<SingleBuffer>, again::<BufferTree>);
+}
+
+#[test]
+fn a_pool_keeps_so_much_and_no_more() {
+    fn kept<M: Message>(length: usize) -> usize {
+        let pool = Pool::<M>::new(64, 4);
+        (0..1000).for_each(|_| M::with_headroom(0, &vec![7; length]).reclaim(&pool));
+        std::iter::from_fn(|| pool.again(length)).count()
+    }
+    assert_eq!([100, 10_000, 300_000].map(kept::<BufferTree>), [64, 26, 0]);
+    assert_eq!([100, 10_000, 300_000].map(kept::<SingleBuffer>), [64, 26, 0]);
+}
+
 /// A block goes back to its pool from the last message that holds it.
 #[test]
 fn blocks_go_back() {

@@ -46,7 +46,13 @@ impl<M: Message> Framing<M> for Messages<M> {
     }
 
     #[inline]
-    fn begin(&mut self, mut message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+    fn begin(
+        &mut self,
+        mut message: M,
+        quality: &Quality,
+        room: usize,
+        pool: &Pool<M>,
+    ) -> Result<(M, Label, usize), M> {
         let kind = quality.kind;
         let octets = message.len() + self.guard.adds(kind);
         // In one packet, and not protected: it is not moved to be looked at.
@@ -54,7 +60,8 @@ impl<M: Message> Framing<M> for Messages<M> {
             let number = quality.number.unwrap_or(self.next);
             self.next = number.wrapping_add(1);
             message.push(&Signed { signature: 0 });
-            return self.fragments.begin(message, &Quality { number: Some(number), ..*quality }, room);
+            let quality = Quality { number: Some(number), ..*quality };
+            return self.fragments.begin(message, &quality, room, pool);
         }
         if self.fragments.pieces(octets, kind, room).is_none() {
             return Err(message);
@@ -63,13 +70,13 @@ impl<M: Message> Framing<M> for Messages<M> {
             MessageKind::Data => quality.number.unwrap_or(self.next),
             MessageKind::Control => 0,
         };
-        let message = self.guard.protect(message, Datagram { kind, number })?;
+        let message = self.guard.protect(message, Datagram { kind, number }, pool)?;
         if kind == MessageKind::Data {
             self.next = number.wrapping_add(1);
         }
         let octets = message.len();
-        let (message, label, piece) =
-            self.fragments.begin(message, &Quality { number: Some(number), ..*quality }, room)?;
+        let quality = Quality { number: Some(number), ..*quality };
+        let (message, label, piece) = self.fragments.begin(message, &quality, room, pool)?;
         Ok((message, label, evened(octets, label.count as usize, piece, room)))
     }
 
@@ -84,7 +91,7 @@ impl<M: Message> Framing<M> for Messages<M> {
         let Some(joined) = self.fragments.join(view, unit, pool)? else { return Ok(None) };
         let datagram =
             Datagram { kind: joined.quality.kind, number: joined.quality.number.unwrap_or_default() };
-        match self.guard.open(joined.message, datagram) {
+        match self.guard.open(joined.message, datagram, pool) {
             Ok(message) => Ok(Some(Joined { message, ..joined })),
             Err(dropped) => {
                 self.refused += joined.numbers - numbers; // those of the last unit the engine knows

@@ -10,6 +10,7 @@ use ends::{End, HEADROOM, Pair};
 use stackwright_artp::Config;
 use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_transport::Memory;
 use stackwright_transport::words::SECOND;
 use stackwright_wire::{BufferTree, Message};
 
@@ -26,10 +27,10 @@ fn octets(number: u32) -> Vec<u8> {
 }
 
 /// Sends a hundred messages from the one end, and looks at what the other takes.
-fn sends(from: &mut impl End, now: Instant) {
+fn sends(from: &mut impl End, now: Instant, memory: &Memory<BufferTree>) {
     for number in 0..100 {
         let quality = Quality { number: Some(number), ..Quality::default() };
-        from.send(now, BufferTree::with_headroom(HEADROOM, &octets(number)), quality);
+        from.send(now, BufferTree::with_headroom(HEADROOM, &octets(number)), quality, memory);
     }
 }
 
@@ -45,8 +46,8 @@ fn arrived(to: &mut impl End, now: Instant, numbers: &mut Vec<u32>) {
 
 /// Both send, and both hear all.
 fn talk<A: End, B: End>(mut pair: Pair<A, B>) {
-    sends(&mut pair.here, pair.now);
-    sends(&mut pair.there, pair.now);
+    sends(&mut pair.here, pair.now, &pair.memory);
+    sends(&mut pair.there, pair.now, &pair.memory);
     let (mut here, mut there) = (Vec::new(), Vec::new());
     for _ in 0..1000 {
         pair.exchange();
@@ -82,7 +83,7 @@ fn lists_of_single_numbers_are_understood_too() {
 
 /// The one sends, and some of all packets are lost.
 fn loses<A: End, B: End>(mut pair: Pair<A, B>, seed: u64) {
-    sends(&mut pair.here, pair.now);
+    sends(&mut pair.here, pair.now, &pair.memory);
     let (mut random, mut there, mut released) = (fastrand::Rng::with_seed(seed), Vec::new(), 0);
     for _ in 0..200_000 {
         pair.now = pair.now.later(5_000_000);

@@ -74,7 +74,7 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
     /// Sends a message; whether it is not too long for the peer.
     pub fn offer(&mut self, now: Instant, octets: &[u8], quality: Quality) -> bool {
         let message = BufferTree::with_headroom(64, octets);
-        self.association.send(self.clock.reads(now), message, quality).is_ok()
+        self.association.send(self.clock.reads(now), message, quality, &self.memory).is_ok()
     }
 
     /// What arrived next.

@@ -79,7 +79,7 @@ impl<M: Message> Coalesced<M> {
     }
 
     /// The next one.
-    pub(super) fn take(&mut self) -> M {
+    pub(super) fn take(&mut self, pool: &Pool<M>) -> M {
         let octets = self.next_octets();
         self.count -= 1;
         match &mut self.rest {
@@ -87,7 +87,7 @@ impl<M: Message> Coalesced<M> {
             Rest::Block { block, start, .. } => {
                 let at = *start;
                 *start += octets;
-                M::with_headroom(0, &block[at..at + octets])
+                pool.copy(&block[at..at + octets])
             }
         }
     }
@@ -118,7 +118,7 @@ mod tests {
             block[..4000].fill(7);
             let (mut coalesced, lent) = Coalesced::<BufferTree>::new(&came, block, may);
             assert_eq!(lent.is_some(), may);
-            let kept = coalesced.take();
+            let kept = coalesced.take(&pool);
             assert_eq!((kept.len(), coalesced.count), (1000, 3));
             assert_eq!(kept.leaves().count(), 1);
             coalesced.reclaim(&pool);

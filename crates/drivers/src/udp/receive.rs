@@ -146,7 +146,7 @@ impl<M: Message> Socket<M> {
                         return Err(NoRoom(coalesced));
                     };
                     open.up = up;
-                    let (message, ecn) = (coalesced.take(), coalesced.ecn);
+                    let (message, ecn) = (coalesced.take(pool), coalesced.ecn);
                     let quality = Quality { ecn, ..Quality::default() };
                     out.indicate(DatagramsIndication::Delivered { association, message, quality });
                 }

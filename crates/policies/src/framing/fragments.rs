@@ -151,7 +151,13 @@ fn quality(label: &Label) -> Quality {
 
 impl<M: Message> Framing<M> for Fragments<M> {
     #[inline]
-    fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+    fn begin(
+        &mut self,
+        message: M,
+        quality: &Quality,
+        room: usize,
+        _: &Pool<M>,
+    ) -> Result<(M, Label, usize), M> {
         let octets = message.len();
         let Some(count) = self.pieces(octets, quality.kind, room) else { return Err(message) };
         let number = quality.number.unwrap_or(self.next);

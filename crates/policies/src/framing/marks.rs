@@ -59,7 +59,7 @@ impl<M: Message> Marks<M> {
 }
 
 impl<M: Message> Framing<M> for Marks<M> {
-    fn begin(&mut self, message: M, _: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+    fn begin(&mut self, message: M, _: &Quality, room: usize, _: &Pool<M>) -> Result<(M, Label, usize), M> {
         if message.len() > self.most { Err(message) } else { Ok((message, Label::default(), room)) }
     }
 

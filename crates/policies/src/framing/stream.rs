@@ -19,7 +19,7 @@ use stackwright_wire::{Message, Pool};
 pub struct Stream;
 
 impl<M: Message> Framing<M> for Stream {
-    fn begin(&mut self, message: M, _: &Quality, room: usize) -> Result<(M, Label, usize), M> {
+    fn begin(&mut self, message: M, _: &Quality, room: usize, _: &Pool<M>) -> Result<(M, Label, usize), M> {
         Ok((message, Label::default(), room))
     }
 

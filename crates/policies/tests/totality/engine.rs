@@ -46,7 +46,7 @@ fn who_has_not_shown_that_he_hears_is_not_flooded_with_questions() {
     let heard = opening.len();
     called.receive(start, opening, &mut memory).expect("it is heard");
     for _ in 0..4 {
-        assert!(called.send(start, message(&[7; 40]), Quality::default()).is_ok());
+        assert!(called.send(start, message(&[7; 40]), Quality::default(), &memory).is_ok());
     }
     let mut said = 0;
     for step in 0..600 {
@@ -61,18 +61,21 @@ fn who_has_not_shown_that_he_hears_is_not_flooded_with_questions() {
 
 #[test]
 fn a_message_of_no_octets_is_nothing_or_refused_where_it_has_no_number() {
-    let mut stream = association(parts(&polled()));
-    assert!(stream.send(Instant::START, message(&[]), Quality::default()).is_ok());
+    let nothing = |mut end: Association<Boxed<M>>| {
+        let sent = end.send(Instant::START, message(&[]), Quality::default(), &Memory::new(2048, 32, 64));
+        sent.map(|()| end)
+    };
+    let mut stream = nothing(association(parts(&polled()))).expect("it is nothing");
     assert_eq!(stream.released(), Room { octets: 0, messages: 1 });
     assert!(stream.sending().is_drained());
 
     let mut marks = parts(&but(polled(), "format", "a format of octets"));
     marks.framing = framing::Marks::new(100).part();
-    assert!(association(marks).send(Instant::START, message(&[]), Quality::default()).is_err());
+    assert!(nothing(association(marks)).is_err());
 
     let mut marks = parts(&polled());
     marks.framing = framing::Marks::new(100).part();
-    assert!(association(marks).send(Instant::START, message(&[]), Quality::default()).is_ok());
+    assert!(nothing(association(marks)).is_ok());
 }
 
 #[test]
@@ -125,7 +128,7 @@ fn what_is_heard_of_only_because_it_was_asked_for_measures_the_question() {
     let (mut sender, mut receiver) = (association(parts(&policies)), association(parts(&policies)));
     let mut memory = Memory::new(2048, 32, 64);
     let mut now = Instant::from_nanoseconds(1_000_000_000);
-    assert!(sender.send(now, message(&[7; 40]), Quality::default()).is_ok());
+    assert!(sender.send(now, message(&[7; 40]), Quality::default(), &memory).is_ok());
     let unit = said(&mut sender, now, &mut memory).pop().expect("it leaves");
     receiver.receive(now, unit, &mut memory).expect("it arrives");
     now = now.later(20 * MILLISECOND);
@@ -153,7 +156,7 @@ fn one_loss_more_is_not_taken_for_a_death() {
         let mut sender = association(parts(&probed(&[("rtt", rtt), ("congestion", "congestion absent")])));
         let mut memory = Memory::new(2048, 32, 64);
         let mut now = Instant::from_nanoseconds(1_000_000_000);
-        assert!(sender.send(now, message(&[7; 40]), Quality::default()).is_ok());
+        assert!(sender.send(now, message(&[7; 40]), Quality::default(), &memory).is_ok());
         let mut times = 0;
         while sender.phase(now) != Phase::Ended(Ending::Silent) {
             times += said(&mut sender, now, &mut memory).len();

@@ -175,7 +175,13 @@ impl<C: Configuration> Association<C> {
     /// # Errors
     /// Gives it back where it is longer than the format can say, or than the peer takes, where it has no octets and only octets
     /// have numbers, and where its framing can do nothing before the association has begun.
-    pub fn send(&mut self, now: Instant, message: C::Message, quality: Quality) -> Result<(), C::Message> {
+    pub fn send(
+        &mut self,
+        now: Instant,
+        message: C::Message,
+        quality: Quality,
+        memory: &Memory<C::Message>,
+    ) -> Result<(), C::Message> {
         let octets = message.len();
         self.used = Some(now);
         if self.sending.is_bare() {
@@ -192,7 +198,7 @@ impl<C: Configuration> Association<C> {
             return Err(message); // no octet, no number: nobody would hear of it
         }
         let room = self.slots.format.room(octets, &quality);
-        let (message, label, piece) = self.slots.framing.begin(message, &quality, room)?;
+        let (message, label, piece) = self.slots.framing.begin(message, &quality, room, &memory.pool)?;
         let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
         self.sending.push(message, label, piece, octets, now, lifetime);
         Ok(())

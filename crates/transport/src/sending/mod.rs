@@ -184,6 +184,12 @@ impl<M: Message> Sending<M> {
         self.left.shrink_to_fit();
     }
 
+    /// Whether the layer above may send something again.
+    #[inline]
+    pub(crate) fn has_released(&self) -> bool {
+        self.released != Room::default()
+    }
+
     /// What the layer above may send again for what was settled since this was asked last.
     pub fn released(&mut self) -> Room {
         core::mem::take(&mut self.released)

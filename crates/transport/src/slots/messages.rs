@@ -40,11 +40,11 @@ slot! {
         /// The association has begun: both sides agreed on this, as the format writes it. Before, nothing has left or come up.
         fn on_begun(&mut self, agreed: &[u8]) = ();
         /// A message of the layer above is to leave in packets that carry `room` octets: what its pieces are labelled with, and
-        /// how many octets each has but the last. The message is made what is cut.
+        /// how many octets each has but the last. The message is made what is cut; `pool` has memory for what has to be made anew.
         ///
         /// # Errors
         /// Gives the message back where it is longer than can be said, or where the association has to begin first.
-        fn begin(&mut self, message: M, quality: &Quality, room: usize) -> Result<(M, Label, usize), M>;
+        fn begin(&mut self, message: M, quality: &Quality, room: usize, pool: &Pool<M>) -> Result<(M, Label, usize), M>;
         /// Whether messages go up as they were sent, even one of no octets.
         fn keeps_bounds(&self) -> bool = true;
         /// The first number that will come is this one.

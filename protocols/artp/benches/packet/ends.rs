@@ -19,7 +19,7 @@ pub(crate) const SESSION: u8 = 5;
 pub(crate) trait End {
     fn open(&mut self, now: Instant);
     fn is_open(&self, now: Instant) -> bool;
-    fn send(&mut self, now: Instant, message: BufferTree, quality: Quality);
+    fn send(&mut self, now: Instant, message: BufferTree, quality: Quality, memory: &Memory<BufferTree>);
     fn transmit(&mut self, now: Instant, memory: &mut Memory<BufferTree>) -> Option<BufferTree>;
     fn receive(
         &mut self,
@@ -43,8 +43,8 @@ impl<C: Configuration<Message = BufferTree>> End for Association<C> {
     }
 
     #[inline]
-    fn send(&mut self, now: Instant, message: BufferTree, quality: Quality) {
-        assert!(Association::send(self, now, message, quality).is_ok(), "it is not too long");
+    fn send(&mut self, now: Instant, message: BufferTree, quality: Quality, memory: &Memory<BufferTree>) {
+        assert!(Association::send(self, now, message, quality, memory).is_ok(), "it is not too long");
     }
 
     #[inline]
@@ -90,7 +90,7 @@ impl End for Monolith {
     }
 
     #[inline]
-    fn send(&mut self, now: Instant, message: BufferTree, quality: Quality) {
+    fn send(&mut self, now: Instant, message: BufferTree, quality: Quality, _: &Memory<BufferTree>) {
         assert!(Monolith::send(self, now, message, quality).is_ok(), "it is not too long");
     }
 

@@ -58,7 +58,7 @@ impl<A: End, B: End> Rounds for Pair<A, B> {
         for _ in 0..rounds {
             for _ in 0..BATCH {
                 let message = message(&self.memory.pool, octets);
-                self.here.send(self.now, message, Quality::default());
+                self.here.send(self.now, message, Quality::default(), &self.memory);
             }
             let mut arrived = 0;
             while arrived < BATCH {

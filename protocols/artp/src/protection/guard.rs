@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use stackwright_contract::services::MessageKind;
 use stackwright_transport::words::Dropped;
-use stackwright_wire::{Header, Message};
+use stackwright_wire::{Header, Message, Pool};
 
 use super::agreed::Agreed;
 #[cfg(feature = "seal")]
@@ -38,17 +38,22 @@ impl Datagram {
 
 /// A protection with keys.
 pub(super) trait Keyed<M> {
-    /// Puts what stands in the place of a signature before a datagram, and may encrypt it.
+    /// Puts what stands in the place of a signature before a datagram, and may encrypt it, in memory of `pool` where it has to be
+    /// elsewhere.
     ///
     /// # Errors
     /// Gives it back where there is no key for it any more, or where it cannot be read.
-    fn protect(&mut self, message: M, datagram: Datagram) -> Result<M, M>;
+    fn protect(&mut self, message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, M>
+    where
+        M: Message;
 
     /// The reverse.
     ///
     /// # Errors
     /// [`Dropped::Forged`]; [`Dropped::Duplicate`] where it came before.
-    fn open(&mut self, message: M, datagram: Datagram) -> Result<M, Dropped>;
+    fn open(&mut self, message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, Dropped>
+    where
+        M: Message;
 }
 
 /// What protects the datagrams of one session.
@@ -98,7 +103,7 @@ impl<M: Message> Guard<M> {
     /// # Errors
     /// Gives it back where it cannot be protected: the session has not begun, or there is no key for it any more; or where it
     /// should bear the application's signature and is shorter than that says.
-    pub(crate) fn protect(&mut self, mut message: M, datagram: Datagram) -> Result<M, M> {
+    pub(crate) fn protect(&mut self, mut message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, M> {
         let control = datagram.kind == MessageKind::Control;
         let signature = match self.protection.signature() {
             None if control || opaque::is_whole(&mut message) => return Ok(message),
@@ -108,7 +113,7 @@ impl<M: Message> Guard<M> {
         };
         if signature > 0 {
             let Some(keyed) = &mut self.keyed else { return Err(message) };
-            message = keyed.protect(message, datagram)?;
+            message = keyed.protect(message, datagram, pool)?;
         }
         if control {
             let size = (ControlHeader::LENGTH + message.len()) as u16; // it fits into a packet
@@ -123,8 +128,8 @@ impl<M: Message> Guard<M> {
     ///
     /// # Errors
     /// Why it does not.
-    pub(crate) fn open(&mut self, message: M, datagram: Datagram) -> Result<M, Dropped> {
-        let opened = self.opened(message, datagram);
+    pub(crate) fn open(&mut self, message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, Dropped> {
+        let opened = self.opened(message, datagram, pool);
         match opened {
             Ok(_) => self.forged = 0,
             Err(Dropped::Forged) => self.forged = self.forged.saturating_add(1),
@@ -147,7 +152,7 @@ impl<M: Message> Guard<M> {
         Ok(())
     }
 
-    fn opened(&mut self, mut message: M, datagram: Datagram) -> Result<M, Dropped> {
+    fn opened(&mut self, mut message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, Dropped> {
         let control = datagram.kind == MessageKind::Control;
         let signature = match self.protection.signature() {
             None if control || opaque::is_whole(&mut message) => return Ok(message),
@@ -170,7 +175,7 @@ impl<M: Message> Guard<M> {
             return Ok(message);
         }
         let keyed = self.keyed.as_mut().ok_or(Dropped::NotOurs)?;
-        let mut message = keyed.open(message, datagram)?;
+        let mut message = keyed.open(message, datagram, pool)?;
         if control {
             let octets = message.len();
             let inside = message.front(octets).filter(|octets| !octets.is_empty());

@@ -65,6 +65,17 @@ impl Key {
         self.cipher.seal(self.nonce(counter), associated, octets)
     }
 
+    /// The same of what stays as it is, into as many octets.
+    pub(super) fn seal_into(
+        &self,
+        counter: u64,
+        associated: &[u8],
+        plain: &[u8],
+        into: &mut [u8],
+    ) -> Option<[u8; 16]> {
+        self.cipher.seal_into(self.nonce(counter), associated, plain, into)
+    }
+
     /// Decrypts in place, where the tag agrees.
     #[must_use]
     pub(super) fn open(&self, counter: u64, associated: &[u8], octets: &mut [u8], tag: [u8; 16]) -> bool {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use stackwright_transport::words::Dropped;
-use stackwright_wire::{Header, Message};
+use stackwright_wire::{Block as _, Header, Leaf, Message, Pool};
 
 use super::Secret;
 use super::aead::Cipher;
@@ -91,23 +91,40 @@ impl Sealer {
 }
 
 impl<M: Message> Keyed<M> for Sealer {
-    fn protect(&mut self, message: M, datagram: Datagram) -> Result<M, M> {
-        let mut message = alone(message)?;
+    fn protect(&mut self, mut message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, M> {
         let counts = message.len() as u64 + OCTETS_BESIDE;
         let Some(()) = self.prepare(counts) else { return Err(message) };
         let (generation, counter) = (self.ours.number, self.counter);
         let associated = associated(generation, datagram);
-        let Some(octets) = message.unshared() else { return Err(message) };
-        let Some(tag) = self.ours.key.seal(counter, &associated, octets) else { return Err(message) };
+        let key = &self.ours.key;
+        let (mut message, tag) = match message.unshared() {
+            Some(octets) => {
+                let Some(tag) = key.seal(counter, &associated, octets) else { return Err(message) };
+                (message, tag)
+            }
+            // What others hold too stays as it is: it is encrypted on its way to where it leaves from.
+            None => {
+                let end = HEADROOM + message.len();
+                let mut block = pool.again(end).unwrap_or_else(|| M::Block::zeroed(end));
+                let into = &mut block[HEADROOM..end];
+                let tag = match one_piece(&message) {
+                    Some(plain) => key.seal_into(counter, &associated, plain, into),
+                    None if message.copy_to(into) < into.len() => None, // a region of a file
+                    None => key.seal(counter, &associated, into),
+                };
+                let Some(tag) = tag else { return Err(message) };
+                (M::from_block(block, HEADROOM, end), tag)
+            }
+        };
         self.counter += 1;
         self.octets = self.octets.saturating_sub(counts);
         message.push(&Seal { generation, counter, tag });
         Ok(message)
     }
 
-    fn open(&mut self, mut message: M, datagram: Datagram) -> Result<M, Dropped> {
+    fn open(&mut self, mut message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, Dropped> {
         let seal = message.pull::<Seal>().map_err(|_| Dropped::Forged)?;
-        let mut message = alone(message).map_err(|_| Dropped::Forged)?;
+        let mut message = alone(message, pool).map_err(|_| Dropped::Forged)?;
         let octets = message.unshared().ok_or(Dropped::Forged)?;
         let associated = associated(seal.generation, datagram);
         if seal.generation == self.theirs.number {
@@ -136,13 +153,29 @@ fn associated(generation: u16, datagram: Datagram) -> [u8; 8] {
     [FORM, high, low, kind, a, b, c, d]
 }
 
+/// Room for all headers before a datagram that is made anew.
+const HEADROOM: usize = HEADROOM_BELOW + HEADER_MOST + 64;
+
+/// All octets of a message, where they lie in one piece.
+fn one_piece<M: Message>(message: &M) -> Option<&[u8]> {
+    let mut leaves = message.leaves();
+    match (leaves.next(), leaves.next()) {
+        (Some(Leaf::Octets(octets)), None) => Some(octets),
+        _ => None,
+    }
+}
+
 /// The same octets in one piece that nobody else holds: the message itself, or a copy with room for all headers.
-fn alone<M: Message>(mut message: M) -> Result<M, M> {
-    const HEADROOM: usize = HEADROOM_BELOW + HEADER_MOST + 64;
+fn alone<M: Message>(mut message: M, pool: &Pool<M>) -> Result<M, M> {
     if message.unshared().is_some() {
         return Ok(message);
     }
     let end = HEADROOM + message.len();
+    if let Some(mut block) = pool.again(end) {
+        let copied = message.copy_to(&mut block[HEADROOM..end]);
+        return if HEADROOM + copied == end { Ok(M::from_block(block, HEADROOM, end)) } else { Err(message) };
+    }
+    // What is written anyway is not cleared before.
     let mut octets = Vec::with_capacity(end);
     octets.resize(HEADROOM, 0);
     message.each(|piece| octets.extend_from_slice(piece));

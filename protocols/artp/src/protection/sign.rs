@@ -3,7 +3,7 @@
 use ed25519_dalek::{Signature as Ed25519, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha512};
 use stackwright_transport::words::Dropped;
-use stackwright_wire::{Header, Leaf, Message};
+use stackwright_wire::{Header, Leaf, Message, Pool};
 
 use super::Secret;
 use super::agreed::{Agreed, Direction};
@@ -77,7 +77,7 @@ impl Signer {
 }
 
 impl<M: Message> Keyed<M> for Signer {
-    fn protect(&mut self, mut message: M, datagram: Datagram) -> Result<M, M> {
+    fn protect(&mut self, mut message: M, datagram: Datagram, _: &Pool<M>) -> Result<M, M> {
         let counter = self.counter;
         if message.leaves().any(|leaf| matches!(leaf, Leaf::Region(_))) {
             return Err(message);
@@ -89,7 +89,7 @@ impl<M: Message> Keyed<M> for Signer {
         Ok(message)
     }
 
-    fn open(&mut self, mut message: M, datagram: Datagram) -> Result<M, Dropped> {
+    fn open(&mut self, mut message: M, datagram: Datagram, _: &Pool<M>) -> Result<M, Dropped> {
         let signed = message.pull::<Signature>().map_err(|_| Dropped::Forged)?;
         let digest = self.digest(self.agreed.theirs(), datagram, signed.counter, &message);
         let signature = Ed25519::from_bytes(&signed.signature);

@@ -217,7 +217,7 @@ impl Bottleneck {
             let (end, memory) = &mut flow.ends[side];
             while side == 0 && flow.begun && end.sending().waiting() < 64 {
                 let message = BufferTree::with_headroom(64, &[7; MESSAGE]);
-                assert!(end.send(now, message, Quality::default()).is_ok(), "it is short enough");
+                assert!(end.send(now, message, Quality::default(), memory).is_ok(), "it is short enough");
             }
             while let Some(packet) = end.transmit(now, memory) {
                 let mut ecn = end.ecn();

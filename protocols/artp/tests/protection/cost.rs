@@ -73,7 +73,8 @@ fn through(framings: &mut [Messages<BufferTree>; 2], message: BufferTree) -> (u6
     let pool = Pool::new(2048, 4);
     let place = last(&message);
     let before = ALLOCATIONS.get();
-    let (body, label, _) = framings[0].begin(message, &Quality::default(), 1400).expect("not too long");
+    let (body, label, _) =
+        framings[0].begin(message, &Quality::default(), 1400, &pool).expect("not too long");
     let unit = Unit { span: 0..1, label, body, since: Instant::START, lifetime: None };
     let joined = framings[1].join(&VIEW, unit, &pool).expect("no forger").expect("one piece");
     let asked = ALLOCATIONS.get() - before;

@@ -4,7 +4,7 @@ use stackwright_artp::{Protection, Sealing, Secret, Signing};
 use stackwright_contract::services::Quality;
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::{Dropped, Ending, Phase};
-use stackwright_trial::Trial;
+use stackwright_trial::{End, Trial};
 use stackwright_wire::{BufferTree, Message};
 
 use crate::setting::{CIPHERS, config, end_of, heard, numbered_after, opened, say, sealed, signed, units};
@@ -47,7 +47,8 @@ fn nothing_is_sealed_before_both_sides_salts_are_known() {
         let now = trial.now();
         trial.ends[0].open(now);
         let early = BufferTree::with_headroom(0, b"early");
-        let back = trial.ends[0].association.send(now, early, Quality::default());
+        let End { association, memory, .. } = &mut trial.ends[0];
+        let back = association.send(now, early, Quality::default(), memory);
         assert!(back.is_err(), "there is no key yet");
     }
 }

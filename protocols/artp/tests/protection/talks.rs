@@ -7,7 +7,7 @@ use stackwright_contract::Duration;
 use stackwright_contract::services::Quality;
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::Dropped;
-use stackwright_trial::{Talk, Trial};
+use stackwright_trial::{End, Talk, Trial};
 use stackwright_wire::{BufferTree, Message};
 
 use crate::setting::{CIPHERS, bad, config, end_of, heard, opened, run, say, sealed, seeds, signed};
@@ -53,7 +53,8 @@ fn what_says_that_it_is_longer_than_it_is_does_not_leave() {
     let (mut ends, _) = opened([Protection::Opaque; 2], 0);
     for wrong in [&[][..], &[0, 0, 0], &[0, 0, 0, 2, 1], &[255; 8]] {
         let (now, message) = (ends.now(), BufferTree::with_headroom(0, wrong));
-        let back = ends.ends[0].association.send(now, message, Quality::default());
+        let End { association, memory, .. } = &mut ends.ends[0];
+        let back = association.send(now, message, Quality::default(), memory);
         assert_eq!(back.map_err(|message| message.len()), Err(wrong.len()));
     }
 }

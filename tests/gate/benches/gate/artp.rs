@@ -87,7 +87,8 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
 
     fn send(&mut self) {
         for message in self.messages.drain(..) {
-            assert!(self.here.send(self.now, message, Quality::default()).is_ok(), "it is not too long");
+            let sent = self.here.send(self.now, message, Quality::default(), &self.memory);
+            assert!(sent.is_ok(), "it is not too long");
             self.packets.extend(self.here.transmit(self.now, &mut self.memory));
         }
     }

@@ -1,6 +1,6 @@
-//! By ring.
+//! By AWS-LC.
 
-use ring::aead::{AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::aead::{AES_256_GCM, Aad, CHACHA20_POLY1305, LessSafeKey, Nonce, UnboundKey};
 
 use super::Cipher;
 
@@ -28,6 +28,20 @@ impl Aead {
         tag.as_ref().try_into().ok()
     }
 
+    /// The same of what stays as it is, into as many octets.
+    pub(in super::super) fn seal_into(
+        &self,
+        nonce: [u8; 12],
+        associated: &[u8],
+        plain: &[u8],
+        into: &mut [u8],
+    ) -> Option<[u8; 16]> {
+        let (nonce, mut tag) = (Nonce::assume_unique_for_key(nonce), [0; 16]);
+        let beside = Aad::from(associated);
+        self.0.seal_out_of_place_scatter(nonce, beside, plain, into, &[], &mut tag).ok()?;
+        Some(tag)
+    }
+
     /// Decrypts in place, where the tag agrees.
     #[must_use]
     pub(in super::super) fn open(
@@ -38,6 +52,6 @@ impl Aead {
         tag: [u8; 16],
     ) -> bool {
         let nonce = Nonce::assume_unique_for_key(nonce);
-        self.0.open_in_place_separate_tag(nonce, Aad::from(associated), tag.into(), octets, 0..).is_ok()
+        self.0.open_in_place_separate_tag(nonce, Aad::from(associated), &tag, octets).is_ok()
     }
 }

@@ -1,6 +1,7 @@
 //! In Rust alone.
 
 use aes_gcm::Aes256Gcm;
+use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::ChaCha20Poly1305;
 
@@ -27,10 +28,25 @@ impl Aead {
         associated: &[u8],
         octets: &mut [u8],
     ) -> Option<[u8; 16]> {
+        self.encrypt(nonce, associated, octets.into())
+    }
+
+    /// The same of what stays as it is, into as many octets.
+    pub(in super::super) fn seal_into(
+        &self,
+        nonce: [u8; 12],
+        associated: &[u8],
+        plain: &[u8],
+        into: &mut [u8],
+    ) -> Option<[u8; 16]> {
+        self.encrypt(nonce, associated, InOutBuf::new(plain, into).ok()?)
+    }
+
+    fn encrypt(&self, nonce: [u8; 12], associated: &[u8], octets: InOutBuf<'_, '_, u8>) -> Option<[u8; 16]> {
         let nonce = nonce.into();
         let tag = match self {
-            Aead::Aes(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets.into()),
-            Aead::ChaCha(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets.into()),
+            Aead::Aes(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets),
+            Aead::ChaCha(cipher) => cipher.encrypt_inout_detached(&nonce, associated, octets),
         };
         tag.ok().map(Into::into)
     }
