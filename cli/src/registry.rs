@@ -124,6 +124,11 @@ const ARTP: &[Parameter] = &[
         "routers mark packets, and need not drop them, where there is congestion and the peer tells of it, as by default",
     ),
     Parameter::new(
+        "single",
+        Kind::Truth,
+        "datagrams in one packet say nothing of fragments where the peer knows that, as by default",
+    ),
+    Parameter::new(
         "parts",
         Kind::Truth,
         "packets leave in parts where the way takes long ones no more and the peer knows them, as by default",
@@ -298,6 +303,7 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     config.ranges = table.truth("ranges").unwrap_or(config.ranges);
     config.large = table.truth("large").unwrap_or(config.large);
     config.ecn = table.truth("ecn").unwrap_or(config.ecn);
+    config.single = table.truth("single").unwrap_or(config.single);
     config.parts = table.truth("parts").unwrap_or(config.parts);
     config.reordering = reordering.or(config.reordering);
     config.gather = milliseconds(gather, config.gather);

@@ -60,6 +60,8 @@ pub struct Config {
     /// Where the way takes long packets no more, those that were made leave in parts, if the peer knows how. Else nothing is heard
     /// of them any more, and the session ends by silence.
     pub parts: bool,
+    /// A datagram that fits into one packet, and that nothing protects, takes eight octets less where the peer knows how.
+    pub single: bool,
     /// Datagrams may expire, as their senders wish, where the peer says so too; else that wish is let go.
     pub expires: bool,
     /// Routers may mark packets where there is congestion, and need not drop them (RFC 3168), if the peer says so too.
@@ -98,6 +100,7 @@ impl Default for Config {
             ranges: true,
             large: true,
             parts: true,
+            single: true,
             expires: false,
             ecn: true,
             epoch: 0,

@@ -47,6 +47,8 @@ pub enum PacketKind {
     Control = 2,
     /// Numbers of packets that arrived.
     Acknowledge = 3,
+    /// A datagram in one packet, which nothing protects. Ours, where both sides know it.
+    Single = 4,
 }
 
 /// Below a million.
@@ -91,6 +93,7 @@ impl FieldValue for PacketKind {
             1 => Some(PacketKind::Data),
             2 => Some(PacketKind::Control),
             3 => Some(PacketKind::Acknowledge),
+            4 => Some(PacketKind::Single),
             _ => None, // 0 catches packets of zeros
         }
     }
@@ -122,6 +125,13 @@ pub struct Fragment {
     pub index: u16,
     /// Of how many (NFRAG), at least 1.
     pub count: u16,
+}
+
+/// Before a datagram in one packet that bears no signature, and does not say that it has none: eight octets less than as a fragment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub struct Single {
+    /// The datagram's number, as in [`Fragment`].
+    pub datagram: u32,
 }
 
 /// The octets before a fragment of which nothing more is said.
@@ -201,8 +211,10 @@ pub struct Proposal {
     pub parts: bool,
     /// Are routers' marks of congestion told of, and heeded?
     pub marks: bool,
+    /// May datagrams leave as [`Single`]?
+    pub single: bool,
     /// Nothing yet.
-    #[bits(27)]
+    #[bits(26)]
     #[fixed(0)]
     pub reserved: (),
     /// Whoever shows it again has heard this packet: a secret between the two ends.

@@ -11,8 +11,8 @@ use stackwright_transport::words::{Dropped, Label, Unit, View};
 use stackwright_wire::{Header as _, Message, Pool};
 
 use crate::config::Config;
-use crate::header::{OptionHeader, Signed};
-use crate::protection::{Datagram, Guard};
+use crate::header::{Fragment, OptionHeader, Signed, Single};
+use crate::protection::{Agreed, Datagram, Guard};
 use crate::state::can_be_padded;
 
 /// Datagrams in fragments, with what protects them. It stands once, at the start of the first fragment, because the whole is
@@ -24,7 +24,12 @@ pub struct Messages<M> {
     next: u32,
     /// How many numbers those had that were whole and went no further.
     refused: u64,
+    /// The peer knows datagrams that say nothing of a signature.
+    single: bool,
 }
+
+/// How many octets less stand before a datagram that leaves as [`Single`], beside those of [`Signed`].
+const SPARED: usize = Fragment::LENGTH - Single::LENGTH;
 
 impl<M> Messages<M> {
     /// As `config` says.
@@ -36,13 +41,14 @@ impl<M> Messages<M> {
         let longest = config.longest.saturating_add(guard.adds(MessageKind::Data));
         let on_the_way = (config.window as usize).saturating_mul(usize::from(config.packet));
         let fragments = Fragments::new(count_most, longest).beside(on_the_way).forgetting(forgetting);
-        Messages { fragments, guard, next: 0, refused: 0 }
+        Messages { fragments, guard, next: 0, refused: 0, single: false }
     }
 }
 
 impl<M: Message> Framing<M> for Messages<M> {
     fn on_begun(&mut self, agreed: &[u8]) {
         self.guard.begin(agreed);
+        self.single = Agreed::read(agreed).is_some_and(|agreed| agreed.both(|proposal| proposal.single));
     }
 
     #[inline]
@@ -56,6 +62,14 @@ impl<M: Message> Framing<M> for Messages<M> {
         let kind = quality.kind;
         let octets = message.len() + self.guard.adds(kind);
         // In one packet, and not protected: it is not moved to be looked at.
+        let single = self.single && !message.is_empty() && message.len() <= room + SPARED;
+        if single && kind == MessageKind::Data && self.guard.is_absent() {
+            let number = quality.number.unwrap_or(self.next);
+            self.next = number.wrapping_add(1);
+            let quality = Quality { number: Some(number), ..*quality };
+            let (message, label, piece) = self.fragments.begin(message, &quality, room + SPARED, pool)?;
+            return Ok((message, Label { bare: true, ..label }, piece));
+        }
         if kind == MessageKind::Data && octets <= room && self.guard.is_absent() {
             let number = quality.number.unwrap_or(self.next);
             self.next = number.wrapping_add(1);
@@ -84,8 +98,14 @@ impl<M: Message> Framing<M> for Messages<M> {
     fn join(&mut self, view: &View, mut unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         // Whole already, and not protected: what is looked at first is not moved once more.
         if unit.label.count <= 1 && unit.label.kind == MessageKind::Data && self.guard.is_absent() {
-            self.guard.open_bare(&mut unit.body)?;
+            if !unit.label.bare {
+                self.guard.open_bare(&mut unit.body)?;
+            }
             return self.fragments.join(view, unit, pool);
+        }
+        // It says that nothing protects it, and something has to.
+        if unit.label.bare {
+            return Err(Dropped::Unjoinable);
         }
         let numbers = unit.span.end - unit.span.start;
         let Some(joined) = self.fragments.join(view, unit, pool)? else { return Ok(None) };

@@ -7,7 +7,7 @@ use stackwright_transport::words::{
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::control::{Item, items};
-use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Token, Verdict, Version};
+use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Single, Token, Verdict, Version};
 use crate::option::{Marks, Options, PacketOption, Part};
 use crate::parts::Place;
 use crate::state::{Format, Matter};
@@ -50,12 +50,22 @@ impl<M: Message> Format<M> {
     ) -> Result<Segment<M>, Dropped> {
         let front = packet.front(packet.len().min(DATA)).ok_or(Dropped::Malformed)?;
         let header = Packet::decode(front).map_err(malformed)?;
-        if header.kind != PacketKind::Data || header.session != self.session || has_options(&header) {
+        if header.session != self.session || has_options(&header) {
             return self.read_other(view, &header, packet, report);
         }
-        let fragment = Fragment::decode(&front[Packet::LENGTH..]).map_err(malformed)?;
-        packet.advance(DATA);
-        let label = place(&fragment, &NOTHING)?;
+        let label = match header.kind {
+            PacketKind::Data => {
+                let fragment = Fragment::decode(&front[Packet::LENGTH..]).map_err(malformed)?;
+                packet.advance(DATA);
+                place(&fragment, &NOTHING)?
+            }
+            PacketKind::Single => {
+                let single = Single::decode(&front[Packet::LENGTH..]).map_err(malformed)?;
+                packet.advance(Packet::LENGTH + Single::LENGTH);
+                alone(single, &NOTHING)
+            }
+            _ => return self.read_other(view, &header, packet, report),
+        };
         let unit = Some(unit(view, header.sequence, label, packet));
         Ok(Segment { unit, stamp: Some(stamp(&header)), ..Segment::silent() })
     }
@@ -85,9 +95,10 @@ impl<M: Message> Format<M> {
             return Ok(segment);
         }
         match header.kind {
-            PacketKind::Data | PacketKind::Control => {
+            PacketKind::Data | PacketKind::Single | PacketKind::Control => {
                 let label = match header.kind {
                     PacketKind::Data => place(&packet.pull().map_err(malformed)?, &said)?,
+                    PacketKind::Single => alone(packet.pull().map_err(malformed)?, &said),
                     _ => Label { kind: MessageKind::Control, priority: said.priority, ..WHOLE },
                 };
                 segment.settled = self.settled(view, header.sequence, said.settled);
@@ -253,7 +264,13 @@ pub(crate) fn stamp(header: &Packet) -> Stamp {
 
 /// Of what is not in fragments.
 pub(crate) const WHOLE: Label =
-    Label { message: 0, index: 0, count: 1, last: true, kind: MessageKind::Data, priority: 128 };
+    Label { message: 0, index: 0, count: 1, last: true, kind: MessageKind::Data, priority: 128, bare: false };
+
+/// Of a datagram in one packet, which nothing protects.
+#[inline]
+fn alone(Single { datagram: message }: Single, said: &Said) -> Label {
+    Label { message, priority: said.priority, bare: true, ..WHOLE }
+}
 
 /// Where a fragment stands in its datagram.
 #[inline]
@@ -263,7 +280,7 @@ fn place(fragment: &Fragment, said: &Said) -> Result<Label, Dropped> {
         return Err(Dropped::Malformed);
     }
     let (message, last) = (fragment.datagram, index + 1 == count);
-    Ok(Label { message, index, count, last, kind: MessageKind::Data, priority: said.priority })
+    Ok(Label { message, index, count, last, priority: said.priority, ..WHOLE })
 }
 
 #[inline]

@@ -10,7 +10,7 @@ use stackwright_wire::{Header, Message};
 use crate::control::Item;
 use crate::header::{
     Arrived, ArrivedRange, BARE, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
-    PacketKind, Proposal, Token, Verdict, Version,
+    PacketKind, Proposal, Single, Token, Verdict, Version,
 };
 use crate::option::{Large, Marks, PacketOption, Part};
 use crate::path::{BASE, Path};
@@ -47,11 +47,13 @@ impl<M: Message> Format<M> {
         } else if let Some(unit) = saying.unit.take() {
             let Cargo { label, span, .. } = unit;
             let control = label.kind == MessageKind::Control;
-            let kind = if control { PacketKind::Control } else { PacketKind::Data };
+            let kind = match label.bare {
+                _ if control => PacketKind::Control,
+                true => PacketKind::Single,
+                false => PacketKind::Data,
+            };
             let settled = self.both(|proposal| proposal.expires).then_some(view.settled_upto as u32);
             let padding = self.padding(label, unit.octets);
-            let (index, count) = (label.index as u16, label.count as u16);
-            let fragment = Fragment { datagram: label.message, index, count };
             // Where they stay: octets that were just written are not read back to be moved.
             octets.extend_from_slice(&[0; BARE]);
             packet(kind, self.session, span.start as u32, saying.stamp).encode(octets);
@@ -62,11 +64,12 @@ impl<M: Message> Format<M> {
             {
                 octets.truncate(Packet::LENGTH);
                 options(label, settled, padding, None, octets);
-                if !control {
-                    put(&fragment, octets);
-                }
+                put_place(label, octets);
+            } else if label.bare {
+                Single { datagram: label.message }.encode(&mut octets[Packet::LENGTH..]);
+                octets.truncate(Packet::LENGTH + Single::LENGTH);
             } else {
-                fragment.encode(&mut octets[Packet::LENGTH..]);
+                fragment(label).encode(&mut octets[Packet::LENGTH..]);
             }
             if self.path == Path::Narrowed && octets.len() + unit.octets > BASE {
                 self.write_part(unit, settled, saying, octets);
@@ -89,10 +92,7 @@ impl<M: Message> Format<M> {
         let part = Part { offset: offset as u16, whole: whole as u16 };
         octets.truncate(Packet::LENGTH);
         options(label, settled, None, Some(part), octets);
-        if label.kind != MessageKind::Control {
-            let (index, count) = (label.index as u16, label.count as u16);
-            put(&Fragment { datagram: label.message, index, count }, octets);
-        }
+        put_place(label, octets);
         let end = whole.min(offset + BASE - octets.len());
         saying.part = Some(offset..end);
         if end < whole {
@@ -196,9 +196,22 @@ pub(crate) fn follow(header: &mut [u8], unit: &Cargo<'_>) -> bool {
         return false;
     }
     header[SEQUENCE].copy_from_slice(&(span.start as u32).to_be_bytes());
-    let (index, count) = (label.index as u16, label.count as u16);
-    Fragment { datagram: label.message, index, count }.encode(&mut header[Packet::LENGTH..]);
+    fragment(label).encode(&mut header[Packet::LENGTH..]);
     true
+}
+
+#[inline]
+fn fragment(label: &Label) -> Fragment {
+    Fragment { datagram: label.message, index: label.index as u16, count: label.count as u16 }
+}
+
+/// Where the unit stands in its datagram; control has none.
+fn put_place(label: &Label, octets: &mut Vec<u8>) {
+    match label.kind {
+        MessageKind::Control => {}
+        MessageKind::Data if label.bare => put(&Single { datagram: label.message }, octets),
+        MessageKind::Data => put(&fragment(label), octets),
+    }
 }
 
 /// Where a packet's number stands in its header.

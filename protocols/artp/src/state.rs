@@ -71,6 +71,7 @@ impl<M> Format<M> {
             parts: config.parts,
             expires: config.expires,
             marks: config.ecn,
+            single: config.single,
             reserved: (),
             nonce: secrets.nonce,
             echo: 0,

@@ -4,7 +4,8 @@ use stackwright_wire::Header;
 use stackwright_wire::syntax::{Case, Key, Layout, Reference, Step, field};
 
 use crate::header::{
-    Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal, Signed, Token,
+    Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal, Signed,
+    Single, Token,
 };
 use crate::option::{self, Credit, Large, Marks, Part, Priority, Settled};
 use crate::state::Matter;
@@ -20,6 +21,7 @@ pub const SYNTAX: &[Step] = &[
         cases: &[
             Case { value: PacketKind::Data as u64, name: "data", steps: DATA },
             Case { value: PacketKind::Control as u64, name: "control", steps: CONTROL },
+            Case { value: PacketKind::Single as u64, name: "single", steps: SINGLE },
             Case { value: PacketKind::Acknowledge as u64, name: "acknowledgement", steps: ACKNOWLEDGEMENT },
         ],
         otherwise: &[],
@@ -73,6 +75,8 @@ const DATA: &[Step] = &[
         otherwise: &[],
     },
 ];
+
+const SINGLE: &[Step] = &[of::<Single>()];
 
 const SIGNED: &[Step] = &[
     of::<Signed>(),

@@ -1,6 +1,8 @@
 //! Any octets as what stands in packets of ARTP: headers, options, control items.
 
-use stackwright_artp::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Signed, Token};
+use stackwright_artp::header::{
+    ControlHeader, Fragment, OptionHeader, Packet, Proposal, Signed, Single, Token,
+};
 use stackwright_artp::items;
 use stackwright_artp::option::{Large, Marks, Options, Part};
 
@@ -15,6 +17,7 @@ pub fn artp_headers(octets: &[u8]) {
     check::<Proposal>(octets);
     check::<Token>(octets);
     check::<Signed>(octets);
+    check::<Single>(octets);
     check::<Large>(octets);
     check::<Part>(octets);
     check::<Marks>(octets);

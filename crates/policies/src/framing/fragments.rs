@@ -169,6 +169,7 @@ impl<M: Message> Framing<M> for Fragments<M> {
             last: count == 1,
             kind: quality.kind,
             priority: quality.priority,
+            bare: false,
         };
         let piece = if count == 1 { octets } else { octets.div_ceil(count as usize) };
         Ok((message, label, piece.max(1)))
@@ -226,8 +227,7 @@ mod tests {
     fn keeps(forgetting: Forgetting, lifetime: Option<u32>) -> bool {
         let mut fragments = Fragments::new(0xffff, 1 << 20).forgetting(forgetting);
         let pool = Pool::new(64, 1);
-        let label =
-            Label { message: 7, index: 0, count: 2, last: false, kind: MessageKind::Data, priority: 128 };
+        let label = Label { message: 7, count: 2, priority: 128, ..Label::default() };
         let unit = Unit {
             span: 0..1,
             label,

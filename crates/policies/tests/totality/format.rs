@@ -171,6 +171,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
                 last: header.last,
                 kind: if header.control { MessageKind::Control } else { MessageKind::Data },
                 priority: header.priority,
+                bare: false,
             };
             let span = start..start + numbers;
             segment.next = Some(span.end);

@@ -31,6 +31,8 @@ pub struct Label {
     pub kind: MessageKind,
     /// The smaller, the more urgent.
     pub priority: u8,
+    /// A message in one piece, before which the framing has put nothing: for a format that says so.
+    pub bare: bool,
 }
 
 /// A unit as far as what stands before its octets tells.

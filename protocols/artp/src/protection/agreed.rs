@@ -59,6 +59,13 @@ impl Agreed {
         Some(Agreed { asked: *asked != 0, salts, proposals })
     }
 
+    /// Whether both sides proposed this.
+    pub(crate) fn both(&self, wishes: impl Fn(&Proposal) -> bool) -> bool {
+        self.proposals
+            .chunks(Proposal::LENGTH)
+            .all(|octets| Proposal::decode(octets).is_ok_and(|one| wishes(&one)))
+    }
+
     pub(crate) fn ours(&self) -> Direction {
         if self.asked { Direction::Onward } else { Direction::Back }
     }

@@ -32,6 +32,7 @@ use core::fmt;
 
 #[cfg(feature = "seal")]
 pub use aead::Cipher;
+pub(crate) use agreed::Agreed;
 pub(crate) use guard::{Datagram, Guard};
 pub use opaque::{compose, take_apart};
 #[cfg(feature = "seal")]

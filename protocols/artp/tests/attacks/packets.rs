@@ -101,6 +101,7 @@ pub(crate) fn proposal(verdict: Verdict, nonce: u64, echo: u64) -> Proposal {
         parts: true,
         expires: false,
         marks: true,
+        single: true,
         reserved: (),
         nonce,
         echo,

@@ -7,4 +7,5 @@ mod keys;
 mod lengths;
 mod replay;
 mod setting;
+mod single;
 mod talks;

@@ -171,6 +171,7 @@ impl Monolith {
             parts: false,
             expires: false,
             marks: false,
+            single: false,
             reserved: (),
             nonce: secrets.nonce,
             echo: 0,

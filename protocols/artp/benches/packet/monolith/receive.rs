@@ -78,6 +78,7 @@ impl Monolith {
                 return Ok(());
             }
             PacketKind::Data => MessageKind::Data,
+            PacketKind::Single => return Err(Dropped::Malformed), // it was not agreed on
             PacketKind::Control => {
                 let octets = packet.len();
                 let octets = packet.front(octets).ok_or(Dropped::Malformed)?;
