@@ -54,7 +54,8 @@ impl Transport {
         let config = artp_config(place, tuning);
         let artp = move |system: &System| {
             let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
-            Over::new(artp::layer::<Message>(config, system.seed()), system.udp_with(blocks()))
+            let upper = artp::layer_sharing::<Message>(config, system.seed(), blocks());
+            Over::new(upper, system.udp_with(blocks()))
         };
         let ordered =
             move |system: &System| Over::new(Ordered::new(ordered::Config::default()), artp(system));

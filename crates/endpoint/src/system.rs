@@ -67,7 +67,28 @@ impl System {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn udp<M: Message>(&self) -> Udp<M> {
-        self.udp_with(Rc::new(Pool::new(BLOCK, BLOCKS_MOST)))
+        self.udp_with(Self::pool())
+    }
+
+    /// Blocks for the layers of one stack, to be given to each of them that takes some: what one is done with, another uses again.
+    ///
+    /// ```
+    /// use std::rc::Rc;
+    /// use stackwright_artp as artp;
+    /// use stackwright_compose::Over;
+    /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// use stackwright_wire::BufferTree;
+    /// let stack = |system: &System| {
+    ///     let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
+    ///     let pool = System::pool::<BufferTree>();
+    ///     Over::new(artp::layer_sharing(config, system.seed(), Rc::clone(&pool)), system.udp_with(pool))
+    /// };
+    /// let endpoint = Endpoint::new(Config::default(), stack)?;
+    /// # Ok::<_, stackwright_endpoint::Error>(())
+    /// ```
+    #[must_use]
+    pub fn pool<M: Message>() -> Rc<Pool<M>> {
+        Rc::new(Pool::new(BLOCK, BLOCKS_MOST))
     }
 
     /// The same with the blocks of `pool`, of 64 KiB at least: many endpoints of one thread, of which one receives at a time, need
@@ -103,7 +124,7 @@ impl System {
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn tcp<M: Message>(&self) -> Tcp<M> {
-        Tcp::new(self.registry(), 0, Rc::new(Pool::new(BLOCK, BLOCKS_MOST)))
+        Tcp::new(self.registry(), 0, Self::pool())
     }
 
     /// Where adapters register their descriptors.

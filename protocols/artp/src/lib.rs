@@ -43,19 +43,26 @@ pub fn layer<M: Message>(config: Config, seed: u64) -> Layer<M> {
     Transport::new(Associations::new(Sessions::new(config, policies)), seed)
 }
 
-/// The same with its policies in boxes, as a program chooses them while it runs.
+/// The same with the blocks of `pool`, which the driver below has too: what one of them is done with, the other uses again. Short
+/// datagrams gain by it; [`layer`] has blocks of its own.
+pub fn layer_sharing<M: Message>(config: Config, seed: u64, pool: Rc<Pool<M>>) -> Layer<M> {
+    Transport::new(Associations::sharing(Sessions::new(config, policies), pool), seed)
+}
+
+/// The same as [`layer`] with its policies in boxes, as a program chooses them while it runs.
 pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> Layer<M, Boxed<M>> {
     let make = |session, config: &Config, secrets| policies(session, config, secrets).boxed();
     Transport::new(Associations::new(Sessions::new(config, make)), seed)
 }
 
+use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Apart, Quality};
 use stackwright_transport::component;
 use stackwright_transport::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, View, Whole};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
-use stackwright_wire::Message;
+use stackwright_wire::{Message, Pool};
 
 use path::Path;
 

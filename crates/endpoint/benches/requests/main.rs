@@ -9,6 +9,7 @@ mod ends;
 mod looped;
 
 use std::net::SocketAddr;
+use std::rc::Rc;
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -75,7 +76,9 @@ const CONTESTANTS: [(&str, Answers, Asks); 8] = [
 
 fn artp(system: &System) -> Artp {
     let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
-    Over::new(artp::layer(config, system.seed()), system.udp())
+    let pool = System::pool();
+    let upper = artp::layer_sharing(config, system.seed(), Rc::clone(&pool));
+    Over::new(upper, system.udp_with(pool))
 }
 
 /// The median of what `asks` took, in nanoseconds.
