@@ -58,9 +58,9 @@ impl<M: Message> Memory<M> {
 
     /// Blocks come from `pool`, and `headroom` octets are left free before packets.
     pub fn sharing(pool: Rc<Pool<M>>, headroom: usize) -> Self {
-        let header = Vec::with_capacity(pool.block().saturating_sub(headroom));
         let blocks = Blocks::new(0);
-        Memory { pool, headroom, blocks, header, heard: Report::default(), saying: Report::default() }
+        let (heard, saying) = (Report::default(), Report::default());
+        Memory { pool, headroom, blocks, header: Vec::new(), heard, saying }
     }
 
     /// Packets that [leave together](Association::transmit_run) lie in blocks of so many octets, and `headroom` before them.

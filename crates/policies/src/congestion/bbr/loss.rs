@@ -6,6 +6,9 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds};
 const MANY: u64 = 2;
 const TOO_MANY: u64 = 33;
 
+/// No more octets are believed to have met congestion in a round trip.
+const MARKED_MOST: u64 = 1 << 48;
+
 /// What is left of what was in flight, in tenths (§2.7, Beta).
 const LEFT: u64 = 7;
 
@@ -37,7 +40,8 @@ impl Losses {
     }
 
     pub(super) fn marked(&mut self, octets: u64) {
-        self.marked += octets;
+        // A peer may say what he likes: it is compared with a hundred times what was sent.
+        self.marked = self.marked.saturating_add(octets).min(MARKED_MOST);
     }
 
     pub(super) fn see(&mut self, octets: u64, took: Option<Nanoseconds>, in_flight: u64) {

@@ -174,7 +174,7 @@ impl Congestion for Bbr {
     }
 
     fn on_marked(&mut self, _: &View, packets: u32) {
-        self.losses.marked(u64::from(packets) * self.packet);
+        self.losses.marked(u64::from(packets).saturating_mul(self.packet));
     }
 
     fn heeds_marks(&self) -> bool {
