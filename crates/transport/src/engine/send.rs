@@ -293,13 +293,16 @@ impl<C: Configuration> Association<C> {
     }
 }
 
+/// A packet of the engine's own lies in no longer block of the pool, in octets.
+const BLOCK_MOST: usize = 4096;
+
 impl<M: Message> Memory<M> {
     /// The header that was written, as a packet of its own.
     fn packet(&self) -> M {
         let (start, end) = (self.headroom, self.headroom + self.header.len());
         // A long block for a short packet would be held as long as that waits.
-        let is_alike = (end..=4 * end).contains(&self.pool.block());
-        let block = if is_alike { Some(self.pool.take()) } else { self.pool.again(end) };
+        let takes = (end..=BLOCK_MOST).contains(&self.pool.block());
+        let block = if takes { Some(self.pool.take()) } else { self.pool.again(end) };
         let Some(mut block) = block else { return M::with_headroom(self.headroom, &self.header) };
         block[start..end].copy_from_slice(&self.header);
         M::from_block(block, start, end)
