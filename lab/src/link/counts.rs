@@ -28,7 +28,6 @@ pub(crate) struct Counts {
     /// Altered under way, and delivered.
     pub(crate) altered: u64,
     /// Would have been dropped by the queue, and were marked: they met congestion (RFC 3168).
-    #[serde(default)]
     pub(crate) marked: u64,
     /// Octets of the IP packets offered.
     pub(crate) octets_offered: u64,

@@ -26,10 +26,6 @@ fn a_queue_that_marks_loses_nothing_and_nobody_is_slower_for_it() {
     for congestion in ALL {
         let (unmarked, _, drops) = run(congestion, Some(Mishap::TakenOffBefore));
         let (marked, _, marks) = run(congestion, None);
-        println!(
-            "{congestion:?}: {marked:.3} with {} marks, {unmarked:.3} without and {} drops",
-            marks.marked, drops.dropped_by_codel
-        );
         assert_eq!((marks.dropped_by_codel, marks.dropped_at_tail), (0, 0), "{congestion:?}");
         assert!(marked > unmarked - 0.02, "{congestion:?}: {marked}, and {unmarked} where all is dropped");
         if congestion != Bbr {
@@ -49,7 +45,6 @@ fn marks_are_heeded_as_losses_are() {
             (bottleneck.waited(), got[0] / got[1])
         };
         let ((marked, _), (dropped, _)) = (waits(None), waits(Some(Mishap::TakenOffBefore)));
-        println!("{congestion:?}: waits {marked} and {dropped} round trips");
         assert!(
             marked < 1.25 * dropped + 0.1,
             "{congestion:?}: {marked} round trips, and {dropped} with drops"

@@ -3,7 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `portable.rs` | in Rust, wherever Rust runs |
-//! | `assembled.rs` | by AWS-LC, whose inner loops are written for each processor (feature `aws-lc`): more than twice as fast in bulk, all of ARTP included |
+//! | `assembled.rs` | by AWS-LC, whose inner loops are written for each processor (feature `aws-lc`): nearly twice as fast in bulk, all of ARTP included |
 
 #[cfg(feature = "aws-lc")]
 mod assembled;
