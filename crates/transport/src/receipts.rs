@@ -64,10 +64,16 @@ impl Receipts {
         self.beyond.len() < SPANS_MOST || span.start <= self.upto
     }
 
-    /// Enters a span that begins where all others end; whether it is one.
+    /// Whether a span begins where all others end.
+    #[inline]
+    pub fn follows(&self, span: &Range<u64>) -> bool {
+        span.start == self.upto && self.beyond.is_empty()
+    }
+
+    /// Enters a span that [follows](Receipts::follows); whether it does.
     #[inline]
     pub fn follow(&mut self, span: &Range<u64>) -> bool {
-        let follows = span.start == self.upto && self.beyond.is_empty();
+        let follows = self.follows(span);
         if follows {
             self.upto = span.end;
         }

@@ -2,6 +2,7 @@
 
 use alloc::rc::Rc;
 use core::marker::PhantomData;
+use core::mem;
 
 use stackwright_base::features::Needs;
 use stackwright_base::map::Key;
@@ -156,11 +157,16 @@ impl<H: Host> Associations<H> {
     #[inline]
     fn arm(at: &mut impl Place<Self>, least: Instant) {
         let now = at.cx().now();
+        if let Some(deadline) = at.association().engine.next_deadline(now) {
+            Self::arm_at(at, deadline.max(least));
+        }
+    }
+
+    /// The same, of a time. A later one waits for the timer that is set: it looks again.
+    #[inline]
+    fn arm_at(at: &mut impl Place<Self>, deadline: Instant) {
         let session = at.association();
-        // A later one waits for the timer that is set: it looks again.
-        if let Some(deadline) = session.engine.next_deadline(now).map(|deadline| deadline.max(least))
-            && deadline < session.armed
-        {
+        if deadline < session.armed {
             session.armed = deadline;
             at.wake((), deadline);
         }
@@ -170,12 +176,25 @@ impl<H: Host> Associations<H> {
     /// come back to it.
     #[inline]
     fn turn(&mut self, at: &mut impl Place<Self>) {
+        // That it is open is heard before all else: both may have come together.
+        if !at.association().told {
+            self.conclude(at);
+        }
         Self::deliver(at);
         let now = at.cx().now();
         let engine = &at.association().engine;
         if engine.may_transmit(now) || engine.sending().has_released() {
             self.conclude(at);
             return at.later();
+        }
+        let session = at.association();
+        if mem::replace(&mut session.only_messages, true) {
+            // They have changed nothing else: neither where it stands, nor when the peer is asked again for what he was sent.
+            let deadline = session.engine.next_receiving();
+            debug_assert!(
+                session.engine.next_deadline(now).is_none_or(|all| all >= deadline.min(session.armed))
+            );
+            return Self::arm_at(at, deadline.max(now.later(1_000)));
         }
         self.conclude(at);
         Self::arm(at, now.later(1_000));
@@ -202,14 +221,29 @@ impl<H: Host> Associations<H> {
         }
     }
 
-    /// So many packets were taken, or why they were dropped.
-    #[inline]
-    fn taken(at: &mut impl Place<Self>, taken: Result<(), Dropped>, packets: usize) {
+    /// The room for a message that goes up as it comes. Who has closed takes none, nor who has not heard that it is open.
+    #[inline(always)]
+    fn room_at_once(at: &mut impl Place<Self>) -> Room {
+        let session = at.association();
+        if session.engine.is_closing() || !session.told { Room::default() } else { at.room() }
+    }
+
+    /// So many packets were taken, and a message may go up with them; or why they were dropped.
+    #[inline(always)]
+    fn taken(
+        at: &mut impl Place<Self>,
+        taken: Result<Option<(MessageOf<H>, Quality)>, Dropped>,
+        packets: usize,
+    ) {
         // Whoever only knows where we are could otherwise say in the peer's name that there is congestion.
         let ecn = at.ecn();
-        if ecn != Ecn::NotEct && matches!(taken, Ok(()) | Err(Dropped::Duplicate)) {
+        if ecn != Ecn::NotEct && matches!(taken, Ok(_) | Err(Dropped::Duplicate)) {
             at.association().engine.on_marked(ecn, packets as u32);
         }
+        if let Ok(Some((message, quality))) = taken {
+            return at.deliver(message, quality);
+        }
+        at.association().only_messages = false;
         if let Err(dropped) = taken {
             at.cx().dropped(H::FACTS.name, dropped.reason());
         }
@@ -254,6 +288,8 @@ pub struct Session<H: Host> {
     /// The layer above knows that it is open.
     told: bool,
     half_open: bool,
+    /// All that came since the last turn were messages that went up as they came.
+    only_messages: bool,
 }
 
 /// Whose packet it is. Nothing is taken off: a check may cover the header.
@@ -305,7 +341,15 @@ impl<H: Host> Hooks for Associations<H> {
         let engine = Association::new(self.host.create(cx, key, remote, origin));
         let arrived = origin == Origin::Arrived;
         self.half_open += usize::from(arrived);
-        Session { engine, key: key.clone(), remote, armed: Instant::END, told: arrived, half_open: arrived }
+        Session {
+            engine,
+            key: key.clone(),
+            remote,
+            armed: Instant::END,
+            told: arrived,
+            half_open: arrived,
+            only_messages: false,
+        }
     }
 
     fn opened(&mut self, at: &mut impl Place<Self>) -> bool {
@@ -331,8 +375,8 @@ impl<H: Host> Hooks for Associations<H> {
 
     #[inline]
     fn pop(&mut self, at: &mut impl Place<Self>, _: Located<H>, packet: MessageOf<H>) {
-        let now = at.cx().now();
-        let taken = at.association().engine.receive(now, packet, &mut self.memory);
+        let (now, room) = (at.cx().now(), Self::room_at_once(at));
+        let taken = at.association().engine.receive(now, packet, &mut self.memory, room);
         Self::taken(at, taken, 1);
     }
 
@@ -344,8 +388,8 @@ impl<H: Host> Hooks for Associations<H> {
         packet: MessageOf<H>,
         behind: &mut Apart<MessageOf<H>>,
     ) {
-        let (now, before) = (at.cx().now(), behind.messages());
-        let taken = at.association().engine.receive_run(now, packet, behind, &mut self.memory);
+        let (now, before, room) = (at.cx().now(), behind.messages(), Self::room_at_once(at));
+        let taken = at.association().engine.receive_run(now, packet, behind, &mut self.memory, room);
         Self::taken(at, taken, 1 + before - behind.messages());
     }
 

@@ -60,7 +60,7 @@ use alloc::vec::Vec;
 
 use stackwright_contract::services::{Apart, Quality};
 use stackwright_transport::component;
-use stackwright_transport::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, View, Whole};
+use stackwright_transport::words::{Cargo, Dropped, Numbering, Plain, Report, Saying, Segment, View, Whole};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
 use stackwright_wire::{Message, Pool};
 
@@ -106,9 +106,13 @@ impl<M: Message> slots::Format<M> for Format<M> {
         self.payload() / if self.both(|proposal| proposal.ranges) { 8 } else { 4 }
     }
 
-    #[inline]
     fn decode(&mut self, view: &View, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped> {
         self.read(view, packet, report)
+    }
+
+    #[inline(always)]
+    fn read_plain(&mut self, view: &View, packet: &mut M) -> Option<Plain> {
+        self.read_bare(view, packet)
     }
 
     #[inline]

@@ -94,20 +94,28 @@ impl<M: Message> Framing<M> for Messages<M> {
         Ok((message, label, evened(octets, label.count as usize, piece, room)))
     }
 
-    #[inline(always)] // a unit is not moved to be looked at
+    #[inline(always)]
+    fn open(&mut self, label: &Label, body: &mut M) -> Option<Result<Quality, Dropped>> {
+        if label.count > 1 || label.kind != MessageKind::Data || !self.guard.is_absent() {
+            return None;
+        }
+        if !label.bare
+            && let Err(dropped) = self.guard.open_bare(body)
+        {
+            return Some(Err(dropped));
+        }
+        self.fragments.open(label, body)
+    }
+
     fn join(&mut self, view: &View, mut unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
-        // Whole already, and not protected: what is looked at first is not moved once more.
-        if unit.label.count <= 1 && unit.label.kind == MessageKind::Data && self.guard.is_absent() {
-            if !unit.label.bare {
-                self.guard.open_bare(&mut unit.body)?;
-            }
-            return self.fragments.join(view, unit, pool);
+        let numbers = unit.span.end - unit.span.start;
+        if let Some(opened) = self.open(&unit.label, &mut unit.body) {
+            return opened.map(|quality| Some(Joined { message: unit.body, quality, numbers }));
         }
         // It says that nothing protects it, and something has to.
         if unit.label.bare {
             return Err(Dropped::Unjoinable);
         }
-        let numbers = unit.span.end - unit.span.start;
         let Some(joined) = self.fragments.join(view, unit, pool)? else { return Ok(None) };
         let datagram =
             Datagram { kind: joined.quality.kind, number: joined.quality.number.unwrap_or_default() };

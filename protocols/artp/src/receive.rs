@@ -2,12 +2,14 @@
 
 use stackwright_contract::services::MessageKind;
 use stackwright_transport::words::{
-    Dropped, EcnCounts, Label, Report, Segment, Signals, Stamp, Unit, View, unwrap,
+    Dropped, EcnCounts, Label, Plain, Report, Segment, Signals, Stamp, Unit, View, unwrap,
 };
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::control::{Item, items};
-use crate::header::{ControlKind, Fragment, Packet, PacketKind, Proposal, Single, Token, Verdict, Version};
+use crate::header::{
+    BARE, ControlKind, Fragment, Packet, PacketKind, Proposal, Single, Token, Verdict, Version,
+};
 use crate::option::{Marks, Options, PacketOption, Part};
 use crate::parts::Place;
 use crate::state::{Format, Matter};
@@ -33,54 +35,41 @@ struct Said {
 const NOTHING: Said =
     Said { credit: None, settled: None, ranges: false, high: (0, 0), priority: 128, part: None, marks: None };
 
-/// What nearly every packet of data begins with: read in one look.
-const DATA: usize = Packet::LENGTH + Fragment::LENGTH;
-
 fn malformed(_: Malformed) -> Dropped {
     Dropped::Malformed
 }
 
 impl<M: Message> Format<M> {
-    #[inline]
+    /// A fragment, or a datagram alone, without options.
+    #[inline(always)] // what it reads stays in registers
+    pub(crate) fn read_bare(&self, view: &View, packet: &mut M) -> Option<Plain> {
+        let front = packet.front(packet.len().min(BARE))?;
+        let header = Packet::decode(front).ok()?;
+        if header.session != self.session || has_options(&header) {
+            return None;
+        }
+        let (label, before) = match header.kind {
+            PacketKind::Data => {
+                (place(&Fragment::decode(&front[Packet::LENGTH..]).ok()?, &NOTHING).ok()?, BARE)
+            }
+            PacketKind::Single => (
+                alone(Single::decode(&front[Packet::LENGTH..]).ok()?, &NOTHING),
+                Packet::LENGTH + Single::LENGTH,
+            ),
+            _ => return None,
+        };
+        packet.advance(before);
+        Some(Plain { number: unwrap(header.sequence, 32, view.received_upto), label, stamp: stamp(&header) })
+    }
+
     pub(crate) fn read(
         &mut self,
         view: &View,
         mut packet: M,
         report: &mut Report,
     ) -> Result<Segment<M>, Dropped> {
-        let front = packet.front(packet.len().min(DATA)).ok_or(Dropped::Malformed)?;
-        let header = Packet::decode(front).map_err(malformed)?;
-        if header.session != self.session || has_options(&header) {
-            return self.read_other(view, &header, packet, report);
-        }
-        let label = match header.kind {
-            PacketKind::Data => {
-                let fragment = Fragment::decode(&front[Packet::LENGTH..]).map_err(malformed)?;
-                packet.advance(DATA);
-                place(&fragment, &NOTHING)?
-            }
-            PacketKind::Single => {
-                let single = Single::decode(&front[Packet::LENGTH..]).map_err(malformed)?;
-                packet.advance(Packet::LENGTH + Single::LENGTH);
-                alone(single, &NOTHING)
-            }
-            _ => return self.read_other(view, &header, packet, report),
-        };
-        let unit = Some(unit(view, header.sequence, label, packet));
-        Ok(Segment { unit, stamp: Some(stamp(&header)), ..Segment::silent() })
-    }
-
-    /// What is no fragment without options. It begins with this header.
-    #[inline(never)] // out of line, it does not crowd the way of data
-    fn read_other(
-        &mut self,
-        view: &View,
-        header: &Packet,
-        mut packet: M,
-        report: &mut Report,
-    ) -> Result<Segment<M>, Dropped> {
         let whole = packet.len();
-        packet.advance(Packet::LENGTH);
+        let header = &packet.pull::<Packet>().map_err(malformed)?;
         let said = if has_options(header) { options(header, &mut packet)? } else { NOTHING };
         let mut segment = Segment { stamp: Some(stamp(header)), ..Segment::silent() };
         if header.session != self.session {

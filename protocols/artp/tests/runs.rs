@@ -30,7 +30,8 @@ struct Said {
     down: Vec<DatagramsRequest<M>>,
     below: Option<Handle>,
     room: Room,
-    /// What came, and the last word.
+    /// It was told that it is open, what came, and the last word.
+    opened: bool,
     came: Vec<Vec<u8>>,
     ended: Option<Ended>,
 }
@@ -38,11 +39,15 @@ struct Said {
 impl Outlet<Layer<M>> for Said {
     fn indicate(&mut self, told: DatagramsIndication<M>) {
         match told {
-            DatagramsIndication::Opened { room, .. } | DatagramsIndication::Room { room, .. } => {
+            DatagramsIndication::Opened { room, .. } => (self.opened, self.room) = (true, room),
+            DatagramsIndication::Room { room, .. } => {
                 self.room.octets += room.octets;
                 self.room.messages += room.messages;
             }
-            DatagramsIndication::Delivered { message, .. } => self.came.push(octets(&message)),
+            DatagramsIndication::Delivered { message, .. } => {
+                assert!(self.opened, "nothing comes before it is open");
+                self.came.push(octets(&message));
+            }
             DatagramsIndication::DeliveredRun { .. } => unreachable!("a layer delivers one by one"),
             DatagramsIndication::Ended { name: NAME, why } => self.ended = Some(why),
             DatagramsIndication::Ended { .. } | DatagramsIndication::Listening { .. } => {}
@@ -220,4 +225,23 @@ fn a_conversation_in_runs_is_the_conversation_in_packets() {
         assert_eq!(together, apart, "{broken:?}");
         assert!(runs_packets == packets, "octet for octet: {broken:?}");
     }
+}
+
+#[test]
+fn what_comes_with_the_answer_is_heard_after_it() {
+    let mut talk = Talk::new(true, None);
+    talk.speak(0);
+    talk.sides[1].say(&talk.cx, b"at once");
+    let Side { layer, said } = &mut talk.sides[1];
+    layer.handle_timeout(&talk.cx, said);
+    let sends = said.down.drain(..).filter_map(|asked| match asked {
+        DatagramsRequest::Send { message, .. } => Some(octets(&message)),
+        _ => None,
+    });
+    let packets: Vec<_> = sends.collect();
+    assert!(packets.len() == 2 && packets[1].len() <= packets[0].len(), "the answer, and what is said");
+    let association = talk.sides[0].said.below.expect("it is open");
+    let run = Run::new(M::with_headroom(0, &packets.concat()), packets[0].len());
+    talk.sides[0].tell(&talk.cx, DatagramsIndication::DeliveredRun { association, run });
+    assert_eq!(talk.sides[0].said.came, [b"at once"]);
 }

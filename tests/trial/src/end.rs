@@ -44,6 +44,9 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     runs: bool,
     /// Packets that left together, and have not been sent yet.
     run: Option<Apart<BufferTree>>,
+    /// Whether messages may go up as they come, and one that did.
+    at_once: bool,
+    up: Option<(BufferTree, Quality)>,
 }
 
 /// How long packets are, and how much room is before them.
@@ -53,7 +56,20 @@ const HEADROOM: usize = 32;
 impl<C: Configuration<Message = BufferTree>> End<C> {
     pub(crate) fn new(slots: Slots<C>) -> Self {
         let (association, memory) = (Association::new(slots), Memory::new(PACKET, HEADROOM, 64));
-        End { association, memory, clock: Clock::default(), takes: true, runs: false, run: None }
+        End {
+            association,
+            memory,
+            clock: Clock::default(),
+            takes: true,
+            runs: false,
+            run: None,
+            at_once: true,
+            up: None,
+        }
+    }
+
+    pub(crate) fn through_inbox(&mut self) {
+        self.at_once = false;
     }
 
     pub(crate) fn in_runs(&mut self) {
@@ -82,7 +98,8 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         if !self.takes {
             return None;
         }
-        let (message, quality) = self.association.take(self.clock.reads(now), EVERYTHING)?;
+        let up = self.up.take();
+        let (message, quality) = up.or_else(|| self.association.take(self.clock.reads(now), EVERYTHING))?;
         let mut octets = vec![0; message.len()];
         message.copy_to(&mut octets);
         Some((octets, quality))
@@ -105,17 +122,35 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             if !self.runs || run.len() == 1 || first.is_empty() {
                 for packet in run {
                     let packet = BufferTree::with_headroom(0, packet);
-                    let received = self.association.receive(now, packet, &mut self.memory);
-                    received.err().into_iter().for_each(&mut dropped);
+                    let room = self.room();
+                    let received = self.association.receive(now, packet, &mut self.memory, room);
+                    self.goes_up(received, &mut dropped);
                 }
                 continue;
             }
             let run = Run::new(BufferTree::with_headroom(0, &run.concat()), first.len());
             let mut run = run.into_iter();
             while let Some(packet) = run.next() {
-                let received = self.association.receive_run(now, packet, &mut run, &mut self.memory);
-                received.err().into_iter().for_each(&mut dropped);
+                let room = self.room();
+                let received = self.association.receive_run(now, packet, &mut run, &mut self.memory, room);
+                self.goes_up(received, &mut dropped);
             }
+        }
+    }
+
+    /// Its application takes one message as it comes, and the others when it looks.
+    fn room(&self) -> Room {
+        if self.takes && self.at_once && self.up.is_none() { EVERYTHING } else { Room::default() }
+    }
+
+    fn goes_up(
+        &mut self,
+        received: Result<Option<(BufferTree, Quality)>, Dropped>,
+        dropped: &mut impl FnMut(Dropped),
+    ) {
+        match received {
+            Ok(up) => self.up = self.up.take().or(up),
+            Err(why) => dropped(why),
         }
     }
 

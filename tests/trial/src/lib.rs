@@ -52,6 +52,13 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         Trial { batches: true, ..self }
     }
 
+    /// No message goes up as it comes: each rests until the application looks.
+    #[must_use]
+    pub fn through_inbox(mut self) -> Self {
+        self.ends.iter_mut().for_each(End::through_inbox);
+        self
+    }
+
     /// Packets lie one behind the other where they can: those that leave, and those that arrive in one batch.
     #[must_use]
     pub fn in_runs(mut self) -> Self {

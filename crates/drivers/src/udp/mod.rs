@@ -393,6 +393,9 @@ impl<M: Message> Protocol for Udp<M> {
     }
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if self.due.is_empty() {
+            return;
+        }
         let mut due = mem::replace(&mut self.due, mem::take(&mut self.done));
         for name in due.drain(..) {
             self.turn(cx, name, out);

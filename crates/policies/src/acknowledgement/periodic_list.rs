@@ -104,6 +104,7 @@ impl PeriodicList {
 }
 
 impl Acknowledgement for PeriodicList {
+    #[inline]
     fn on_received(&mut self, view: &View, span: &Range<u64>, octets: usize, _gap: Option<Range<u64>>) {
         self.gather(span);
         self.octets += octets;
@@ -161,6 +162,7 @@ impl Acknowledgement for PeriodicList {
         self.at = if self.news.is_empty() { Instant::END } else { view.now };
     }
 
+    #[inline]
     fn deadline(&self) -> Instant {
         self.at
     }

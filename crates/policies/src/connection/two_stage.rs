@@ -155,29 +155,10 @@ impl TwoStage {
             _ => false,
         }
     }
-}
 
-/// The octets of an answer, for the budget: a bound.
-const GRANT: usize = 128;
-
-/// The octets before data: a bound, too.
-const HEADER: usize = 64;
-
-impl Connection for TwoStage {
-    fn open(&mut self, view: &View) {
-        self.asks = true;
-        self.state = State::Asking(Question::first(view.now));
-    }
-
-    fn finish(&mut self) {
-        self.finishing = true;
-    }
-
-    fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
+    /// Signals came, or something came before the association is open, or the peer is to be asked now and then.
+    fn hear(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
         let signals = tidings.signals;
-        if signals == Signals::NONE && matches!(self.state, State::Open) && self.every_silence.is_none() {
-            return Ok(());
-        }
         // As long as the other side may go on asking.
         let patience =
             view.now.later((self.every << DOUBLED_MOST).saturating_mul(u64::from(self.tries_most)));
@@ -225,38 +206,8 @@ impl Connection for TwoStage {
         Ok(())
     }
 
-    fn may_send(&self, octets: usize) -> bool {
-        match self.state {
-            State::Open => true,
-            State::Granting(_, budget, _) => budget.allows(HEADER + octets),
-            _ => false,
-        }
-    }
-
-    #[inline]
-    fn signals(&self, view: &View) -> Signals {
-        // For nearly every packet.
-        if matches!(self.state, State::Open)
-            && !self.finishing
-            && self.alive.at > view.now
-            && self.confirming.is_none_or(|question| question.at > view.now)
-        {
-            return self.answer;
-        }
-        let wonders = self.wonders(view);
-        let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
-        self.answer
-            .with(Signals::OPEN.when(asks || wonders && self.asks))
-            .with(Signals::CONFIRM.when(self.confirms(view)))
-            .with(Signals::ACCEPT.when(self.grants(view) || wonders && !self.asks))
-            .with(Signals::END.when(self.farewell(view)))
-    }
-
-    fn due(&self, view: &View) -> bool {
-        self.signals(view) != Signals::NONE
-    }
-
-    fn on_said(&mut self, view: &View, signals: Signals, octets: usize) {
+    /// These signals left, or something did before the association is open.
+    fn say(&mut self, view: &View, signals: Signals, octets: usize) {
         if let State::Granting(question, budget, _) = &mut self.state {
             budget.said += octets as u64;
             if signals.has(Signals::ACCEPT) {
@@ -291,7 +242,72 @@ impl Connection for TwoStage {
             state => state,
         };
     }
+}
 
+/// The octets of an answer, for the budget: a bound.
+const GRANT: usize = 128;
+
+/// The octets before data: a bound, too.
+const HEADER: usize = 64;
+
+impl Connection for TwoStage {
+    fn open(&mut self, view: &View) {
+        self.asks = true;
+        self.state = State::Asking(Question::first(view.now));
+    }
+
+    fn finish(&mut self) {
+        self.finishing = true;
+    }
+
+    #[inline]
+    fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
+        // As nearly always.
+        let is_data = tidings.signals == Signals::NONE && matches!(self.state, State::Open);
+        if is_data && self.every_silence.is_none() { Ok(()) } else { self.hear(view, tidings) }
+    }
+
+    #[inline]
+    fn may_send(&self, octets: usize) -> bool {
+        match self.state {
+            State::Open => true,
+            State::Granting(_, budget, _) => budget.allows(HEADER + octets),
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn signals(&self, view: &View) -> Signals {
+        // For nearly every packet.
+        if matches!(self.state, State::Open)
+            && !self.finishing
+            && self.alive.at > view.now
+            && self.confirming.is_none_or(|question| question.at > view.now)
+        {
+            return self.answer;
+        }
+        let wonders = self.wonders(view);
+        let asks = matches!(self.state, State::Asking(question) if question.is_due(view));
+        self.answer
+            .with(Signals::OPEN.when(asks || wonders && self.asks))
+            .with(Signals::CONFIRM.when(self.confirms(view)))
+            .with(Signals::ACCEPT.when(self.grants(view) || wonders && !self.asks))
+            .with(Signals::END.when(self.farewell(view)))
+    }
+
+    #[inline]
+    fn due(&self, view: &View) -> bool {
+        self.signals(view) != Signals::NONE
+    }
+
+    #[inline]
+    fn on_said(&mut self, view: &View, signals: Signals, octets: usize) {
+        if signals != Signals::NONE || matches!(self.state, State::Granting(..)) {
+            self.say(view, signals, octets);
+        }
+    }
+
+    #[inline]
     fn is_half_open(&self) -> bool {
         matches!(self.state, State::Granting(..))
     }
@@ -316,6 +332,7 @@ impl Connection for TwoStage {
         }
     }
 
+    #[inline]
     fn deadline(&self) -> Instant {
         if self.answer != Signals::NONE {
             return Instant::START;

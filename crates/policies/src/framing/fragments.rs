@@ -175,6 +175,11 @@ impl<M: Message> Framing<M> for Fragments<M> {
         Ok((message, label, piece.max(1)))
     }
 
+    #[inline]
+    fn open(&mut self, label: &Label, _: &mut M) -> Option<Result<Quality, Dropped>> {
+        (label.count <= 1).then(|| Ok(quality(label)))
+    }
+
     #[inline(always)] // a unit is not moved to be looked at
     fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         if unit.label.count > 1 {

@@ -6,6 +6,7 @@ use core::num::NonZeroU32;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
+use stackwright_contract::services::{Quality, Room};
 use stackwright_wire::{Message as _, Pool};
 
 use super::{Association, Memory, QUESTIONS};
@@ -17,7 +18,7 @@ use crate::slots::{
     Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _, Suspect,
     Tidings,
 };
-use crate::words::{Dropped, Ending, Label, Report, Sample, Stamp, Unit, View};
+use crate::words::{Dropped, Ending, Label, Plain, Report, Sample, Stamp, Unit, View};
 
 /// How many numbers are held for a peer who has not shown that he hears us.
 const HELD_HALF_OPEN: u64 = 8;
@@ -30,7 +31,8 @@ pub(super) fn furnish<T>(inbox: &mut VecDeque<T>) {
 }
 
 impl<C: Configuration> Association<C> {
-    /// A packet of this association arrives.
+    /// A packet of this association arrives. Where it is a message as it comes, for which there is `room` above, and nothing waits to
+    /// go up before it, that message is given, and [taken](Association::take).
     ///
     /// # Errors
     /// Why it was dropped, in part or as a whole.
@@ -39,8 +41,76 @@ impl<C: Configuration> Association<C> {
         now: Instant,
         mut packet: C::Message,
         memory: &mut Memory<C::Message>,
+        room: Room,
+    ) -> Result<Option<(C::Message, Quality)>, Dropped> {
+        let (view, octets) = (self.view(now), packet.len());
+        if self.slots.integrity.looks_at() == 0
+            && let Some(plain) = self.slots.format.read_plain(&view, &mut packet)
+        {
+            let Plain { number, label, stamp } = plain;
+            self.admit_plain(&view, stamp, octets)?;
+            self.begin();
+            let (span, lifetime) = (number..number + 1, NonZeroU32::new(stamp.valid));
+            self.hear(&view, &span, packet.len())?;
+            if self.receipts.follows(&span)
+                && let Some(opened) = self.open_at_once(&label, &mut packet, room)
+            {
+                return self.take_at_once(&view, &span, opened).map(|quality| Some((packet, quality)));
+            }
+            let unit = Unit { span, label, body: packet, since: now, lifetime };
+            return self.enter(&view, unit, &memory.pool).map(|()| None);
+        }
+        self.receive_any(&view, packet, memory).map(|()| None)
+    }
+
+    /// A packet says nothing but its data, and when it was sent.
+    #[inline(always)]
+    pub(super) fn admit_plain(&mut self, view: &View, stamp: Stamp, octets: usize) -> Result<(), Dropped> {
+        self.slots.lifetime.admit(view, stamp, false)?;
+        self.slots.connection.admit(view, &Tidings { octets, ..Tidings::default() })
+    }
+
+    /// A unit that is new may be a message as it comes, and go up without a rest in the inbox: what came with it.
+    #[inline(always)]
+    pub(super) fn open_at_once(
+        &mut self,
+        label: &Label,
+        body: &mut C::Message,
+        room: Room,
+    ) -> Option<Result<Quality, Dropped>> {
+        let may = room.messages > 0
+            && body.len() <= room.octets
+            && self.inbox.is_empty()
+            && self.slots.ordering.passes()
+            && !self.is_half_open();
+        if may { self.slots.framing.open(label, body) } else { None }
+    }
+
+    /// So it did.
+    #[inline(always)]
+    pub(super) fn take_at_once(
+        &mut self,
+        view: &View,
+        span: &Range<u64>,
+        opened: Result<Quality, Dropped>,
+    ) -> Result<Quality, Dropped> {
+        self.receipts.follow(span);
+        self.pending += span.end - span.start;
+        match opened {
+            Ok(_) => self.taken(view.now, span.end - span.start),
+            Err(_) => self.spoil(view, span),
+        }
+        opened
+    }
+
+    /// It may say anything.
+    #[inline(never)]
+    fn receive_any(
+        &mut self,
+        view: &View,
+        mut packet: C::Message,
+        memory: &mut Memory<C::Message>,
     ) -> Result<(), Dropped> {
-        let view = self.view(now);
         let slots = &mut self.slots;
         let (octets, looks_at) = (packet.len(), slots.integrity.looks_at());
         if looks_at > 0 {
@@ -49,16 +119,16 @@ impl<C: Configuration> Association<C> {
         }
         memory.heard.clear();
         // It stays where it was written: it is large.
-        let mut decoded = slots.format.decode(&view, packet, &mut memory.heard);
+        let mut decoded = slots.format.decode(view, packet, &mut memory.heard);
         let segment = decoded.as_mut().map_err(|dropped| *dropped)?;
         if let Some(stamp) = segment.stamp {
-            slots.lifetime.admit(&view, stamp, segment.reports)?;
+            slots.lifetime.admit(view, stamp, segment.reports)?;
             if let Some(unit) = &mut segment.unit {
                 unit.lifetime = NonZeroU32::new(stamp.valid);
             }
         }
         if segment.reports {
-            self.refuse_unsent(&view, &memory.heard)?;
+            self.refuse_unsent(view, &memory.heard)?;
         }
         // Who names what is on its way has heard it, or was lucky once in as many as there are numbers.
         let settled = |end: u64| end <= view.settled_upto;
@@ -66,17 +136,17 @@ impl<C: Configuration> Association<C> {
         let reports =
             segment.reports && (!settled(heard.upto) || heard.held.iter().any(|span| !settled(span.end)));
         let tidings = Tidings { signals: segment.signals, octets, reports, next: segment.next };
-        self.slots.connection.admit(&view, &tidings)?;
+        self.slots.connection.admit(view, &tidings)?;
         self.begin();
         if let Some(credit) = segment.credit {
             self.slots.flow.on_credit(credit);
         }
         if segment.reports {
-            self.heed(&view, &memory.heard, segment.stamp, &memory.pool);
+            self.heed(view, &memory.heard, segment.stamp, &memory.pool);
         }
         if let Some(number) = segment.inquiry {
             self.answered = number;
-            self.slots.acknowledgement.on_inquiry(&view, number);
+            self.slots.acknowledgement.on_inquiry(view, number);
         }
         if let Some(rest) = segment.rest.take() {
             rest.reclaim(&memory.pool);
@@ -86,10 +156,10 @@ impl<C: Configuration> Association<C> {
         let view = match segment.settled.filter(|settled| *settled > view.received_upto) {
             Some(settled) => {
                 self.receipts.forgive(settled);
-                forgiving = self.view(now);
+                forgiving = self.view(view.now);
                 &forgiving
             }
-            None => &view,
+            None => view,
         };
         self.accept(view, unit, &memory.pool)
     }
@@ -191,26 +261,32 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    #[inline(always)] // as `raise`
     pub(super) fn accept(
         &mut self,
         view: &View,
         unit: Unit<C::Message>,
         pool: &Pool<C::Message>,
     ) -> Result<(), Dropped> {
+        self.hear(view, &unit.span, unit.body.len())?;
+        self.enter(view, unit, pool)
+    }
+
+    /// A unit of this span came: whether it may be entered.
+    #[inline(always)]
+    fn hear(&mut self, view: &View, span: &Range<u64>, octets: usize) -> Result<(), Dropped> {
         if !self.begun {
             return Err(Dropped::NotOurs);
         }
         let slots = &mut self.slots;
-        let duplicate = unit.span.end <= view.received_upto;
+        let duplicate = span.end <= view.received_upto;
         if !duplicate {
-            let admitted = slots.flow.admit(view, &unit.span);
+            let admitted = slots.flow.admit(view, span);
             // Of a stranger, next to nothing is kept: what he shows will be there soon, if he is none.
             let admitted = match self.pending >= HELD_HALF_OPEN && slots.connection.is_half_open() {
                 true => Err(Dropped::NoRoom),
                 false => admitted,
             };
-            let admitted = if self.receipts.has_room(&unit.span) { admitted } else { Err(Dropped::NoRoom) };
+            let admitted = if self.receipts.has_room(span) { admitted } else { Err(Dropped::NoRoom) };
             if let Err(dropped) = admitted {
                 slots.acknowledgement.on_refused(view, &self.receipts);
                 return Err(dropped);
@@ -221,17 +297,23 @@ impl<C: Configuration> Association<C> {
             furnish(&mut self.inbox);
         }
         let highest = self.receipts.highest();
-        let gap = (unit.span.start > highest).then_some(highest..unit.span.start);
+        let gap = (span.start > highest).then_some(highest..span.start);
         // A duplicate too: the report of the first was lost.
-        slots.acknowledgement.on_received(view, &unit.span, unit.body.len(), gap);
+        slots.acknowledgement.on_received(view, span, octets, gap);
         if duplicate {
             self.marks.doubt();
             return Err(Dropped::Duplicate);
         }
+        Ok(())
+    }
+
+    /// It is entered, and what of it is new goes up.
+    #[inline(always)] // as `raise`
+    fn enter(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
         let (first, more) = if self.receipts.follow(&unit.span) {
             (unit.span.clone(), Vec::new())
         } else {
-            self.enter(unit.span.clone())
+            self.insert(unit.span.clone())
         };
         let result = match first == unit.span {
             true => self.raise(view, unit, pool),
@@ -246,7 +328,7 @@ impl<C: Configuration> Association<C> {
 
     /// What of a span was never here before: the first part, and the others, of which there are hardly ever any.
     #[inline(never)]
-    fn enter(&mut self, span: Range<u64>) -> (Range<u64>, Vec<Range<u64>>) {
+    fn insert(&mut self, span: Range<u64>) -> (Range<u64>, Vec<Range<u64>>) {
         let (mut first, mut more) = (0..0, Vec::new());
         self.receipts.insert(span, |part| if first.is_empty() { first = part } else { more.push(part) });
         (first, more)
@@ -311,19 +393,25 @@ impl<C: Configuration> Association<C> {
         unit: Unit<C::Message>,
         pool: &Pool<C::Message>,
     ) -> Result<(), Dropped> {
-        let numbers = unit.span.end - unit.span.start;
+        let span = unit.span.clone();
         match self.slots.framing.join(view, unit, pool) {
             Ok(Some(joined)) => self.inbox.push_back(joined),
             Ok(None) => {}
             Err(dropped) => {
-                let numbers = numbers + self.slots.framing.forget(view);
-                self.taken(view.now, numbers);
-                if self.slots.framing.gives_up() {
-                    self.given_up = Some(Ending::Forged);
-                }
+                self.spoil(view, &span);
                 return Err(dropped);
             }
         }
         Ok(())
+    }
+
+    /// A unit was not what was sent: its numbers are free again, and those of all that is dropped with it.
+    #[cold]
+    fn spoil(&mut self, view: &View, span: &Range<u64>) {
+        let numbers = span.end - span.start + self.slots.framing.forget(view);
+        self.taken(view.now, numbers);
+        if self.slots.framing.gives_up() {
+            self.given_up = Some(Ending::Forged);
+        }
     }
 }

@@ -281,6 +281,11 @@ impl<C: Configuration> Association<C> {
     /// What is of no use any more does not leave, not for the first time and not again. Whether there was any.
     #[inline]
     pub(super) fn drop_expired(&mut self, view: &View, memory: &mut Memory<C::Message>) -> bool {
+        // Else the wish was let go when it was sent.
+        self.slots.format.expires() && self.drop_over(view, memory)
+    }
+
+    fn drop_over(&mut self, view: &View, memory: &mut Memory<C::Message>) -> bool {
         let lifetime = &self.slots.lifetime;
         let mut dropped = false;
         while let Some((since, wish @ Some(_))) = self.sending.first_wish()

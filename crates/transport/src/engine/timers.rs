@@ -88,15 +88,23 @@ impl<C: Configuration> Association<C> {
         Some(self.stirred.later(wait))
     }
 
+    /// When they are wanted for what was received: all of [`next_deadline`](Self::next_deadline) that a message can bring nearer which
+    /// went up as it came.
+    #[inline]
+    pub fn next_receiving(&self) -> Instant {
+        let slots = &self.slots;
+        let at =
+            slots.connection.deadline().min(slots.acknowledgement.deadline()).min(slots.framing.deadline());
+        self.used.map_or(at, |used| at.min(used.later(IDLE)))
+    }
+
     /// When `handle_timeout` and `transmit` are wanted next.
     pub fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
         let view = self.view(now);
         if self.has_ended(&view) {
             return None;
         }
-        let slots = &self.slots;
-        let mut at =
-            slots.connection.deadline().min(slots.acknowledgement.deadline()).min(slots.framing.deadline());
+        let (slots, mut at) = (&self.slots, self.next_receiving());
         if slots.connection.may_send(0) {
             at = at.min(slots.inquiry.deadline(&view)).min(slots.congestion.deadline());
         }
@@ -104,9 +112,6 @@ impl<C: Configuration> Association<C> {
             && let Some(sent) = self.sending.oldest_at()
         {
             at = at.min(sent.later(patience));
-        }
-        if let Some(used) = self.used {
-            at = at.min(used.later(IDLE));
         }
         if let Some(probe) = self.probe_at(&view) {
             at = at.min(probe);

@@ -1,7 +1,7 @@
 //! Packets arrive together: those of a whole message go up as that message, and each is heard of as if it had come by itself.
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Apart;
+use stackwright_contract::services::{Apart, Quality, Room};
 use stackwright_wire::{Message as _, Pool};
 
 use super::receive::furnish;
@@ -9,13 +9,13 @@ use super::{Association, Memory};
 use crate::configuration::Configuration;
 use crate::slots::{
     Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Integrity as _,
-    Lifetime as _, Ordering as _, Tidings,
+    Ordering as _,
 };
 use crate::words::{Dropped, Label, Unit, View, Whole};
 
 impl<C: Configuration> Association<C> {
     /// A packet of this association arrives, and others that came `behind` it. Those are taken that are a message with it, and nothing
-    /// else: it is as if each of them had arrived by itself.
+    /// else: it is as if each of them had arrived by itself. Gives that message as [`receive`](Association::receive) does.
     ///
     /// # Errors
     /// Why it was dropped, in part or as a whole.
@@ -26,14 +26,15 @@ impl<C: Configuration> Association<C> {
         packet: C::Message,
         behind: &mut Apart<C::Message>,
         memory: &mut Memory<C::Message>,
-    ) -> Result<(), Dropped> {
+        room: Room,
+    ) -> Result<Option<(C::Message, Quality)>, Dropped> {
         let (view, others) = (self.view(now), behind.messages());
         if others == 0 || !self.takes_whole(&view, others) {
-            return self.receive(now, packet, memory);
+            return self.receive(now, packet, memory, room);
         }
         match self.slots.format.read_whole(&view, packet, behind) {
-            Ok(whole) => self.accept_whole(view, whole, &memory.pool),
-            Err(packet) => self.receive(now, packet, memory),
+            Ok(whole) => self.accept_whole(view, whole, &memory.pool, room),
+            Err(packet) => self.receive(now, packet, memory, room),
         }
     }
 
@@ -55,13 +56,13 @@ impl<C: Configuration> Association<C> {
         mut view: View,
         whole: Whole<C::Message>,
         pool: &Pool<C::Message>,
-    ) -> Result<(), Dropped> {
-        let Whole { unit, piece, octets, stamp } = whole;
+        room: Room,
+    ) -> Result<Option<(C::Message, Quality)>, Dropped> {
+        let Whole { mut unit, piece, octets, stamp } = whole;
+        self.admit_plain(&view, stamp, octets)?;
         let slots = &mut self.slots;
-        slots.lifetime.admit(&view, stamp, false)?;
-        slots.connection.admit(&view, &Tidings { octets, ..Tidings::default() })?;
         if !slots.framing.takes_whole(&unit.label, unit.body.len()) {
-            return self.accept_apart(view.now, unit, piece, pool);
+            return self.accept_apart(view.now, unit, piece, pool).map(|()| None);
         }
         self.used = Some(view.now);
         if self.inbox.capacity() == 0 {
@@ -74,9 +75,12 @@ impl<C: Configuration> Association<C> {
             view.received_upto = number + 1;
             left -= octets;
         }
+        if let Some(opened) = self.open_at_once(&unit.label, &mut unit.body, room) {
+            return self.take_at_once(&view, &unit.span, opened).map(|quality| Some((unit.body, quality)));
+        }
         self.receipts.follow(&unit.span);
         self.pending += unit.span.end - unit.span.start;
-        self.join(&view, unit, pool)
+        self.join(&view, unit, pool).map(|()| None)
     }
 
     /// Something of the message was here before, or it is too long: each piece by itself.

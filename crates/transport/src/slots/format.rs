@@ -6,7 +6,7 @@ use core::ops::Range;
 use stackwright_contract::services::{Apart, Quality};
 
 use super::slot;
-use crate::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, View, Whole};
+use crate::words::{Cargo, Dropped, Numbering, Plain, Report, Saying, Segment, View, Whole};
 
 /// Where a check lies in a packet, and how far it reaches: the format's knowledge. Which sum it is, the integrity slot's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -47,6 +47,9 @@ slot! {
         /// # Errors
         /// What is wrong with it.
         fn decode(&mut self, view: &View, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped>;
+        /// What nearly every packet is: a unit, and nothing else is said. What stands before it is taken off then, and `packet` is
+        /// its body; else nothing was done, and it is to be [decoded](Format::decode).
+        fn read_plain(&mut self, view: &View, packet: &mut M) -> Option<Plain> = None;
         /// A packet came, and others `behind` it: those of a whole message, of which it is the first and which begins with the number
         /// `view.received_upto`, may be read at once, if they say nothing else. They are taken then.
         ///

@@ -49,6 +49,12 @@ slot! {
         fn keeps_bounds(&self) -> bool = true;
         /// The first number that will come is this one.
         fn expect(&mut self, first: u64) = ();
+        /// A unit arrived that may be a message by itself, of which nothing else has to be known: what came with it. `body` is the
+        /// message then. `None`: nothing was done, and it is to be [joined](Framing::join).
+        ///
+        /// # Errors
+        /// As there.
+        fn open(&mut self, label: &Label, body: &mut M) -> Option<Result<Quality, Dropped>> = None;
         /// A unit arrived: the message that is whole with it.
         ///
         /// # Errors

@@ -2,7 +2,7 @@
 
 use core::ops::{BitOr, Range};
 
-use super::{Cargo, Report, Unit};
+use super::{Cargo, Label, Report, Unit};
 
 /// What the two ends tell each other of the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -109,6 +109,17 @@ impl<M> Segment<M> {
             rest: None,
         }
     }
+}
+
+/// What a packet says that is a unit and nothing else.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain {
+    /// Its number: the unit has one.
+    pub number: u64,
+    /// Whose piece it is.
+    pub label: Label,
+    /// When it was sent, and for how long it is of use.
+    pub stamp: Stamp,
 }
 
 /// A message whose packets came together, one behind the other, and say nothing else.

@@ -201,7 +201,7 @@ impl Bottleneck {
         let flow = &mut self.flows[nth];
         let (end, memory) = &mut flow.ends[side];
         // What is dropped is a duplicate.
-        let _ = end.receive(self.now, BufferTree::with_headroom(0, &octets), memory);
+        let _ = end.receive(self.now, BufferTree::with_headroom(0, &octets), memory, Room::default());
         end.on_marked(ecn, 1);
         while let Some((message, _)) = end.take(self.now, EVERYTHING) {
             flow.delivered += message.len() as u64;

@@ -49,6 +49,8 @@ fn packets_that_leave_and_come_together_are_those_that_would_one_by_one() {
             let random = &mut Rng::with_seed(seed ^ 0xc0f1);
             let configs = [0, 1].map(|_| Config { expires: random.u8(..) < 80, ..any_config(random) });
             let ends = Trial::new(|side| end(&configs[side], side), &conditions, seed).in_batches();
+            // A message may go up as it comes only where it comes whole.
+            let ends = ends.through_inbox();
             let mut ends = if runs { ends.in_runs() } else { ends };
             let conversation = Conversation { longest: 8000, ..Conversation::default() };
             let held = conversation.hold(&mut ends, seed, |_| Ok(()));
