@@ -52,8 +52,14 @@ impl Congestion for Aimd {
     }
 
     fn on_acknowledged(&mut self, _: &View, acknowledged: &Acknowledged) {
+        let square = self.packet * self.packet;
+        if self.window >= square {
+            // An octet for each: nothing has to be divided for that.
+            self.window += acknowledged.units;
+            return;
+        }
         for _ in 0..acknowledged.units {
-            self.window += (self.packet * self.packet / self.window).max(1);
+            self.window += (square / self.window).max(1);
         }
     }
 

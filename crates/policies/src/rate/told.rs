@@ -51,9 +51,9 @@ impl Rate for Told {
     }
 
     #[inline]
-    fn on_sent(&mut self, view: &View, octets: usize) {
+    fn on_sent(&mut self, view: &View, _: usize, body: usize) {
         if self.each > 0 {
-            self.count(view, octets);
+            self.count(view, body);
         }
     }
 
@@ -119,7 +119,7 @@ mod tests {
         told.on_pace(&view(now), NonZeroU64::new(pace).unwrap());
         while now < SECOND + time {
             while told.ready(&view(now)) <= view(now).now {
-                told.on_sent(&view(now), packet);
+                told.on_sent(&view(now), packet + 28, packet);
                 octets += packet as u64;
             }
             now = told.ready(&view(now)).nanoseconds() + late;
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn nothing_waits_before_anybody_has_said_how_fast() {
         let mut told = Told::new();
-        told.on_sent(&view(5), 1 << 30);
+        told.on_sent(&view(5), 1 << 30, 1 << 30);
         assert_eq!(told.ready(&view(5)), Instant::START);
     }
 }

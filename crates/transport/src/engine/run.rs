@@ -112,7 +112,7 @@ impl<C: Configuration> Association<C> {
                 break;
             };
             (end, stride, count, follows) = (end + octets, stride.max(octets), count + 1, !label.last);
-            self.on_boarded(&view, octets);
+            self.on_boarded(&view, octets, body);
             view.in_flight += body as u64;
             view.sent_upto = span.end;
             (view.idle, view.drained) = (false, self.sending.is_drained());
@@ -174,16 +174,16 @@ impl<C: Configuration> Association<C> {
         debug_assert!(saying.unit.is_none(), "a format that writes runs takes each unit as it is");
     }
 
-    /// A packet of so many octets has left: as in [`transmit`](Association::transmit), whoever wants to know is told.
+    /// A packet of so many octets has left, with those of its piece: as in [`transmit`](Association::transmit), whoever wants to know is told.
     #[inline]
-    fn on_boarded(&mut self, view: &View, octets: usize) {
+    fn on_boarded(&mut self, view: &View, octets: usize, body: usize) {
         if view.idle {
             (self.quiet_since, self.moved) = (view.now, view.now);
         }
         (self.stirred, self.probed, self.left_at) = (view.now, false, view.now);
         let slots = &mut self.slots;
         slots.connection.on_said(view, Signals::NONE, octets);
-        slots.rate.on_sent(view, octets);
+        slots.rate.on_sent(view, octets, body);
         slots.inquiry.on_sent(view);
         slots.congestion.on_sent(view);
     }

@@ -118,7 +118,7 @@ impl<C: Configuration> Association<C> {
             slots.flow.on_credit_said(credit);
         }
         slots.connection.on_said(&view, said, octets);
-        slots.rate.on_sent(&view, octets);
+        slots.rate.on_sent(&view, octets, octets - header.len());
         let Some(place) = place.filter(|_| unit_left) else {
             self.on_asked(&view, asked.then_some(number));
             return Some(memory.packet());
@@ -166,7 +166,7 @@ impl<C: Configuration> Association<C> {
             slots.integrity.seal(header, Some(&body), at);
         }
         slots.connection.on_said(view, Signals::NONE, octets);
-        slots.rate.on_sent(view, octets);
+        slots.rate.on_sent(view, octets, body.len());
         if last {
             let kept = slots.recovery.keeps();
             self.leave(view, place, None, kept);

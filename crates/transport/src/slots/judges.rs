@@ -113,9 +113,10 @@ slot! {
     trait Rate {
         /// When the next packet may leave.
         fn ready(&self, view: &View) -> Instant = Instant::START;
-        /// A packet left.
-        fn on_sent(&mut self, view: &View, octets: usize) = ();
-        /// What bounds what is in flight wants it to leave so fast from now on, in octets per second.
+        /// A packet left, and so many of its octets are of a unit.
+        fn on_sent(&mut self, view: &View, octets: usize, body: usize) = ();
+        /// What bounds what is in flight wants units to leave so fast from now on, in octets per second: it measures how fast they
+        /// arrive, and not what stands before them.
         fn on_pace(&mut self, view: &View, pace: NonZeroU64) = ();
     }
 }

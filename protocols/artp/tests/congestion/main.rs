@@ -18,7 +18,12 @@ fn goodput(way: &Way, congestion: Congestion, seconds: u64) -> f64 {
 
 /// How much more the second of two flows gets, and how long packets wait meanwhile. It begins when the first has filled the way.
 fn share(way: &Way, flows: [Congestion; 2], seconds: u64) -> (f64, f64) {
-    let mut bottleneck = Bottleneck::new(way, &[(flows[0], 0), (flows[1], 3333)], 1);
+    share_from(3333, way, flows, seconds)
+}
+
+/// The same where it begins after so many milliseconds.
+fn share_from(begins: u64, way: &Way, flows: [Congestion; 2], seconds: u64) -> (f64, f64) {
+    let mut bottleneck = Bottleneck::new(way, &[(flows[0], 0), (flows[1], begins)], 1);
     bottleneck.run(seconds);
     bottleneck.waited();
     let got = bottleneck.run(2 * seconds);
@@ -29,11 +34,11 @@ fn share(way: &Way, flows: [Congestion; 2], seconds: u64) -> (f64, f64) {
 fn loss_without_a_queue_costs_what_is_lost() {
     // Of 1200 octets 1100 are the application's; a hundredth is left for queues to go away.
     for (milliseconds, loss, seconds, least) in [
-        (1, 0.01, 2, 0.89),
-        (20, 0.0, 3, 0.91),
-        (20, 0.01, 3, 0.9),
-        (20, 0.1, 3, 0.74),
-        (600, 0.01, 12, 0.89),
+        (1, 0.01, 2, 0.91),
+        (20, 0.0, 3, 0.93),
+        (20, 0.01, 3, 0.925),
+        (20, 0.1, 3, 0.77),
+        (600, 0.01, 12, 0.915),
     ] {
         let got = goodput(&Way::new(100 * MBIT, milliseconds, loss), Bbr, seconds);
         assert!(got > least && got < 1.0, "{milliseconds} ms, loss {loss}: {got}");
@@ -58,13 +63,15 @@ fn two_flows_share_and_no_queue_stands() {
     assert!(alone.waited() < 0.5, "alone, what it tries is a quarter more");
 }
 
-/// With a queue of twice what fits on the way it is between 2.5 and 3.6 to 1, as chance goes, and more with a shorter one
-/// (`shares`).
+/// With a queue of twice what fits on the way it is between 3.1 and 3.9 to 1, as it begins, and more with a shorter one (`shares`);
+/// with one of four times as much it may come to nothing in a quarter of a minute.
 #[test]
 fn beside_cubic_each_keeps_its_part() {
     for (queue, most) in [(2.0, 4.0), (4.0, 3.0)] {
-        let (more, _) = share(&Way::new(20 * MBIT, 40, 0.0).queue(queue), [Cubic, Bbr], 15);
-        assert!((0.3..most).contains(&more), "queue {queue}: {more}");
+        let way = Way::new(20 * MBIT, 40, 0.0).queue(queue);
+        let mut more = [0, 1, 2].map(|nth| share_from(3333 + 137 * nth, &way, [Cubic, Bbr], 15).0);
+        more.sort_by(f64::total_cmp);
+        assert!((0.3..most).contains(&more[1]), "queue {queue}: {more:?}");
     }
 }
 

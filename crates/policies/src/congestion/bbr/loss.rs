@@ -2,12 +2,21 @@
 
 use stackwright_transport::words::{MILLISECOND, Nanoseconds};
 
+use super::path::HARDLY;
+
 /// Of a hundred octets, so many may be lost in a round trip (§2.7, LossThresh), and so many whatever the round trip says.
 const MANY: u64 = 2;
 const TOO_MANY: u64 = 33;
 
 /// No more octets are believed to have met congestion in a round trip.
 const MARKED_MOST: u64 = 1 << 48;
+
+/// The smoothed share of what is lost is in parts of so many, and a round trip counts for so much of it.
+const PARTS: u64 = 1 << 16;
+const SMOOTHED: u64 = 8;
+
+/// What is sent where a queue stands, of what would be.
+const YIELDING: f64 = 0.97;
 
 /// What is left of what was in flight, in tenths (§2.7, Beta).
 const LEFT: u64 = 7;
@@ -24,15 +33,38 @@ pub(super) struct Losses {
     in_flight: u64,
     /// What may be in flight (`inflight_longterm`).
     most: u64,
+    /// How much of what is sent is lost, as a rule.
+    share: u64,
+    /// In the last round trip a queue stood, however short.
+    stood: bool,
 }
 
 impl Losses {
     pub(super) const fn new() -> Self {
-        Losses { lost: 0, arrived: 0, marked: 0, least: Nanoseconds::MAX, in_flight: 0, most: u64::MAX }
+        Losses {
+            lost: 0,
+            arrived: 0,
+            marked: 0,
+            least: Nanoseconds::MAX,
+            in_flight: 0,
+            most: u64::MAX,
+            share: 0,
+            stood: false,
+        }
     }
 
     pub(super) fn most(&self) -> u64 {
         self.most
+    }
+
+    /// How much is to be sent of what arrives: less where a queue stands, which others may fill, too. Else what is lost as a rule is
+    /// made up for, as far as that is not [`MANY`].
+    pub(super) fn gain(&self) -> f64 {
+        if self.stood {
+            return YIELDING;
+        }
+        let share = self.share.min(MANY * PARTS / 100);
+        PARTS as f64 / (PARTS - share) as f64
     }
 
     pub(super) fn lost(&mut self, octets: u64) {
@@ -67,7 +99,45 @@ impl Losses {
         if congested {
             self.most = self.most.min(self.in_flight / 10 * LEFT).max(floor);
         }
-        *self = Losses { most: self.most, ..Losses::new() };
+        let share = (self.lost * PARTS).checked_div(sent).unwrap_or(0);
+        let share = ((SMOOTHED - 1) * self.share + share) / SMOOTHED;
+        let stood = self.least != Nanoseconds::MAX && self.least > least + (least / HARDLY).max(MILLISECOND);
+        *self = Losses { most: self.most, share, stood, ..Losses::new() };
         congested
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WAY: Nanoseconds = 20 * MILLISECOND;
+
+    /// What is sent of what arrives after round trips that take so long, in which so many octets of a million are lost.
+    fn gain(took: Nanoseconds, lost: u64) -> f64 {
+        let mut losses = Losses::new();
+        for _ in 0..100 {
+            losses.lost(lost);
+            losses.see(1_000_000 - lost, Some(took), 0);
+            assert!(!losses.judge(WAY, 0));
+        }
+        losses.gain()
+    }
+
+    #[test]
+    fn what_is_lost_by_nature_is_made_up_for_up_to_two_in_a_hundred() {
+        assert!((gain(WAY, 0) - 1.0).abs() < 1e-9);
+        assert!((gain(WAY, 10_000) - 1.0 / 0.99).abs() < 1e-3);
+        assert!(
+            (gain(WAY, 100_000) - 1.0 / 0.98).abs() < 1e-3,
+            "a queue that is too short to be seen loses as much"
+        );
+    }
+
+    #[test]
+    fn where_a_queue_stands_less_is_sent_whatever_is_lost() {
+        for lost in [0, 10_000] {
+            assert_eq!(gain(WAY + WAY / 8, lost), YIELDING);
+        }
     }
 }

@@ -44,6 +44,9 @@ const BURST_MOST: u64 = 64 << 10;
 ///   quarter, and a millisecond, longer than the shortest of all: then a queue stood, and loss comes of it. What is lost without
 ///   a queue is lost by nature, be it a tenth, and more congestion control would not help. Who loses a third cuts in any case:
 ///   there the queue may be too short to be seen.
+/// - The rate is what arrives: as long as no queue stands, what is lost all the same, up to 2 %, is sent beside it, or the way would
+///   never be quite full. Where a queue stands, 3 % less is sent: others may fill it, too.
+/// - A round trip that is hardly longer than the shortest shows that no queue stands: then nothing is to be measured anew.
 /// - **Marks** of routers (RFC 3168), which the draft leaves to others, count as much as losses do where a queue stands: a mark says
 ///   that one does.
 ///
@@ -103,7 +106,8 @@ impl Bbr {
             // within a round trip in any case.
             rate => rate.max(LEAST * self.packet * 1_000_000_000 / view.rtt.smoothed.max(MILLISECOND)),
         };
-        self.pace = NonZeroU64::new((rate as f64 * self.cycle.pacing_gain()) as u64);
+        let gain = self.cycle.pacing_gain() * self.losses.gain();
+        self.pace = NonZeroU64::new((rate as f64 * gain) as u64);
         let least = LEAST * self.packet;
         let target = self.path.in_flight(self.cycle.window_gain()) + self.path.lump() + 2 * self.burst();
         let more = self.wanted.saturating_add(acknowledged);

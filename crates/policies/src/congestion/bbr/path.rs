@@ -12,6 +12,9 @@ const ROUNDS: u64 = 10;
 /// How long the shortest round trip counts (§2.5, MinRTTFilterLen).
 const STALE: Nanoseconds = 10 * SECOND;
 
+/// A round trip that is longer by less than this part shows the same as the shortest: no queue stands, and a probe would see no more.
+pub(super) const HARDLY: u64 = 16;
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path {
     rates: Greatest,
@@ -65,6 +68,8 @@ impl Path {
         let is_stale = self.least > 0 && now.nanoseconds_since(self.least_at) > STALE;
         if took <= self.least || self.least == 0 || is_stale {
             (self.least, self.least_at) = (took, now);
+        } else if took <= self.least + self.least / HARDLY {
+            self.least_at = now;
         }
         is_stale
     }
@@ -97,5 +102,23 @@ impl Path {
         }
         self.lump += octets;
         self.lumps.see((self.lump - expected).min(window), self.rounds, ROUNDS);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the shortest round trip is too long ago after twenty seconds of such ones.
+    fn goes_stale(took: Nanoseconds) -> bool {
+        let (mut path, least) = (Path::new(), 16_000_000);
+        path.see_round_trip(Instant::START, least);
+        (1..200).any(|tenth| path.see_round_trip(Instant::from_nanoseconds(tenth * SECOND / 10), took))
+    }
+
+    #[test]
+    fn a_round_trip_that_is_hardly_longer_need_not_be_probed() {
+        assert!(!goes_stale(16_000_000) && !goes_stale(16_900_000));
+        assert!(goes_stale(17_100_000) && goes_stale(32_000_000));
     }
 }
