@@ -86,7 +86,7 @@ impl<C: Configuration> Association<C> {
         if may { self.slots.framing.open(label, body) } else { None }
     }
 
-    /// So it did.
+    /// It is entered, and taken as it came; or it was not what was sent.
     #[inline(always)]
     pub(super) fn take_at_once(
         &mut self,

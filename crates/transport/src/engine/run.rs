@@ -174,7 +174,8 @@ impl<C: Configuration> Association<C> {
         debug_assert!(saying.unit.is_none(), "a format that writes runs takes each unit as it is");
     }
 
-    /// A packet of so many octets has left, with those of its piece: as in [`transmit`](Association::transmit), whoever wants to know is told.
+    /// A packet of so many octets has left, with those of its piece: as in [`transmit`](Association::transmit), whoever wants to know
+    /// is told.
     #[inline]
     fn on_boarded(&mut self, view: &View, octets: usize, body: usize) {
         if view.idle {
