@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer, Unshared};
+use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer, Strides, Unshared};
 use std::collections::BTreeSet;
 use std::mem;
 use std::sync::Arc;
@@ -22,8 +22,9 @@ enum Step {
     Join(usize, Vec<u8>),
     /// Puts a new message in front.
     JoinTo(usize, Vec<u8>),
-    /// Becomes a new message with a part of it behind: so many octets, behind so many others.
-    JoinPart(Vec<u8>, usize, usize),
+    /// Loses what stands before parts of it: those of packets that are behind the first so many octets, in the same block, or
+    /// behind a message of their own.
+    JoinParts(usize, Strides, bool),
     /// Splits, and keeps the first part alive while the rest gets headers.
     PushOntoTheRest(usize, Vec<u8>),
     /// Takes the same octets once more, and puts a header before one of the two.
@@ -51,7 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
         number().prop_map(Step::SplitAndJoin),
         (number(), octets()).prop_map(|(room, octets)| Step::Join(room, octets)),
         (number(), octets()).prop_map(|(room, octets)| Step::JoinTo(room, octets)),
-        (octets(), number(), 0..300_usize).prop_map(|(head, skip, part)| Step::JoinPart(head, skip, part)),
+        (number(), strides(), any::<bool>()).prop_map(|(at, parts, near)| Step::JoinParts(at, parts, near)),
         (number(), octets()).prop_map(|(at, octets)| Step::PushOntoTheRest(at, octets)),
         (octets(), any::<bool>()).prop_map(|(octets, first)| Step::Share(octets, first)),
         (octets(), any::<bool>()).prop_map(|(octets, kept)| Step::Resend(octets, kept)),
@@ -59,6 +60,11 @@ fn step() -> impl Strategy<Value = Step> {
         number().prop_map(Step::CopyInto),
         number().prop_map(Step::Refill),
     ]
+}
+
+fn strides() -> impl Strategy<Value = Strides> {
+    (1..200_usize, 0..9_usize, 0..30_usize, 0..30_usize)
+        .prop_map(|(stride, count, skip, skip_last)| Strides { stride, count, skip, skip_last })
 }
 
 fn push<M: Message>(message: &mut M, model: &mut Vec<u8>, octets: &[u8]) {
@@ -107,13 +113,29 @@ fn take<M: Message>(step: &Step, pool: &Pool<M>, message: &mut M, model: &mut Ve
             message.join(rest);
             model.splice(..0, octets.iter().copied());
         }
-        Step::JoinPart(head, skip, part) => {
-            let skip = within(*skip);
-            let end = within(skip + part);
-            let mut rest = mem::replace(message, M::with_headroom(0, head));
-            message.join_part(&mut rest, skip, end - skip);
-            agree(&rest, &model[end..]);
-            *model = [head, &model[skip..end]].concat();
+        Step::JoinParts(at, parts, near) => {
+            let mut head = message.split_to(within(*at));
+            let mut left = model.split_off(within(*at));
+            if !near {
+                head = M::with_headroom(0, model);
+            }
+            let count = parts.count.min(left.len().div_ceil(parts.stride));
+            let octets = left.len().min(count * parts.stride);
+            let last = octets - count.saturating_sub(1) * parts.stride;
+            let parts = Strides {
+                count,
+                skip: parts.skip.min(parts.stride),
+                skip_last: parts.skip_last.min(last),
+                ..*parts
+            };
+            head.join_parts(message, &parts);
+            for (place, packet) in left[..octets].chunks(parts.stride).enumerate() {
+                let skip = if place + 1 == count { parts.skip_last } else { parts.skip };
+                model.extend(&packet[skip..]);
+            }
+            left.drain(..octets);
+            agree(message, &left);
+            *message = head;
         }
         Step::PushOntoTheRest(at, octets) => {
             let head = message.split_to(within(*at));

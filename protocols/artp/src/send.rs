@@ -195,9 +195,15 @@ pub(crate) fn follow(header: &mut [u8], unit: &Cargo<'_>) -> bool {
     if label.last {
         return false;
     }
-    header[SEQUENCE].copy_from_slice(&(span.start as u32).to_be_bytes());
-    fragment(label).encode(&mut header[Packet::LENGTH..]);
+    renew(header, span.start as u32, &fragment(label));
     true
+}
+
+/// What differs between the headers of two fragments that leave together.
+#[inline]
+pub(crate) fn renew(header: &mut [u8; BARE], sequence: u32, fragment: &Fragment) {
+    header[SEQUENCE].copy_from_slice(&sequence.to_be_bytes());
+    fragment.encode(&mut header[Packet::LENGTH..]);
 }
 
 #[inline]

@@ -7,6 +7,7 @@ use stackwright_wire::{Header as _, Message};
 use crate::header::{BARE, Fragment, Packet, PacketKind, Version};
 use crate::option::Options;
 use crate::receive::{WHOLE, stamp};
+use crate::send::renew;
 use crate::state::Format;
 
 /// What stands before a fragment.
@@ -30,9 +31,7 @@ impl<M: Message> Format<M> {
         let (number, count) = (view.received_upto, u64::from(head.fragment.count));
         let mut octets = first.len();
         first.advance(head.before);
-        for packet in 2..=count {
-            octets += behind.join_next(&mut first, if packet == count { last.before } else { head.before });
-        }
+        octets += behind.join_next(&mut first, count as usize - 1, head.before, last.before);
         let Fragment { datagram: message, .. } = head.fragment;
         let label = Label { message, ..WHOLE };
         let unit = Unit { span: number..number + count, label, body: first, since: view.now, lifetime: None };
@@ -51,23 +50,21 @@ impl<M: Message> Format<M> {
             return None;
         }
         let stride = behind.stride();
-        let octets = behind.octets()?;
-        let mut last = None;
-        for place in 1..=others {
-            let start = (place - 1) * stride;
-            let next = self.head(&octets[start..octets.len().min(start + stride)])?;
-            let follows = next.packet.sequence == head.packet.sequence.wrapping_add(place as u32)
-                && next.fragment == Fragment { index: place as u16, ..head.fragment };
-            let fits = match place == others {
-                true => next.body > 0 && next.body <= head.body,
-                false => next.body == head.body && next.before == BARE,
-            };
-            if !follows || !fits {
+        let mut expected: [u8; BARE] = *first.front(BARE)?.first_chunk()?;
+        let packets = behind.octets()?;
+        for (place, next) in (1..others).zip(packets.chunks_exact(stride)) {
+            let fragment = Fragment { index: place as u16, ..head.fragment };
+            renew(&mut expected, head.packet.sequence.wrapping_add(place as u32), &fragment);
+            // Those that left together differ in nothing else. Where they do, each is looked at by itself.
+            if next.len() != octets || !next.starts_with(&expected) {
                 return None;
             }
-            last = Some(next);
         }
-        Some((head, last?))
+        let start = (others - 1) * stride;
+        let last = self.head(&packets[start..packets.len().min(start + stride)])?;
+        let follows = last.packet.sequence == head.packet.sequence.wrapping_add(others as u32)
+            && last.fragment == Fragment { index: others as u16, ..head.fragment };
+        (follows && last.body > 0 && last.body <= head.body).then_some((head, last))
     }
 
     /// What a packet of data begins with, if that says only which fragment it is; padding says nothing.

@@ -3,7 +3,7 @@
 use core::iter::FusedIterator;
 use core::mem::ManuallyDrop;
 
-use stackwright_wire::Message;
+use stackwright_wire::{Message, Strides};
 
 use super::{Ecn, Quality, Room};
 
@@ -116,16 +116,17 @@ impl<M: Message> Apart<M> {
         self.octets.len().div_ceil(self.stride)
     }
 
-    /// The next one's octets are appended to `message`, but for the first `skip`. Gives how many it has; 0 where there is none.
+    /// The octets of the next `count` are appended to `message`, but for the first `skip` of each, and the first `skip_last` of the
+    /// last of them. Gives how many they have.
     ///
     /// # Panics
-    /// Where it has fewer than `skip`.
+    /// Where there are fewer, or one has fewer octets than that.
     #[inline]
-    pub fn join_next(&mut self, message: &mut M, skip: usize) -> usize {
-        let octets = self.octets.len().min(self.stride);
-        if octets > 0 {
-            message.join_part(&mut self.octets, skip, octets - skip);
-        }
+    pub fn join_next(&mut self, message: &mut M, count: usize, skip: usize, skip_last: usize) -> usize {
+        assert!(count <= self.messages(), "no more than are left");
+        let parts = Strides { stride: self.stride, count, skip, skip_last };
+        let octets = parts.octets(self.octets.len());
+        message.join_parts(&mut self.octets, &parts);
         octets
     }
 
@@ -199,8 +200,9 @@ mod tests {
     fn the_octets_of_messages_are_joined_without_what_stands_before_them() {
         let mut apart = Run::new(BufferTree::with_headroom(0, b"1abc2def3g"), 4).into_iter();
         let mut message = BufferTree::with_headroom(0, b"-");
-        let lengths: Vec<_> = (0..4).map(|_| apart.join_next(&mut message, 1)).collect();
-        assert_eq!((lengths, octets(&message)), (alloc::vec![4, 4, 2, 0], b"-abcdefg".to_vec()));
+        assert_eq!(apart.join_next(&mut message, 1, 1, 2), 4);
+        assert_eq!(apart.join_next(&mut message, 2, 1, 1), 6);
+        assert_eq!((apart.join_next(&mut message, 0, 1, 1), octets(&message)), (0, b"-bcdefg".to_vec()));
     }
 
     /// The last message takes the octets with it: who took a run apart holds nothing of it any more.

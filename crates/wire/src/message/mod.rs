@@ -12,12 +12,14 @@ mod block;
 mod pool;
 mod region;
 mod single_buffer;
+mod strides;
 mod tree;
 
 pub use block::Block;
 pub use pool::Pool;
 pub use region::Region;
 pub use single_buffer::SingleBuffer;
+pub use strides::Strides;
 pub use tree::{BufferTree, Unshared};
 
 use crate::header::{Header, Malformed};
@@ -100,14 +102,13 @@ pub trait Message: Sized + 'static {
     /// Where `rest` holds a region of a file and this kind of message does not.
     fn join(&mut self, rest: Self);
 
-    /// Appends the next `octets` octets of `rest` behind `skip` others; it loses both.
+    /// Appends the `parts` of `rest`, which loses them, and what stands before them.
     ///
     /// # Panics
     /// Where it has fewer, and as [`join`](Message::join).
     #[inline]
-    fn join_part(&mut self, rest: &mut Self, skip: usize, octets: usize) {
-        rest.advance(skip);
-        self.join(rest.split_to(octets));
+    fn join_parts(&mut self, rest: &mut Self, parts: &Strides) {
+        parts.each(rest, |part| self.join(part));
     }
 
     /// The same octets once more, for who sends them again: shared where this kind of message can, else copied.
@@ -168,14 +169,7 @@ pub trait Message: Sized + 'static {
 
     /// Copies the octets in memory, from the first, into `octets`; gives how many. Stops at a region.
     fn copy_to(&self, octets: &mut [u8]) -> usize {
-        let mut copied = 0;
-        for leaf in self.leaves() {
-            let Leaf::Octets(piece) = leaf else { break };
-            let length = piece.len().min(octets.len() - copied);
-            octets[copied..copied + length].copy_from_slice(&piece[..length]);
-            copied += length;
-        }
-        copied
+        copy_leaves(self, octets)
     }
 
     /// A copy of the octets, with `headroom` octets of room in front of them: how a packet is cut from what its sender
@@ -191,4 +185,16 @@ pub trait Message: Sized + 'static {
         assert!(copied == self.len(), "a region of a file is not in memory");
         Self::from_block(block, headroom, end)
     }
+}
+
+/// [`Message::copy_to`], piece by piece.
+fn copy_leaves(message: &impl Message, octets: &mut [u8]) -> usize {
+    let mut copied = 0;
+    for leaf in message.leaves() {
+        let Leaf::Octets(piece) = leaf else { break };
+        let length = piece.len().min(octets.len() - copied);
+        octets[copied..copied + length].copy_from_slice(&piece[..length]);
+        copied += length;
+    }
+    copied
 }

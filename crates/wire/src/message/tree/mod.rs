@@ -3,6 +3,7 @@
 mod pieces;
 mod short;
 mod slice;
+mod spaced;
 
 use alloc::vec::Vec;
 use core::mem;
@@ -11,8 +12,9 @@ use pieces::{Piece, Pieces};
 use short::Short;
 use slice::Slice;
 pub use slice::Unshared;
+use spaced::Spaced;
 
-use super::{Block, Leaf, Message, Pool, Region};
+use super::{Block, Leaf, Message, Pool, Region, Strides, copy_leaves};
 
 /// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a file.
 ///
@@ -95,6 +97,7 @@ impl BufferTree {
     fn front_of_pieces(&mut self, octets: usize) -> Option<&[u8]> {
         let first = match &self.pieces {
             Pieces::Headed(short, _) => short.len(),
+            Pieces::Spaced(spaced) => spaced.first().len(),
             pieces => pieces.first().map_or(0, Piece::len),
         };
         if first < octets {
@@ -102,6 +105,7 @@ impl BufferTree {
         }
         match &self.pieces {
             Pieces::Headed(short, _) => short.octets().get(..octets),
+            Pieces::Spaced(spaced) => spaced.first().get(..octets),
             pieces => match pieces.first() {
                 Some(Piece::Octets(slice)) => slice.octets().get(..octets),
                 _ => (octets == 0).then_some(&[]), // nothing is asked of a region then
@@ -211,7 +215,7 @@ impl Message for BufferTree {
             Pieces::Headed(short, slice) if short.len() < self.length => {
                 return slice.truncate(self.length - short.len());
             }
-            _ if beyond > 0 => self.pieces.unhead(),
+            _ if beyond > 0 => self.pieces.list(),
             _ => return,
         }
         while beyond > 0 {
@@ -247,7 +251,7 @@ impl Message for BufferTree {
             self.pieces.behead();
             return head;
         }
-        self.pieces.unhead();
+        self.pieces.list();
         while octets > 0 {
             let mut first = self.pieces.pop_first().expect("as long as its pieces");
             if octets < first.len() {
@@ -270,17 +274,23 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn join_part(&mut self, rest: &mut Self, skip: usize, octets: usize) {
-        if let Pieces::One(Piece::Octets(slice)) = &mut rest.pieces
-            && !self.is_empty()
-            && octets > SMALL_PIECE
-            && skip + octets < rest.length
+    fn join_parts(&mut self, rest: &mut Self, parts: &Strides) {
+        // In one block: where they lie is kept, not a list of them.
+        if let (Pieces::One(Piece::Octets(first)), Pieces::One(Piece::Octets(behind))) =
+            (&self.pieces, &rest.pieces)
+            && first.is_before(behind)
+            && parts.stride.saturating_sub(parts.skip) > SMALL_PIECE
+            && let Some(last) = parts.last(rest.length)
+            && Spaced::takes(first)
+            && let Pieces::One(Piece::Octets(first)) = mem::take(&mut self.pieces)
         {
-            rest.length -= skip + octets;
-            return self.append_piece(Piece::Octets(slice.part(skip, octets)));
+            self.pieces = Pieces::Spaced(Spaced::new(first, parts, last));
+            self.length += (parts.count - 1) * (parts.stride - parts.skip) + last;
+            let octets = parts.octets(rest.length);
+            // Nothing of the block is held for octets that are not there.
+            return if octets == rest.length { *rest = BufferTree::default() } else { rest.advance(octets) };
         }
-        rest.advance(skip);
-        self.join(rest.split_to(octets));
+        parts.each(rest, |part| self.join(part));
     }
 
     #[inline]
@@ -321,11 +331,21 @@ impl Message for BufferTree {
             Piece::Octets(slice) => Leaf::Octets(slice.octets()),
             Piece::Region(region) => Leaf::Region(region),
         });
-        let headed = match &self.pieces {
-            Pieces::Headed(short, slice) => [Some(short.octets()), Some(slice.octets())],
-            _ => [None, None],
+        let (headed, spaced) = match &self.pieces {
+            Pieces::Headed(short, slice) => ([Some(short.octets()), Some(slice.octets())], None),
+            Pieces::Spaced(spaced) => ([None, None], Some(spaced.parts())),
+            _ => ([None, None], None),
         };
-        headed.into_iter().flatten().map(Leaf::Octets).chain(pieces)
+        let apart = headed.into_iter().flatten().chain(spaced.into_iter().flatten());
+        apart.map(Leaf::Octets).chain(pieces)
+    }
+
+    #[inline]
+    fn copy_to(&self, octets: &mut [u8]) -> usize {
+        let Pieces::One(Piece::Octets(slice)) = &self.pieces else { return copy_leaves(self, octets) };
+        let length = slice.len().min(octets.len());
+        octets[..length].copy_from_slice(&slice.octets()[..length]);
+        length
     }
 
     #[inline]
@@ -333,6 +353,7 @@ impl Message for BufferTree {
         // What others hold too, as most do, is let go where it is: it is not moved to be looked at.
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) if !slice.is_unique() => return,
+            Pieces::Spaced(spaced) if !spaced.is_unique() => return,
             _ => {}
         }
         let give = |piece| {
@@ -345,6 +366,7 @@ impl Message for BufferTree {
         match self.pieces {
             Pieces::One(piece) => give(piece),
             Pieces::Headed(_, slice) => give(Piece::Octets(slice)),
+            Pieces::Spaced(spaced) => spaced.into_block().into_iter().for_each(|block| pool.give(block)),
             pieces => pieces.for_each(give),
         }
     }

@@ -7,6 +7,7 @@ use core::slice;
 use super::super::Region;
 use super::short::Short;
 use super::slice::Slice;
+use super::spaced::Spaced;
 
 /// One piece.
 #[derive(Clone, Debug)]
@@ -59,6 +60,8 @@ pub(super) enum Pieces {
     Two([Piece; 2]),
     /// A header, of at least one octet, before a body that others hold too.
     Headed(Short, Slice),
+    /// The octets of one block, with gaps between them.
+    Spaced(Spaced),
     /// Any number: a list stays one while pieces are taken away.
     Many(VecDeque<Piece>),
 }
@@ -70,15 +73,19 @@ const MANY: usize = 8;
 const HEADROOM: usize = 256;
 
 impl Pieces {
-    /// A header becomes a piece like others: what is rare knows pieces only.
-    #[cold]
-    pub(super) fn unhead(&mut self) {
-        if let Pieces::Headed(..) = self
-            && let Pieces::Headed(short, slice) = mem::take(self)
-        {
-            let header = Piece::Octets(short.into_slice(HEADROOM));
-            *self = Pieces::Two([header, Piece::Octets(slice)]);
+    /// A header, or what lies apart, becomes pieces like others: what is rare knows pieces only.
+    #[inline]
+    pub(super) fn list(&mut self) {
+        if matches!(self, Pieces::Headed(..) | Pieces::Spaced(_)) {
+            self.make_list();
         }
+    }
+
+    #[cold]
+    fn make_list(&mut self) {
+        let mut pieces = Pieces::None;
+        mem::take(self).for_each(|piece| pieces.push_last(piece));
+        *self = pieces;
     }
 
     /// Where there is one slice, and it is not empty, `octets` of a header may stand before it.
@@ -113,6 +120,14 @@ impl Pieces {
             octets -= header;
             self.behead();
         }
+        if let Pieces::Spaced(spaced) = self {
+            if spaced.advance(octets)
+                && let Pieces::Spaced(spaced) = mem::take(self)
+            {
+                *self = Pieces::One(Piece::Octets(spaced.into_last()));
+            }
+            return;
+        }
         while octets > 0 {
             let first = self.first_mut().expect("as long as its pieces");
             let length = first.len();
@@ -132,7 +147,7 @@ impl Pieces {
             Pieces::One(piece) => (slice::from_ref(piece), &[]),
             Pieces::Two(pieces) => (pieces, &[]),
             Pieces::Many(pieces) => pieces.as_slices(),
-            Pieces::Headed(..) => (&[], &[]),
+            Pieces::Headed(..) | Pieces::Spaced(_) => (&[], &[]),
         }
     }
 
@@ -150,6 +165,7 @@ impl Pieces {
                 take(Piece::Octets(short.into_slice(HEADROOM)));
                 take(Piece::Octets(slice));
             }
+            Pieces::Spaced(spaced) => spaced.for_each(|slice| take(Piece::Octets(slice))),
         }
     }
 
@@ -160,7 +176,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([first, _]) => Some(first),
             Pieces::Many(pieces) => pieces.front(),
-            Pieces::Headed(..) => None,
+            Pieces::Headed(..) | Pieces::Spaced(_) => None,
         }
     }
 
@@ -171,7 +187,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([first, _]) => Some(first),
             Pieces::Many(pieces) => pieces.front_mut(),
-            Pieces::Headed(..) => None,
+            Pieces::Headed(..) | Pieces::Spaced(_) => None,
         }
     }
 
@@ -181,13 +197,13 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([_, last]) => Some(last),
             Pieces::Many(pieces) => pieces.back_mut(),
-            Pieces::Headed(..) => None,
+            Pieces::Headed(..) | Pieces::Spaced(_) => None,
         }
     }
 
     #[inline]
     pub(super) fn push_first(&mut self, piece: Piece) {
-        self.unhead();
+        self.list();
         *self = match mem::take(self) {
             Pieces::None => Pieces::One(piece),
             Pieces::One(second) => Pieces::Two([piece, second]),
@@ -196,16 +212,16 @@ impl Pieces {
                 pieces.push_front(piece);
                 Pieces::Many(pieces)
             }
-            Pieces::Headed(..) => unreachable!("its header is a piece since the line above"),
+            Pieces::Headed(..) | Pieces::Spaced(_) => unreachable!("it is a list since the line above"),
         };
     }
 
     #[inline]
     pub(super) fn push_last(&mut self, piece: Piece) {
+        self.list();
         if let Pieces::Many(pieces) = self {
             return pieces.push_back(piece);
         }
-        self.unhead();
         *self = match mem::take(self) {
             Pieces::None => Pieces::One(piece),
             Pieces::One(first) => Pieces::Two([first, piece]),
@@ -216,7 +232,7 @@ impl Pieces {
                 Pieces::Many(pieces)
             }
             Pieces::Many(_) => unreachable!("that was looked at first"),
-            Pieces::Headed(..) => unreachable!("its header is a piece since the line above"),
+            Pieces::Headed(..) | Pieces::Spaced(_) => unreachable!("it is a list since the line above"),
         };
     }
 

@@ -52,6 +52,14 @@ pub(super) struct Slice {
     end: usize,
 }
 
+impl Unshared {
+    /// A block, where nobody else holds it.
+    #[inline]
+    pub(super) fn of(block: Arc<Box<[u8]>>) -> Option<Self> {
+        Arc::into_unique(block).map(Unshared)
+    }
+}
+
 impl Slice {
     /// # Panics
     /// Where `start..end` does not lie within `block`.
@@ -59,6 +67,36 @@ impl Slice {
     pub(super) fn new(block: Unshared, start: usize, end: usize) -> Self {
         assert!(start <= end && end <= block.len(), "the octets lie within the block");
         Slice { block: block.0.shareable(), start, end }
+    }
+
+    /// A part of a block that others hold too.
+    ///
+    /// # Panics
+    /// Where `start..end` does not lie within `block`.
+    pub(super) fn of(block: Arc<Box<[u8]>>, start: usize, end: usize) -> Self {
+        assert!(start <= end && end <= block.len(), "the octets lie within the block");
+        Slice { block, start, end }
+    }
+
+    pub(super) fn block(&self) -> &[u8] {
+        &self.block
+    }
+
+    /// Where they lie in the block.
+    #[inline]
+    pub(super) fn place(&self) -> (usize, usize) {
+        (self.start, self.end)
+    }
+
+    /// Whether `other` lies right behind it.
+    #[inline]
+    pub(super) fn is_before(&self, other: &Slice) -> bool {
+        self.end == other.start && Arc::ptr_eq(&self.block, &other.block)
+    }
+
+    #[inline]
+    pub(super) fn into_shared(self) -> Arc<Box<[u8]>> {
+        self.block
     }
 
     #[inline]
@@ -98,16 +136,6 @@ impl Slice {
         head.truncate(octets);
         self.advance(octets);
         head
-    }
-
-    /// Takes `octets` octets away that come behind `skip` others, and those with them. What was written last is not read back at once.
-    #[inline]
-    pub(super) fn part(&mut self, skip: usize, octets: usize) -> Slice {
-        let start = self.start + skip;
-        let end = start + octets;
-        assert!(end <= self.end, "a part lies within the whole");
-        self.start = end;
-        Slice { block: self.block.clone(), start, end }
     }
 
     /// Whether nobody else holds the block.
@@ -162,6 +190,6 @@ impl Slice {
     /// Its block, where nobody else holds it.
     #[inline]
     pub(super) fn into_block(self) -> Option<Unshared> {
-        Arc::into_unique(self.block).map(Unshared)
+        Unshared::of(self.block)
     }
 }
