@@ -229,6 +229,68 @@ proptest! {
     }
 }
 
+proptest! {
+    /// What lies apart in one block is written between, and leaves in one piece; not while somebody else holds it.
+    #[test]
+    fn gaps_are_written_where_nobody_else_holds_the_block(
+        parts in (100..200_usize, 1..9_usize, 0..30_usize, 0..30_usize),
+        last in 40..100_usize,
+        headroom in 0..40_usize,
+        passed in 0..110_usize,
+    ) {
+        let (stride, count, skip, skip_last) = parts;
+        let parts = Strides { stride, count, skip, skip_last };
+        let block: Vec<u8> = (0..headroom + count * stride + last).map(|octet| octet as u8).collect();
+        let mut behind = BufferTree::from_block(block.clone().into(), headroom, block.len());
+        let mut message = behind.split_to(stride);
+        prop_assert!(message.gap(0).is_none(), "it lies in one piece");
+        message.join_parts(&mut behind, &parts);
+        drop(behind);
+        message.advance(passed);
+        // Where its parts lie now.
+        let mut places = vec![(0, headroom, headroom + stride)];
+        for place in 1..=count {
+            let start = headroom + place * stride;
+            let skip = if place == count { skip_last } else { skip };
+            places.push((skip, start + skip, block.len().min(start + stride)));
+        }
+        places[0].0 = headroom;
+        let mut left = passed;
+        while let (before, start, end) = &mut places[0] {
+            let octets = left.min(*end - *start);
+            (*before, *start, left) = (*before + octets, *start + octets, left - octets);
+            if start < end || places.len() == 1 {
+                break;
+            }
+            places.remove(0);
+        }
+        if places.len() == 1 {
+            prop_assert!(message.gap(0).is_none(), "one part is one piece");
+            return Ok(());
+        }
+        for (place, (before, start, end)) in places.iter().enumerate() {
+            let (gap, octets) = message.gap(place).expect("nobody else holds the block");
+            prop_assert_eq!((&*gap, octets), (&block[start - before..*start], end - start));
+            gap.fill(0xaa);
+        }
+        prop_assert!(message.gap(places.len()).is_none());
+        for of in 1..=places.len() {
+            let before = places[0].0.min(7);
+            let whole = message.with_gaps(before, of).expect("it has so many");
+            let mut expected = vec![0xaa; before];
+            for (place, (gap, start, end)) in places[..of].iter().enumerate() {
+                expected.extend(vec![0xaa; if place == 0 { 0 } else { *gap }]);
+                expected.extend(&block[*start..*end]);
+            }
+            agree(&whole, &expected);
+            prop_assert_eq!(whole.leaves().count(), 1);
+            prop_assert!(message.gap(0).is_none(), "somebody else holds the block");
+        }
+        prop_assert!(message.with_gaps(places[0].0 + 1, 1).is_none(), "more than is before it");
+        prop_assert!(message.with_gaps(0, places.len() + 1).is_none());
+    }
+}
+
 fn region(length: usize) -> Region {
     Region { source: Arc::new("a file"), offset: 1000, length }
 }

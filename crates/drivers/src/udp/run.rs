@@ -1,10 +1,17 @@
 //! Datagrams that leave by one system call.
 
+use std::io::IoSlice;
+
 use stackwright_contract::Handle;
 use stackwright_contract::services::{self, Ecn, Room};
 use stackwright_wire::{Leaf, Message, Pool};
 
 use super::{Association, LONGEST, NAME, Socket};
+
+/// In so many pieces at most a run leaves from where it lies. A piece that is shorter than the other number costs the kernel as much as
+/// its octets do when they are copied.
+const PIECES_MOST: usize = 16;
+const PIECE_LEAST: usize = 2048;
 
 /// So many that lie in one piece leave as they are: to put others behind them, all would have to be copied.
 const ENOUGH: usize = 8;
@@ -70,35 +77,55 @@ impl<M: Message> Socket<M> {
         Run { association, stride, room, ecn }
     }
 
-    /// The octets of a run, one datagram behind the other: where they lie, if they do so in one piece, or else in `into`, which is
-    /// a block of `pool` then.
-    pub(super) fn octets<'a>(
-        &'a self,
-        run: &Run,
-        into: &'a mut Option<M::Block>,
-        pool: &Pool<M>,
-    ) -> &'a [u8] {
-        let whole = run.room.octets;
-        let first = self.queue.front().and_then(|waiting| waiting.message.leaves().next());
-        if let Some(Leaf::Octets(octets)) = first
-            && let Some(octets) = octets.get(..whole)
-        {
-            return octets;
+    /// The octets of a run, one datagram behind the other, where they lie in one piece.
+    #[inline]
+    pub(super) fn piece(&self, run: &Run) -> Option<&[u8]> {
+        match self.queue.front()?.message.leaves().next()? {
+            Leaf::Octets(octets) => octets.get(..run.room.octets),
+            Leaf::Region(_) => None,
         }
-        let into = into.get_or_insert_with(|| pool.take());
+    }
+
+    /// Where they lie in few pieces, none of which is short but the last: those, and how many there are.
+    pub(super) fn pieces(&self, run: &Run) -> Option<([IoSlice<'_>; PIECES_MOST], usize)> {
+        let (mut pieces, mut count, mut left) = ([IoSlice::new(&[]); PIECES_MOST], 0, run.room.octets);
+        for octets in self.leaves() {
+            let octets = &octets[..octets.len().min(left)];
+            left -= octets.len();
+            if octets.len() < PIECE_LEAST && left > 0 {
+                return None;
+            }
+            *pieces.get_mut(count)? = IoSlice::new(octets);
+            count += 1;
+            if left == 0 {
+                break;
+            }
+        }
+        Some((pieces, count))
+    }
+
+    /// Wherever they lie: they are copied into a block.
+    pub(super) fn gather<'a>(&self, run: &Run, into: &'a mut M::Block) -> &'a [u8] {
         let mut end = 0;
-        for leaf in self.queue.iter().flat_map(|waiting| waiting.message.leaves()) {
-            let Leaf::Octets(octets) = leaf else {
-                panic!("{NAME}: a region of a file came, and the facts do not promise to send it")
-            };
-            let octets = &octets[..octets.len().min(whole - end)];
+        for octets in self.leaves() {
+            let octets = &octets[..octets.len().min(run.room.octets - end)];
             into[end..end + octets.len()].copy_from_slice(octets);
             end += octets.len();
-            if end == whole {
+            if end == run.room.octets {
                 break;
             }
         }
         &into[..end]
+    }
+
+    /// What waits, in order.
+    fn leaves(&self) -> impl Iterator<Item = &[u8]> {
+        self.queue.iter().flat_map(|waiting| waiting.message.leaves()).map(|leaf| match leaf {
+            Leaf::Octets(octets) => octets,
+            Leaf::Region(_) => {
+                panic!("{NAME}: a region of a file came, and the facts do not promise to send it")
+            }
+        })
     }
 
     /// A run has left.

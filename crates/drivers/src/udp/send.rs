@@ -1,9 +1,12 @@
 //! From the upper layer into the socket.
 
+use std::io::IoSlice;
 use std::mem;
 use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
 
 use mio::{Interest, Registry, Token};
+use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
 use quinn_udp::Transmit;
 use rustix::io::Errno;
 use stackwright_contract::services::{self, DatagramsIndication, Ecn, Ended, Room};
@@ -116,10 +119,17 @@ impl<M: Message> Socket<M> {
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
         self.hear_of_marks(run.ecn);
-        if run.room.messages == 1 && run.ecn != self.ecn {
+        // What leaves in pieces does not either say it for itself.
+        if run.ecn != self.ecn {
             self.bear(run.ecn);
         }
-        let contents = self.octets(run, into, pool);
+        let contents = if let Some(octets) = self.piece(run) {
+            octets
+        } else if let Some((pieces, count)) = self.pieces(run) {
+            return self.transmit_pieces(to, &pieces[..count], run);
+        } else {
+            self.gather(run, into.get_or_insert_with(|| pool.take()))
+        };
         if run.room.messages == 1 {
             return self.transmit_one(to, contents);
         }
@@ -132,6 +142,19 @@ impl<M: Message> Socket<M> {
         };
         let sent = self.offload.try_send((&self.socket).into(), &transmit);
         sent.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    }
+
+    /// Datagrams that lie in several pieces, of which none ends with one of them.
+    fn transmit_pieces(&self, to: SocketAddr, pieces: &[IoSlice<'_>], run: &Run) -> Result<(), Errno> {
+        let stride = u16::try_from(run.stride).map_err(|_| Errno::MSGSIZE)?;
+        let cut = [ControlMessage::UdpGsoSegments(&stride)];
+        let cut = if run.room.messages > 1 { &cut[..] } else { &[] };
+        let to = match self.peers {
+            Peers::One(_) => None,
+            Peers::Many { .. } => Some(SockaddrStorage::from(connect::address(to, self.local))),
+        };
+        let sent = sendmsg(self.socket.as_raw_fd(), pieces, cut, MsgFlags::empty(), to.as_ref());
+        sent.map(|_| ()).map_err(|error| Errno::from_raw_os_error(error as i32))
     }
 
     /// One datagram alone needs nothing that is said beside it; and where the socket is connected, not even an address: the

@@ -83,18 +83,35 @@ fn a_run_that_is_longer_than_what_leaves_at_once_leaves_whole() {
     }
 }
 
+/// Short pieces are copied together, few long ones leave from where they lie; neither ends with a datagram.
 #[test]
 fn a_run_that_lies_in_pieces_is_gathered() {
-    let (mut side, association, peer, _) = opened("127.0.0.1:0");
-    let sent = octets(10 * 500);
-    let mut rope = BufferTree::default();
-    for piece in sent.chunks(333) {
-        rope.join(message(piece));
-    }
-    side.ask(Ask::SendRun { association, run: Run::new(rope, 500) });
-    side.turn(0);
-    for expected in apart(&sent, 500) {
-        assert!(hear(&peer).0 == expected);
+    for local in BOTH {
+        let (mut here, _, mut there, to) = pair(local, AMPLE);
+        here.send(name(5), b"hello");
+        here.turn(0);
+        there.until(|told| (delivered(told, to).len() == 1).then_some(()));
+        for (count, stride, piece) in
+            [(10, 500, 333), (40, 1400, 9000), (44, 1400, 3000), (7, 1400, 2048), (1, 6000, 4000), (1, 20, 9)]
+        {
+            let sent = octets(count * stride);
+            let mut rope = BufferTree::default();
+            for piece in sent.chunks(piece) {
+                rope.join(message(piece));
+            }
+            // Through a socket that knows its peer, and through one that has many.
+            let before = [&here, &there].map(|side| side.heard.0.len());
+            here.ask(Ask::SendRun { association: name(5), run: Run::new(rope.share(), stride) });
+            there.ask(Ask::SendRun { association: to, run: Run::new(rope, stride) });
+            here.turn(0);
+            there.turn(0);
+            for (side, at, before) in [(&mut here, name(5), before[0]), (&mut there, to, before[1])] {
+                side.until(|told| (delivered(&told[before..], at).len() == count).then_some(()));
+                let came = delivered(&side.heard.0[before..], at);
+                assert!(came == apart(&sent, stride), "{count} of {stride} over {local}");
+            }
+        }
+        assert_eq!(here.dropped() + there.dropped(), 0);
     }
 }
 

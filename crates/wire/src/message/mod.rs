@@ -111,6 +111,19 @@ pub trait Message: Sized + 'static {
         parts.each(rest, |part| self.join(part));
     }
 
+    /// What may be written before the part `place` of those that lie [apart](Message::join_parts) in one block, and how many octets that
+    /// part has; `None`: there is no such part, or somebody else holds the block. What may be before the first is its headroom.
+    fn gap(&mut self, _place: usize) -> Option<(&mut [u8], usize)> {
+        None
+    }
+
+    /// Its first `count` parts with the gaps between them, and so many octets of the headroom before them: one piece, as packets are that
+    /// leave together. `None`: it does not lie apart, or has fewer.
+    #[must_use]
+    fn with_gaps(&self, _before: usize, _count: usize) -> Option<Self> {
+        None
+    }
+
     /// The same octets once more, for who sends them again: shared where this kind of message can, else copied.
     #[must_use]
     fn share(&self) -> Self;

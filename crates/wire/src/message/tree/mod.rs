@@ -170,7 +170,11 @@ impl Message for BufferTree {
         if octets == 0 {
             return &mut []; // no piece is empty
         }
-        if !matches!(self.pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets)) {
+        let has_headroom = match &self.pieces {
+            Pieces::Spaced(spaced) => spaced.has_headroom(octets),
+            pieces => matches!(pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets)),
+        };
+        if !has_headroom {
             self.pieces.head(octets);
             if !matches!(&self.pieces, Pieces::Headed(short, _) if short.has_headroom(octets)) {
                 self.make_headroom(octets);
@@ -179,6 +183,7 @@ impl Message for BufferTree {
         self.length += octets;
         match &mut self.pieces {
             Pieces::Headed(short, _) => short.push_front(octets),
+            Pieces::Spaced(spaced) => spaced.push_front(octets),
             pieces => match pieces.first_mut() {
                 Some(Piece::Octets(slice)) => slice.push_front(octets),
                 _ => unreachable!("the first piece holds octets since the lines above"),
@@ -291,6 +296,22 @@ impl Message for BufferTree {
             return if octets == rest.length { *rest = BufferTree::default() } else { rest.advance(octets) };
         }
         parts.each(rest, |part| self.join(part));
+    }
+
+    #[inline]
+    fn gap(&mut self, place: usize) -> Option<(&mut [u8], usize)> {
+        match &mut self.pieces {
+            Pieces::Spaced(spaced) => spaced.gap(place),
+            _ => None,
+        }
+    }
+
+    #[inline]
+    fn with_gaps(&self, before: usize, count: usize) -> Option<Self> {
+        match &self.pieces {
+            Pieces::Spaced(spaced) => spaced.with_gaps(before, count).map(Self::of_slice),
+            _ => None,
+        }
     }
 
     #[inline]

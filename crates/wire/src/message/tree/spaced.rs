@@ -1,9 +1,9 @@
 //! Octets of one block with gaps between them: the bodies of packets that lie there one behind the other.
 //!
 //! ```text
-//!        start  end       gap   part           last_gap  last
-//! ├──────┼───────┼─ ─ ─ ─ ─┼─────────┼─ ─ ─ ─ ─┼─ ─ ─ ─ ─ ─┼──────┤
-//!        first            └──── `more` of them follow it ─────────┘
+//!  before start  end       gap   part           last_gap  last
+//! ├─ ─ ─ ─┼───────┼─ ─ ─ ─ ─┼─────────┼─ ─ ─ ─ ─┼─ ─ ─ ─ ─ ─┼──────┤
+//!         first            └──── `more` of them follow it ─────────┘
 //! ```
 
 use triomphe::Arc;
@@ -22,7 +22,8 @@ pub(super) struct Spaced {
 /// Where they lie. A block is shorter than 4 GiB.
 #[derive(Clone, Copy, Debug)]
 struct Places {
-    /// The first part that is left. It is not empty.
+    /// What may be written before the first part that is left. That is not empty.
+    before: u32,
     start: u32,
     end: u32,
     /// How many follow it.
@@ -43,10 +44,26 @@ impl Places {
             1 => (self.last_gap, self.last),
             _ => (self.gap, self.part),
         };
+        self.before = gap;
         self.start = self.end + gap;
         self.end = self.start + part;
         self.more -= 1;
         true
+    }
+
+    /// The part that so many are before, as the first.
+    #[inline]
+    fn at(mut self, place: u32) -> Option<Self> {
+        if place > self.more {
+            return None;
+        }
+        if let Some(between) = place.checked_sub(1) {
+            // Those between the first and the last are alike.
+            self.end += between * (self.gap + self.part);
+            self.more -= between;
+            self.pass();
+        }
+        Some(self)
     }
 }
 
@@ -63,6 +80,7 @@ impl Spaced {
         let Strides { stride, count, skip, skip_last } = *parts;
         let (start, end) = first.place();
         let places = Places {
+            before: start as u32,
             start: start as u32,
             end: end as u32,
             more: count as u32,
@@ -86,7 +104,9 @@ impl Spaced {
         loop {
             let first = places.end - places.start;
             if octets < first as usize || places.more == 0 {
-                places.start += first.min(octets as u32);
+                let octets = first.min(octets as u32);
+                places.before += octets;
+                places.start += octets;
                 return places.more == 0;
             }
             octets -= first as usize;
@@ -121,6 +141,43 @@ impl Spaced {
                 return;
             }
         }
+    }
+
+    /// What may be written before part `place`, and how many octets that has, where nobody else holds the block.
+    #[inline]
+    pub(super) fn gap(&mut self, place: usize) -> Option<(&mut [u8], usize)> {
+        let Places { before, start, end, .. } = self.places.at(u32::try_from(place).ok()?)?;
+        let block = Arc::get_mut(&mut self.block)?;
+        let gap = block.get_mut((start - before) as usize..start as usize)?;
+        Some((gap, (end - start) as usize))
+    }
+
+    /// Whether it can grow to the front in place.
+    #[inline]
+    pub(super) fn has_headroom(&self, octets: usize) -> bool {
+        octets <= self.places.before as usize && self.is_unique()
+    }
+
+    /// Grows to the front in place.
+    ///
+    /// # Panics
+    /// Where it [has no headroom](Spaced::has_headroom) for that.
+    #[inline]
+    pub(super) fn push_front(&mut self, octets: usize) -> &mut [u8] {
+        let block = Arc::get_mut(&mut self.block).expect("nobody else holds the block");
+        let end = self.places.start;
+        self.places.before -= octets as u32;
+        self.places.start -= octets as u32;
+        &mut block[self.places.start as usize..end as usize]
+    }
+
+    /// From so many octets before it to the end of part `count`: one piece.
+    #[inline]
+    pub(super) fn with_gaps(&self, before: usize, count: usize) -> Option<Slice> {
+        let last = self.places.at(u32::try_from(count.checked_sub(1)?).ok()?)?;
+        let start = self.places.before.checked_sub(u32::try_from(before).ok()?)?;
+        let start = self.places.start - self.places.before + start;
+        Some(Slice::of(self.block.clone(), start as usize, last.end as usize))
     }
 
     #[inline]
