@@ -6,7 +6,7 @@ use stackwright::contract::Guarantees;
 use stackwright::contract::services::Quality;
 use stackwright::wire::{Header as _, Message};
 use stackwright_endpoint::blocking::{Association, Endpoint};
-use stackwright_endpoint::{Error, Stack};
+use stackwright_endpoint::{Draft, Error, Stack};
 
 use super::arguments::Run;
 use super::outcome::{Outcome, Workload};
@@ -19,6 +19,8 @@ use crate::problem::Problem;
 
 /// Octets that are free before a message: headers are written there.
 const HEADROOM: usize = 128;
+/// So many octets at the end of the first piece tell whether a message holds the payload: another one's pieces would end elsewhere.
+const MARK: usize = 8;
 /// The octets of a message where nobody says it.
 const SIZE: usize = 10_000;
 /// So many messages may wait to be sent, however slow the way is.
@@ -44,8 +46,9 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     let mut intervals = Intervals::new(run.json);
     let begin = Instant::now();
     let room = association.statistics().room.octets;
-    let payload = payload_of(size - Word::LENGTH, fastrand::Rng::with_seed(1));
-    let payload = S::Message::with_headroom(HEADROOM + Word::LENGTH, &payload);
+    let payload = payload_of(size, fastrand::Rng::with_seed(1));
+    let shared = S::Message::with_headroom(HEADROOM + Word::LENGTH, &payload[Word::LENGTH..]);
+    let laid_out = association.draft(size).is_laid_out();
     let until = run.octets.is_none().then(|| begin + run.time);
     let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
     let (mut sent, mut steady) = (0, false);
@@ -67,8 +70,14 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
             // From here on what may wait is bounded by the endpoint.
             steady = may_wait(moved, size) >= room as u64;
         }
-        let mut message = payload.share(); // what is measured is not how fast messages are written
-        message.push(&Word { kind: Kind::Data, number: sent });
+        let word = Word { kind: Kind::Data, number: sent };
+        let message = if laid_out {
+            written(association.draft(size), word, &payload)
+        } else {
+            let mut message = shared.share();
+            message.push(&word);
+            message
+        };
         association.send_message(message, Quality::default()).map_err(|refused| wrong(refused.why))?;
         sent += 1;
         intervals.moved(now, || {
@@ -80,6 +89,24 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     let outcome = Outcome::new(place, Workload::Bulk, sent, report, processor() - before);
     part(association);
     Ok(outcome)
+}
+
+/// A message with its word, in place. What is measured is not how fast messages are written: memory that held the payload of an earlier
+/// one holds it still.
+fn written<M: Message>(mut draft: Draft<M>, word: Word, payload: &[u8]) -> M {
+    let (mut start, mut holds) = (0, false);
+    draft.each(|piece| {
+        let payload = &payload[start..start + piece.len()];
+        holds |= start == 0 && piece.last_chunk::<MARK>() == payload.last_chunk();
+        if !holds {
+            piece.copy_from_slice(payload);
+        }
+        if start == 0 {
+            word.encode(&mut piece[..Word::LENGTH]);
+        }
+        start += piece.len();
+    });
+    draft.into_message()
 }
 
 /// How many octets may wait where so many have moved. The way may be slow, and a run ends when nothing waits any more; where it is

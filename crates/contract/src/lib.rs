@@ -32,6 +32,6 @@ pub use context::{Context, Listener};
 pub use facts::{Facts, Guarantees};
 pub use names::{Handle, Mirror, Names};
 pub use participant::Participant;
-pub use protocol::{IndicationOf, IndicationTo, Outlet, Protocol, RequestOf, RequestTo};
+pub use protocol::{IndicationOf, IndicationTo, Outlet, PayloadOf, Protocol, RequestOf, RequestTo};
 pub use service::{Both, Either, Meets, Nothing, Service};
 pub use time::{Duration, Instant, earliest};

@@ -1,6 +1,6 @@
 //! The contract between layers.
 
-use crate::{Context, Facts, Instant, Service};
+use crate::{Context, Facts, Handle, Instant, Service};
 
 /// A state machine that provides one service to the layer above and uses one service of the layer below.
 ///
@@ -45,6 +45,12 @@ pub trait Protocol {
     fn next_deadline(&self) -> Option<Instant> {
         None
     }
+
+    /// A payload of so many octets, to be written by who sends it on an association, which lies as it will leave: nothing of it is copied on
+    /// its way then. What it holds at first is anything. `None`: nobody here knows better than the layer above how it should lie.
+    fn draft(&self, _association: Handle, _octets: usize) -> Option<PayloadOf<Self>> {
+        None
+    }
 }
 
 /// Where a protocol's words go.
@@ -55,6 +61,8 @@ pub trait Outlet<P: Protocol + ?Sized> {
     fn request(&mut self, request: RequestOf<P>);
 }
 
+/// What `P` carries.
+pub type PayloadOf<P> = <<P as Protocol>::Provides as Service>::Payload;
 /// What the layer above may ask of `P`.
 pub type RequestTo<P> = <<P as Protocol>::Provides as Service>::Request;
 /// What the layer below may tell `P`.

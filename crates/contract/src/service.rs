@@ -11,6 +11,9 @@ pub trait Service {
     type Request;
     /// What the lower neighbour tells.
     type Indication;
+    /// What is carried, where it can be made ready before it is sent ([`Protocol::draft`](crate::Protocol::draft)): `()` for who carries
+    /// nothing.
+    type Payload;
 }
 
 /// The service of a stack's outer ends that have nothing to say.
@@ -20,6 +23,7 @@ impl Service for Nothing {
     const NAME: &'static str = "Nothing";
     type Request = Infallible;
     type Indication = Infallible;
+    type Payload = Infallible;
 }
 
 /// Two services side by side, of two lowers that do not know each other.
@@ -38,6 +42,7 @@ impl<A: Service, B: Service> Service for Both<A, B> {
     const NAME: &'static str = "two services side by side";
     type Request = Either<A::Request, B::Request>;
     type Indication = Either<A::Indication, B::Indication>;
+    type Payload = Infallible;
 }
 
 /// That a service offered from below is the one expected above. It exists for its sentence: every service meets itself

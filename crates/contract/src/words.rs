@@ -75,6 +75,7 @@ impl Port {
 ///     const NAME: &'static str = "Counting";
 ///     type Request = u32;
 ///     type Indication = u32;
+///     type Payload = ();
 /// }
 /// impl<M: 'static, B: Service> Speaks<M, B> for Counting {}
 /// ```
@@ -183,6 +184,7 @@ macro_rules! __speaks {
 ///     const NAME: &'static str = "Line";
 ///     type Request = u8;
 ///     type Indication = u8;
+///     type Payload = ();
 /// }
 /// outermost!(M => Line);
 /// ```
@@ -303,4 +305,5 @@ impl<B: Service> Service for Outside<B> {
     const NAME: &'static str = B::NAME;
     type Request = InLane<B::Request>;
     type Indication = InLane<B::Indication>;
+    type Payload = B::Payload;
 }

@@ -14,6 +14,7 @@ impl Service for Readiness {
     const NAME: &'static str = "Readiness";
     type Request = Infallible;
     type Indication = Ready;
+    type Payload = ();
 }
 
 outermost!(M => Readiness);

@@ -11,7 +11,7 @@ use crate::offered::{Offered, Word};
 
 /// The side above a stack: names, and what was told of them.
 pub(crate) struct Desk<V: Offered> {
-    pub(crate) names: Names<Named<V::Message>>,
+    pub(crate) names: Names<Named<V::Payload>>,
     /// Who arrived and was not accepted yet.
     arrived: VecDeque<Handle>,
     /// How many may arrive before they are accepted, and how many names wait for them.
@@ -99,7 +99,7 @@ impl<V: Offered> Desk<V> {
         association
     }
 
-    pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<V::Message>> {
+    pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<V::Payload>> {
         match self.names.get_mut(name) {
             Some(Named::Link(link)) => Some(link),
             _ => None,
@@ -186,7 +186,7 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn hear(&mut self, word: Word<V::Message>) {
+    fn hear(&mut self, word: Word<V::Payload>) {
         self.told = true;
         match word {
             Word::Listening { listener, local } => {
@@ -240,7 +240,7 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn delivered(&mut self, association: Handle, message: V::Message, quality: Quality) {
+    fn delivered(&mut self, association: Handle, message: V::Payload, quality: Quality) {
         match self.link(association) {
             Some(link) if !link.forsaken => {
                 link.delivered(message, quality);

@@ -7,13 +7,17 @@ use std::time::{Duration, Instant};
 
 use stackwright_contract::Handle;
 use stackwright_contract::services::Quality;
-use stackwright_wire::Message;
+use stackwright_wire::{Block as _, Message};
 
+use crate::draft::Draft;
 use crate::link::{State, Statistics};
 use crate::shared::{Ground, Shared};
 
 /// What may be pushed before a message, in octets, so that no layer has to ask for memory.
 const HEADROOM: usize = 128;
+
+/// Messages that are no longer are a packet, or hardly more.
+const SHORT: usize = 1024;
 
 pub(crate) struct Hold<S: Ground> {
     pub(crate) shared: Rc<RefCell<Shared<S>>>,
@@ -28,6 +32,33 @@ impl<S: Ground> Hold<S> {
     /// Sends no more.
     pub(crate) fn finish(&self) {
         self.shared.borrow_mut().desk.finish(self.name);
+    }
+
+    /// A message of so many octets to be written, as the stack would have it.
+    pub(crate) fn draft(&self, octets: usize) -> Draft<S::Message> {
+        let laid_out = self.shared.borrow().stack.draft(self.name, octets);
+        match laid_out {
+            Some(message) => Draft::new(message, true),
+            None => Draft::new(blank(octets), false),
+        }
+    }
+
+    /// Octets as a message, as the stack would have it.
+    pub(crate) fn message(&self, octets: &[u8]) -> S::Message {
+        // A packet is not worth the question.
+        if octets.len() <= SHORT {
+            return message(octets);
+        }
+        let Some(mut laid) = self.shared.borrow().stack.draft(self.name, octets.len()) else {
+            return message(octets);
+        };
+        let mut rest = octets;
+        laid.each_mut(|piece| {
+            let (now, later) = rest.split_at(piece.len());
+            piece.copy_from_slice(now);
+            rest = later;
+        });
+        laid
     }
 
     /// A message is given up because its time is over.
@@ -63,6 +94,12 @@ impl<S: Ground> Drop for Hold<S> {
         shared.desk.forsake(self.name);
         shared.ask();
     }
+}
+
+/// A message of so many octets, all zero, with room for headers.
+fn blank<M: Message>(octets: usize) -> M {
+    let end = HEADROOM + octets;
+    M::from_block(M::Block::zeroed(end), HEADROOM, end)
 }
 
 /// Octets as a message, with room for headers.

@@ -56,6 +56,7 @@
 //! | `host.rs`, `hold.rs` | what endpoints and associations own, however their calls wait |
 //! | `shared.rs` | the stack between the driver and the desk: what is asked of it, and what it needs to be one |
 //! | `desk.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
+//! | `draft.rs` | a message that is written where it will leave from |
 //! | `pace.rs` | how long what is sent now waits |
 //! | `offered.rs` | datagrams and streams in one set of words |
 //! | `system.rs` | what a new stack gets from the operating system |
@@ -64,6 +65,7 @@
 
 pub mod blocking;
 mod desk;
+mod draft;
 mod error;
 mod hold;
 mod host;
@@ -75,6 +77,7 @@ mod system;
 #[cfg(feature = "tokio")]
 mod task;
 
+pub use draft::Draft;
 pub use error::{Error, Refused};
 pub use host::Totals;
 pub use link::Statistics;

@@ -23,9 +23,7 @@ impl<M: Message> Offered for Datagrams<M> {}
 impl<M: Message> Offered for Streams<M> {}
 
 /// How such a service says what an endpoint means. Nobody outside can name it.
-pub trait Spoken: Service {
-    /// What its messages are.
-    type Message: Message;
+pub trait Spoken: Service<Payload: Message> {
     /// Whether our half may be over while the peer's is not.
     const HALVES: bool;
 
@@ -33,13 +31,13 @@ pub trait Spoken: Service {
     fn expect(listener: Handle, association: Handle, room: Room) -> Self::Request;
     fn unlisten(listener: Handle) -> Self::Request;
     fn open(association: Handle, remote: Participant, room: Room) -> Self::Request;
-    fn send(association: Handle, message: Self::Message, quality: Quality) -> Self::Request;
+    fn send(association: Handle, message: Self::Payload, quality: Quality) -> Self::Request;
     fn receive(association: Handle, room: Room) -> Self::Request;
     /// No more is sent; what was sent still arrives, where that is promised.
     fn finish(association: Handle) -> Self::Request;
     /// Nobody cares any more.
     fn abort(association: Handle) -> Self::Request;
-    fn word(indication: Self::Indication) -> Word<Self::Message>;
+    fn word(indication: Self::Indication) -> Word<Self::Payload>;
 }
 
 /// What a stack tells, whichever of the two it provides.
@@ -54,7 +52,6 @@ pub enum Word<M> {
 }
 
 impl<M: Message> Spoken for Datagrams<M> {
-    type Message = M;
     const HALVES: bool = false;
 
     fn listen(listener: Handle, local: Participant) -> DatagramsRequest<M> {
@@ -106,7 +103,6 @@ impl<M: Message> Spoken for Datagrams<M> {
 }
 
 impl<M: Message> Spoken for Streams<M> {
-    type Message = M;
     const HALVES: bool = true;
 
     fn listen(listener: Handle, local: Participant) -> StreamsRequest<M> {

@@ -16,6 +16,7 @@ impl<M> Service for Segments<M> {
     const NAME: &'static str = "Segments";
     type Request = Segment<M>;
     type Indication = Segment<M>;
+    type Payload = M;
 }
 
 outermost!(M => Segments<M>);

@@ -393,6 +393,10 @@ impl<H: Host> Hooks for Associations<H> {
         Self::taken(at, taken, 1 + before - behind.messages());
     }
 
+    fn draft(&self, session: &Self::Association, octets: usize) -> Option<MessageOf<H>> {
+        session.engine.draft(octets, &self.memory)
+    }
+
     #[inline]
     fn popped(&mut self, at: &mut impl Place<Self>) {
         self.turn(at);

@@ -10,6 +10,7 @@ impl Service for Working {
     const NAME: &'static str = "Working";
     type Request = Request;
     type Indication = Told;
+    type Payload = ();
 }
 
 /// What is asked.

@@ -140,6 +140,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
         send::follow(header, unit)
     }
 
+    fn gaps(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
+        self.before_pieces(piece, last)
+    }
+
     #[inline]
     fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
         self.doubts(view, number, octets);

@@ -94,6 +94,16 @@ impl<M: Message> Framing<M> for Messages<M> {
         Ok((message, label, evened(octets, label.count as usize, piece, room)))
     }
 
+    fn pieces(&self, octets: usize, room: usize) -> Option<(usize, usize, usize)> {
+        let before = self.guard.adds(MessageKind::Data);
+        if !self.guard.is_absent() || octets <= room + SPARED {
+            return None;
+        }
+        let octets = octets + before;
+        let count = self.fragments.pieces(octets, MessageKind::Data, room)? as usize;
+        Some((before, count, evened(octets, count, octets.div_ceil(count), room)))
+    }
+
     #[inline(always)]
     fn open(&mut self, label: &Label, body: &mut M) -> Option<Result<Quality, Dropped>> {
         if label.count > 1 || label.kind != MessageKind::Data || !self.guard.is_absent() {

@@ -131,6 +131,14 @@ impl<M: Message> Format<M> {
         (message == label.message).then_some(short as u32)
     }
 
+    /// How many octets stand before a fragment, and before the last one, which may be shorter; `None`: the options say more.
+    pub(crate) fn before_pieces(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
+        let short = piece.checked_sub(last)?;
+        let padding = if can_be_padded(short) { short } else { 0 };
+        let plain = !self.both(|proposal| proposal.expires) && self.path != Path::Narrowed;
+        plain.then_some((BARE, BARE + padding))
+    }
+
     fn next_unacknowledged(&mut self) -> u32 {
         self.unacknowledged = self.unacknowledged.wrapping_add(1);
         self.unacknowledged

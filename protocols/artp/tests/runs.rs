@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use stackwright_artp::{Config, Layer, layer};
 use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Duration, Handle, Instant, Outlet, Participant, Protocol as _};
-use stackwright_wire::{BufferTree, Message};
+use stackwright_wire::{BufferTree, Leaf, Message};
 
 type M = BufferTree;
 
@@ -80,10 +80,20 @@ impl Side {
     }
 
     fn say(&mut self, cx: &Context, octets: &[u8]) {
+        self.send(cx, M::with_headroom(64, octets));
+    }
+
+    /// A message of equal octets, written where it will leave from.
+    fn say_in_place(&mut self, cx: &Context, octet: u8, octets: usize) {
+        let mut message = self.layer.draft(NAME, octets).expect("it knows how its packets lie");
+        assert!(message.len() == octets && message.each_mut(|piece| piece.fill(octet)));
+        self.send(cx, message);
+    }
+
+    fn send(&mut self, cx: &Context, message: M) {
         let room = &mut self.said.room;
-        (room.messages, room.octets) = (room.messages - 1, room.octets - octets.len());
-        let (message, quality) = (M::with_headroom(64, octets), Quality::default());
-        self.ask(cx, DatagramsRequest::Send { association: NAME, message, quality });
+        (room.messages, room.octets) = (room.messages - 1, room.octets - message.len());
+        self.ask(cx, DatagramsRequest::Send { association: NAME, message, quality: Quality::default() });
     }
 
     fn tell(&mut self, cx: &Context, indication: DatagramsIndication<M>) {
@@ -176,7 +186,7 @@ struct Outcome {
 }
 
 /// Messages from here to there, and then the end; gives how many runs there were, too.
-fn outcome(together: bool, broken: Option<usize>) -> (Outcome, [Vec<Vec<u8>>; 2], usize) {
+fn outcome(together: bool, in_place: bool, broken: Option<usize>) -> (Outcome, [Vec<Vec<u8>>; 2], usize) {
     let mut talk = Talk::new(together, broken);
     let (mut sent, mut taken) = (0, 0);
     for turn in 0.. {
@@ -185,7 +195,11 @@ fn outcome(together: bool, broken: Option<usize>) -> (Outcome, [Vec<Vec<u8>>; 2]
         let room = talk.sides[0].said.room;
         if sent < MESSAGES && room.messages > 0 && room.octets >= LENGTH {
             sent += 1;
-            talk.sides[0].say(&talk.cx, &[sent; LENGTH]);
+            if in_place {
+                talk.sides[0].say_in_place(&talk.cx, sent, LENGTH);
+            } else {
+                talk.sides[0].say(&talk.cx, &[sent; LENGTH]);
+            }
         }
         talk.speak(0);
         talk.speak(1);
@@ -217,14 +231,92 @@ fn outcome(together: bool, broken: Option<usize>) -> (Outcome, [Vec<Vec<u8>>; 2]
 #[test]
 fn a_conversation_in_runs_is_the_conversation_in_packets() {
     for broken in [None, Some(0), Some(3), Some(6)] {
-        let (together, runs_packets, runs) = outcome(true, broken);
-        let (apart, packets, _) = outcome(false, broken);
+        let (together, runs_packets, runs) = outcome(true, false, broken);
+        let (apart, packets, _) = outcome(false, false, broken);
         assert!(runs > 10, "{runs} runs");
         assert_eq!(together.ended, [Some(Ended::Finished); 2]);
         assert_eq!(together.dropped > 0, broken.is_some(), "{broken:?}");
         assert_eq!(together, apart, "{broken:?}");
         assert!(runs_packets == packets, "octet for octet: {broken:?}");
+        let (in_place, runs_in_place, _) = outcome(true, true, broken);
+        assert_eq!(in_place, apart, "{broken:?}");
+        assert!(runs_in_place == packets, "octet for octet, in place: {broken:?}");
     }
+}
+
+/// The octets of messages that lie as they leave are not copied: each leaves from the block in which it was written.
+#[test]
+fn what_is_written_in_place_leaves_from_there() {
+    let mut talk = Talk::new(true, None);
+    for side in [0, 1, 0] {
+        talk.speak(side);
+    }
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    // Until the window is wide.
+    for _ in 0..50 {
+        talk.sides[0].say(&talk.cx, &[0; LENGTH]);
+        for side in [0, 1, 0, 1] {
+            talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
+            talk.speak(side);
+        }
+    }
+    let blocks: Vec<*const u8> = (1..=3)
+        .map(|octet| {
+            let Side { layer, said } = &mut talk.sides[0];
+            let mut message = layer.draft(NAME, LENGTH).expect("it knows how its packets lie");
+            let mut first: *const u8 = std::ptr::null();
+            message.each_mut(|piece| {
+                piece.fill(octet);
+                if first.is_null() {
+                    first = piece.as_ptr();
+                }
+            });
+            let send = DatagramsRequest::Send { association: NAME, message, quality: Quality::default() };
+            layer.handle_request(&talk.cx, send, said);
+            first
+        })
+        .collect();
+    let Side { layer, said } = &mut talk.sides[0];
+    layer.handle_timeout(&talk.cx, said);
+    let mut left = Vec::new();
+    for asked in said.down.drain(..) {
+        if let DatagramsRequest::SendRun { run, .. } = asked {
+            for leaf in run.into_octets().leaves() {
+                let Leaf::Octets(octets) = leaf else { panic!("they are in memory") };
+                left.push(octets.as_ptr_range());
+            }
+        }
+    }
+    assert_eq!(left.len(), blocks.len(), "one piece for each message");
+    for (block, left) in blocks.iter().zip(&left) {
+        assert!(left.contains(block), "{block:?} lies in {left:?}");
+    }
+}
+
+/// What does not lie as it should by the time it leaves is copied.
+#[test]
+fn a_draft_that_was_cut_off_leaves_all_the_same() {
+    let mut talk = Talk::new(true, None);
+    for side in [0, 1, 0] {
+        talk.speak(side);
+    }
+    let said: Vec<Vec<u8>> =
+        [LENGTH - 1, LENGTH / 2, 3000, 1, 0].map(|octets| vec![octets as u8; octets]).into();
+    for octets in &said {
+        let mut message = talk.sides[0].layer.draft(NAME, LENGTH).expect("it knows how its packets lie");
+        message.each_mut(|piece| piece.fill(octets.len() as u8));
+        message.truncate(octets.len());
+        talk.sides[0].send(&talk.cx, message);
+    }
+    assert!(talk.sides[0].layer.draft(NAME, 1000).is_none(), "one packet");
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    for _ in 0..100 {
+        talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
+        talk.speak(0);
+        talk.speak(1);
+    }
+    let came = &talk.sides[1].said.came;
+    assert!(*came == said, "{:?}", came.iter().map(Vec::len).collect::<Vec<_>>());
 }
 
 #[test]

@@ -12,6 +12,7 @@ impl Service for Relaying {
     const NAME: &'static str = "Relaying";
     type Request = Request;
     type Indication = Indication;
+    type Payload = ();
 }
 
 /// In a graph its words travel as an application's own.

@@ -24,6 +24,7 @@ impl Service for Line {
     const NAME: &'static str = "Line";
     type Request = usize;
     type Indication = usize;
+    type Payload = ();
 }
 outermost!(M => Line);
 

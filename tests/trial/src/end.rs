@@ -42,6 +42,8 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     pub takes: bool,
     /// Whether packets lie one behind the other.
     runs: bool,
+    /// Whether the last message lies apart.
+    lays_out: bool,
     /// Packets that left together, and have not been sent yet.
     run: Option<Apart<BufferTree>>,
     /// Whether messages may go up as they come, and one that did.
@@ -62,6 +64,7 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             clock: Clock::default(),
             takes: true,
             runs: false,
+            lays_out: false,
             run: None,
             at_once: true,
             up: None,
@@ -89,8 +92,23 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
 
     /// Sends a message; whether it is not too long for the peer.
     pub fn offer(&mut self, now: Instant, octets: &[u8], quality: Quality) -> bool {
-        let message = BufferTree::with_headroom(64, octets);
+        let message = self.message(octets);
         self.association.send(self.clock.reads(now), message, quality, &self.memory).is_ok()
+    }
+
+    /// Where packets lie one behind the other, every second message lies so that nothing of it has to be copied, if it can.
+    fn message(&mut self, octets: &[u8]) -> BufferTree {
+        self.lays_out = self.runs && !self.lays_out;
+        let laid_out = if self.lays_out { self.association.draft(octets.len(), &self.memory) } else { None };
+        let Some(mut message) = laid_out else { return BufferTree::with_headroom(64, octets) };
+        let mut rest = octets;
+        let lent = message.each_mut(|piece| {
+            let (now, later) = rest.split_at(piece.len());
+            piece.copy_from_slice(now);
+            rest = later;
+        });
+        assert!(lent && rest.is_empty(), "it has as many octets, and nobody else holds them");
+        message
     }
 
     /// What arrived next.

@@ -111,6 +111,12 @@ pub trait Hooks: Sized + 'static {
     /// [forwards](Place::forward) it.
     fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, quality: Quality);
 
+    /// A message of so many octets, to be written by the layer above, which lies as it will leave
+    /// ([`Protocol::draft`](stackwright_contract::Protocol::draft)). By default it knows of none.
+    fn draft(&self, _association: &Self::Association, _octets: usize) -> Option<MessageOf<Self>> {
+        None
+    }
+
     /// A message came from below, and its header was read. By default it goes up; where there is no room, it is dropped.
     #[inline(always)]
     fn pop(&mut self, at: &mut impl Place<Self>, _header: Self::Header, message: MessageOf<Self>) {

@@ -249,4 +249,8 @@ impl<H: Hooks> Protocol for Layer<H> {
     fn next_deadline(&self) -> Option<Instant> {
         if self.due.is_empty() { self.base.next_deadline() } else { Some(Instant::START) }
     }
+
+    fn draft(&self, association: Handle, octets: usize) -> Option<MessageOf<H>> {
+        self.hooks.draft(&self.base.get(association)?.own, octets)
+    }
 }

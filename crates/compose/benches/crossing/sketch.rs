@@ -24,6 +24,7 @@ type Indication = DatagramsIndication<Message>;
 impl Service for Datagrams {
     type Request = Request;
     type Indication = Indication;
+    type Payload = ();
 }
 
 trait Protocol {

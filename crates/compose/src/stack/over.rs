@@ -19,8 +19,8 @@
 use alloc::collections::VecDeque;
 
 use stackwright_contract::{
-    Context, Facts, IndicationOf, IndicationTo, Instant, Meets, Outlet, Protocol, RequestOf, RequestTo,
-    earliest, rules,
+    Context, Facts, Handle, IndicationOf, IndicationTo, Instant, Meets, Outlet, PayloadOf, Protocol,
+    RequestOf, RequestTo, earliest, rules,
 };
 
 /// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
@@ -143,6 +143,10 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
 
     fn next_deadline(&self) -> Option<Instant> {
         earliest(self.upper.next_deadline(), self.lower.next_deadline())
+    }
+
+    fn draft(&self, association: Handle, octets: usize) -> Option<PayloadOf<Self>> {
+        self.upper.draft(association, octets)
     }
 }
 

@@ -23,12 +23,14 @@ impl Service for Talk {
     const NAME: &'static str = "Talk";
     type Request = Said;
     type Indication = Said;
+    type Payload = ();
 }
 
 impl Service for Wire {
     const NAME: &'static str = "Wire";
     type Request = Said;
     type Indication = Said;
+    type Payload = ();
 }
 
 impl<M: 'static, B: Service> Speaks<M, B> for Talk {}

@@ -28,6 +28,7 @@ impl<S: Service> Service for Outer<S> {
     const NAME: &'static str = "Outer";
     type Request = S::Request;
     type Indication = S::Indication;
+    type Payload = S::Payload;
 }
 outermost!(M => Outer<Octets<M>>);
 outermost!(M => Outer<Streams<M>>);

@@ -13,6 +13,7 @@ impl<M> Service for Datagrams<M> {
     const NAME: &'static str = "Datagrams";
     type Request = DatagramsRequest<M>;
     type Indication = DatagramsIndication<M>;
+    type Payload = M;
 }
 
 /// Credit for messages: so many octets in at most so many messages.

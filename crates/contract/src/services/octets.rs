@@ -11,6 +11,7 @@ impl<M> Service for Octets<M> {
     const NAME: &'static str = "Octets";
     type Request = OctetsRequest<M>;
     type Indication = OctetsIndication<M>;
+    type Payload = M;
 }
 
 /// What may be asked of a line.

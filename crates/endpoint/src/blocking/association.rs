@@ -7,6 +7,7 @@ use stackwright_contract::services::Quality;
 use stackwright_wire::Message;
 
 use crate::blocking::endpoint::wait;
+use crate::draft::Draft;
 use crate::error::{Error, Refused};
 use crate::hold::{self, Hold, in_one_piece};
 use crate::link::Statistics;
@@ -96,7 +97,7 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// [`Error::Late`], and as [`send`](Association::send).
     pub fn send_with(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
-        Ok(self.send_message(hold::message(octets), quality)?)
+        Ok(self.send_message(self.hold.message(octets), quality)?)
     }
 
     /// Sends a message where there is room for it now.
@@ -115,8 +116,28 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// As [`send`](Association::send).
     pub fn try_send(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
-        let message = hold::message(octets);
+        let message = self.hold.message(octets);
         Ok(self.send_within(message, quality, Some(Duration::ZERO))?)
+    }
+
+    /// A message of so many octets, to be written and [sent](Association::send_message), that lies as it will leave: where the stack knows how
+    /// (ARTP without a cipher does, for what is longer than a packet), nothing of it is copied on its way.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// use std::io::Write;
+    /// use stackwright_contract::services::Quality;
+    /// let mut draft = one.draft(10_000);
+    /// draft.write_all(&[7; 10_000])?;
+    /// one.send_message(draft.into_message(), Quality::default())?;
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn draft(&self, octets: usize) -> Draft<S::Message> {
+        self.hold.draft(octets)
     }
 
     /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be

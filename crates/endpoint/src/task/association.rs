@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use stackwright_contract::services::Quality;
 use stackwright_wire::Message;
 
+use crate::draft::Draft;
 use crate::error::{Error, Refused};
 use crate::hold::{self, Hold, in_one_piece};
 use crate::link::Statistics;
@@ -90,7 +91,29 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// [`Error::Late`], and as [`send`](Association::send).
     pub async fn send_with(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
-        Ok(self.send_message(hold::message(octets), quality).await?)
+        Ok(self.send_message(self.hold.message(octets), quality).await?)
+    }
+
+    /// A message of so many octets, to be written and [sent](Association::send_message), that lies as it will leave: where the stack knows how
+    /// (ARTP without a cipher does, for what is longer than a packet), nothing of it is copied on its way.
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use stackwright_contract::services::Quality;
+    /// # use stackwright_wire::BufferTree;
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// let mut draft = association.draft(10_000);
+    /// draft.write_all(&[7; 10_000])?;
+    /// association.send_message(draft.into_message(), Quality::default()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn draft(&self, octets: usize) -> Draft<S::Message> {
+        self.hold.draft(octets)
     }
 
     /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be

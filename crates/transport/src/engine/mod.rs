@@ -8,6 +8,7 @@
 //! | `whole.rs` | several arrive together, and are a message |
 //! | `timers.rs` | time has passed |
 
+mod in_place;
 mod receive;
 mod run;
 mod send;

@@ -33,7 +33,7 @@ impl<M: Message> Blocks<M> {
         Blocks { pool: Pool::new(octets, LENT_MOST), lent: Vec::new() }
     }
 
-    fn octets(&self) -> usize {
+    pub(super) fn octets(&self) -> usize {
         self.pool.block()
     }
 
@@ -65,7 +65,15 @@ impl<C: Configuration> Association<C> {
             return None;
         }
         let view = self.view(now);
-        if self.has_only_data(&view) { self.write_run(view, memory, room) } else { None }
+        if !self.has_only_data(&view) {
+            return None;
+        }
+        if self.lies_apart()
+            && let Some(run) = self.write_in_place(view, memory, room)
+        {
+            return Some(run);
+        }
+        self.write_run(view, memory, room)
     }
 
     /// Whether the association is well, and nobody but the application has something to say.
@@ -100,11 +108,10 @@ impl<C: Configuration> Association<C> {
                 break;
             }
             let Some(last) = self.choose(&view) else { break };
-            let slots = &self.slots;
-            if slots.inquiry.due(&view, Occasion::Unit { last }) || slots.congestion.asks(&view) {
+            if self.asks(&view, last) {
                 break;
             }
-            let Some((span, label, body)) = self.sending.next_piece() else { break };
+            let Some((span, label, body)) = self.sending.piece_after(0) else { break };
             let cargo = Cargo { span: &span, label: &label, octets: body };
             let Some(octets) =
                 self.write(&view, cargo, follows, &mut memory.header, &mut block[end..most], stride)
@@ -112,10 +119,8 @@ impl<C: Configuration> Association<C> {
                 break;
             };
             (end, stride, count, follows) = (end + octets, stride.max(octets), count + 1, !label.last);
-            self.on_boarded(&view, octets, body);
-            view.in_flight += body as u64;
-            view.sent_upto = span.end;
-            (view.idle, view.drained) = (false, self.sending.is_drained());
+            self.on_boarded(&mut view, octets, body, span.end);
+            view.drained = self.sending.is_drained();
             if octets < stride {
                 break;
             }
@@ -140,10 +145,7 @@ impl<C: Configuration> Association<C> {
         into: &mut [u8],
         stride: usize,
     ) -> Option<usize> {
-        let format = &mut self.slots.format;
-        if !(follows && format.follow(header, &cargo)) {
-            self.write_header(view, cargo, header);
-        }
+        self.head(view, cargo, follows, header);
         let octets = header.len() + cargo.octets;
         if stride > 0 && octets > stride {
             return None;
@@ -154,7 +156,14 @@ impl<C: Configuration> Association<C> {
         self.sending.board(*cargo.label, body, follows, view.now, stamp).then_some(octets)
     }
 
-    /// Writes what stands before a piece.
+    /// Writes what stands before a piece. `follows`: the header is that of the piece before it.
+    #[inline]
+    pub(super) fn head(&mut self, view: &View, cargo: Cargo<'_>, follows: bool, header: &mut Vec<u8>) {
+        if !(follows && self.slots.format.follow(header, &cargo)) {
+            self.write_header(view, cargo, header);
+        }
+    }
+
     #[inline]
     fn write_header(&mut self, view: &View, cargo: Cargo<'_>, header: &mut Vec<u8>) {
         let slots = &mut self.slots;
@@ -174,10 +183,17 @@ impl<C: Configuration> Association<C> {
         debug_assert!(saying.unit.is_none(), "a format that writes runs takes each unit as it is");
     }
 
-    /// A packet of so many octets has left, with those of its piece: as in [`transmit`](Association::transmit), whoever wants to know
-    /// is told.
+    /// Whether a question leaves with the next piece.
     #[inline]
-    fn on_boarded(&mut self, view: &View, octets: usize, body: usize) {
+    pub(super) fn asks(&self, view: &View, last: bool) -> bool {
+        let slots = &self.slots;
+        slots.inquiry.due(view, Occasion::Unit { last }) || slots.congestion.asks(view)
+    }
+
+    /// A packet of so many octets has left, with those of its piece, and the number before `end`: as in
+    /// [`transmit`](Association::transmit), whoever wants to know is told.
+    #[inline]
+    pub(super) fn on_boarded(&mut self, view: &mut View, octets: usize, body: usize, end: u64) {
         if view.idle {
             (self.quiet_since, self.moved) = (view.now, view.now);
         }
@@ -187,11 +203,13 @@ impl<C: Configuration> Association<C> {
         slots.rate.on_sent(view, octets, body);
         slots.inquiry.on_sent(view);
         slots.congestion.on_sent(view);
+        view.in_flight += body as u64;
+        (view.sent_upto, view.idle) = (end, false);
     }
 }
 
 /// Whether a run of which so many octets are written, of `most`, ends before a message whose packets have so many: it is long enough,
 /// and another run has room for the whole message, which the peer then gets in one piece.
-fn ends_before(message: usize, written: usize, most: usize) -> bool {
+pub(super) fn ends_before(message: usize, written: usize, most: usize) -> bool {
     2 * written > most && written + message > most && message <= most
 }

@@ -212,6 +212,12 @@ impl<C: Configuration> Association<C> {
     #[inline]
     pub(super) fn choose(&mut self, view: &View) -> Option<bool> {
         let (octets, end) = self.sending.first()?;
+        self.choose_unit(view, octets, end)
+    }
+
+    /// The same, of a unit of so many octets, whose last number is the one before `end`.
+    #[inline]
+    pub(super) fn choose_unit(&mut self, view: &View, octets: usize, end: u64) -> Option<bool> {
         let slots = &self.slots;
         if !slots.connection.may_send(octets)
             || slots.inquiry.holds(view)

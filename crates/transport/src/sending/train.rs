@@ -93,14 +93,22 @@ impl<M: Message> Train<M> {
 }
 
 impl<M: Message> Sending<M> {
-    /// What the next piece of the message is that waits first; `None` where something else leaves before it.
+    /// What the piece after so many others is of the message that waits first; `None` where there is none, or something else leaves
+    /// before it.
     #[inline]
-    pub(crate) fn next_piece(&self) -> Option<(Range<u64>, Label, usize)> {
+    pub(crate) fn piece_after(&self, pieces: usize) -> Option<(Range<u64>, Label, usize)> {
         if self.lost_units > 0 || self.units.len() > self.sent {
             return None;
         }
-        let (octets, label) = self.waiting.front()?.next_piece();
-        Some((self.sent_upto..self.sent_upto + 1, label, octets))
+        let (octets, label) = self.waiting.front()?.piece_after(pieces)?;
+        let number = self.sent_upto + pieces as u64;
+        Some((number..number + 1, label, octets))
+    }
+
+    /// What stands before that piece, to be written, and how many octets it has, where the message lies so and nobody else holds it.
+    #[inline]
+    pub(crate) fn gap(&mut self, pieces: usize) -> Option<(&mut [u8], usize)> {
+        self.waiting.front_mut()?.gap(pieces)
     }
 
     /// How many pieces are left of the message that waits first.
@@ -152,7 +160,7 @@ impl<M: Message> Sending<M> {
         train.count += 1;
         train.octets += octets;
         if let Some(waiting) = self.waiting.front_mut() {
-            train.release = waiting.pass(octets);
+            train.release = waiting.pass(1, octets);
         }
         if train.release.is_some() {
             self.waiting.pop_front();
@@ -162,6 +170,46 @@ impl<M: Message> Sending<M> {
         self.in_flight += octets as u64;
         self.waiting_octets -= octets;
         true
+    }
+
+    /// The first `count` pieces of the message that waits first leave with what was written into the [gaps](Sending::gap) before them, of
+    /// which `before` octets are before the first; they have so many octets. Gives them as they leave, in one piece.
+    pub(crate) fn board_together(
+        &mut self,
+        label: Label,
+        count: usize,
+        octets: usize,
+        before: usize,
+        now: Instant,
+        stamp: u32,
+    ) -> Option<M> {
+        let waiting = self.waiting.front_mut()?;
+        let packets = waiting.with_gaps(before, count)?;
+        let (body, piece, since, lifetime, release) = if waiting.is_left(octets) {
+            self.waiting.pop_front()?.into_rest()
+        } else {
+            let (body, piece, since, lifetime) = waiting.rest();
+            (body, piece, since, lifetime, waiting.pass(count as u32, octets))
+        };
+        self.trains.push_back(Train {
+            first: self.sent_upto,
+            count: count as u64,
+            label,
+            body,
+            piece,
+            octets,
+            since,
+            lifetime,
+            at: now,
+            order: self.orders,
+            stamp,
+            release,
+        });
+        self.orders += count as u64;
+        self.sent_upto += count as u64;
+        self.in_flight += octets as u64;
+        self.waiting_octets -= octets;
+        Some(packets)
     }
 
     /// Nothing more leaves in this run: the last train lets go of what it does not carry.

@@ -26,11 +26,26 @@ pub(super) struct Waiting<M> {
 }
 
 impl<M: Message> Waiting<M> {
-    /// How many octets the next piece has, and where it stands.
+    /// How many octets the piece after so many others has, and where it stands; `None`: there is none.
     #[inline]
-    pub(super) fn next_piece(&self) -> (usize, Label) {
-        let octets = self.next_octets();
-        (octets, Label { index: self.index, last: octets == self.rest.len(), ..self.label })
+    pub(super) fn piece_after(&self, pieces: usize) -> Option<(usize, Label)> {
+        let left = self.rest.len().checked_sub(pieces * self.piece)?;
+        let octets = left.min(self.piece);
+        // A message of no octets has a piece all the same.
+        let label = Label { index: self.index + pieces as u32, last: octets == left, ..self.label };
+        (left > 0 || pieces == 0).then_some((octets, label))
+    }
+
+    /// What stands before that piece, to be written, and how many octets it has, where the message lies so and nobody else holds it.
+    #[inline]
+    pub(super) fn gap(&mut self, place: usize) -> Option<(&mut [u8], usize)> {
+        self.rest.gap(place)
+    }
+
+    /// The first `count` pieces with what stands before them, of which `before` octets are before the first.
+    #[inline]
+    pub(super) fn with_gaps(&self, before: usize, count: usize) -> Option<M> {
+        self.rest.with_gaps(before, count)
     }
 
     /// How many pieces are left.
@@ -49,14 +64,25 @@ impl<M: Message> Waiting<M> {
         (self.rest.share(), self.piece, self.since, self.lifetime)
     }
 
-    /// A piece has left. Gives what the layer above gets back when all has: then it is to be forgotten.
+    /// The same, and what the layer above gets back: of one of which all has left.
     #[inline]
-    pub(super) fn pass(&mut self, octets: usize) -> Option<usize> {
+    pub(super) fn into_rest(self) -> (M, usize, Instant, Option<NonZeroU32>, Option<usize>) {
+        (self.rest, self.piece, self.since, self.lifetime, Some(self.octets))
+    }
+
+    /// Whether so many octets are all that is left.
+    pub(super) fn is_left(&self, octets: usize) -> bool {
+        octets == self.rest.len()
+    }
+
+    /// So many pieces have left. Gives what the layer above gets back when all has: then it is to be forgotten.
+    #[inline]
+    pub(super) fn pass(&mut self, pieces: u32, octets: usize) -> Option<usize> {
         if octets == self.rest.len() {
             return Some(self.octets);
         }
         self.rest.advance(octets);
-        self.index += 1;
+        self.index += pieces;
         None
     }
 
@@ -66,11 +92,7 @@ impl<M: Message> Waiting<M> {
 
     /// The octets of the piece after so many others.
     pub(super) fn octets_after(&self, pieces: usize) -> Option<usize> {
-        if pieces == 0 {
-            return Some(self.next_octets());
-        }
-        let left = self.rest.len().saturating_sub(pieces * self.piece);
-        (left > 0).then(|| left.min(self.piece))
+        self.piece_after(pieces).map(|(octets, _)| octets)
     }
 }
 
@@ -141,7 +163,7 @@ impl<M: Message> Sending<M> {
     fn cut_off(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
         let waiting = self.waiting.front_mut()?;
         let (since, lifetime) = (waiting.since, waiting.lifetime);
-        let (octets, label) = waiting.next_piece();
+        let (octets, label) = waiting.piece_after(0)?;
         let piece = waiting.rest.split_to(octets);
         waiting.index += 1;
         let release = label.last.then_some(waiting.octets);

@@ -67,6 +67,9 @@ slot! {
         /// In a run, the next piece of the same message follows, at the same moment: makes its header of the one that stands before the
         /// piece before it, if it is the same but for its numbers. Whether it is; else it is to be [encoded](Format::encode).
         fn follow(&mut self, header: &mut [u8], unit: &Cargo<'_>) -> bool = false;
+        /// What stands before a piece of so many octets that leaves in a run, of a message of which nothing is wished, and before its last
+        /// piece, which has `last`: how many octets. `None`: that is known when it leaves.
+        fn gaps(&self, piece: usize, last: usize) -> Option<(usize, usize)> = None;
         /// A unit whose first number this is, and whose body has so many octets, left once more: for the second time or a later one.
         fn on_repeated(&mut self, view: &View, number: u64, octets: usize) = ();
         /// It was heard that units have arrived, of which the longest body has so many octets.

@@ -45,6 +45,10 @@ slot! {
         /// # Errors
         /// Gives the message back where it is longer than can be said, or where the association has to begin first.
         fn begin(&mut self, message: M, quality: &Quality, room: usize, pool: &Pool<M>) -> Result<(M, Label, usize), M>;
+        /// How a message of so many octets, of which nothing is wished, would be cut that is to leave in packets that carry `room` octets:
+        /// the octets that are put before it, how many pieces there are, and how many octets each has but the last. `None`: it would be
+        /// made anew, or not be cut.
+        fn pieces(&self, octets: usize, room: usize) -> Option<(usize, usize, usize)> = None;
         /// Whether messages go up as they were sent, even one of no octets.
         fn keeps_bounds(&self) -> bool = true;
         /// The first number that will come is this one.

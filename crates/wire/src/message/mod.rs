@@ -22,6 +22,8 @@ pub use single_buffer::SingleBuffer;
 pub use strides::Strides;
 pub use tree::{BufferTree, Unshared};
 
+use core::ops::Range;
+
 use crate::header::{Header, Malformed};
 
 /// One piece of a message.
@@ -54,6 +56,18 @@ pub trait Message: Sized + 'static {
     /// Where `start..end` does not lie within `block`.
     fn from_block(block: Self::Block, start: usize, end: usize) -> Self;
 
+    /// The octets `first` of `block`, and the `parts` of what lies behind them up to `end`, without a copy: a message that
+    /// [lies apart](Message::join_parts), where this kind of message can.
+    ///
+    /// # Panics
+    /// Where `first` does not lie within `block` and before `end`, and as there.
+    fn from_parts(block: Self::Block, first: Range<usize>, parts: &Strides, end: usize) -> Self {
+        let mut behind = Self::from_block(block, first.start, end);
+        let mut message = behind.split_to(first.len());
+        message.join_parts(&mut behind, parts);
+        message
+    }
+
     /// A region of a file as a message.
     ///
     /// # Errors
@@ -79,6 +93,12 @@ pub trait Message: Sized + 'static {
 
     /// All its octets, to be altered in place: where they lie in one piece that nobody else holds. A cipher asks for it.
     fn unshared(&mut self) -> Option<&mut [u8]>;
+
+    /// Lends all its octets to `take`, piece by piece, to be altered in place: where they lie in one block that nobody else holds.
+    /// Whether they do; else nothing is lent.
+    fn each_mut(&mut self, take: impl FnMut(&mut [u8])) -> bool {
+        self.unshared().map(take).is_some()
+    }
 
     /// Takes the first `octets` octets away.
     ///

@@ -6,8 +6,8 @@ use core::cell::RefCell;
 use super::{Block, Message};
 
 /// How many blocks of other lengths a pool keeps, and of how many octets together.
-const ODD_MOST: usize = 64;
-const ODD_OCTETS: usize = 256 << 10;
+const ODD_MOST: usize = 128;
+const ODD_OCTETS: usize = 1 << 20;
 
 /// A pool of equal blocks for one kind of message, shared by the drivers of one stack: one takes, another gives back. Some blocks of
 /// other lengths are kept too, in which messages came from above.

@@ -29,6 +29,12 @@ impl Strides {
         self.octets(there).checked_sub(before).filter(|octets| *octets > 0)
     }
 
+    /// How many octets all parts have, where the last has `last`.
+    #[inline]
+    pub(super) fn body(&self, last: usize) -> usize {
+        (self.count - 1) * (self.stride - self.skip) + last
+    }
+
     /// Splits the parts off `message`, and what stands before them.
     ///
     /// # Panics

@@ -7,6 +7,7 @@ mod spaced;
 
 use alloc::vec::Vec;
 use core::mem;
+use core::ops::Range;
 
 use pieces::{Piece, Pieces};
 use short::Short;
@@ -140,6 +141,23 @@ impl Message for BufferTree {
         Self::of_slice(Slice::new(block, start, end))
     }
 
+    fn from_parts(block: Unshared, first: Range<usize>, parts: &Strides, end: usize) -> Self {
+        let there = end.saturating_sub(first.end);
+        match parts.last(there) {
+            Some(last) if end <= block.len() && !first.is_empty() && Spaced::takes(&block) => {
+                let first = Slice::new(block, first.start, first.end);
+                let length = first.len() + parts.body(last);
+                BufferTree { pieces: Pieces::Spaced(Spaced::new(first, parts, last)), length }
+            }
+            _ => {
+                let mut behind = Self::from_block(block, first.start, end);
+                let mut message = behind.split_to(first.len());
+                message.join_parts(&mut behind, parts);
+                message
+            }
+        }
+    }
+
     fn from_region(region: Region) -> Result<Self, Region> {
         let mut message = BufferTree::default();
         if region.length > 0 {
@@ -198,6 +216,13 @@ impl Message for BufferTree {
         match self.pieces.first_mut() {
             Some(Piece::Octets(slice)) if slice.len() == self.length => slice.octets_mut(),
             _ => None,
+        }
+    }
+
+    fn each_mut(&mut self, take: impl FnMut(&mut [u8])) -> bool {
+        match &mut self.pieces {
+            Pieces::Spaced(spaced) => spaced.each_mut(take).is_some(),
+            _ => self.unshared().map(take).is_some(),
         }
     }
 
@@ -286,11 +311,12 @@ impl Message for BufferTree {
             && first.is_before(behind)
             && parts.stride.saturating_sub(parts.skip) > SMALL_PIECE
             && let Some(last) = parts.last(rest.length)
-            && Spaced::takes(first)
+            && !first.is_empty()
+            && Spaced::takes(first.block())
             && let Pieces::One(Piece::Octets(first)) = mem::take(&mut self.pieces)
         {
             self.pieces = Pieces::Spaced(Spaced::new(first, parts, last));
-            self.length += (parts.count - 1) * (parts.stride - parts.skip) + last;
+            self.length += parts.body(last);
             let octets = parts.octets(rest.length);
             // Nothing of the block is held for octets that are not there.
             return if octets == rest.length { *rest = BufferTree::default() } else { rest.advance(octets) };

@@ -6,6 +6,8 @@
 //!         first            └──── `more` of them follow it ─────────┘
 //! ```
 
+use alloc::boxed::Box;
+
 use triomphe::Arc;
 
 use super::Unshared;
@@ -68,13 +70,13 @@ impl Places {
 }
 
 impl Spaced {
-    /// Whether it may be the first part: what is kept of places is enough for its block.
+    /// Whether parts of a block may be: what is kept of places is enough for it.
     #[inline]
-    pub(super) fn takes(first: &Slice) -> bool {
-        !first.is_empty() && u32::try_from(first.block().len()).is_ok()
+    pub(super) fn takes(block: &[u8]) -> bool {
+        u32::try_from(block.len()).is_ok()
     }
 
-    /// The octets of `first`, and those of the `parts` that lie behind it in its block: none is empty, and the last has `last` octets.
+    /// The octets of `first`, of which there are some, and those of the `parts` that lie behind it in its block: none is empty, and the last has `last` octets.
     #[inline]
     pub(super) fn new(first: Slice, parts: &Strides, last: usize) -> Self {
         let Strides { stride, count, skip, skip_last } = *parts;
@@ -130,6 +132,17 @@ impl Spaced {
             }
             Some(part)
         })
+    }
+
+    /// Lends each part, where nobody else holds the block.
+    pub(super) fn each_mut(&mut self, mut take: impl FnMut(&mut [u8])) -> Option<()> {
+        let (block, mut place) = (Arc::get_mut(&mut self.block)?, self.places);
+        loop {
+            take(&mut block[place.start as usize..place.end as usize]);
+            if !place.pass() {
+                return Some(());
+            }
+        }
     }
 
     /// Each part as a piece of its own.
