@@ -24,7 +24,6 @@ type Indication = DatagramsIndication<Message>;
 impl Service for Datagrams {
     type Request = Request;
     type Indication = Indication;
-    type Payload = ();
 }
 
 trait Protocol {
