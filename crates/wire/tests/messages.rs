@@ -363,17 +363,23 @@ fn blocks_of_other_lengths_are_used_again_where_they_fit() {
         assert!(pool.again(1).is_none(), "nothing was given back");
         for (length, wanted, fits) in [
             (1000, 1000, true),
-            (1000, 250, true),
-            (1000, 249, false),
+            (1000, 256, true),
+            (1000, 255, false),
             (1000, 1001, false),
-            (256, 0, true),
-            (257, 64, false),
+            (255, 0, true),
+            (256, 0, false),
         ] {
             let message = M::with_headroom(length - 1, &[7]);
             message.reclaim(pool);
             assert_eq!(pool.again(wanted).is_some(), fits, "{wanted} of {length}");
-            assert!(pool.again(length).is_none(), "what does not fit makes room");
+            assert_eq!(pool.again(length).is_none(), fits, "what does not fit stays");
         }
+        // A short one and a long one are not in each other's way.
+        for length in [60, 10_000] {
+            M::with_headroom(0, &vec![7; length]).reclaim(pool);
+        }
+        assert!(pool.again(40).is_some_and(|block| block.len() == 60));
+        assert!(pool.again(9_000).is_some_and(|block| block.len() == 10_000));
         M::with_headroom(100, &[7; 100]).reclaim(pool);
         let copy = pool.copy(b"hello");
         agree(&copy, b"hello");
@@ -391,6 +397,15 @@ fn a_pool_keeps_so_much_and_no_more() {
         (0..1000).for_each(|_| M::with_headroom(0, &vec![7; length]).reclaim(&pool));
         std::iter::from_fn(|| pool.again(length)).count()
     }
+    /// What was kept makes room for what is given now, down to as many octets.
+    fn makes_room<M: Message>() -> [usize; 2] {
+        let pool = Pool::<M>::new(64, 4);
+        for length in [10_000, 1_000] {
+            (0..1000).for_each(|_| M::with_headroom(0, &vec![7; length]).reclaim(&pool));
+        }
+        [10_000, 1_000].map(|length| std::iter::from_fn(|| pool.again(length)).count())
+    }
+    assert_eq!([makes_room::<BufferTree>(), makes_room::<SingleBuffer>()], [[7, 121]; 2]);
     assert_eq!([100, 10_000, 1_100_000].map(kept::<BufferTree>), [128, 104, 0]);
     assert_eq!([100, 10_000, 1_100_000].map(kept::<SingleBuffer>), [128, 104, 0]);
 }

@@ -51,10 +51,15 @@ impl<C: Configuration> Association<C> {
         Some(C::Message::from_parts(block, start..start + piece - before, &parts, end))
     }
 
-    /// Whether the message that waits first lies so, and nobody has to know whether another one follows it.
+    /// Whether the message that waits first lies so, with room for any header before it, and nobody has to know whether another one
+    /// follows. It is known before anybody is asked whether it may leave: who tries a window that is shut is asked once.
     #[inline]
-    pub(super) fn lies_apart(&mut self) -> bool {
-        !self.slots.inquiry.heeds_last() && self.sending.gap(0).is_some()
+    pub(super) fn lies_apart(&mut self, memory: &Memory<C::Message>, room: Room) -> bool {
+        let headroom = self.slots.format.headroom();
+        let Some((_, _, body)) = self.sending.piece_after(0) else { return false };
+        !self.slots.inquiry.heeds_last()
+            && headroom + body <= memory.blocks.octets().min(room.octets)
+            && self.sending.gap(0).is_some_and(|(gap, there)| there == body && gap.len() >= headroom)
     }
 
     /// The next packets, as [`transmit_run`](Association::transmit_run) gives them, as long as they lie so. `None`: they do not fit where
@@ -105,26 +110,18 @@ impl<C: Configuration> Association<C> {
         let (mut stride, mut first, mut whole) = (stride, None, false);
         while count < room.messages
             && let Some((span, label, body)) = self.sending.piece_after(count)
-            && let Some((gap, there)) = self.sending.gap(count)
+            && let Some(last) = self.choose_unit(view, body, span.end)
+            && !self.asks(view, last)
         {
-            let fits = there == body && gap.len() + body <= room.octets - octets;
-            // Before the first there is room for any header: who is asked whether it may leave is asked once.
-            let any = first.is_some() || gap.len() >= self.slots.format.headroom();
-            if !fits || !any {
-                break;
-            }
-            let Some(last) = self.choose_unit(view, body, span.end) else { break };
-            if self.asks(view, last) {
-                break;
-            }
             let cargo = Cargo { span: &span, label: &label, octets: body };
             self.head(view, cargo, first.is_some(), header);
             let packet = header.len() + body;
             let alike = if first.is_some() { packet <= stride } else { stride == 0 || packet == stride };
-            let Some((gap, _)) = self.sending.gap(count) else { break };
+            let Some((gap, there)) = self.sending.gap(count) else { break };
             let Some(before) = gap.len().checked_sub(header.len()) else { break };
-            // Before the others it fills the room.
-            if !alike || first.is_some() && before > 0 {
+            // Before the first is room for any header, before the others for one that fills it.
+            let fits = there == body && (first.is_none() || before == 0) && octets + packet <= room.octets;
+            if !alike || !fits {
                 break;
             }
             write_header(&mut gap[before..], header);

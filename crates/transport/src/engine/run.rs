@@ -68,7 +68,7 @@ impl<C: Configuration> Association<C> {
         if !self.has_only_data(&view) {
             return None;
         }
-        if self.lies_apart()
+        if self.lies_apart(memory, room)
             && let Some(run) = self.write_in_place(view, memory, room)
         {
             return Some(run);

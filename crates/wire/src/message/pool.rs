@@ -22,19 +22,65 @@ pub struct Pool<M: Message> {
     odd: RefCell<Odd<M::Block>>,
 }
 
-/// Blocks of other lengths.
+/// Blocks of other lengths, by the logarithm of their length: a long one is not in the way of who wants a short one.
 #[derive(Debug)]
 struct Odd<B> {
-    blocks: Vec<B>,
+    classes: [Vec<B>; CLASSES],
     /// Of all of them.
+    blocks: usize,
     octets: usize,
+}
+
+/// None is longer than all may be together.
+const CLASSES: usize = class(ODD_OCTETS) + 1;
+
+/// Short ones are all alike.
+const fn class(octets: usize) -> usize {
+    (octets / 64 | 1).ilog2() as usize
+}
+
+impl<B: Block> Odd<B> {
+    const EMPTY: Self = Odd { classes: [const { Vec::new() }; CLASSES], blocks: 0, octets: 0 };
+
+    /// One of the last that were given, with room for so many octets, but not for four times as many.
+    #[inline]
+    fn take(&mut self, octets: usize) -> Option<B> {
+        let class = class(octets);
+        let fits = |blocks: &&mut Vec<B>| blocks.last().is_some_and(|block| block.len() >= octets);
+        // Of its own class one may be too short; of the next, none is.
+        let block = self.classes.iter_mut().skip(class).take(2).find(fits)?.pop()?;
+        self.blocks -= 1;
+        self.octets -= block.len();
+        Some(block)
+    }
+
+    /// Where there is no room, the class that holds most of it makes some; the block is let go where that is its own.
+    #[inline]
+    fn give(&mut self, block: B) {
+        let class = class(block.len());
+        if class >= CLASSES {
+            return;
+        }
+        while self.blocks >= ODD_MOST || self.octets + block.len() > ODD_OCTETS {
+            let held = |class: &usize| self.classes[*class].len() << *class;
+            let most = (0..CLASSES).max_by_key(held).unwrap_or(class);
+            if most == class {
+                return;
+            }
+            let Some(other) = self.classes[most].pop() else { return };
+            self.blocks -= 1;
+            self.octets -= other.len();
+        }
+        self.blocks += 1;
+        self.octets += block.len();
+        self.classes[class].push(block);
+    }
 }
 
 impl<M: Message> Pool<M> {
     /// A pool of blocks of `block` octets that keeps at most `most` of them.
     pub fn new(block: usize, most: usize) -> Self {
-        let odd = Odd { blocks: Vec::new(), octets: 0 };
-        Pool { block, most, free: RefCell::new(Vec::with_capacity(most)), odd: RefCell::new(odd) }
+        Pool { block, most, free: RefCell::new(Vec::with_capacity(most)), odd: RefCell::new(Odd::EMPTY) }
     }
 
     /// The size of a block in octets.
@@ -48,15 +94,11 @@ impl<M: Message> Pool<M> {
         self.free.borrow_mut().pop().unwrap_or_else(|| M::Block::zeroed(self.block))
     }
 
-    /// A block of another length that was used before and has room for so many octets, but not for more than four times as many: a
-    /// short message would hold it. Its content is anything.
+    /// A block of another length that was used before and has room for so many octets, but not for four times as many: a short
+    /// message would hold it. Its content is anything.
     #[inline]
     pub fn again(&self, octets: usize) -> Option<M::Block> {
-        let mut odd = self.odd.borrow_mut();
-        let block = odd.blocks.pop()?;
-        odd.octets -= block.len();
-        // One that does not fit makes room for those that do.
-        (octets..=4 * octets.max(64)).contains(&block.len()).then_some(block)
+        self.odd.borrow_mut().take(octets)
     }
 
     /// A copy of `octets`, with nothing in front, in a block that was used before where there is such a one.
@@ -71,20 +113,11 @@ impl<M: Message> Pool<M> {
     #[inline]
     pub fn give(&self, block: M::Block) {
         if block.len() != self.block {
-            return self.give_odd(block);
+            return self.odd.borrow_mut().give(block);
         }
         let mut free = self.free.borrow_mut();
         if free.len() < self.most {
             free.push(block);
-        }
-    }
-
-    #[inline]
-    fn give_odd(&self, block: M::Block) {
-        let mut odd = self.odd.borrow_mut();
-        if odd.blocks.len() < ODD_MOST && odd.octets + block.len() <= ODD_OCTETS {
-            odd.octets += block.len();
-            odd.blocks.push(block);
         }
     }
 
