@@ -5,6 +5,7 @@
 //! | `receive.rs` | a packet arrives |
 //! | `send.rs` | a packet leaves |
 //! | `run.rs` | several leave together |
+//! | `in_place.rs` | several leave from where their message lies |
 //! | `whole.rs` | several arrive together, and are a message |
 //! | `timers.rs` | time has passed |
 

@@ -36,7 +36,7 @@ const CLASSES: usize = class(ODD_OCTETS) + 1;
 
 /// Short ones are all alike.
 const fn class(octets: usize) -> usize {
-    (octets / 64 | 1).ilog2() as usize
+    ((octets / 64) | 1).ilog2() as usize
 }
 
 impl<B: Block> Odd<B> {

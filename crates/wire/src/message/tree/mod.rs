@@ -1,5 +1,6 @@
 //! A message put together from shared pieces: what the x-Kernel calls a buffer tree, kept as a rope.
 
+mod leaves;
 mod pieces;
 mod short;
 mod slice;
@@ -9,6 +10,7 @@ use alloc::vec::Vec;
 use core::mem;
 use core::ops::Range;
 
+use leaves::Leaves;
 use pieces::{Piece, Pieces};
 use short::Short;
 use slice::Slice;
@@ -373,18 +375,8 @@ impl Message for BufferTree {
 
     #[inline]
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
-        let (first, second) = if self.is_empty() { Default::default() } else { self.pieces.as_slices() };
-        let pieces = first.iter().chain(second).map(|piece| match piece {
-            Piece::Octets(slice) => Leaf::Octets(slice.octets()),
-            Piece::Region(region) => Leaf::Region(region),
-        });
-        let (headed, spaced) = match &self.pieces {
-            Pieces::Headed(short, slice) => ([Some(short.octets()), Some(slice.octets())], None),
-            Pieces::Spaced(spaced) => ([None, None], Some(spaced.parts())),
-            _ => ([None, None], None),
-        };
-        let apart = headed.into_iter().flatten().chain(spaced.into_iter().flatten());
-        apart.map(Leaf::Octets).chain(pieces)
+        // A message without octets keeps a block, and has no piece.
+        if self.is_empty() { Leaves::Headed(None, None) } else { Leaves::of(&self.pieces) }
     }
 
     #[inline]

@@ -69,6 +69,26 @@ impl Places {
     }
 }
 
+/// Part by part.
+pub(super) struct Parts<'a> {
+    block: &'a [u8],
+    left: Option<Places>,
+}
+
+impl<'a> Iterator for Parts<'a> {
+    type Item = &'a [u8];
+
+    #[inline]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let place = self.left.as_mut()?;
+        let part = &self.block[place.start as usize..place.end as usize];
+        if !place.pass() {
+            self.left = None;
+        }
+        Some(part)
+    }
+}
+
 impl Spaced {
     /// Whether parts of a block may be: what is kept of places is enough for it.
     #[inline]
@@ -122,16 +142,8 @@ impl Spaced {
     }
 
     #[inline]
-    pub(super) fn parts(&self) -> impl Iterator<Item = &[u8]> {
-        let mut left = Some(self.places);
-        core::iter::from_fn(move || {
-            let place = left.as_mut()?;
-            let part = &self.block[place.start as usize..place.end as usize];
-            if !place.pass() {
-                left = None;
-            }
-            Some(part)
-        })
+    pub(super) fn parts(&self) -> Parts<'_> {
+        Parts { block: &self.block, left: Some(self.places) }
     }
 
     /// Lends each part, where nobody else holds the block.
