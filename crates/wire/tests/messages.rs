@@ -369,13 +369,17 @@ fn blocks_of_other_lengths_are_used_again_where_they_fit() {
             (255, 0, true),
             (256, 0, false),
         ] {
+            assert!(pool.again(length).is_none(), "it is asked for");
             let message = M::with_headroom(length - 1, &[7]);
             message.reclaim(pool);
             assert_eq!(pool.again(wanted).is_some(), fits, "{wanted} of {length}");
             assert_eq!(pool.again(length).is_none(), fits, "what does not fit stays");
+            M::with_headroom(length - 1, &[7]).reclaim(pool);
+            assert!(pool.again(length).is_some(), "as many are kept as were wanted");
         }
         // A short one and a long one are not in each other's way.
         for length in [60, 10_000] {
+            assert!(pool.again(length).is_none());
             M::with_headroom(0, &vec![7; length]).reclaim(pool);
         }
         assert!(pool.again(40).is_some_and(|block| block.len() == 60));
@@ -394,6 +398,8 @@ fn blocks_of_other_lengths_are_used_again_where_they_fit() {
 fn a_pool_keeps_so_much_and_no_more() {
     fn kept<M: Message>(length: usize) -> usize {
         let pool = Pool::<M>::new(64, 4);
+        M::with_headroom(0, &vec![7; length]).reclaim(&pool);
+        assert!((0..1000).all(|_| pool.again(length).is_none()), "nobody asked for it");
         (0..1000).for_each(|_| M::with_headroom(0, &vec![7; length]).reclaim(&pool));
         std::iter::from_fn(|| pool.again(length)).count()
     }
@@ -401,6 +407,7 @@ fn a_pool_keeps_so_much_and_no_more() {
     fn makes_room<M: Message>() -> [usize; 2] {
         let pool = Pool::<M>::new(64, 4);
         for length in [10_000, 1_000] {
+            (0..1000).for_each(|_| drop(pool.again(length)));
             (0..1000).for_each(|_| M::with_headroom(0, &vec![7; length]).reclaim(&pool));
         }
         [10_000, 1_000].map(|length| std::iter::from_fn(|| pool.again(length)).count())

@@ -25,10 +25,17 @@ pub struct Pool<M: Message> {
 /// Blocks of other lengths, by the logarithm of their length: a long one is not in the way of who wants a short one.
 #[derive(Debug)]
 struct Odd<B> {
-    classes: [Vec<B>; CLASSES],
+    classes: [Class<B>; CLASSES],
     /// Of all of them.
     blocks: usize,
     octets: usize,
+}
+
+#[derive(Debug)]
+struct Class<B> {
+    blocks: Vec<B>,
+    /// How many were asked for, and not there: so many are worth keeping, and what nobody ever asks for is not kept.
+    wanted: usize,
 }
 
 /// None is longer than all may be together.
@@ -40,15 +47,20 @@ const fn class(octets: usize) -> usize {
 }
 
 impl<B: Block> Odd<B> {
-    const EMPTY: Self = Odd { classes: [const { Vec::new() }; CLASSES], blocks: 0, octets: 0 };
+    const EMPTY: Self =
+        Odd { classes: [const { Class { blocks: Vec::new(), wanted: 0 } }; CLASSES], blocks: 0, octets: 0 };
 
-    /// One of the last that were given, with room for so many octets, but not for four times as many.
+    /// The last that was given with room for so many octets, but not for four times as many.
     #[inline]
     fn take(&mut self, octets: usize) -> Option<B> {
-        let class = class(octets);
-        let fits = |blocks: &&mut Vec<B>| blocks.last().is_some_and(|block| block.len() >= octets);
+        let from = class(octets);
+        let fits = |class: &&mut Class<B>| class.blocks.last().is_some_and(|block| block.len() >= octets);
         // Of its own class one may be too short; of the next, none is.
-        let block = self.classes.iter_mut().skip(class).take(2).find(fits)?.pop()?;
+        let Some(class) = self.classes.iter_mut().skip(from).take(2).find(fits) else {
+            self.classes.get_mut(from)?.wanted += 1;
+            return None;
+        };
+        let block = class.blocks.pop()?;
         self.blocks -= 1;
         self.octets -= block.len();
         Some(block)
@@ -57,23 +69,25 @@ impl<B: Block> Odd<B> {
     /// Where there is no room, the class that holds most of it makes some; the block is let go where that is its own.
     #[inline]
     fn give(&mut self, block: B) {
-        let class = class(block.len());
-        if class >= CLASSES {
+        let own = class(block.len());
+        if self.classes.get(own).is_none_or(|class| class.blocks.len() >= class.wanted) {
             return;
         }
         while self.blocks >= ODD_MOST || self.octets + block.len() > ODD_OCTETS {
-            let held = |class: &usize| self.classes[*class].len() << *class;
-            let most = (0..CLASSES).max_by_key(held).unwrap_or(class);
-            if most == class {
+            let held = |class: &usize| self.classes[*class].blocks.len() << *class;
+            let most = (0..CLASSES).max_by_key(held).unwrap_or(own);
+            // It is wanted no more than what is there.
+            self.classes[most].wanted = self.classes[most].blocks.len();
+            if most == own {
                 return;
             }
-            let Some(other) = self.classes[most].pop() else { return };
+            let Some(other) = self.classes[most].blocks.pop() else { return };
             self.blocks -= 1;
             self.octets -= other.len();
         }
         self.blocks += 1;
         self.octets += block.len();
-        self.classes[class].push(block);
+        self.classes[own].blocks.push(block);
     }
 }
 

@@ -191,6 +191,7 @@ impl Message for BufferTree {
             return &mut []; // no piece is empty
         }
         let has_headroom = match &self.pieces {
+            Pieces::One(Piece::Octets(slice)) => slice.has_headroom(octets),
             Pieces::Spaced(spaced) => spaced.has_headroom(octets),
             pieces => matches!(pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets)),
         };
@@ -392,21 +393,15 @@ impl Message for BufferTree {
         // What others hold too, as most do, is let go where it is: it is not moved to be looked at.
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) if !slice.is_unique() => return,
-            Pieces::Spaced(spaced) if !spaced.is_unique() => return,
             _ => {}
         }
-        let give = |piece| {
-            if let Piece::Octets(slice) = piece
-                && let Some(block) = slice.into_block()
-            {
-                pool.give(block);
-            }
-        };
         match self.pieces {
-            Pieces::One(piece) => give(piece),
-            Pieces::Headed(_, slice) => give(Piece::Octets(slice)),
-            Pieces::Spaced(spaced) => spaced.into_block().into_iter().for_each(|block| pool.give(block)),
-            pieces => pieces.for_each(give),
+            Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) => {
+                if let Some(block) = slice.into_block() {
+                    pool.give(block);
+                }
+            }
+            pieces => pieces.give(pool),
         }
     }
 }

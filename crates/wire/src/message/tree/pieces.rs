@@ -4,7 +4,8 @@ use alloc::collections::VecDeque;
 use core::mem;
 use core::slice;
 
-use super::super::Region;
+use super::super::{Pool, Region};
+use super::BufferTree;
 use super::short::Short;
 use super::slice::Slice;
 use super::spaced::Spaced;
@@ -39,6 +40,16 @@ impl Piece {
         match self {
             Piece::Octets(slice) => slice.truncate(octets),
             Piece::Region(region) => region.length = octets,
+        }
+    }
+
+    /// Gives its memory to `pool` where nobody else holds it.
+    #[inline]
+    pub(super) fn give(self, pool: &Pool<BufferTree>) {
+        if let Piece::Octets(slice) = self
+            && let Some(block) = slice.into_block()
+        {
+            pool.give(block);
         }
     }
 
@@ -166,6 +177,15 @@ impl Pieces {
                 take(Piece::Octets(slice));
             }
             Pieces::Spaced(spaced) => spaced.for_each(|slice| take(Piece::Octets(slice))),
+        }
+    }
+
+    /// Gives the memory of each to `pool` where nobody else holds it.
+    #[inline(never)] // one slice is what nearly every message has
+    pub(super) fn give(self, pool: &Pool<BufferTree>) {
+        match self {
+            Pieces::Spaced(spaced) => spaced.into_block().into_iter().for_each(|block| pool.give(block)),
+            pieces => pieces.for_each(|piece| piece.give(pool)),
         }
     }
 
