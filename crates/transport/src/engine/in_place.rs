@@ -45,10 +45,11 @@ impl<C: Configuration> Association<C> {
         let stride = skip + piece;
         // Before the first is room for any header.
         let start = memory.headroom + slots.format.headroom() + before;
-        let end = start + piece - before + (behind - 1) * stride + skip_last + last;
+        let first = start..start + piece.checked_sub(before).filter(|octets| *octets > 0)?;
+        let end = first.end + (behind - 1) * stride + skip_last + last;
         let block = memory.pool.again(end).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(end));
         let parts = Strides { stride, count: behind, skip, skip_last };
-        Some(C::Message::from_parts(block, start..start + piece - before, &parts, end))
+        Some(C::Message::from_parts(block, first, &parts, end))
     }
 
     /// Whether the message that waits first lies so, with room for any header before it, and nobody has to know whether another one
@@ -125,8 +126,7 @@ impl<C: Configuration> Association<C> {
                 break;
             }
             write_header(&mut gap[before..], header);
-            let (_, before) = *first.get_or_insert((label, header.len()));
-            debug_assert!(before > 0, "a packet has a header");
+            first.get_or_insert((label, header.len()));
             self.on_boarded(view, packet, body, span.end);
             view.drained = label.last && self.sending.waiting() == 1;
             (stride, whole) = (stride.max(packet), label.last && packet == stride.max(packet));

@@ -50,7 +50,7 @@ impl<B: Block> Odd<B> {
     const EMPTY: Self =
         Odd { classes: [const { Class { blocks: Vec::new(), wanted: 0 } }; CLASSES], blocks: 0, octets: 0 };
 
-    /// The last that was given with room for so many octets, but not for four times as many.
+    /// The last that was given with room for so many octets, but not for four times as many, unless both are short.
     #[inline]
     fn take(&mut self, octets: usize) -> Option<B> {
         let from = class(octets);
