@@ -309,6 +309,8 @@ fn a_draft_that_was_cut_off_leaves_all_the_same() {
         talk.sides[0].send(&talk.cx, message);
     }
     assert!(talk.sides[0].layer.draft(NAME, 1000).is_none(), "one packet");
+    assert!(talk.sides[0].layer.draft(NAME, 60_000).is_some());
+    assert!(talk.sides[0].layer.draft(NAME, 70_000).is_none(), "several runs");
     talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
     for _ in 0..100 {
         talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));

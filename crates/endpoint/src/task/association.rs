@@ -95,7 +95,7 @@ impl<S: Ground> Association<S> {
     }
 
     /// A message of so many octets, to be written and [sent](Association::send_message), that lies as it will leave: where the stack knows how
-    /// (ARTP without a cipher does, for what is longer than a packet), nothing of it is copied on its way.
+    /// (ARTP without a cipher does, from one packet to 64 KiB), nothing of it is copied on its way.
     ///
     /// ```
     /// use std::io::Write;

@@ -30,7 +30,7 @@ struct Boarded<M> {
 impl<C: Configuration> Association<C> {
     /// A message of so many octets to be written, and then to be [sent](Association::send), that lies where its packets leave from: what
     /// stands between its pieces is written there, and nothing is copied. What it holds is anything. `None`: it leaves in one packet, or
-    /// what stands before its pieces is not known yet.
+    /// in more than one run, or what stands before its pieces is not known yet.
     pub fn draft(&self, octets: usize, memory: &Memory<C::Message>) -> Option<C::Message> {
         let slots = &self.slots;
         let runs = C::Message::SHARES && slots.format.runs() && memory.blocks.octets() > 0;
@@ -47,6 +47,10 @@ impl<C: Configuration> Association<C> {
         let start = memory.headroom + slots.format.headroom() + before;
         let first = start..start + piece.checked_sub(before).filter(|octets| *octets > 0)?;
         let end = first.end + (behind - 1) * stride + skip_last + last;
+        // Of what leaves in several runs only the first would find nobody else holding the block.
+        if end - start > memory.blocks.octets() {
+            return None;
+        }
         let block = memory.pool.again(end).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(end));
         let parts = Strides { stride, count: behind, skip, skip_last };
         Some(C::Message::from_parts(block, first, &parts, end))
