@@ -65,8 +65,8 @@ impl<M: Message> Draft<M> {
         self.message.len() - self.written
     }
 
-    /// Lends all its octets, piece by piece, to be written in place, and counts them as written. At first they are zero, or what they were in
-    /// an earlier message that this program sent.
+    /// Lends all its octets, piece by piece, to be written in place, and counts them as written: write all of them. At first they are zero, or
+    /// what was in an earlier message, which somebody else may have sent.
     ///
     /// ```
     /// # use stackwright_contract::services::Quality;
