@@ -2,8 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer, Strides, Unshared};
-use std::collections::BTreeSet;
+use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer, Strides};
 use std::mem;
 use std::sync::Arc;
 
@@ -304,7 +303,6 @@ fn shape(message: &BufferTree) -> Vec<String> {
     words.collect()
 }
 
-/// A region is cut and moved like octets, and never read.
 #[test]
 fn what_one_holds_in_one_piece_is_altered_in_place() {
     let mut message = BufferTree::with_headroom(8, &[1; 100]);
@@ -321,6 +319,7 @@ fn what_one_holds_in_one_piece_is_altered_in_place() {
     assert!(file.unshared().is_none(), "it lies in a file");
 }
 
+/// A region is cut and moved like octets, and never read.
 #[test]
 fn regions() {
     let mut message = BufferTree::from_region(region(100)).expect("a buffer tree holds regions");
@@ -338,165 +337,6 @@ fn regions() {
     assert_eq!(shape(&message), ["Region(1015..+20)"]);
     assert_eq!(head.copy_to(&mut [0; 12]), 2);
     assert!(SingleBuffer::from_region(region(3)).is_err_and(|back| back.length == 3));
-}
-
-/// Where the pool's next block lies; it is put back.
-fn address<M: Message>(pool: &Pool<M>) -> usize {
-    let block = pool.take();
-    let address = block.as_ptr().addr();
-    pool.give(block);
-    address
-}
-
-/// Both kinds, each with a pool of blocks of 64 octets, of which the first one taken lies at the address that is told.
-fn with_a_pool(single: fn(&Pool<SingleBuffer>, usize), tree: fn(&Pool<BufferTree>, usize)) {
-    let pool = Pool::new(64, 4);
-    single(&pool, address(&pool));
-    let pool = Pool::new(64, 4);
-    tree(&pool, address(&pool));
-}
-
-/// What was made for a message is used again for one that is about as long, and not for a far shorter one.
-#[test]
-fn blocks_of_other_lengths_are_used_again_where_they_fit() {
-    fn again<M: Message>(pool: &Pool<M>, _: usize) {
-        assert!(pool.again(1).is_none(), "nothing was given back");
-        for (length, wanted, fits) in [
-            (1000, 1000, true),
-            (1000, 256, true),
-            (1000, 255, false),
-            (1000, 1001, false),
-            (255, 0, true),
-            (256, 0, false),
-        ] {
-            assert!(pool.again(length).is_none(), "it is asked for");
-            let message = M::with_headroom(length - 1, &[7]);
-            message.reclaim(pool);
-            assert_eq!(pool.again(wanted).is_some(), fits, "{wanted} of {length}");
-            assert_eq!(pool.again(length).is_none(), fits, "what does not fit stays");
-            M::with_headroom(length - 1, &[7]).reclaim(pool);
-            assert!(pool.again(length).is_some(), "as many are kept as were wanted");
-        }
-        // A short one and a long one are not in each other's way.
-        for length in [60, 10_000] {
-            assert!(pool.again(length).is_none());
-            M::with_headroom(0, &vec![7; length]).reclaim(pool);
-        }
-        assert!(pool.again(40).is_some_and(|block| block.len() == 60));
-        assert!(pool.again(9_000).is_some_and(|block| block.len() == 10_000));
-        M::with_headroom(100, &[7; 100]).reclaim(pool);
-        let copy = pool.copy(b"hello");
-        agree(&copy, b"hello");
-        copy.reclaim(pool);
-        M::with_headroom(0, &[7; 1000]).reclaim(pool);
-        agree(&pool.copy(b"hello"), b"hello");
-    }
-    with_a_pool(again::<SingleBuffer>, again::<BufferTree>);
-}
-
-#[test]
-fn a_pool_keeps_so_much_and_no_more() {
-    fn kept<M: Message>(length: usize) -> usize {
-        let pool = Pool::<M>::new(64, 4);
-        M::with_headroom(0, &vec![7; length]).reclaim(&pool);
-        assert!((0..1000).all(|_| pool.again(length).is_none()), "nobody asked for it");
-        (0..1000).for_each(|_| M::with_headroom(0, &vec![7; length]).reclaim(&pool));
-        std::iter::from_fn(|| pool.again(length)).count()
-    }
-    /// What was kept makes room for what is given now, down to as many octets.
-    fn makes_room<M: Message>() -> [usize; 2] {
-        let pool = Pool::<M>::new(64, 4);
-        for length in [10_000, 1_000] {
-            (0..1000).for_each(|_| drop(pool.again(length)));
-            (0..1000).for_each(|_| M::with_headroom(0, &vec![7; length]).reclaim(&pool));
-        }
-        [10_000, 1_000].map(|length| std::iter::from_fn(|| pool.again(length)).count())
-    }
-    assert_eq!([makes_room::<BufferTree>(), makes_room::<SingleBuffer>()], [[7, 121]; 2]);
-    assert_eq!([100, 10_000, 1_100_000].map(kept::<BufferTree>), [128, 104, 0]);
-    assert_eq!([100, 10_000, 1_100_000].map(kept::<SingleBuffer>), [128, 104, 0]);
-}
-
-/// A block goes back to its pool from the last message that holds it.
-#[test]
-fn blocks_go_back() {
-    fn back<M: Message>(pool: &Pool<M>, place: usize) {
-        let mut message = M::from_block(pool.take(), 32, 40);
-        message.push_front(32);
-        message.reclaim(pool);
-        assert_eq!(address(pool), place);
-    }
-    with_a_pool(back::<SingleBuffer>, back::<BufferTree>);
-
-    let pool = Pool::new(64, 4);
-    let place = address(&pool);
-    let mut rest = BufferTree::from_block(pool.take(), 0, 64);
-    rest.split_to(10).reclaim(&pool);
-    assert_ne!(address(&pool), place, "the rest still holds the block");
-    let nothing = rest.split_to(0);
-    let all = rest.split_to(54);
-    all.reclaim(&pool);
-    assert_eq!(address(&pool), place);
-    assert!(nothing.is_empty() && rest.is_empty(), "and they hold nothing");
-}
-
-/// All blocks of a message go back, whatever lies between them.
-#[test]
-fn all_blocks_of_a_message_go_back() {
-    let pool = Pool::<BufferTree>::new(128, 8);
-    let places = |blocks: &[Unshared]| BTreeSet::from_iter(blocks.iter().map(|block| block.as_ptr().addr()));
-    for pieces in 1..=8 {
-        let blocks: Vec<_> = (0..pieces).map(|_| pool.take()).collect();
-        let before = places(&blocks);
-        let mut message = BufferTree::default();
-        for block in blocks {
-            message.join(BufferTree::from_block(block, 0, 128));
-            message.join(BufferTree::from_region(region(3)).expect("a buffer tree holds regions"));
-        }
-        message.reclaim(&pool);
-        let blocks: Vec<_> = (0..pieces).map(|_| pool.take()).collect();
-        assert_eq!(places(&blocks), before);
-        blocks.into_iter().for_each(|block| pool.give(block));
-    }
-}
-
-/// A message without octets has its block as headroom, and gives it back; so does one whose octets were all taken away.
-#[test]
-fn a_message_without_octets_keeps_its_block() {
-    fn kept<M: Message>(pool: &Pool<M>, place: usize) {
-        let mut message = M::from_block(pool.take(), 40, 40);
-        assert!(message.is_empty() && message.leaves().next().is_none());
-        assert_eq!(message.push_front(40).as_ptr().addr(), place);
-        message.advance(40);
-        assert_eq!(message.push_front(8).as_ptr().addr(), place + 32);
-        message.truncate(0);
-        assert_eq!(message.push_front(8).as_ptr().addr(), place + 24);
-        message.advance(8);
-        assert!(message.is_empty() && message.leaves().next().is_none());
-        message.reclaim(pool);
-        assert_eq!(address(pool), place);
-    }
-    with_a_pool(kept::<SingleBuffer>, kept::<BufferTree>);
-}
-
-/// A copy has its headroom, in a block of the pool where it fits into one.
-#[test]
-fn copies_lie_in_blocks_of_the_pool() {
-    fn copied<M: Message>(pool: &Pool<M>, place: usize) {
-        let message = M::with_headroom(0, &[7; 40]);
-        let mut copy = message.copy_into(pool, 24);
-        assert_eq!(copy.push_front(24).as_ptr().addr(), place);
-        copy.advance(24);
-        agree(&copy, &[7; 40]);
-        let mut larger = message.copy_into(pool, 25);
-        larger.push_front(25).fill(8);
-        larger.advance(25);
-        agree(&larger, &[7; 40]);
-        larger.reclaim(pool);
-        copy.reclaim(pool);
-        assert_eq!(address(pool), place, "and no other block was given to it");
-    }
-    with_a_pool(copied::<SingleBuffer>, copied::<BufferTree>);
 }
 
 #[test]
