@@ -1,6 +1,7 @@
 //! What an association owns, however its calls wait: its name, which is given back when it is dropped.
 
 use std::cell::RefCell;
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -49,16 +50,12 @@ impl<S: Ground> Hold<S> {
         if octets.len() <= SHORT {
             return message(octets);
         }
-        let Some(mut laid) = self.shared.borrow().stack.draft(self.name, octets.len()) else {
+        let Some(laid_out) = self.shared.borrow().stack.draft(self.name, octets.len()) else {
             return message(octets);
         };
-        let mut rest = octets;
-        laid.each_mut(|piece| {
-            let (now, later) = rest.split_at(piece.len());
-            piece.copy_from_slice(now);
-            rest = later;
-        });
-        laid
+        let mut draft = Draft::new(laid_out, true);
+        draft.write_all(octets).expect("it has room for as many");
+        draft.into_message()
     }
 
     /// A message is given up because its time is over.

@@ -62,10 +62,7 @@ pub trait Message: Sized + 'static {
     /// # Panics
     /// Where `first` does not lie within `block` and before `end`, and as there.
     fn from_parts(block: Self::Block, first: Range<usize>, parts: &Strides, end: usize) -> Self {
-        let mut behind = Self::from_block(block, first.start, end);
-        let mut message = behind.split_to(first.len());
-        message.join_parts(&mut behind, parts);
-        message
+        split_and_join(block, first, parts, end)
     }
 
     /// A region of a file as a message.
@@ -218,6 +215,14 @@ pub trait Message: Sized + 'static {
         assert!(copied == self.len(), "a region of a file is not in memory");
         Self::from_block(block, headroom, end)
     }
+}
+
+/// [`Message::from_parts`], by way of the whole.
+fn split_and_join<M: Message>(block: M::Block, first: Range<usize>, parts: &Strides, end: usize) -> M {
+    let mut behind = M::from_block(block, first.start, end);
+    let mut message = behind.split_to(first.len());
+    message.join_parts(&mut behind, parts);
+    message
 }
 
 /// [`Message::copy_to`], piece by piece.

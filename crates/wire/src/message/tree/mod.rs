@@ -17,7 +17,7 @@ use slice::Slice;
 pub use slice::Unshared;
 use spaced::Spaced;
 
-use super::{Block, Leaf, Message, Pool, Region, Strides, copy_leaves};
+use super::{Block, Leaf, Message, Pool, Region, Strides, copy_leaves, split_and_join};
 
 /// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a file.
 ///
@@ -151,12 +151,7 @@ impl Message for BufferTree {
                 let length = first.len() + parts.body(last);
                 BufferTree { pieces: Pieces::Spaced(Spaced::new(first, parts, last)), length }
             }
-            _ => {
-                let mut behind = Self::from_block(block, first.start, end);
-                let mut message = behind.split_to(first.len());
-                message.join_parts(&mut behind, parts);
-                message
-            }
+            _ => split_and_join(block, first, parts, end),
         }
     }
 

@@ -96,7 +96,8 @@ impl Spaced {
         u32::try_from(block.len()).is_ok()
     }
 
-    /// The octets of `first`, of which there are some, and those of the `parts` that lie behind it in its block: none is empty, and the last has `last` octets.
+    /// The octets of `first`, of which there are some, and those of the `parts` that lie behind it in its block: none is empty, and
+    /// the last has `last` octets.
     #[inline]
     pub(super) fn new(first: Slice, parts: &Strides, last: usize) -> Self {
         let Strides { stride, count, skip, skip_last } = *parts;
