@@ -242,7 +242,7 @@ proptest! {
         let block: Vec<u8> = (0..headroom + count * stride + last).map(|octet| octet as u8).collect();
         let mut behind = BufferTree::from_block(block.clone().into(), headroom, block.len());
         let mut message = behind.split_to(stride);
-        prop_assert!(message.gap(0).is_none(), "it lies in one piece");
+        prop_assert_eq!(message.write_gaps(1, |_, _| true), 0, "it lies in one piece");
         message.join_parts(&mut behind, &parts);
         drop(behind);
         message.advance(passed);
@@ -265,15 +265,27 @@ proptest! {
             places.remove(0);
         }
         if places.len() == 1 {
-            prop_assert!(message.gap(0).is_none(), "one part is one piece");
+            prop_assert_eq!(message.write_gaps(1, |_, _| true), 0, "one part is one piece");
             return Ok(());
         }
-        for (place, (before, start, end)) in places.iter().enumerate() {
-            let (gap, octets) = message.gap(place).expect("nobody else holds the block");
-            prop_assert_eq!((&*gap, octets), (&block[start - before..*start], end - start));
-            gap.fill(0xaa);
+        for refused in 0..places.len() {
+            let mut asked = 0;
+            let written = message.write_gaps(places.len(), |_, _| {
+                asked += 1;
+                asked <= refused
+            });
+            prop_assert_eq!((written, asked), (refused, refused + 1));
         }
-        prop_assert!(message.gap(places.len()).is_none());
+        let mut seen = Vec::new();
+        let written = message.write_gaps(places.len() + 1, |gap, octets| {
+            seen.push((gap.to_vec(), octets));
+            gap.fill(0xaa);
+            true
+        });
+        prop_assert_eq!(written, places.len());
+        for ((gap, octets), (before, start, end)) in seen.iter().zip(&places) {
+            prop_assert_eq!((&gap[..], *octets), (&block[start - before..*start], end - start));
+        }
         for of in 1..=places.len() {
             let before = places[0].0.min(7);
             let whole = message.with_gaps(before, of).expect("it has so many");
@@ -284,7 +296,7 @@ proptest! {
             }
             agree(&whole, &expected);
             prop_assert_eq!(whole.leaves().count(), 1);
-            prop_assert!(message.gap(0).is_none(), "somebody else holds the block");
+            prop_assert_eq!(message.write_gaps(1, |_, _| true), 0, "somebody else holds the block");
         }
         prop_assert!(message.with_gaps(places[0].0 + 1, 1).is_none(), "more than is before it");
         prop_assert!(message.with_gaps(0, places.len() + 1).is_none());

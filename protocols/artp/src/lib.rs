@@ -136,8 +136,8 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline]
-    fn follow(&mut self, header: &mut [u8], unit: &Cargo<'_>) -> bool {
-        send::follow(header, unit)
+    fn follow(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> {
+        self.write_next(header, unit, into)
     }
 
     fn gaps(&self, piece: usize, last: usize) -> Option<(usize, usize)> {

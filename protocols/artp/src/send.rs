@@ -12,7 +12,7 @@ use crate::header::{
     Arrived, ArrivedRange, BARE, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
     PacketKind, Proposal, Single, Token, Verdict, Version,
 };
-use crate::option::{Large, Marks, PacketOption, Part};
+use crate::option::{Large, Marks, PADDING, PacketOption, Part};
 use crate::path::{BASE, Path};
 use crate::state::{Format, Matter, ORDER, can_be_padded};
 
@@ -131,6 +131,28 @@ impl<M: Message> Format<M> {
         (message == label.message).then_some(short as u32)
     }
 
+    /// What stands before a fragment, made of what stands before one that leaves before it at the same moment and says nothing but where
+    /// it stands. Gives how many octets that is.
+    #[inline]
+    pub(crate) fn write_next(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> {
+        let Cargo { label, span, .. } = unit;
+        let header: &[u8; BARE] = header.try_into().ok()?;
+        let padding = if label.last { self.padding(label, unit.octets) } else { None };
+        let padding = padding.unwrap_or(0) as usize;
+        let (before, place) =
+            into.get_mut(..BARE + padding)?.split_last_chunk_mut::<{ Fragment::LENGTH }>()?;
+        let (packet, options) = before.split_first_chunk_mut::<{ Packet::LENGTH }>()?;
+        *packet = *header.first_chunk()?;
+        packet[SEQUENCE].copy_from_slice(&(span.start as u32).to_be_bytes());
+        fragment(label).encode(place);
+        if let Some((size, nothing)) = options.split_first_chunk_mut::<{ OptionHeader::LENGTH }>() {
+            packet[OPTIONS].copy_from_slice(&(padding as u16).to_be_bytes());
+            OptionHeader { size: padding as u16, id: PADDING }.encode(size);
+            nothing.fill(0);
+        }
+        Some(BARE + padding)
+    }
+
     /// How many octets stand before a fragment, and before the last one, which may be shorter; `None`: the options say more.
     pub(crate) fn before_pieces(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
         let short = piece.checked_sub(last)?;
@@ -195,18 +217,6 @@ impl<M: Message> Format<M> {
     }
 }
 
-/// Makes the header of a fragment of the one before it, where there are no options: neither there nor, as on the last one, here.
-#[inline]
-pub(crate) fn follow(header: &mut [u8], unit: &Cargo<'_>) -> bool {
-    let Cargo { label, span, .. } = unit;
-    let Ok(header) = <&mut [u8; BARE]>::try_from(header) else { return false };
-    if label.last {
-        return false;
-    }
-    renew(header, span.start as u32, &fragment(label));
-    true
-}
-
 /// What differs between the headers of two fragments that leave together.
 #[inline]
 pub(crate) fn renew(header: &mut [u8; BARE], sequence: u32, fragment: &Fragment) {
@@ -228,7 +238,8 @@ fn put_place(label: &Label, octets: &mut Vec<u8>) {
     }
 }
 
-/// Where a packet's number stands in its header.
+/// Where a packet's header says how many octets its options have, and its number.
+const OPTIONS: Range<usize> = 2..4;
 const SEQUENCE: Range<usize> = 4..8;
 
 fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet {
@@ -278,5 +289,5 @@ fn options(
 /// The options end here: the header says how many octets they have.
 fn end_options(octets: &mut [u8]) {
     let options = (octets.len() - Packet::LENGTH) as u16;
-    octets[2..4].copy_from_slice(&options.to_be_bytes());
+    octets[OPTIONS].copy_from_slice(&options.to_be_bytes());
 }

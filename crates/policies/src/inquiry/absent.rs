@@ -18,6 +18,10 @@ impl Inquiry for Absent {
     fn due(&self, _: &View, _: Occasion) -> bool {
         false
     }
+
+    fn heeds_sent(&self) -> bool {
+        false
+    }
 }
 
 component! { Absent: "inquiry absent", "never asks" }

@@ -13,6 +13,10 @@ use stackwright_transport::slots::Rate;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Absent;
 
-impl Rate for Absent {}
+impl Rate for Absent {
+    fn heeds_sent(&self) -> bool {
+        false
+    }
+}
 
 component! { Absent: "rate absent", "sends as fast as the windows allow" }

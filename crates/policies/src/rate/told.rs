@@ -51,6 +51,11 @@ impl Rate for Told {
     }
 
     #[inline]
+    fn heeds_sent(&self) -> bool {
+        self.each > 0
+    }
+
+    #[inline]
     fn on_sent(&mut self, view: &View, _: usize, body: usize) {
         if self.each > 0 {
             self.count(view, body);

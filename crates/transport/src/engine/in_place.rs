@@ -13,6 +13,7 @@ use stackwright_wire::{Block as _, Message, Strides};
 use super::run::ends_before;
 use super::{Association, Memory};
 use crate::configuration::Configuration;
+use crate::sending::Ahead;
 use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};
 use crate::words::{Cargo, View};
 
@@ -61,10 +62,10 @@ impl<C: Configuration> Association<C> {
     #[inline]
     pub(super) fn lies_apart(&mut self, memory: &Memory<C::Message>, room: Room) -> bool {
         let headroom = self.slots.format.headroom();
-        let Some((_, _, body)) = self.sending.piece_after(0) else { return false };
+        let Some(body) = self.sending.ahead().map(|ahead| ahead.octets(1)) else { return false };
         !self.slots.inquiry.heeds_last()
             && headroom + body <= memory.blocks.octets().min(room.octets)
-            && self.sending.gap(0).is_some_and(|(gap, there)| there == body && gap.len() >= headroom)
+            && self.sending.write_gaps(1, |gap, there| there == body && gap.len() >= headroom) == 1
     }
 
     /// The next packets, as [`transmit_run`](Association::transmit_run) gives them, as long as they lie so. `None`: they do not fit where
@@ -83,10 +84,12 @@ impl<C: Configuration> Association<C> {
                 view = self.view(view.now);
             }
             let written = most.octets - left.octets;
-            if ends_before(self.sending.next_pieces() * stride, written, most.octets) {
+            let Some(ahead) = self.sending.ahead() else { break };
+            if ends_before(ahead.pieces() * stride, written, most.octets) {
                 break;
             }
-            let Some(boarded) = self.board_in_place(&mut view, &mut memory.header, stride, left) else {
+            let Some(boarded) = self.board_in_place(&mut view, &ahead, &mut memory.header, stride, left)
+            else {
                 break;
             };
             stride = boarded.stride;
@@ -107,57 +110,57 @@ impl<C: Configuration> Association<C> {
     fn board_in_place(
         &mut self,
         view: &mut View,
+        ahead: &Ahead,
         header: &mut Vec<u8>,
         stride: usize,
         room: Room,
     ) -> Option<Boarded<C::Message>> {
-        let (mut count, mut octets, mut bodies) = (0, 0, 0);
-        let (mut stride, mut first, mut whole) = (stride, None, false);
-        while count < room.messages
-            && let Some((span, label, body)) = self.sending.piece_after(count)
-            && let Some(last) = self.choose_unit(view, body, span.end)
-            && !self.asks(view, last)
-        {
-            let cargo = Cargo { span: &span, label: &label, octets: body };
-            self.head(view, cargo, first.is_some(), header);
-            let packet = header.len() + body;
-            let alike = if first.is_some() { packet <= stride } else { stride == 0 || packet == stride };
-            let Some((gap, there)) = self.sending.gap(count) else { break };
-            let Some(before) = gap.len().checked_sub(header.len()) else { break };
-            // Before the first is room for any header, before the others for one that fills it.
-            let fits = there == body && (first.is_none() || before == 0) && octets + packet <= room.octets;
-            if !alike || !fits {
-                break;
-            }
-            write_header(&mut gap[before..], header);
-            first.get_or_insert((label, header.len()));
-            self.on_boarded(view, packet, body, span.end);
-            view.drained = label.last && self.sending.waiting() == 1;
-            (stride, whole) = (stride.max(packet), label.last && packet == stride.max(packet));
-            (count, octets, bodies) = (count + 1, octets + packet, bodies + body);
-            if label.last || packet < stride {
-                break;
-            }
+        let several = self.choose_several(view, ahead, room.messages);
+        let ((span, label), first) = (ahead.piece(0), ahead.octets(1));
+        if several == 0 {
+            return None;
         }
-        let (label, before) = first?;
-        let stamp = self.asked.wrapping_add(1);
-        let packets = self.sending.board_together(label, count, bodies, before, view.now, stamp)?;
-        Some(Boarded { packets, count, octets, stride, whole })
-    }
-}
+        self.write_header(view, Cargo { span: &span, label: &label, octets: first }, header);
+        let packet = header.len() + first;
+        if stride > 0 && packet != stride || packet > room.octets {
+            return None;
+        }
+        let several = if several * packet <= room.octets { several } else { room.octets / packet };
 
-/// Copies a header, which is short: as two halves that may overlap, not by a call.
-#[inline]
-fn write_header(into: &mut [u8], header: &[u8]) {
-    const HALF: usize = 16;
-    if into.len() != header.len() || header.len() > 2 * HALF {
-        return into.copy_from_slice(header);
-    }
-    match (header.first_chunk::<HALF>(), header.last_chunk::<HALF>()) {
-        (Some(first), Some(last)) => {
-            into[..HALF].copy_from_slice(first);
-            into[header.len() - HALF..].copy_from_slice(last);
+        let (mut octets, mut last) = (0, packet);
+        let (format, sending) = (&mut self.slots.format, &mut self.sending);
+        let mut place = 0;
+        let count = sending.write_gaps(several, |gap, there| {
+            let (span, label) = ahead.piece(place);
+            let before = if place == 0 {
+                // Before the first is room for any header; before the others for one that fills it.
+                let Some(before) = gap.len().checked_sub(header.len()).filter(|_| there == first) else {
+                    return false;
+                };
+                gap[before..].copy_from_slice(header);
+                header.len()
+            } else {
+                let fits = gap.len() + there <= packet && (gap.len() + there == packet || label.last);
+                let cargo = Cargo { span: &span, label: &label, octets: there };
+                if !fits || format.follow(header, &cargo, gap) != Some(gap.len()) {
+                    return false;
+                }
+                gap.len()
+            };
+            (place, last) = (place + 1, before + there);
+            octets += last;
+            true
+        });
+        let bodies = ahead.octets(count);
+        let end = span.start + count as u64;
+        if count == 0 {
+            return None;
         }
-        _ => into.copy_from_slice(header),
+        self.on_boarded(view, octets, bodies, end);
+        let stamp = self.asked.wrapping_add(1);
+        let packets = self.sending.board_together(label, count, bodies, header.len(), view.now, stamp)?;
+        view.drained = self.sending.is_drained();
+        let whole = count == ahead.pieces() && last == packet;
+        Some(Boarded { packets, count, octets, stride: packet, whole })
     }
 }

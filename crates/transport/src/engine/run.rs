@@ -145,27 +145,27 @@ impl<C: Configuration> Association<C> {
         into: &mut [u8],
         stride: usize,
     ) -> Option<usize> {
-        self.head(view, cargo, follows, header);
-        let octets = header.len() + cargo.octets;
+        let followed = if follows { self.slots.format.follow(header, &cargo, into) } else { None };
+        let before = match followed {
+            Some(before) => before,
+            None => {
+                self.write_header(view, cargo, header);
+                into.get_mut(..header.len())?.copy_from_slice(header);
+                header.len()
+            }
+        };
+        let octets = before + cargo.octets;
         if stride > 0 && octets > stride {
             return None;
         }
-        let (before, body) = into.get_mut(..octets)?.split_at_mut(header.len());
-        before.copy_from_slice(header);
+        let body = into.get_mut(before..octets)?;
         let stamp = self.asked.wrapping_add(1);
         self.sending.board(*cargo.label, body, follows, view.now, stamp).then_some(octets)
     }
 
-    /// Writes what stands before a piece. `follows`: the header is that of the piece before it.
+    /// Writes what stands before a piece.
     #[inline]
-    pub(super) fn head(&mut self, view: &View, cargo: Cargo<'_>, follows: bool, header: &mut Vec<u8>) {
-        if !(follows && self.slots.format.follow(header, &cargo)) {
-            self.write_header(view, cargo, header);
-        }
-    }
-
-    #[inline]
-    fn write_header(&mut self, view: &View, cargo: Cargo<'_>, header: &mut Vec<u8>) {
+    pub(super) fn write_header(&mut self, view: &View, cargo: Cargo<'_>, header: &mut Vec<u8>) {
         let slots = &mut self.slots;
         let (since, lifetime) = self.sending.next_wish();
         let mut saying = Saying {
@@ -190,8 +190,8 @@ impl<C: Configuration> Association<C> {
         slots.inquiry.due(view, Occasion::Unit { last }) || slots.congestion.asks(view)
     }
 
-    /// A packet of so many octets has left, with those of its piece, and the number before `end`: as in
-    /// [`transmit`](Association::transmit), whoever wants to know is told.
+    /// Packets of so many octets have left, with those of their pieces, and the numbers before `end`: as in
+    /// [`transmit`](Association::transmit), whoever wants to know is told. One packet, or [several](Association::choose_several).
     #[inline]
     pub(super) fn on_boarded(&mut self, view: &mut View, octets: usize, body: usize, end: u64) {
         if view.idle {

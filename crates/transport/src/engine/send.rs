@@ -8,6 +8,7 @@ use stackwright_wire::Message;
 
 use super::{Association, Memory, QUESTIONS};
 use crate::configuration::Configuration;
+use crate::sending::Ahead;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
@@ -253,6 +254,33 @@ impl<C: Configuration> Association<C> {
             .second()
             .is_some_and(|(size, number)| in_flight + size as u64 <= window && number.max(end) <= limit);
         Some(!more)
+    }
+
+    /// How many of the pieces that lie ahead may leave at this moment, of `most`, and with no question: all answers are as if each were
+    /// asked for.
+    #[inline]
+    pub(super) fn choose_several(&mut self, view: &View, ahead: &Ahead, most: usize) -> usize {
+        let (first, (span, _)) = (ahead.octets(1), ahead.piece(0));
+        let Some(last) = self.choose_unit(view, first, span.end) else { return 0 };
+        if most == 0 || self.asks(view, last) {
+            return 0;
+        }
+        let slots = &self.slots;
+        if slots.rate.heeds_sent() || slots.inquiry.heeds_sent() || slots.inquiry.heeds_last() {
+            return 1;
+        }
+        let window = usize::try_from(slots.congestion.window().saturating_sub(view.in_flight));
+        let limit = usize::try_from(slots.flow.limit(view).saturating_sub(view.sent_upto));
+        let (window, limit) = (window.unwrap_or(usize::MAX), limit.unwrap_or(usize::MAX));
+        let count = ahead.pieces().min(most).min(limit);
+        let octets = ahead.octets(count);
+        let headers = count * slots.format.headroom();
+        if !slots.connection.may_send(octets + headers) {
+            return 1;
+        }
+        // A number each: so many were counted.
+        let several = if octets <= window { count } else { count.min(window / first.max(1)) };
+        several.max(1)
     }
 
     /// Whether what the window takes now is so little that more should leave together: each acknowledgement would let a few

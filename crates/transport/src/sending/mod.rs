@@ -25,6 +25,7 @@ use train::Train;
 use waiting::Waiting;
 
 pub use settle::Acknowledged;
+pub(crate) use waiting::Ahead;
 
 /// Where a unit stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,7 +16,7 @@ use core::ops::Range;
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool};
 
-use super::waiting::Waiting;
+use super::waiting::{Ahead, Waiting};
 use super::{Acknowledged, Left, Sending, Sent, State};
 use crate::words::{Label, Numbering, Unit};
 
@@ -105,10 +105,20 @@ impl<M: Message> Sending<M> {
         Some((number..number + 1, label, octets))
     }
 
-    /// What stands before that piece, to be written, and how many octets it has, where the message lies so and nobody else holds it.
+    /// The pieces of the message that waits first; `None` where there is none, or something else leaves before it.
     #[inline]
-    pub(crate) fn gap(&mut self, pieces: usize) -> Option<(&mut [u8], usize)> {
-        self.waiting.front_mut()?.gap(pieces)
+    pub(crate) fn ahead(&self) -> Option<Ahead> {
+        if self.lost_units > 0 || self.units.len() > self.sent {
+            return None;
+        }
+        Some(self.waiting.front()?.ahead(self.sent_upto))
+    }
+
+    /// Lends what stands before each of its first `count` pieces, and says how many octets that has, as long as `write` says yes. Gives to
+    /// how many it did: none where the message does not lie so, or somebody else holds it.
+    #[inline]
+    pub(crate) fn write_gaps(&mut self, count: usize, write: impl FnMut(&mut [u8], usize) -> bool) -> usize {
+        self.waiting.front_mut().map_or(0, |waiting| waiting.write_gaps(count, write))
     }
 
     /// How many pieces are left of the message that waits first.
@@ -172,7 +182,7 @@ impl<M: Message> Sending<M> {
         true
     }
 
-    /// The first `count` pieces of the message that waits first leave with what was written into the [gaps](Sending::gap) before them, of
+    /// The first `count` pieces of the message that waits first leave with what was [written before them](Sending::write_gaps), of
     /// which `before` octets are before the first; they have so many octets. Gives them as they leave, in one piece.
     pub(crate) fn board_together(
         &mut self,

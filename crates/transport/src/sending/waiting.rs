@@ -1,12 +1,46 @@
 //! Messages that wait, and what is cut off them.
 
 use core::num::NonZeroU32;
+use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool};
 
 use super::{Sending, Sent, State};
 use crate::words::{Label, Unit};
+
+/// What the message that waits first is cut into.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ahead {
+    /// The number of the first piece, and what it is.
+    number: u64,
+    label: Label,
+    /// How many octets each has, but the last, and all of them.
+    piece: usize,
+    octets: usize,
+}
+
+impl Ahead {
+    /// How many pieces there are.
+    #[inline]
+    pub(crate) fn pieces(&self) -> usize {
+        self.octets.div_ceil(self.piece)
+    }
+
+    /// The octets of the first `count` pieces.
+    #[inline]
+    pub(crate) fn octets(&self, count: usize) -> usize {
+        self.octets.min(count * self.piece)
+    }
+
+    /// What piece `place` is, where there is one: its numbers and its label.
+    #[inline]
+    pub(crate) fn piece(&self, place: usize) -> (Range<u64>, Label) {
+        let number = self.number + place as u64;
+        let last = self.octets <= (place + 1) * self.piece;
+        (number..number + 1, Label { index: self.label.index + place as u32, last, ..self.label })
+    }
+}
 
 /// A message of which something has not left yet.
 #[derive(Debug)]
@@ -36,10 +70,17 @@ impl<M: Message> Waiting<M> {
         (left > 0 || pieces == 0).then_some((octets, label))
     }
 
-    /// What stands before that piece, to be written, and how many octets it has, where the message lies so and nobody else holds it.
+    /// Its pieces, of which the first will have this number.
     #[inline]
-    pub(super) fn gap(&mut self, place: usize) -> Option<(&mut [u8], usize)> {
-        self.rest.gap(place)
+    pub(super) fn ahead(&self, number: u64) -> Ahead {
+        let label = Label { index: self.index, ..self.label };
+        Ahead { number, label, piece: self.piece, octets: self.rest.len() }
+    }
+
+    /// As [`write_gaps`](Message::write_gaps) of what is left of it.
+    #[inline]
+    pub(super) fn write_gaps(&mut self, count: usize, write: impl FnMut(&mut [u8], usize) -> bool) -> usize {
+        self.rest.write_gaps(count, write)
     }
 
     /// The first `count` pieces with what stands before them, of which `before` octets are before the first.

@@ -77,6 +77,9 @@ slot! {
         fn due(&self, view: &View, occasion: Occasion) -> bool;
         /// Whether it is of interest that nothing may follow a unit.
         fn heeds_last(&self) -> bool = false;
+        /// Whether what leaves at a moment changes its answers for what leaves at the same moment; else it is asked, and told, once for
+        /// several packets.
+        fn heeds_sent(&self) -> bool = true;
         /// A unit left.
         fn on_sent(&mut self, view: &View) = ();
         /// The question of this number left.

@@ -64,9 +64,10 @@ slot! {
         fn tells_marks(&self) -> bool = false;
         /// Whether packets of units may lie one behind the other before they leave: each takes its unit whole, and says nothing else.
         fn runs(&self) -> bool = false;
-        /// In a run, the next piece of the same message follows, at the same moment: makes its header of the one that stands before the
-        /// piece before it, if it is the same but for its numbers. Whether it is; else it is to be [encoded](Format::encode).
-        fn follow(&mut self, header: &mut [u8], unit: &Cargo<'_>) -> bool = false;
+        /// A later piece of a message leaves at the same moment, behind the piece that `header` stands before: writes what stands before it
+        /// to the front of `into`, if that follows from `header`. Gives how many octets that is; `None`: it is to be
+        /// [encoded](Format::encode).
+        fn follow(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> = None;
         /// What stands before a piece of so many octets that leaves in a run, of a message of which nothing is wished, and before its last
         /// piece, which has `last`: how many octets. `None`: that is known when it leaves.
         fn gaps(&self, piece: usize, last: usize) -> Option<(usize, usize)> = None;

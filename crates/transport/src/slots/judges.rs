@@ -82,7 +82,7 @@ slot! {
     trait Congestion {
         /// The most octets in flight; 0: none leaves now.
         fn window(&self) -> u64;
-        /// A unit left.
+        /// A unit left, or several at one moment.
         fn on_sent(&mut self, view: &View) = ();
         /// So much arrived. The view is of before.
         fn on_acknowledged(&mut self, view: &View, acknowledged: &Acknowledged) = ();
@@ -113,6 +113,9 @@ slot! {
     trait Rate {
         /// When the next packet may leave.
         fn ready(&self, view: &View) -> Instant = Instant::START;
+        /// Whether what leaves at a moment changes its answer for what leaves at the same moment; else it is asked, and told, once for
+        /// several packets.
+        fn heeds_sent(&self) -> bool = true;
         /// A packet left, and so many of its octets are of a unit.
         fn on_sent(&mut self, view: &View, octets: usize, body: usize) = ();
         /// What bounds what is in flight wants units to leave so fast from now on, in octets per second: it measures how fast they

@@ -128,10 +128,11 @@ pub trait Message: Sized + 'static {
         parts.each(rest, |part| self.join(part));
     }
 
-    /// What may be written before the part `place` of those that lie [apart](Message::join_parts) in one block, and how many octets that
-    /// part has; `None`: there is no such part, or somebody else holds the block. What may be before the first is its headroom.
-    fn gap(&mut self, _place: usize) -> Option<(&mut [u8], usize)> {
-        None
+    /// Lends what may be written before each of the first `count` parts of those that lie [apart](Message::join_parts) in one block, and
+    /// says how many octets that part has, as long as `write` says yes. Gives to how many it did: none where the message lies otherwise,
+    /// or somebody else holds the block. What may be written before the first is its headroom.
+    fn write_gaps(&mut self, _count: usize, _write: impl FnMut(&mut [u8], usize) -> bool) -> usize {
+        0
     }
 
     /// Its first `count` parts with the gaps between them, and so many octets of the headroom before them: one piece, as packets are that

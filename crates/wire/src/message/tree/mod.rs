@@ -323,10 +323,10 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn gap(&mut self, place: usize) -> Option<(&mut [u8], usize)> {
+    fn write_gaps(&mut self, count: usize, write: impl FnMut(&mut [u8], usize) -> bool) -> usize {
         match &mut self.pieces {
-            Pieces::Spaced(spaced) => spaced.gap(place),
-            _ => None,
+            Pieces::Spaced(spaced) => spaced.write_gaps(count, write),
+            _ => 0,
         }
     }
 

@@ -169,13 +169,26 @@ impl Spaced {
         }
     }
 
-    /// What may be written before part `place`, and how many octets that has, where nobody else holds the block.
+    /// Lends what may be written before each of the first `count` parts, where nobody else holds the block, and says how many octets that
+    /// part has, as long as `write` says yes. Gives to how many it did.
     #[inline]
-    pub(super) fn gap(&mut self, place: usize) -> Option<(&mut [u8], usize)> {
-        let Places { before, start, end, .. } = self.places.at(u32::try_from(place).ok()?)?;
-        let block = Arc::get_mut(&mut self.block)?;
-        let gap = block.get_mut((start - before) as usize..start as usize)?;
-        Some((gap, (end - start) as usize))
+    pub(super) fn write_gaps(
+        &mut self,
+        count: usize,
+        mut write: impl FnMut(&mut [u8], usize) -> bool,
+    ) -> usize {
+        let (Some(block), mut place) = (Arc::get_mut(&mut self.block), self.places) else { return 0 };
+        for written in 0..count {
+            let Places { before, start, end, .. } = place;
+            let gap = &mut block[(start - before) as usize..start as usize];
+            if !write(gap, (end - start) as usize) {
+                return written;
+            }
+            if !place.pass() {
+                return written + 1;
+            }
+        }
+        count
     }
 
     /// Whether it can grow to the front in place.
