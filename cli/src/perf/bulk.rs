@@ -96,8 +96,11 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
 fn written<M: Message>(mut draft: Draft<M>, word: Word, payload: &[u8]) -> M {
     let (mut start, mut holds) = (0, false);
     draft.each(|piece| {
+        if holds {
+            return;
+        }
         let payload = &payload[start..start + piece.len()];
-        holds |= start == 0 && piece.last_chunk::<MARK>() == payload.last_chunk();
+        holds = start == 0 && piece.last_chunk::<MARK>() == payload.last_chunk();
         if !holds {
             piece.copy_from_slice(payload);
         }

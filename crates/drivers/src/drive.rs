@@ -75,6 +75,11 @@ impl Driver {
         self.clock.now()
     }
 
+    /// The time at the [last tick](Clock::last_tick).
+    pub fn last_tick(&self) -> Instant {
+        self.clock.last_tick()
+    }
+
     /// What the stack is lent.
     pub fn context(&self) -> &Context {
         &self.cx

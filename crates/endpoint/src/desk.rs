@@ -138,6 +138,13 @@ impl<V: Offered> Desk<V> {
         }
     }
 
+    /// There is so much more room on an association: one word for all that the application takes in a row.
+    pub(crate) fn takes_more(&mut self, name: Handle, room: Room) {
+        if !self.asks.last_mut().is_some_and(|last| V::receive_more(last, name, room)) {
+            self.asks.push(V::receive(name, room));
+        }
+    }
+
     /// The application is done with an association.
     pub(crate) fn forsake(&mut self, name: Handle) {
         let Some(link) = self.link(name) else { return };

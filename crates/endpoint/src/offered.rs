@@ -33,6 +33,8 @@ pub trait Spoken: Service<Payload: Message> {
     fn open(association: Handle, remote: Participant, room: Room) -> Self::Request;
     fn send(association: Handle, message: Self::Payload, quality: Quality) -> Self::Request;
     fn receive(association: Handle, room: Room) -> Self::Request;
+    /// Lets `last` say so much more, if it gives room to this association. Whether it does.
+    fn receive_more(last: &mut Self::Request, association: Handle, room: Room) -> bool;
     /// No more is sent; what was sent still arrives, where that is promised.
     fn finish(association: Handle) -> Self::Request;
     /// Nobody cares any more.
@@ -76,6 +78,17 @@ impl<M: Message> Spoken for Datagrams<M> {
 
     fn receive(association: Handle, room: Room) -> DatagramsRequest<M> {
         DatagramsRequest::Receive { association, room }
+    }
+
+    fn receive_more(last: &mut DatagramsRequest<M>, name: Handle, more: Room) -> bool {
+        match last {
+            DatagramsRequest::Receive { association, room } if *association == name => {
+                room.octets += more.octets;
+                room.messages += more.messages;
+                true
+            }
+            _ => false,
+        }
     }
 
     fn finish(association: Handle) -> DatagramsRequest<M> {
@@ -127,6 +140,16 @@ impl<M: Message> Spoken for Streams<M> {
 
     fn receive(association: Handle, room: Room) -> StreamsRequest<M> {
         StreamsRequest::Receive { association, room: room.octets }
+    }
+
+    fn receive_more(last: &mut StreamsRequest<M>, name: Handle, more: Room) -> bool {
+        match last {
+            StreamsRequest::Receive { association, room } if *association == name => {
+                *room += more.octets;
+                true
+            }
+            _ => false,
+        }
     }
 
     fn finish(association: Handle) -> StreamsRequest<M> {

@@ -187,9 +187,9 @@ impl<S: Ground> Shared<S> {
         }
     }
 
-    /// Whether it was left alone for too long.
+    /// Whether it was left alone for too long, as far as the last tick tells: each call asks.
     pub(crate) fn is_stale(&self) -> bool {
-        self.driver.now().since(self.turned) >= ALONE_MOST
+        self.driver.last_tick().since(self.turned) >= ALONE_MOST
     }
 
     /// Whether there may be something for the stack that the last batch was too small for.
@@ -258,7 +258,7 @@ impl<S: Ground> Shared<S> {
         };
         if matches!(link.state, State::Open | State::Finishing) {
             let room = Room { octets: message.len(), messages: 1 };
-            self.desk.asks.push(<S::Provides as Spoken>::receive(name, room));
+            self.desk.takes_more(name, room);
         }
         Some(Ok((message, quality)))
     }

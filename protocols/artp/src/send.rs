@@ -217,13 +217,6 @@ impl<M: Message> Format<M> {
     }
 }
 
-/// What differs between the headers of two fragments that leave together.
-#[inline]
-pub(crate) fn renew(header: &mut [u8; BARE], sequence: u32, fragment: &Fragment) {
-    header[SEQUENCE].copy_from_slice(&sequence.to_be_bytes());
-    fragment.encode(&mut header[Packet::LENGTH..]);
-}
-
 #[inline]
 fn fragment(label: &Label) -> Fragment {
     Fragment { datagram: label.message, index: label.index as u16, count: label.count as u16 }

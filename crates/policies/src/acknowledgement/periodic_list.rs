@@ -106,9 +106,14 @@ impl PeriodicList {
 impl Acknowledgement for PeriodicList {
     #[inline]
     fn on_received(&mut self, view: &View, span: &Range<u64>, octets: usize, _gap: Option<Range<u64>>) {
+        self.on_several(view, span, octets, octets);
+    }
+
+    #[inline]
+    fn on_several(&mut self, view: &View, span: &Range<u64>, piece: usize, octets: usize) {
         self.gather(span);
         self.octets += octets;
-        self.longest = self.longest.max(octets);
+        self.longest = self.longest.max(piece.min(octets));
         let (wait, most) = match view.rtt.smoothed {
             0 => (self.every, self.most.min(UNMEASURED_MOST)),
             smoothed => (self.every.min((smoothed / 4).max(MILLISECOND)), self.most),

@@ -52,15 +52,9 @@ impl Congestion for Aimd {
     }
 
     fn on_acknowledged(&mut self, _: &View, acknowledged: &Acknowledged) {
-        let square = self.packet * self.packet;
-        if self.window >= square {
-            // An octet for each: nothing has to be divided for that.
-            self.window += acknowledged.units;
-            return;
-        }
-        for _ in 0..acknowledged.units {
-            self.window += (square / self.window).max(1);
-        }
+        // A packet for a window of them: once for all that one packet acknowledges, of which no window holds more than itself.
+        let grows = acknowledged.units * self.packet * self.packet / self.window;
+        self.window += grows.clamp(acknowledged.units, self.packet.max(acknowledged.units));
     }
 
     fn on_lost(&mut self, view: &View, _: u64) {

@@ -68,13 +68,8 @@ impl<C: Configuration> Association<C> {
         if self.inbox.capacity() == 0 {
             furnish(&mut self.inbox);
         }
-        let mut left = unit.body.len();
-        for number in unit.span.clone() {
-            let octets = left.min(piece);
-            slots.acknowledgement.on_received(&view, &(number..number + 1), octets, None);
-            view.received_upto = number + 1;
-            left -= octets;
-        }
+        slots.acknowledgement.on_several(&view, &unit.span, piece, unit.body.len());
+        view.received_upto = unit.span.end;
         if let Some(opened) = self.open_at_once(&unit.label, &mut unit.body, room) {
             return self.take_at_once(&view, &unit.span, opened).map(|quality| Some((unit.body, quality)));
         }
