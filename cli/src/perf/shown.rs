@@ -52,8 +52,11 @@ impl Intervals {
 
     /// So much has moved by now.
     pub(super) fn moved(&mut self, now: Instant, octets: impl FnOnce() -> u64) {
+        if !self.watched {
+            return;
+        }
         let passed = now.duration_since(self.begin);
-        if !self.watched || passed < self.next {
+        if passed < self.next {
             return;
         }
         let from = self.next.saturating_sub(Duration::from_secs(1));

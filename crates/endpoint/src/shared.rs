@@ -68,6 +68,9 @@ impl<S: Ground<Provides = Streams<<S as Ground>::Message>>> StreamStack for S {}
 /// How long the stack may be left alone by an application that finds all that it asks for: its peers wait for answers.
 const ALONE_MOST: Duration = Duration::from_millis(1);
 
+/// Memory for so many words to the stack is kept while there are none.
+const ASKS_KEPT: usize = 64;
+
 pub(crate) struct Shared<S: Ground> {
     driver: Driver,
     pub(crate) stack: S,
@@ -182,8 +185,12 @@ impl<S: Ground> Shared<S> {
     /// Asks the stack for what is to be asked, until it is silent.
     pub(crate) fn ask(&mut self) {
         while !self.desk.asks.is_empty() {
-            let asks = std::mem::take(&mut self.desk.asks);
-            self.driver.requests(&mut self.stack, asks, &mut self.desk);
+            let mut asks = std::mem::take(&mut self.desk.asks);
+            self.driver.requests(&mut self.stack, asks.drain(..), &mut self.desk);
+            // Its memory is kept for the next ones, where it is not much.
+            if self.desk.asks.is_empty() && asks.capacity() <= ASKS_KEPT {
+                self.desk.asks = asks;
+            }
         }
     }
 

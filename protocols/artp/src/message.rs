@@ -1,5 +1,6 @@
 //! A datagram as it is fragmented: MSG = {SIGSZ, SIGDATA, ENCDATA} (ARTP §1.4.1).
 
+use core::cell::Cell;
 use core::mem;
 
 use stackwright_contract::Instant;
@@ -26,6 +27,17 @@ pub struct Messages<M> {
     refused: u64,
     /// The peer knows datagrams that say nothing of a signature.
     single: bool,
+    /// How the last one was cut: as a rule the next is as long.
+    cut: Cell<Cut>,
+}
+
+/// How a datagram that nothing protects, of so many octets, is cut where a packet has so much room.
+#[derive(Clone, Copy, Default)]
+struct Cut {
+    octets: usize,
+    room: usize,
+    count: u32,
+    piece: usize,
 }
 
 /// How many octets less stand before a datagram that leaves as [`Single`], beside those of [`Signed`].
@@ -41,7 +53,22 @@ impl<M> Messages<M> {
         let longest = config.longest.saturating_add(guard.adds(MessageKind::Data));
         let on_the_way = (config.window as usize).saturating_mul(usize::from(config.packet));
         let fragments = Fragments::new(count_most, longest).beside(on_the_way).forgetting(forgetting);
-        Messages { fragments, guard, next: 0, refused: 0, single: false }
+        Messages { fragments, guard, next: 0, refused: 0, single: false, cut: Cell::default() }
+    }
+}
+
+impl<M: Message> Messages<M> {
+    #[inline]
+    fn cut(&self, octets: usize, room: usize) -> Option<Cut> {
+        let cut = self.cut.get();
+        if (cut.octets, cut.room) == (octets, room) {
+            return Some(cut);
+        }
+        let count = self.fragments.pieces(octets, MessageKind::Data, room)?;
+        let piece = evened(octets, count as usize, octets.div_ceil(count as usize), room);
+        let cut = Cut { octets, room, count, piece };
+        self.cut.set(cut);
+        Some(cut)
     }
 }
 
@@ -70,12 +97,13 @@ impl<M: Message> Framing<M> for Messages<M> {
             let (message, label, piece) = self.fragments.begin(message, &quality, room + SPARED, pool)?;
             return Ok((message, Label { bare: true, ..label }, piece));
         }
-        if kind == MessageKind::Data && octets <= room && self.guard.is_absent() {
+        if kind == MessageKind::Data && self.guard.is_absent() {
+            let Some(cut) = self.cut(octets, room) else { return Err(message) };
             let number = quality.number.unwrap_or(self.next);
             self.next = number.wrapping_add(1);
             message.push(&Signed { signature: 0 });
             let quality = Quality { number: Some(number), ..*quality };
-            return self.fragments.begin(message, &quality, room, pool);
+            return Ok((message, self.fragments.next_label(&quality, cut.count), cut.piece));
         }
         if self.fragments.pieces(octets, kind, room).is_none() {
             return Err(message);
@@ -99,9 +127,8 @@ impl<M: Message> Framing<M> for Messages<M> {
         if !self.guard.is_absent() || octets <= room + SPARED {
             return None;
         }
-        let octets = octets + before;
-        let count = self.fragments.pieces(octets, MessageKind::Data, room)? as usize;
-        Some((before, count, evened(octets, count, octets.div_ceil(count), room)))
+        let cut = self.cut(octets + before, room)?;
+        Some((before, cut.count as usize, cut.piece))
     }
 
     #[inline(always)]

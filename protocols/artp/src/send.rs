@@ -135,21 +135,25 @@ impl<M: Message> Format<M> {
     /// it stands. Gives how many octets that is.
     #[inline]
     pub(crate) fn write_next(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> {
-        let Cargo { label, span, .. } = unit;
         let header: &[u8; BARE] = header.try_into().ok()?;
+        let Cargo { label, span, .. } = unit;
+        let (sequence, index) = ((span.start as u32).to_be_bytes(), (label.index as u16).to_be_bytes());
         let padding = if label.last { self.padding(label, unit.octets) } else { None };
-        let padding = padding.unwrap_or(0) as usize;
+        let (mut header, padding) = (*header, padding.unwrap_or(0) as usize);
+        header[SEQUENCE].copy_from_slice(&sequence);
+        header[INDEX].copy_from_slice(&index);
+        if padding == 0 {
+            *into.first_chunk_mut()? = header;
+            return Some(BARE);
+        }
         let (before, place) =
             into.get_mut(..BARE + padding)?.split_last_chunk_mut::<{ Fragment::LENGTH }>()?;
         let (packet, options) = before.split_first_chunk_mut::<{ Packet::LENGTH }>()?;
-        *packet = *header.first_chunk()?;
-        packet[SEQUENCE].copy_from_slice(&(span.start as u32).to_be_bytes());
-        fragment(label).encode(place);
-        if let Some((size, nothing)) = options.split_first_chunk_mut::<{ OptionHeader::LENGTH }>() {
-            packet[OPTIONS].copy_from_slice(&(padding as u16).to_be_bytes());
-            OptionHeader { size: padding as u16, id: PADDING }.encode(size);
-            nothing.fill(0);
-        }
+        let (size, nothing) = options.split_first_chunk_mut::<{ OptionHeader::LENGTH }>()?;
+        (*packet, *place) = (*header.first_chunk()?, *header.last_chunk()?);
+        packet[OPTIONS].copy_from_slice(&(padding as u16).to_be_bytes());
+        OptionHeader { size: padding as u16, id: PADDING }.encode(size);
+        nothing.fill(0);
         Some(BARE + padding)
     }
 
@@ -234,6 +238,9 @@ fn put_place(label: &Label, octets: &mut Vec<u8>) {
 /// Where a packet's header says how many octets its options have, and its number.
 const OPTIONS: Range<usize> = 2..4;
 const SEQUENCE: Range<usize> = 4..8;
+
+/// And where it stands in its datagram, if there are no options.
+const INDEX: Range<usize> = Packet::LENGTH + 4..Packet::LENGTH + 6;
 
 fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet {
     Packet {

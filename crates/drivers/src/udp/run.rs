@@ -88,20 +88,27 @@ impl<M: Message> Socket<M> {
 
     /// Where they lie in few pieces, none of which is short but the last: those, and how many there are.
     pub(super) fn pieces(&self, run: &Run) -> Option<([IoSlice<'_>; PIECES_MOST], usize)> {
-        let (mut pieces, mut count, mut left) = ([IoSlice::new(&[]); PIECES_MOST], 0, run.room.octets);
-        for octets in self.leaves() {
-            let octets = &octets[..octets.len().min(left)];
-            left -= octets.len();
-            if octets.len() < PIECE_LEAST && left > 0 {
-                return None;
-            }
-            *pieces.get_mut(count)? = IoSlice::new(octets);
-            count += 1;
-            if left == 0 {
+        let (mut pieces, mut count) = ([IoSlice::new(&[]); PIECES_MOST], 0);
+        let (mut left, mut fits) = (run.room.octets, true);
+        for waiting in &self.queue {
+            waiting.message.leaves().for_each(|leaf| {
+                let octets = octets(leaf);
+                let octets = &octets[..octets.len().min(left)];
+                if octets.is_empty() {
+                    return;
+                }
+                left -= octets.len();
+                let is_short = octets.len() < PIECE_LEAST && left > 0;
+                match pieces.get_mut(count) {
+                    Some(piece) if !is_short => (*piece, count) = (IoSlice::new(octets), count + 1),
+                    _ => fits = false,
+                }
+            });
+            if left == 0 || !fits {
                 break;
             }
         }
-        Some((pieces, count))
+        fits.then_some((pieces, count))
     }
 
     /// Wherever they lie: they are copied into a block.
@@ -120,12 +127,7 @@ impl<M: Message> Socket<M> {
 
     /// What waits, in order.
     fn leaves(&self) -> impl Iterator<Item = &[u8]> {
-        self.queue.iter().flat_map(|waiting| waiting.message.leaves()).map(|leaf| match leaf {
-            Leaf::Octets(octets) => octets,
-            Leaf::Region(_) => {
-                panic!("{NAME}: a region of a file came, and the facts do not promise to send it")
-            }
-        })
+        self.queue.iter().flat_map(|waiting| waiting.message.leaves()).map(octets)
     }
 
     /// A run has left.
@@ -144,5 +146,12 @@ impl<M: Message> Socket<M> {
                 first.message.reclaim(pool);
             }
         }
+    }
+}
+
+fn octets(leaf: Leaf<'_>) -> &[u8] {
+    match leaf {
+        Leaf::Octets(octets) => octets,
+        Leaf::Region(_) => panic!("{NAME}: a region of a file came, and the facts do not promise to send it"),
     }
 }

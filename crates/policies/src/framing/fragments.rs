@@ -68,6 +68,22 @@ impl<M> Fragments<M> {
         u32::try_from(octets.div_ceil(room).max(1)).ok().filter(|count| *count <= most)
     }
 
+    /// What the first of `count` fragments of the next message is.
+    #[inline]
+    pub fn next_label(&mut self, quality: &Quality, count: u32) -> Label {
+        let number = quality.number.unwrap_or(self.next);
+        self.next = number.wrapping_add(1);
+        Label {
+            message: number,
+            index: 0,
+            count,
+            last: count == 1,
+            kind: quality.kind,
+            priority: quality.priority,
+            bare: false,
+        }
+    }
+
     /// So many octets more may belong to messages that are not whole: what a sender has on its way, or pieces that were
     /// acknowledged would be dropped.
     #[must_use]
@@ -160,19 +176,8 @@ impl<M: Message> Framing<M> for Fragments<M> {
     ) -> Result<(M, Label, usize), M> {
         let octets = message.len();
         let Some(count) = self.pieces(octets, quality.kind, room) else { return Err(message) };
-        let number = quality.number.unwrap_or(self.next);
-        self.next = number.wrapping_add(1);
-        let label = Label {
-            message: number,
-            index: 0,
-            count,
-            last: count == 1,
-            kind: quality.kind,
-            priority: quality.priority,
-            bare: false,
-        };
         let piece = if count == 1 { octets } else { octets.div_ceil(count as usize) };
-        Ok((message, label, piece.max(1)))
+        Ok((message, self.next_label(quality, count), piece.max(1)))
     }
 
     #[inline]

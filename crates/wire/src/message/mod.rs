@@ -163,11 +163,11 @@ pub trait Message: Sized + 'static {
     /// Lends all octets in memory to `take`, piece by piece, as a check is fed. A piece may be empty.
     #[inline]
     fn each(&self, mut take: impl FnMut(&[u8])) {
-        for leaf in self.leaves() {
+        self.leaves().for_each(|leaf| {
             if let Leaf::Octets(octets) = leaf {
                 take(octets);
             }
-        }
+        });
     }
 
     /// Gives the memory back to `pool` where nobody else holds it.

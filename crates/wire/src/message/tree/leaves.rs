@@ -35,12 +35,21 @@ impl<'a> Iterator for Leaves<'a> {
     #[inline]
     fn next(&mut self) -> Option<Leaf<'a>> {
         match self {
-            Leaves::Listed(first, second) => Some(match first.next().or_else(|| second.next())? {
-                Piece::Octets(slice) => Leaf::Octets(slice.octets()),
-                Piece::Region(region) => Leaf::Region(region),
-            }),
+            Leaves::Listed(first, second) => first.next().or_else(|| second.next()).map(Piece::leaf),
             Leaves::Headed(header, body) => header.take().or_else(|| body.take()).map(Leaf::Octets),
             Leaves::Spaced(parts) => parts.next().map(Leaf::Octets),
+        }
+    }
+
+    /// All that are left: what they are is asked once.
+    #[inline]
+    fn fold<B, F: FnMut(B, Leaf<'a>) -> B>(self, begin: B, take: F) -> B {
+        match self {
+            Leaves::Listed(first, second) => first.chain(second).map(Piece::leaf).fold(begin, take),
+            Leaves::Headed(header, body) => {
+                header.into_iter().chain(body).map(Leaf::Octets).fold(begin, take)
+            }
+            Leaves::Spaced(parts) => parts.map(Leaf::Octets).fold(begin, take),
         }
     }
 }

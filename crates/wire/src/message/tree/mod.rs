@@ -293,8 +293,15 @@ impl Message for BufferTree {
         head
     }
 
+    #[inline]
     fn join(&mut self, rest: Self) {
-        if self.is_empty() {
+        if let (Pieces::Many(pieces), Pieces::One(Piece::Octets(slice))) = (&mut self.pieces, &rest.pieces)
+            && slice.len() > SMALL_PIECE
+            && let Pieces::One(piece) = rest.pieces
+        {
+            self.length += rest.length;
+            pieces.push_back(piece);
+        } else if self.is_empty() {
             *self = rest;
         } else if !rest.is_empty() {
             rest.pieces.for_each(|piece| self.join_piece(piece));

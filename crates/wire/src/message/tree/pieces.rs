@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use core::mem;
 use core::slice;
 
-use super::super::{Pool, Region};
+use super::super::{Leaf, Pool, Region};
 use super::BufferTree;
 use super::short::Short;
 use super::slice::Slice;
@@ -23,6 +23,14 @@ impl Piece {
         match self {
             Piece::Octets(slice) => slice.len(),
             Piece::Region(region) => region.length,
+        }
+    }
+
+    #[inline]
+    pub(super) fn leaf(&self) -> Leaf<'_> {
+        match self {
+            Piece::Octets(slice) => Leaf::Octets(slice.octets()),
+            Piece::Region(region) => Leaf::Region(region),
         }
     }
 
