@@ -94,21 +94,23 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
 /// A message with its word, in place. What is measured is not how fast messages are written: memory that held the payload of an earlier
 /// one holds it still.
 fn written<M: Message>(mut draft: Draft<M>, word: Word, payload: &[u8]) -> M {
-    let (mut start, mut holds) = (0, false);
-    draft.each(|piece| {
-        if holds {
-            return;
-        }
-        let payload = &payload[start..start + piece.len()];
-        holds = start == 0 && piece.last_chunk::<MARK>() == payload.last_chunk();
+    let mut rest = payload;
+    for piece in draft.pieces() {
+        let (now, later) = rest.split_at(piece.len());
+        let is_first = rest.len() == payload.len();
+        let holds = is_first && piece.last_chunk::<MARK>() == now.last_chunk();
         if !holds {
-            piece.copy_from_slice(payload);
+            piece.copy_from_slice(now);
         }
-        if start == 0 {
+        if is_first {
             word.encode(&mut piece[..Word::LENGTH]);
         }
-        start += piece.len();
-    });
+        if holds {
+            break;
+        }
+        rest = later;
+    }
+    draft.count(payload.len());
     draft.into_message()
 }
 

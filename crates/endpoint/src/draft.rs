@@ -7,7 +7,7 @@ use stackwright_wire::Message;
 /// A message to be written, which lies as it will leave: where the stack knows how, nothing of it is copied on its way down. That is
 /// worth the trouble for messages of several packets, of which many are sent.
 ///
-/// It is written as a file is ([`io::Write`]), or [in place](Draft::each), and then it is a [message](Draft::into_message). What was not
+/// It is written as a file is ([`io::Write`]), or [in place](Draft::pieces), and then it is a [message](Draft::into_message). What was not
 /// written is not sent.
 ///
 /// ```
@@ -65,8 +65,8 @@ impl<M: Message> Draft<M> {
         self.message.len() - self.written
     }
 
-    /// Lends all its octets, piece by piece, to be written in place, and counts them as written: write all of them. At first they are zero, or
-    /// what was in an earlier message, which somebody else may have sent.
+    /// All its octets, piece by piece, to be written in place, and then to be [counted](Draft::count). At first they are zero, or what was
+    /// in an earlier message, which somebody else may have sent.
     ///
     /// ```
     /// # use stackwright_contract::services::Quality;
@@ -75,16 +75,41 @@ impl<M: Message> Draft<M> {
     /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// let mut draft = one.draft(3);
-    /// draft.each(|piece| piece.fill(b'x'));
+    /// draft.pieces().for_each(|piece| piece.fill(b'x'));
+    /// draft.count(3);
     /// one.send_message(draft.into_message(), Quality::default())?;
     /// # let other = endpoint.accept()?;
     /// assert_eq!(other.receive()?.0, b"xxx");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
-    pub fn each(&mut self, write: impl FnMut(&mut [u8])) {
-        let lent = self.message.each_mut(write);
-        debug_assert!(lent, "nobody else holds it");
-        self.written = self.message.len();
+    pub fn pieces(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.message.pieces_mut()
+    }
+
+    /// So many octets more are as they shall be, behind those that were written before.
+    ///
+    /// ```
+    /// # use stackwright_contract::services::Quality;
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// let mut draft = one.draft(10);
+    /// for (place, octet) in draft.pieces().flatten().take(4).enumerate() {
+    ///     *octet = place as u8;
+    /// }
+    /// draft.count(4);
+    /// one.send_message(draft.into_message(), Quality::default())?;
+    /// # let other = endpoint.accept()?;
+    /// assert_eq!(other.receive()?.0, [0, 1, 2, 3]);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Where it has [room](Draft::room) for fewer.
+    pub fn count(&mut self, octets: usize) {
+        assert!(octets <= self.room(), "no more than there is room for");
+        self.written += octets;
     }
 
     /// What was written, as a message.
@@ -107,16 +132,16 @@ impl<M: Message> io::Write for Draft<M> {
     /// Writes behind what was written; nothing where there is no room.
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         let (mut skip, mut rest) = (self.written, octets);
-        self.message.each_mut(|piece| {
+        for piece in self.message.pieces_mut() {
             let Some(piece) = piece.get_mut(skip..) else {
                 skip -= piece.len();
-                return;
+                continue;
             };
             skip = 0;
             let (now, later) = rest.split_at(rest.len().min(piece.len()));
             piece[..now.len()].copy_from_slice(now);
             rest = later;
-        });
+        }
         let written = octets.len() - rest.len();
         self.written += written;
         Ok(written)

@@ -148,8 +148,8 @@ impl<M: Message> Link<M> {
         self.statistics.late += 1;
     }
 
-    /// A message was handed over, for which there was room.
-    pub(crate) fn handed_over(&mut self, octets: usize, limited: bool) {
+    /// A message was handed over, for which there was room. Gives how many octets are handed over and were not given back.
+    pub(crate) fn handed_over(&mut self, octets: usize, limited: bool) -> usize {
         self.room.octets -= octets;
         self.room.messages -= 1;
         self.statistics.sent.octets += octets;
@@ -158,6 +158,7 @@ impl<M: Message> Link<M> {
         if limited || self.pace.is_some() {
             self.pace.get_or_insert_default().handed_over(Instant::now(), waits);
         }
+        waits
     }
 
     pub(crate) fn statistics(&self) -> Statistics {

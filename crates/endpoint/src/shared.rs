@@ -160,13 +160,14 @@ impl<S: Ground> Shared<S> {
     }
 
     /// Whether what was just handed over leaves now, and not with what follows it: it does where little is before it.
-    pub(crate) fn leaves_now(&mut self, name: Handle) -> bool {
-        self.waits(name) < TOGETHER || self.unturned >= TURNED_MOST
+    /// `waits`: so many octets of its association are on their way, with it.
+    pub(crate) fn leaves_now(&self, waits: usize) -> bool {
+        waits < TOGETHER || self.unturned >= TURNED_MOST
     }
 
     /// What was just handed over leaves. Where little is before it, nobody looks what came: who waits for an answer does that next.
-    pub(crate) fn let_leave(&mut self, name: Handle) -> Result<(), Error> {
-        if self.waits(name) >= TOGETHER || self.unturned >= TURNED_MOST {
+    pub(crate) fn let_leave(&mut self, waits: usize) -> Result<(), Error> {
+        if waits >= TOGETHER || self.unturned >= TURNED_MOST {
             return self.turn(Some(Duration::ZERO));
         }
         self.ask();
@@ -176,10 +177,6 @@ impl<S: Ground> Shared<S> {
         }
         self.ask();
         Ok(())
-    }
-
-    fn waits(&mut self, name: Handle) -> usize {
-        self.desk.link(name).map_or(0, |link| link.waiting().octets)
     }
 
     /// Asks the stack for what is to be asked, until it is silent.
@@ -236,21 +233,22 @@ impl<S: Ground> Shared<S> {
         self.desk.link(name)?.takes(octets, longest, due)
     }
 
-    /// Sends a message for which there is room.
+    /// Sends a message for which there is room. Gives how many octets of its association are on their way then.
     pub(crate) fn hand_over(
         &mut self,
         name: Handle,
         message: S::Message,
         quality: Quality,
         due: Option<Instant>,
-    ) {
-        let Some(link) = self.desk.link(name) else { return };
-        link.handed_over(message.len(), due.is_some());
+    ) -> usize {
+        let Some(link) = self.desk.link(name) else { return 0 };
+        let waits = link.handed_over(message.len(), due.is_some());
         self.unturned += message.len();
         // What it has waited for room is a part of its life.
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
         self.desk.asks.push(<S::Provides as Spoken>::send(name, message, Quality { lifetime, ..quality }));
+        waits
     }
 
     /// The next message, or why there will be none, or that it has to be waited for.

@@ -139,19 +139,22 @@ impl<M: Message> Format<M> {
         let Cargo { label, span, .. } = unit;
         let (sequence, index) = ((span.start as u32).to_be_bytes(), (label.index as u16).to_be_bytes());
         let padding = if label.last { self.padding(label, unit.octets) } else { None };
-        let (mut header, padding) = (*header, padding.unwrap_or(0) as usize);
-        header[SEQUENCE].copy_from_slice(&sequence);
-        header[INDEX].copy_from_slice(&index);
-        if padding == 0 {
-            *into.first_chunk_mut()? = header;
+        // Where they leave from: octets that were just written are not read back to be moved.
+        let Some(padding) = padding.map(|padding| padding as usize) else {
+            let into = into.first_chunk_mut::<BARE>()?;
+            *into = *header;
+            into[SEQUENCE].copy_from_slice(&sequence);
+            into[INDEX].copy_from_slice(&index);
             return Some(BARE);
-        }
+        };
         let (before, place) =
             into.get_mut(..BARE + padding)?.split_last_chunk_mut::<{ Fragment::LENGTH }>()?;
         let (packet, options) = before.split_first_chunk_mut::<{ Packet::LENGTH }>()?;
         let (size, nothing) = options.split_first_chunk_mut::<{ OptionHeader::LENGTH }>()?;
-        (*packet, *place) = (*header.first_chunk()?, *header.last_chunk()?);
+        *packet = *header.first_chunk()?;
         packet[OPTIONS].copy_from_slice(&(padding as u16).to_be_bytes());
+        packet[SEQUENCE].copy_from_slice(&sequence);
+        fragment(label).encode(place);
         OptionHeader { size: padding as u16, id: PADDING }.encode(size);
         nothing.fill(0);
         Some(BARE + padding)

@@ -86,7 +86,8 @@ impl Side {
     /// A message of equal octets, written where it will leave from.
     fn say_in_place(&mut self, cx: &Context, octet: u8, octets: usize) {
         let mut message = self.layer.draft(NAME, octets).expect("it knows how its packets lie");
-        assert!(message.len() == octets && message.each_mut(|piece| piece.fill(octet)));
+        assert_eq!(message.len(), octets);
+        message.pieces_mut().for_each(|piece| piece.fill(octet));
         self.send(cx, message);
     }
 
@@ -265,12 +266,12 @@ fn what_is_written_in_place_leaves_from_there() {
             let Side { layer, said } = &mut talk.sides[0];
             let mut message = layer.draft(NAME, LENGTH).expect("it knows how its packets lie");
             let mut first: *const u8 = std::ptr::null();
-            message.each_mut(|piece| {
+            for piece in message.pieces_mut() {
                 piece.fill(octet);
                 if first.is_null() {
                     first = piece.as_ptr();
                 }
-            });
+            }
             let send = DatagramsRequest::Send { association: NAME, message, quality: Quality::default() };
             layer.handle_request(&talk.cx, send, said);
             first
@@ -304,7 +305,7 @@ fn a_draft_that_was_cut_off_leaves_all_the_same() {
         [LENGTH - 1, LENGTH / 2, 3000, 1, 0].map(|octets| vec![octets as u8; octets]).into();
     for octets in &said {
         let mut message = talk.sides[0].layer.draft(NAME, LENGTH).expect("it knows how its packets lie");
-        message.each_mut(|piece| piece.fill(octets.len() as u8));
+        message.pieces_mut().for_each(|piece| piece.fill(octets.len() as u8));
         message.truncate(octets.len());
         talk.sides[0].send(&talk.cx, message);
     }

@@ -102,12 +102,12 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         let laid_out = if self.lays_out { self.association.draft(octets.len(), &self.memory) } else { None };
         let Some(mut message) = laid_out else { return BufferTree::with_headroom(64, octets) };
         let mut rest = octets;
-        let lent = message.each_mut(|piece| {
+        for piece in message.pieces_mut() {
             let (now, later) = rest.split_at(piece.len());
             piece.copy_from_slice(now);
             rest = later;
-        });
-        assert!(lent && rest.is_empty(), "it has as many octets, and nobody else holds them");
+        }
+        assert!(rest.is_empty(), "it has as many octets, and nobody else holds them");
         message
     }
 

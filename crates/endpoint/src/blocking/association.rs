@@ -170,15 +170,15 @@ impl<S: Ground> Association<S> {
         let Hold { shared, name } = &self.hold;
         let (name, octets, due) = (*name, message.len(), hold::due(&quality));
         let lifetime = quality.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
-        let until = patience.into_iter().chain(lifetime).min();
+        let until = lifetime.map_or(patience, |lifetime| Some(patience.unwrap_or(lifetime).min(lifetime)));
         if let Err(why) = wait(shared, until, |shared| shared.takes(name, octets, due)).flatten() {
             return Err(Refused { message, why });
         }
         let shared = &mut *shared.borrow_mut();
-        shared.hand_over(name, message, quality, due);
+        let waits = shared.hand_over(name, message, quality, due);
         // It was taken: what goes wrong from here on is heard by the next call.
-        if shared.leaves_now(name) {
-            let _ = shared.let_leave(name);
+        if shared.leaves_now(waits) {
+            let _ = shared.let_leave(waits);
         }
         Ok(())
     }

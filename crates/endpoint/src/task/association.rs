@@ -167,9 +167,9 @@ impl<S: Ground> Association<S> {
         }
         {
             let shared = &mut *self.watch.shared.borrow_mut();
-            shared.hand_over(name, message, quality, due);
+            let waits = shared.hand_over(name, message, quality, due);
             // As for `send`.
-            let _ = shared.let_leave(name);
+            let _ = shared.let_leave(waits);
         }
         self.watch.tell(None);
         Ok(())

@@ -102,9 +102,9 @@ impl<S: Ground> Future for Sending<'_, S> {
         }
         {
             let shared = &mut *watch.shared.borrow_mut();
-            shared.hand_over(name, message, *quality, due);
+            let waits = shared.hand_over(name, message, *quality, due);
             // It was taken: what goes wrong from here on is heard by the next call.
-            let _ = shared.let_leave(name);
+            let _ = shared.let_leave(waits);
         }
         watch.tell(None);
         Poll::Ready(Ok(()))

@@ -186,9 +186,10 @@ impl<S: Ground> AsyncWrite for Stream<S> {
         let taken = taken.flatten()?;
         {
             let shared = &mut *watch.shared.borrow_mut();
-            shared.hand_over(hold.name, hold::message(&octets[..taken]), Quality::default(), None);
+            let waits =
+                shared.hand_over(hold.name, hold::message(&octets[..taken]), Quality::default(), None);
             // It was taken: what goes wrong from here on is heard by the next call.
-            let _ = shared.let_leave(hold.name);
+            let _ = shared.let_leave(waits);
         }
         watch.tell(None);
         Poll::Ready(Ok(taken))

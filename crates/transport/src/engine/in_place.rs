@@ -65,7 +65,11 @@ impl<C: Configuration> Association<C> {
         let Some(body) = self.sending.ahead().map(|ahead| ahead.octets(1)) else { return false };
         !self.slots.inquiry.heeds_last()
             && headroom + body <= memory.blocks.octets().min(room.octets)
-            && self.sending.write_gaps(1, |gap, there| there == body && gap.len() >= headroom) == 1
+            && self
+                .sending
+                .gaps()
+                .and_then(|mut gaps| gaps.next())
+                .is_some_and(|(gap, there)| there == body && gap.len() >= headroom)
     }
 
     /// The next packets, as [`transmit_run`](Association::transmit_run) gives them, as long as they lie so. `None`: they do not fit where
@@ -116,49 +120,37 @@ impl<C: Configuration> Association<C> {
         room: Room,
     ) -> Option<Boarded<C::Message>> {
         let several = self.choose_several(view, ahead, room.messages);
-        let ((span, label), first) = (ahead.piece(0), ahead.octets(1));
+        let ((span, first), body) = (ahead.piece(0), ahead.octets(1));
         if several == 0 {
             return None;
         }
-        self.write_header(view, Cargo { span: &span, label: &label, octets: first }, header);
-        let packet = header.len() + first;
+        self.write_header(view, Cargo { span: &span, label: &first, octets: body }, header);
+        let packet = header.len() + body;
         if stride > 0 && packet != stride || packet > room.octets {
             return None;
         }
         let several = if several * packet <= room.octets { several } else { room.octets / packet };
 
-        let (mut octets, mut last) = (0, packet);
-        let (format, sending) = (&mut self.slots.format, &mut self.sending);
-        let mut place = 0;
-        let count = sending.write_gaps(several, |gap, there| {
-            let (span, label) = ahead.piece(place);
-            let before = if place == 0 {
-                // Before the first is room for any header; before the others for one that fills it.
-                let Some(before) = gap.len().checked_sub(header.len()).filter(|_| there == first) else {
-                    return false;
-                };
-                gap[before..].copy_from_slice(header);
-                header.len()
-            } else {
-                let fits = gap.len() + there <= packet && (gap.len() + there == packet || label.last);
-                let cargo = Cargo { span: &span, label: &label, octets: there };
-                if !fits || format.follow(header, &cargo, gap) != Some(gap.len()) {
-                    return false;
-                }
-                gap.len()
-            };
-            (place, last) = (place + 1, before + there);
-            octets += last;
-            true
-        });
+        // Before the first is room for any header; before the others for one that fills it.
+        let mut gaps = self.sending.gaps()?.take(several);
+        let (gap, _) = gaps.next().filter(|(gap, there)| gap.len() >= header.len() && *there == body)?;
+        let before = gap.len() - header.len();
+        gap[before..].copy_from_slice(header);
+        let (mut count, mut octets, mut last) = (1, packet, packet);
+        for (gap, there) in gaps {
+            let ((span, label), behind) = (ahead.piece(count), gap.len() + there);
+            let alike = behind == packet || behind < packet && label.last;
+            let cargo = Cargo { span: &span, label: &label, octets: there };
+            if !alike || self.slots.format.follow(header, &cargo, gap) != Some(gap.len()) {
+                break;
+            }
+            (count, octets, last) = (count + 1, octets + behind, behind);
+        }
         let bodies = ahead.octets(count);
         let end = span.start + count as u64;
-        if count == 0 {
-            return None;
-        }
         self.on_boarded(view, octets, bodies, end);
         let stamp = self.asked.wrapping_add(1);
-        let packets = self.sending.board_together(label, count, bodies, header.len(), view.now, stamp)?;
+        let packets = self.sending.board_together(first, count, bodies, header.len(), view.now, stamp)?;
         view.drained = self.sending.is_drained();
         let whole = count == ahead.pieces() && last == packet;
         Some(Boarded { packets, count, octets, stride: packet, whole })

@@ -114,11 +114,11 @@ impl<M: Message> Sending<M> {
         Some(self.waiting.front()?.ahead(self.sent_upto))
     }
 
-    /// Lends what stands before each of its first `count` pieces, and says how many octets that has, as long as `write` says yes. Gives to
-    /// how many it did: none where the message does not lie so, or somebody else holds it.
+    /// What stands before each of its pieces, and how many octets that has: nothing where the message does not lie so, or somebody else
+    /// holds it.
     #[inline]
-    pub(crate) fn write_gaps(&mut self, count: usize, write: impl FnMut(&mut [u8], usize) -> bool) -> usize {
-        self.waiting.front_mut().map_or(0, |waiting| waiting.write_gaps(count, write))
+    pub(crate) fn gaps(&mut self) -> Option<impl Iterator<Item = (&mut [u8], usize)>> {
+        self.waiting.front_mut().map(Waiting::gaps)
     }
 
     /// How many pieces are left of the message that waits first.
@@ -182,7 +182,7 @@ impl<M: Message> Sending<M> {
         true
     }
 
-    /// The first `count` pieces of the message that waits first leave with what was [written before them](Sending::write_gaps), of
+    /// The first `count` pieces of the message that waits first leave with what was [written before them](Sending::gaps), of
     /// which `before` octets are before the first; they have so many octets. Gives them as they leave, in one piece.
     pub(crate) fn board_together(
         &mut self,

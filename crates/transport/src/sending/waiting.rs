@@ -77,10 +77,10 @@ impl<M: Message> Waiting<M> {
         Ahead { number, label, piece: self.piece, octets: self.rest.len() }
     }
 
-    /// As [`write_gaps`](Message::write_gaps) of what is left of it.
+    /// What stands before each of its pieces, as [`gaps`](Message::gaps).
     #[inline]
-    pub(super) fn write_gaps(&mut self, count: usize, write: impl FnMut(&mut [u8], usize) -> bool) -> usize {
-        self.rest.write_gaps(count, write)
+    pub(super) fn gaps(&mut self) -> impl Iterator<Item = (&mut [u8], usize)> {
+        self.rest.gaps()
     }
 
     /// The first `count` pieces with what stands before them, of which `before` octets are before the first.

@@ -91,10 +91,9 @@ pub trait Message: Sized + 'static {
     /// All its octets, to be altered in place: where they lie in one piece that nobody else holds. A cipher asks for it.
     fn unshared(&mut self) -> Option<&mut [u8]>;
 
-    /// Lends all its octets to `take`, piece by piece, to be altered in place: where they lie in one block that nobody else holds.
-    /// Whether they do; else nothing is lent.
-    fn each_mut(&mut self, take: impl FnMut(&mut [u8])) -> bool {
-        self.unshared().map(take).is_some()
+    /// All its octets, piece by piece, to be altered in place: where they lie in one block that nobody else holds. Else there is none.
+    fn pieces_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.unshared().into_iter()
     }
 
     /// Takes the first `octets` octets away.
@@ -128,11 +127,10 @@ pub trait Message: Sized + 'static {
         parts.each(rest, |part| self.join(part));
     }
 
-    /// Lends what may be written before each of the first `count` parts of those that lie [apart](Message::join_parts) in one block, and
-    /// says how many octets that part has, as long as `write` says yes. Gives to how many it did: none where the message lies otherwise,
-    /// or somebody else holds the block. What may be written before the first is its headroom.
-    fn write_gaps(&mut self, _count: usize, _write: impl FnMut(&mut [u8], usize) -> bool) -> usize {
-        0
+    /// What may be written before each of the parts that lie [apart](Message::join_parts) in one block, and how many octets that part has:
+    /// nothing where the message lies otherwise, or somebody else holds the block. What may be written before the first is its headroom.
+    fn gaps(&mut self) -> impl Iterator<Item = (&mut [u8], usize)> {
+        core::iter::empty()
     }
 
     /// Its first `count` parts with the gaps between them, and so many octets of the headroom before them: one piece, as packets are that

@@ -15,7 +15,7 @@ use pieces::{Piece, Pieces};
 use short::Short;
 use slice::Slice;
 pub use slice::Unshared;
-use spaced::Spaced;
+use spaced::{PartsMut, Spaced};
 
 use super::{Block, Leaf, Message, Pool, Region, Strides, copy_leaves, split_and_join};
 
@@ -208,20 +208,16 @@ impl Message for BufferTree {
     }
 
     fn unshared(&mut self) -> Option<&mut [u8]> {
-        if self.is_empty() {
-            return Some(&mut []);
-        }
-        match self.pieces.first_mut() {
-            Some(Piece::Octets(slice)) if slice.len() == self.length => slice.octets_mut(),
-            _ => None,
-        }
+        self.pieces.unshared(self.length)
     }
 
-    fn each_mut(&mut self, take: impl FnMut(&mut [u8])) -> bool {
-        match &mut self.pieces {
-            Pieces::Spaced(spaced) => spaced.each_mut(take).is_some(),
-            _ => self.unshared().map(take).is_some(),
-        }
+    #[inline]
+    fn pieces_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        let (one, parts) = match &mut self.pieces {
+            Pieces::Spaced(spaced) => (None, spaced.parts_mut()),
+            pieces => (pieces.unshared(self.length), PartsMut::default()),
+        };
+        one.into_iter().chain(parts.map(|(_gap, part)| part))
     }
 
     #[inline]
@@ -330,11 +326,12 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn write_gaps(&mut self, count: usize, write: impl FnMut(&mut [u8], usize) -> bool) -> usize {
-        match &mut self.pieces {
-            Pieces::Spaced(spaced) => spaced.write_gaps(count, write),
-            _ => 0,
-        }
+    fn gaps(&mut self) -> impl Iterator<Item = (&mut [u8], usize)> {
+        let parts = match &mut self.pieces {
+            Pieces::Spaced(spaced) => spaced.parts_mut(),
+            _ => PartsMut::default(),
+        };
+        parts.map(|(gap, part)| (gap, part.len()))
     }
 
     #[inline]

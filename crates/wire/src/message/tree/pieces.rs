@@ -158,6 +158,16 @@ impl Pieces {
         }
     }
 
+    /// Its octets, of which it has so many, where they are one slice that nobody else holds.
+    #[inline]
+    pub(super) fn unshared(&mut self, octets: usize) -> Option<&mut [u8]> {
+        match self.first_mut() {
+            _ if octets == 0 => Some(&mut []),
+            Some(Piece::Octets(slice)) if slice.len() == octets => slice.octets_mut(),
+            _ => None,
+        }
+    }
+
     /// In two runs, the first before the second.
     #[inline]
     pub(super) fn as_slices(&self) -> (&[Piece], &[Piece]) {

@@ -7,6 +7,7 @@
 //! ```
 
 use alloc::boxed::Box;
+use core::mem;
 
 use triomphe::Arc;
 
@@ -89,6 +90,30 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
+/// Part by part, each with what may be written before it.
+#[derive(Default)]
+pub(super) struct PartsMut<'a> {
+    /// From the next gap on.
+    block: &'a mut [u8],
+    left: Option<Places>,
+}
+
+impl<'a> Iterator for PartsMut<'a> {
+    type Item = (&'a mut [u8], &'a mut [u8]);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let place = self.left.as_mut()?;
+        let (gap, rest) = mem::take(&mut self.block).split_at_mut(place.before as usize);
+        let (part, rest) = rest.split_at_mut((place.end - place.start) as usize);
+        self.block = rest;
+        if !place.pass() {
+            self.left = None;
+        }
+        Some((gap, part))
+    }
+}
+
 impl Spaced {
     /// Whether parts of a block may be: what is kept of places is enough for it.
     #[inline]
@@ -147,17 +172,6 @@ impl Spaced {
         Parts { block: &self.block, left: Some(self.places) }
     }
 
-    /// Lends each part, where nobody else holds the block.
-    pub(super) fn each_mut(&mut self, mut take: impl FnMut(&mut [u8])) -> Option<()> {
-        let (block, mut place) = (Arc::get_mut(&mut self.block)?, self.places);
-        loop {
-            take(&mut block[place.start as usize..place.end as usize]);
-            if !place.pass() {
-                return Some(());
-            }
-        }
-    }
-
     /// Each part as a piece of its own.
     pub(super) fn for_each(self, mut take: impl FnMut(Slice)) {
         let Spaced { block, mut places } = self;
@@ -169,26 +183,12 @@ impl Spaced {
         }
     }
 
-    /// Lends what may be written before each of the first `count` parts, where nobody else holds the block, and says how many octets that
-    /// part has, as long as `write` says yes. Gives to how many it did.
+    /// Each part, and what may be written before it, where nobody else holds the block.
     #[inline]
-    pub(super) fn write_gaps(
-        &mut self,
-        count: usize,
-        mut write: impl FnMut(&mut [u8], usize) -> bool,
-    ) -> usize {
-        let (Some(block), mut place) = (Arc::get_mut(&mut self.block), self.places) else { return 0 };
-        for written in 0..count {
-            let Places { before, start, end, .. } = place;
-            let gap = &mut block[(start - before) as usize..start as usize];
-            if !write(gap, (end - start) as usize) {
-                return written;
-            }
-            if !place.pass() {
-                return written + 1;
-            }
-        }
-        count
+    pub(super) fn parts_mut(&mut self) -> PartsMut<'_> {
+        let Some(block) = Arc::get_mut(&mut self.block) else { return PartsMut::default() };
+        let places = self.places;
+        PartsMut { block: &mut block[(places.start - places.before) as usize..], left: Some(places) }
     }
 
     /// Whether it can grow to the front in place.
