@@ -18,14 +18,18 @@ use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};
 use crate::words::{Cargo, View};
 
 /// Packets of one message that leave together.
-struct Boarded<M> {
-    packets: M,
+struct Boarded {
     count: usize,
     octets: usize,
-    /// Of the first.
-    stride: usize,
     /// They are as long as each other, and the message has no more.
     whole: bool,
+}
+
+/// What the packets of a run have in common: their octets, and those that stand before a piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Alike {
+    stride: usize,
+    before: usize,
 }
 
 impl<C: Configuration> Association<C> {
@@ -82,43 +86,41 @@ impl<C: Configuration> Association<C> {
         room: Room,
     ) -> Option<Run<C::Message>> {
         let most = Room { octets: memory.blocks.octets().min(room.octets), messages: room.messages };
-        let (mut left, mut stride, mut run) = (most, 0, None::<C::Message>);
+        let (mut left, mut alike, mut messages) = (most, None, 0);
         loop {
             if self.drop_expired(&view, memory) {
                 view = self.view(view.now);
             }
-            let written = most.octets - left.octets;
+            let (written, stride) = (most.octets - left.octets, alike.map_or(0, |alike: Alike| alike.stride));
             let Some(ahead) = self.sending.ahead() else { break };
             if ends_before(ahead.pieces() * stride, written, most.octets) {
                 break;
             }
-            let Some(boarded) = self.board_in_place(&mut view, &ahead, &mut memory.header, stride, left)
-            else {
+            let header = &mut memory.header;
+            let Some(boarded) = self.board_in_place(&mut view, &ahead, header, &mut alike, left) else {
                 break;
             };
-            stride = boarded.stride;
             left = Room { octets: left.octets - boarded.octets, messages: left.messages - boarded.count };
-            match &mut run {
-                Some(run) => run.join(boarded.packets),
-                None => run = Some(boarded.packets),
-            }
+            messages += 1;
             if !boarded.whole {
                 break;
             }
         }
+        // Not message by message: who counts the holders of a block waits until all that was written before has left the processor.
+        let run = alike.and_then(|Alike { before, .. }| self.sending.packets(messages, before));
         self.sending.depart();
-        run.map(|run| Run::new(run, stride))
+        Some(Run::new(run?, alike?.stride))
     }
 
-    /// As many pieces of the message that waits first as may leave now, in packets of `stride` octets, if that is not 0, but for the last.
+    /// As many pieces of the message that waits first as may leave now, in packets that are alike, but for the last.
     fn board_in_place(
         &mut self,
         view: &mut View,
         ahead: &Ahead,
         header: &mut Vec<u8>,
-        stride: usize,
+        alike: &mut Option<Alike>,
         room: Room,
-    ) -> Option<Boarded<C::Message>> {
+    ) -> Option<Boarded> {
         let several = self.choose_several(view, ahead, room.messages);
         let ((span, first), body) = (ahead.piece(0), ahead.octets(1));
         if several == 0 {
@@ -126,7 +128,8 @@ impl<C: Configuration> Association<C> {
         }
         self.write_header(view, Cargo { span: &span, label: &first, octets: body }, header);
         let packet = header.len() + body;
-        if stride > 0 && packet != stride || packet > room.octets {
+        let this = Alike { stride: packet, before: header.len() };
+        if alike.is_some_and(|alike| alike != this) || packet > room.octets {
             return None;
         }
         let several = if several * packet <= room.octets { several } else { room.octets / packet };
@@ -139,9 +142,9 @@ impl<C: Configuration> Association<C> {
         let (mut count, mut octets, mut last) = (1, packet, packet);
         for (gap, there) in gaps {
             let ((span, label), behind) = (ahead.piece(count), gap.len() + there);
-            let alike = behind == packet || behind < packet && label.last;
+            let fits = behind == packet || behind < packet && label.last;
             let cargo = Cargo { span: &span, label: &label, octets: there };
-            if !alike || self.slots.format.follow(header, &cargo, gap) != Some(gap.len()) {
+            if !fits || self.slots.format.follow(header, &cargo, gap) != Some(gap.len()) {
                 break;
             }
             (count, octets, last) = (count + 1, octets + behind, behind);
@@ -150,9 +153,10 @@ impl<C: Configuration> Association<C> {
         let end = span.start + count as u64;
         self.on_boarded(view, octets, bodies, end);
         let stamp = self.asked.wrapping_add(1);
-        let packets = self.sending.board_together(first, count, bodies, header.len(), view.now, stamp)?;
+        self.sending.board_together(first, count, bodies, view.now, stamp)?;
+        *alike = Some(this);
         view.drained = self.sending.is_drained();
         let whole = count == ahead.pieces() && last == packet;
-        Some(Boarded { packets, count, octets, stride: packet, whole })
+        Some(Boarded { count, octets, whole })
     }
 }

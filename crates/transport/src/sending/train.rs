@@ -182,19 +182,17 @@ impl<M: Message> Sending<M> {
         true
     }
 
-    /// The first `count` pieces of the message that waits first leave with what was [written before them](Sending::gaps), of
-    /// which `before` octets are before the first; they have so many octets. Gives them as they leave, in one piece.
+    /// The first `count` pieces of the message that waits first, which have so many octets, leave with what was [written before
+    /// them](Sending::gaps).
     pub(crate) fn board_together(
         &mut self,
         label: Label,
         count: usize,
         octets: usize,
-        before: usize,
         now: Instant,
         stamp: u32,
-    ) -> Option<M> {
+    ) -> Option<()> {
         let waiting = self.waiting.front_mut()?;
-        let packets = waiting.with_gaps(before, count)?;
         let (body, piece, since, lifetime, release) = if waiting.is_left(octets) {
             self.waiting.pop_front()?.into_rest()
         } else {
@@ -219,7 +217,19 @@ impl<M: Message> Sending<M> {
         self.sent_upto += count as u64;
         self.in_flight += octets as u64;
         self.waiting_octets -= octets;
-        Some(packets)
+        Some(())
+    }
+
+    /// The packets of the last `trains`, as they leave: `before` octets stand before the first piece of each.
+    pub(crate) fn packets(&self, trains: usize, before: usize) -> Option<M> {
+        let begin = self.trains.len().checked_sub(trains)?;
+        let mut packets =
+            self.trains.range(begin..).map(|train| train.body.with_gaps(before, train.count as usize));
+        let mut all = packets.next()??;
+        for packets in packets {
+            all.join(packets?);
+        }
+        Some(all)
     }
 
     /// Nothing more leaves in this run: the last train lets go of what it does not carry.

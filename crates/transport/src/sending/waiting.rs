@@ -83,12 +83,6 @@ impl<M: Message> Waiting<M> {
         self.rest.gaps()
     }
 
-    /// The first `count` pieces with what stands before them, of which `before` octets are before the first.
-    #[inline]
-    pub(super) fn with_gaps(&self, before: usize, count: usize) -> Option<M> {
-        self.rest.with_gaps(before, count)
-    }
-
     /// How many pieces are left.
     pub(super) fn pieces(&self) -> usize {
         self.rest.len().div_ceil(self.piece)
