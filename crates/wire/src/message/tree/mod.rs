@@ -289,7 +289,6 @@ impl Message for BufferTree {
         head
     }
 
-    #[inline]
     fn join(&mut self, rest: Self) {
         if let (Pieces::Many(pieces), Pieces::One(Piece::Octets(slice))) = (&mut self.pieces, &rest.pieces)
             && slice.len() > SMALL_PIECE
