@@ -239,8 +239,8 @@ fn put_place(label: &Label, octets: &mut Vec<u8>) {
 }
 
 /// Where a packet's header says how many octets its options have, and its number.
-const OPTIONS: Range<usize> = 2..4;
-const SEQUENCE: Range<usize> = 4..8;
+pub(crate) const OPTIONS: Range<usize> = 2..4;
+pub(crate) const SEQUENCE: Range<usize> = 4..8;
 
 /// And where it stands in its datagram, if there are no options.
 const INDEX: Range<usize> = Packet::LENGTH + 4..Packet::LENGTH + 6;

@@ -172,10 +172,12 @@ impl Message for BufferTree {
     fn front(&mut self, octets: usize) -> Option<&[u8]> {
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) if octets <= slice.len() => {}
+            Pieces::Spaced(spaced) if octets <= spaced.first().len() => {}
             _ => return self.front_of_pieces(octets),
         }
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) => slice.octets().get(..octets),
+            Pieces::Spaced(spaced) => spaced.first().get(..octets),
             _ => unreachable!("it was the line before"),
         }
     }
