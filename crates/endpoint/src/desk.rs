@@ -285,3 +285,30 @@ impl<V: Offered, P: Protocol<Provides = V>> Outlet<P> for Desk<V> {
 
     fn request(&mut self, _nothing_is_below: RequestOf<P>) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use stackwright_contract::services::{Datagrams, DatagramsRequest};
+    use stackwright_wire::BufferTree;
+
+    use super::*;
+
+    #[test]
+    fn what_is_taken_in_a_row_is_one_word() {
+        let mut desk = Desk::<Datagrams<BufferTree>>::new(Room::default(), 0);
+        let [one, other] = [0, 1].map(|index| Handle { index, generation: 0 });
+        let room = |octets| Room { octets, messages: 1 };
+        for (name, octets) in [(one, 1), (one, 20), (other, 300), (other, 4000), (one, 50_000)] {
+            desk.takes_more(name, room(octets));
+        }
+        let said: Vec<_> = desk
+            .asks
+            .iter()
+            .map(|ask| match ask {
+                DatagramsRequest::Receive { association, room } => (*association, room.octets, room.messages),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(said, [(one, 21, 2), (other, 4300, 2), (one, 50_000, 1)]);
+    }
+}

@@ -214,4 +214,25 @@ mod tests {
         let rtt = Estimate { smoothed: 0, ..NOW.rtt };
         assert_eq!([1000, 64, 0].map(|octets| packets(&View { rtt, ..NOW }, octets)), [2, 2, 2]);
     }
+
+    #[test]
+    fn several_are_as_each_of_them() {
+        for (count, piece, last) in [(1, 1000, 10), (2, 1000, 1000), (7, 1400, 1300), (40, 100, 1)] {
+            let octets = (count as usize - 1) * piece + last;
+            let fresh = || PeriodicList::new(MILLISECOND, 32).full(2);
+            let (mut each, mut several) = (fresh(), fresh());
+            each.on_received(&NOW, &(0..1), 50, None);
+            several.on_received(&NOW, &(0..1), 50, None);
+            for number in 1..=count {
+                each.on_received(
+                    &NOW,
+                    &(number..number + 1),
+                    if number == count { last } else { piece },
+                    None,
+                );
+            }
+            several.on_several(&NOW, &(1..count + 1), piece, octets);
+            assert_eq!(alloc::format!("{each:?}"), alloc::format!("{several:?}"), "{count} of {piece}");
+        }
+    }
 }

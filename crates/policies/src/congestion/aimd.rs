@@ -5,8 +5,8 @@ use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::View;
 use stackwright_transport::{Acknowledged, component};
 
-/// The window begins with three packets, grows by a packet's square over the window with each packet that arrives, halves at
-/// most once a round trip when something is lost, never below where it began, and begins anew after an idle time. There is no
+/// The window begins with three packets, grows by a packet's square over the window with each packet that arrives (but by no more than a
+/// packet with each report of them), halves at most once a round trip when something is lost, never below where it began, and begins anew after an idle time. There is no
 /// slow start (ARTP §1.4.5).
 ///
 /// Only what was not acknowledged before counts, so that a peer gains nothing by acknowledging often.
@@ -52,7 +52,7 @@ impl Congestion for Aimd {
     }
 
     fn on_acknowledged(&mut self, _: &View, acknowledged: &Acknowledged) {
-        // A packet for a window of them: once for all that one packet acknowledges, of which no window holds more than itself.
+        // Divided once for all that a report acknowledges.
         let grows = acknowledged.units * self.packet * self.packet / self.window;
         self.window += grows.clamp(acknowledged.units, self.packet.max(acknowledged.units));
     }
@@ -77,4 +77,45 @@ impl Congestion for Aimd {
 component! {
     Aimd: "congestion by AIMD", "adds a packet each round trip and halves with a loss",
     needs: Property::REPORTS,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The window after so many round trips, in each of which a full one is acknowledged, by reports of so many packets.
+    fn after(trips: u64, report: u64) -> u64 {
+        let mut aimd = Aimd::new(1000);
+        for _ in 0..trips {
+            let mut left = aimd.window() / 1000;
+            while left > 0 {
+                let units = left.min(report);
+                aimd.on_acknowledged(
+                    &View::START,
+                    &Acknowledged { units, octets: 1000 * units, ..Acknowledged::default() },
+                );
+                left -= units;
+            }
+        }
+        aimd.window()
+    }
+
+    #[test]
+    fn it_grows_by_a_packet_each_round_trip_however_many_packets_a_report_acknowledges() {
+        for report in [1, 2, 7, 1000] {
+            let grown = after(100, report) - 3000;
+            assert!((94_000..=100_000).contains(&grown), "{report}: {grown}");
+        }
+    }
+
+    #[test]
+    fn it_grows_by_no_more_than_a_packet_with_a_report_and_always_by_something() {
+        let mut aimd = Aimd::new(1000);
+        let acknowledged = |units| Acknowledged { units, ..Acknowledged::default() };
+        aimd.on_acknowledged(&View::START, &acknowledged(500));
+        assert_eq!(aimd.window(), 4000);
+        aimd.window = 1 << 40;
+        aimd.on_acknowledged(&View::START, &acknowledged(3));
+        assert_eq!(aimd.window(), (1 << 40) + 3);
+    }
 }
