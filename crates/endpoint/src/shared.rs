@@ -65,7 +65,8 @@ pub trait StreamStack: Ground<Provides = Streams<<Self as Ground>::Message>> {}
 
 impl<S: Ground<Provides = Streams<<S as Ground>::Message>>> StreamStack for S {}
 
-/// How long the stack may be left alone by an application that finds all that it asks for: its peers wait for answers.
+/// How long the stack may be left alone by an application that finds all that it asks for, or a tick of the system longer: its peers wait
+/// for answers.
 const ALONE_MOST: Duration = Duration::from_millis(1);
 
 /// Memory for so many words to the stack is kept while there are none.
@@ -159,8 +160,8 @@ impl<S: Ground> Shared<S> {
         Ok(())
     }
 
-    /// Whether what was just handed over leaves now, and not with what follows it: it does where little is before it.
-    /// `waits`: so many octets of its association are on their way, with it.
+    /// Whether what was just handed over leaves now, and not with what follows it: it does where little is before it. With it, so many
+    /// octets of its association are on their way.
     pub(crate) fn leaves_now(&self, waits: usize) -> bool {
         waits < TOGETHER || self.unturned >= TURNED_MOST
     }

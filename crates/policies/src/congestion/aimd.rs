@@ -5,9 +5,9 @@ use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::View;
 use stackwright_transport::{Acknowledged, component};
 
-/// The window begins with three packets, grows by a packet's square over the window with each packet that arrives (but by no more than a
-/// packet with each report of them), halves at most once a round trip when something is lost, never below where it began, and begins anew after an idle time. There is no
-/// slow start (ARTP §1.4.5).
+/// The window begins with three packets, grows by a packet's square over the window with each packet that arrives (but by no more
+/// than a packet with each report of them), halves at most once a round trip when something is lost, never below where it began,
+/// and begins anew after an idle time. There is no slow start (ARTP §1.4.5).
 ///
 /// Only what was not acknowledged before counts, so that a peer gains nothing by acknowledging often.
 ///

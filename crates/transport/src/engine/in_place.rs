@@ -108,6 +108,7 @@ impl<C: Configuration> Association<C> {
         }
         // Not message by message: who counts the holders of a block waits until all that was written before has left the processor.
         let run = alike.and_then(|Alike { before, .. }| self.sending.packets(messages, before));
+        debug_assert!(run.is_some() == alike.is_some(), "what was boarded lies so");
         self.sending.depart();
         Some(Run::new(run?, alike?.stride))
     }
