@@ -322,6 +322,42 @@ fn a_draft_that_was_cut_off_leaves_all_the_same() {
     assert!(*came == said, "{:?}", came.iter().map(Vec::len).collect::<Vec<_>>());
 }
 
+/// How many packets of a message leave at once after a second in which nothing did, where all of it did before.
+fn packets_after_a_rest(in_place: bool) -> usize {
+    let mut talk = Talk::new(true, None);
+    let say = |talk: &mut Talk| {
+        if in_place {
+            talk.sides[0].say_in_place(&talk.cx, 7, LENGTH);
+        } else {
+            talk.sides[0].say(&talk.cx, &[7; LENGTH]);
+        }
+        let before = talk.packets[0].len();
+        talk.speak(0);
+        talk.packets[0].len() - before
+    };
+    for side in [0, 1, 0] {
+        talk.speak(side);
+    }
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    let mut left = 0;
+    for _ in 0..100 {
+        left = say(&mut talk);
+        for _ in 0..10 {
+            talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
+            talk.speak(1);
+            talk.speak(0);
+        }
+    }
+    assert!(left > 3, "the window takes a message");
+    talk.cx.set_now(talk.cx.now() + Duration::from_secs(1));
+    say(&mut talk)
+}
+
+#[test]
+fn what_leaves_in_place_after_a_rest_is_no_more_than_what_is_copied() {
+    assert_eq!([false, true].map(packets_after_a_rest), [3, 3]);
+}
+
 #[test]
 fn what_comes_with_the_answer_is_heard_after_it() {
     let mut talk = Talk::new(true, None);

@@ -122,42 +122,72 @@ impl<C: Configuration> Association<C> {
         alike: &mut Option<Alike>,
         room: Room,
     ) -> Option<Boarded> {
-        let several = self.choose_several(view, ahead, room.messages);
-        let ((span, first), body) = (ahead.piece(0), ahead.octets(1));
-        if several == 0 {
-            return None;
-        }
-        self.write_header(view, Cargo { span: &span, label: &first, octets: body }, header);
-        let packet = header.len() + body;
-        let this = Alike { stride: packet, before: header.len() };
-        if alike.is_some_and(|alike| alike != this) || packet > room.octets {
-            return None;
-        }
-        let several = if several * packet <= room.octets { several } else { room.octets / packet };
-
-        // Before the first is room for any header; before the others for one that fills it.
-        let mut gaps = self.sending.gaps()?.take(several);
-        let (gap, _) = gaps.next().filter(|(gap, there)| gap.len() >= header.len() && *there == body)?;
-        let before = gap.len() - header.len();
-        gap[before..].copy_from_slice(header);
-        let (mut count, mut octets, mut last) = (1, packet, packet);
-        for (gap, there) in gaps {
-            let ((span, label), behind) = (ahead.piece(count), gap.len() + there);
-            let fits = behind == packet || behind < packet && label.last;
-            let cargo = Cargo { span: &span, label: &label, octets: there };
-            if !fits || self.slots.format.follow(header, &cargo, gap) != Some(gap.len()) {
+        let ((_, label), pieces) = (ahead.piece(0), ahead.pieces());
+        let mut boarded = Boarded { count: 0, octets: 0, whole: false };
+        while boarded.count < pieces {
+            let left = ahead.behind(boarded.count);
+            let several = self.choose_several(view, &left, room.messages - boarded.count);
+            if several == 0 {
                 break;
             }
-            (count, octets, last) = (count + 1, octets + behind, behind);
+            let ((span, first), body) = (left.piece(0), left.octets(1));
+            if boarded.count == 0 {
+                self.write_header(view, Cargo { span: &span, label: &first, octets: body }, header);
+                let this = Alike { stride: header.len() + body, before: header.len() };
+                if alike.is_some_and(|alike| alike != this) {
+                    return None;
+                }
+                *alike = Some(this);
+            }
+            let stride = header.len() + ahead.octets(1);
+            let room = (room.octets - boarded.octets) / stride;
+            let (count, octets) = self.write_gaps(ahead, boarded.count, several.min(room), header);
+            if count == 0 {
+                break;
+            }
+            self.on_boarded(view, octets, left.octets(count), span.start + count as u64);
+            boarded.count += count;
+            boarded.octets += octets;
+            boarded.whole = boarded.count == pieces && boarded.octets == pieces * stride;
+            if count < several {
+                break;
+            }
         }
-        let bodies = ahead.octets(count);
-        let end = span.start + count as u64;
-        self.on_boarded(view, octets, bodies, end);
+        let Boarded { count, .. } = boarded;
+        if count == 0 {
+            return None;
+        }
         let stamp = self.asked.wrapping_add(1);
-        self.sending.board_together(first, count, bodies, view.now, stamp)?;
-        *alike = Some(this);
+        self.sending.board_together(label, count, ahead.octets(count), view.now, stamp)?;
         view.drained = self.sending.is_drained();
-        let whole = count == ahead.pieces() && last == packet;
-        Some(Boarded { count, octets, whole })
+        Some(boarded)
+    }
+
+    /// Writes what stands before as many of the pieces `from..from + most` as fit: `header` before the first of the message, and what follows
+    /// from it before the others. Gives how many they are, and the octets of their packets.
+    #[inline]
+    fn write_gaps(&mut self, ahead: &Ahead, from: usize, most: usize, header: &[u8]) -> (usize, usize) {
+        let (mut count, mut octets) = (0, 0);
+        let stride = header.len() + ahead.octets(1);
+        let Some(gaps) = self.sending.gaps() else { return (0, 0) };
+        for (gap, there) in gaps.skip(from).take(most) {
+            let (span, label) = ahead.piece(from + count);
+            let cargo = Cargo { span: &span, label: &label, octets: there };
+            // Before the first is room for any header; before the others for one that fills it.
+            let packet = if from + count == 0 {
+                let Some(before) = gap.len().checked_sub(header.len()) else { break };
+                gap[before..].copy_from_slice(header);
+                header.len() + there
+            } else if self.slots.format.follow(header, &cargo, gap) == Some(gap.len()) {
+                gap.len() + there
+            } else {
+                break;
+            };
+            if packet != stride && !(label.last && packet < stride) {
+                break;
+            }
+            (count, octets) = (count + 1, octets + packet);
+        }
+        (count, octets)
     }
 }

@@ -104,14 +104,15 @@ impl<C: Configuration> Association<C> {
             if !follows && self.drop_expired(&view, memory) {
                 view = self.view(view.now);
             }
-            if !follows && ends_before(self.sending.next_pieces() * stride, end - start, most - start) {
+            let Some(ahead) = self.sending.ahead() else { break };
+            if !follows && ends_before(ahead.pieces() * stride, end - start, most - start) {
                 break;
             }
-            let Some(last) = self.choose(&view) else { break };
+            let ((span, label), body) = (ahead.piece(0), ahead.octets(1));
+            let Some(last) = self.choose_unit(&view, body, span.end) else { break };
             if self.asks(&view, last) {
                 break;
             }
-            let Some((span, label, body)) = self.sending.piece_after(0) else { break };
             let cargo = Cargo { span: &span, label: &label, octets: body };
             let Some(octets) =
                 self.write(&view, cargo, follows, &mut memory.header, &mut block[end..most], stride)

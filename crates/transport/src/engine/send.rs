@@ -261,12 +261,17 @@ impl<C: Configuration> Association<C> {
     #[inline]
     pub(super) fn choose_several(&mut self, view: &View, ahead: &Ahead, most: usize) -> usize {
         let (first, (span, _)) = (ahead.octets(1), ahead.piece(0));
+        if most == 0 {
+            return 0;
+        }
         let Some(last) = self.choose_unit(view, first, span.end) else { return 0 };
-        if most == 0 || self.asks(view, last) {
+        if self.asks(view, last) {
             return 0;
         }
         let slots = &self.slots;
-        if slots.rate.heeds_sent() || slots.inquiry.heeds_sent() || slots.inquiry.heeds_last() {
+        // What leaves after an idle time shrinks the window for what leaves behind it.
+        let heeds = view.idle || slots.rate.heeds_sent() || slots.inquiry.heeds_sent();
+        if heeds || slots.inquiry.heeds_last() {
             return 1;
         }
         let window = usize::try_from(slots.congestion.window().saturating_sub(view.in_flight));

@@ -137,7 +137,8 @@ impl<M: Message> Sending<M> {
         self.has_trains()
             && self.lost_units == 0
             && self.units.len() == self.sent
-            && (self.waiting.len() > 1 || self.waiting.front().is_some_and(|waiting| waiting.pieces() > 1))
+            && (self.waiting.len() > 1
+                || self.waiting.front().and_then(|waiting| waiting.octets_after(1)).is_some())
     }
 
     /// Whether something that was lost leaves next.

@@ -93,18 +93,6 @@ impl<M: Message> Train<M> {
 }
 
 impl<M: Message> Sending<M> {
-    /// What the piece after so many others is of the message that waits first; `None` where there is none, or something else leaves
-    /// before it.
-    #[inline]
-    pub(crate) fn piece_after(&self, pieces: usize) -> Option<(Range<u64>, Label, usize)> {
-        if self.lost_units > 0 || self.units.len() > self.sent {
-            return None;
-        }
-        let (octets, label) = self.waiting.front()?.piece_after(pieces)?;
-        let number = self.sent_upto + pieces as u64;
-        Some((number..number + 1, label, octets))
-    }
-
     /// The pieces of the message that waits first; `None` where there is none, or something else leaves before it.
     #[inline]
     pub(crate) fn ahead(&self) -> Option<Ahead> {
@@ -119,12 +107,6 @@ impl<M: Message> Sending<M> {
     #[inline]
     pub(crate) fn gaps(&mut self) -> Option<impl Iterator<Item = (&mut [u8], usize)>> {
         self.waiting.front_mut().map(Waiting::gaps)
-    }
-
-    /// How many pieces are left of the message that waits first.
-    #[inline]
-    pub(crate) fn next_pieces(&self) -> usize {
-        self.waiting.front().map_or(0, Waiting::pieces)
     }
 
     /// Since when that message waits, and for how long it is of use.

@@ -33,6 +33,17 @@ impl Ahead {
         self.octets.min(count * self.piece)
     }
 
+    /// Those behind the first `count`, of which there are as many.
+    #[inline]
+    pub(crate) fn behind(&self, count: usize) -> Self {
+        Ahead {
+            number: self.number + count as u64,
+            label: Label { index: self.label.index + count as u32, ..self.label },
+            piece: self.piece,
+            octets: self.octets - self.octets(count),
+        }
+    }
+
     /// What piece `place` is, where there is one: its numbers and its label.
     #[inline]
     pub(crate) fn piece(&self, place: usize) -> (Range<u64>, Label) {
@@ -60,16 +71,6 @@ pub(super) struct Waiting<M> {
 }
 
 impl<M: Message> Waiting<M> {
-    /// How many octets the piece after so many others has, and where it stands; `None`: there is none.
-    #[inline]
-    pub(super) fn piece_after(&self, pieces: usize) -> Option<(usize, Label)> {
-        let left = self.rest.len().checked_sub(pieces * self.piece)?;
-        let octets = left.min(self.piece);
-        // A message of no octets has a piece all the same.
-        let label = Label { index: self.index + pieces as u32, last: octets == left, ..self.label };
-        (left > 0 || pieces == 0).then_some((octets, label))
-    }
-
     /// Its pieces, of which the first will have this number.
     #[inline]
     pub(super) fn ahead(&self, number: u64) -> Ahead {
@@ -81,11 +82,6 @@ impl<M: Message> Waiting<M> {
     #[inline]
     pub(super) fn gaps(&mut self) -> impl Iterator<Item = (&mut [u8], usize)> {
         self.rest.gaps()
-    }
-
-    /// How many pieces are left.
-    pub(super) fn pieces(&self) -> usize {
-        self.rest.len().div_ceil(self.piece)
     }
 
     /// Copies its octets; gives how many.
@@ -125,9 +121,11 @@ impl<M: Message> Waiting<M> {
         self.rest.len().min(self.piece)
     }
 
-    /// The octets of the piece after so many others.
+    /// The octets of the piece after so many others; `None`: there is none. A message of no octets has a piece all the same.
+    #[inline]
     pub(super) fn octets_after(&self, pieces: usize) -> Option<usize> {
-        self.piece_after(pieces).map(|(octets, _)| octets)
+        let left = self.rest.len().checked_sub(pieces * self.piece)?;
+        (left > 0 || pieces == 0).then_some(left.min(self.piece))
     }
 }
 
@@ -198,7 +196,8 @@ impl<M: Message> Sending<M> {
     fn cut_off(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
         let waiting = self.waiting.front_mut()?;
         let (since, lifetime) = (waiting.since, waiting.lifetime);
-        let (octets, label) = waiting.piece_after(0)?;
+        let ahead = waiting.ahead(0);
+        let (octets, (_, label)) = (ahead.octets(1), ahead.piece(0));
         let piece = waiting.rest.split_to(octets);
         waiting.index += 1;
         let release = label.last.then_some(waiting.octets);
