@@ -133,18 +133,18 @@ impl<C: Configuration> Association<C> {
             let ((span, first), body) = (left.piece(0), left.octets(1));
             if boarded.count == 0 {
                 self.write_header(view, Cargo { span: &span, label: &first, octets: body }, header);
-                let this = Alike { stride: header.len() + body, before: header.len() };
-                if alike.is_some_and(|alike| alike != this) {
-                    return None;
-                }
-                *alike = Some(this);
             }
             let stride = header.len() + ahead.octets(1);
+            let this = Alike { stride, before: header.len() };
+            if alike.is_some_and(|alike| alike != this) {
+                break;
+            }
             let room = (room.octets - boarded.octets) / stride;
             let (count, octets) = self.write_gaps(ahead, boarded.count, several.min(room), header);
             if count == 0 {
                 break;
             }
+            *alike = Some(this);
             self.on_boarded(view, octets, left.octets(count), span.start + count as u64);
             boarded.count += count;
             boarded.octets += octets;
