@@ -6,7 +6,7 @@ use stackwright::contract::Guarantees;
 use stackwright::contract::services::Quality;
 use stackwright::wire::{Header as _, Message};
 use stackwright_endpoint::blocking::{Association, Endpoint};
-use stackwright_endpoint::{Draft, Error, Stack};
+use stackwright_endpoint::{Drafts, Error, Stack};
 
 use super::arguments::Run;
 use super::outcome::{Outcome, Workload};
@@ -48,7 +48,7 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     let room = association.statistics().room.octets;
     let payload = payload_of(size, fastrand::Rng::with_seed(1));
     let shared = S::Message::with_headroom(HEADROOM + Word::LENGTH, &payload[Word::LENGTH..]);
-    let laid_out = association.draft(size).is_laid_out();
+    let laid_out = association.drafts(size, 1).is_laid_out();
     let until = run.octets.is_none().then(|| begin + run.time);
     let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
     let (mut sent, mut steady) = (0, false);
@@ -71,15 +71,18 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
             steady = may_wait(moved, size) >= room as u64;
         }
         let word = Word { kind: Kind::Data, number: sent };
-        let message = if laid_out {
-            written(association.draft(size), word, &payload)
+        sent += if laid_out {
+            let most = if steady { usize::try_from(messages - sent).unwrap_or(usize::MAX) } else { 1 };
+            let drafts = written(association.drafts(size, most), word, &payload);
+            let together = drafts.messages() as u64;
+            association.send_drafts(drafts).map_err(|refused| wrong(refused.why))?;
+            together
         } else {
             let mut message = shared.share();
             message.push(&word);
-            message
+            association.send_message(message, Quality::default()).map_err(|refused| wrong(refused.why))?;
+            1
         };
-        association.send_message(message, Quality::default()).map_err(|refused| wrong(refused.why))?;
-        sent += 1;
         intervals.moved(now, || {
             let waits = room.saturating_sub(association.statistics().room.octets);
             (sent * size as u64).saturating_sub(waits as u64)
@@ -91,27 +94,28 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     Ok(outcome)
 }
 
-/// A message with its word, in place. What is measured is not how fast messages are written: memory that held the payload of an earlier
-/// one holds it still.
-fn written<M: Message>(mut draft: Draft<M>, word: Word, payload: &[u8]) -> M {
-    let mut rest = payload;
-    for piece in draft.pieces() {
-        let (now, later) = rest.split_at(piece.len());
-        let is_first = rest.len() == payload.len();
-        let holds = is_first && piece.last_chunk::<MARK>() == now.last_chunk();
-        if !holds {
-            piece.copy_from_slice(now);
+/// Messages with their words, in place: `word` is that of the first. What is measured is not how fast messages are written: memory that
+/// held the payload of an earlier one holds it still.
+fn written<M: Message>(mut drafts: Drafts<M>, word: Word, payload: &[u8]) -> Drafts<M> {
+    for (pieces, number) in drafts.each().zip(word.number..) {
+        let mut rest = payload;
+        for piece in pieces {
+            let (now, later) = rest.split_at(piece.len());
+            let is_first = rest.len() == payload.len();
+            let holds = is_first && piece.last_chunk::<MARK>() == now.last_chunk();
+            if !holds {
+                piece.copy_from_slice(now);
+            }
+            if is_first {
+                Word { number, ..word }.encode(&mut piece[..Word::LENGTH]);
+            }
+            if holds {
+                break;
+            }
+            rest = later;
         }
-        if is_first {
-            word.encode(&mut piece[..Word::LENGTH]);
-        }
-        if holds {
-            break;
-        }
-        rest = later;
     }
-    draft.count(payload.len());
-    draft.into_message()
+    drafts
 }
 
 /// How many octets may wait where so many have moved. The way may be slow, and a run ends when nothing waits any more; where it is

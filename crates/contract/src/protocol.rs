@@ -46,9 +46,10 @@ pub trait Protocol {
         None
     }
 
-    /// A payload of so many octets, to be written by who sends it on an association, which lies as it will leave: nothing of it is copied on
-    /// its way then. What it holds at first is anything. `None`: nobody here knows better than the layer above how it should lie.
-    fn draft(&self, _association: Handle, _octets: usize) -> Option<PayloadOf<Self>> {
+    /// Payloads of so many octets, to be written by who sends them on an association, which lie as they will leave: nothing of them is copied
+    /// on its way then. They are one behind the other, at least one and `most` at most, as a run is sent. What they hold at first is
+    /// anything. `None`: nobody here knows better than the layer above how they should lie.
+    fn draft(&self, _association: Handle, _octets: usize, _most: usize) -> Option<PayloadOf<Self>> {
         None
     }
 }

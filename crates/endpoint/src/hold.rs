@@ -11,8 +11,9 @@ use stackwright_contract::services::Quality;
 use stackwright_wire::{Block as _, Message};
 
 use crate::draft::Draft;
+use crate::drafts::Drafts;
 use crate::link::{State, Statistics};
-use crate::shared::{Ground, Shared};
+use crate::shared::{Ground, Shared, TOGETHER};
 
 /// What may be pushed before a message, in octets, so that no layer has to ask for memory.
 const HEADROOM: usize = 128;
@@ -37,10 +38,24 @@ impl<S: Ground> Hold<S> {
 
     /// A message of so many octets to be written, as the stack would have it.
     pub(crate) fn draft(&self, octets: usize) -> Draft<S::Message> {
-        let laid_out = self.shared.borrow().stack.draft(self.name, octets);
+        let laid_out = self.shared.borrow().stack.draft(self.name, octets, 1);
         match laid_out {
             Some(message) => Draft::new(message, true),
             None => Draft::new(blank(octets), false),
+        }
+    }
+
+    /// Messages of so many octets to be written, as the stack would have them: as many as leave together, and `most` at most.
+    pub(crate) fn drafts(&self, octets: usize, most: usize) -> Drafts<S::Message> {
+        assert!(octets > 0, "messages that are sent together have octets");
+        let shared = &mut *self.shared.borrow_mut();
+        let most = shared.desk.link(self.name).map_or(1, |link| link.takes_together(octets, most));
+        match shared.stack.draft(self.name, octets, most) {
+            Some(all) => Drafts::new(all, octets, true),
+            None => {
+                let messages = most.min((TOGETHER / octets).max(1));
+                Drafts::new(blank(messages * octets), octets, false)
+            }
         }
     }
 
@@ -50,7 +65,7 @@ impl<S: Ground> Hold<S> {
         if octets.len() <= SHORT {
             return message(octets);
         }
-        let Some(laid_out) = self.shared.borrow().stack.draft(self.name, octets.len()) else {
+        let Some(laid_out) = self.shared.borrow().stack.draft(self.name, octets.len(), 1) else {
             return message(octets);
         };
         let mut draft = Draft::new(laid_out, true);

@@ -66,6 +66,7 @@
 pub mod blocking;
 mod desk;
 mod draft;
+mod drafts;
 mod error;
 mod hold;
 mod host;
@@ -78,6 +79,7 @@ mod system;
 mod task;
 
 pub use draft::Draft;
+pub use drafts::Drafts;
 pub use error::{Error, Refused};
 pub use host::Totals;
 pub use link::Statistics;

@@ -8,6 +8,7 @@ use stackwright_contract::{Handle, Participant};
 use stackwright_wire::Message;
 
 use crate::error::Error;
+use crate::offered::Size;
 use crate::pace::Pace;
 
 /// What an association has carried.
@@ -117,10 +118,10 @@ impl<M: Message> Link<M> {
         self.inbox.push_back((message, quality));
     }
 
-    /// Whether a message of so many octets, of use until `due`, is taken now, will never be, or has to wait.
+    /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to wait.
     pub(crate) fn takes(
         &mut self,
-        octets: usize,
+        size: Size,
         longest: usize,
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
@@ -130,7 +131,8 @@ impl<M: Message> Link<M> {
             State::Finishing | State::Closing => return Some(Err(Ended::Finished.into())),
             State::Ended(why) => return Some(Err(why.into())),
         }
-        if octets > longest.min(self.room_most.octets) {
+        let octets = size.octets();
+        if size.each > longest || octets > self.room_most.octets || size.messages > self.room_most.messages {
             return Some(Err(Error::TooLong));
         }
         if let Some(due) = due {
@@ -140,7 +142,7 @@ impl<M: Message> Link<M> {
                 return Some(Err(Error::Late));
             }
         }
-        (self.room.messages > 0 && self.room.octets >= octets).then_some(Ok(()))
+        (self.room.messages >= size.messages && self.room.octets >= octets).then_some(Ok(()))
     }
 
     /// A message is refused because its time is over.
@@ -148,12 +150,17 @@ impl<M: Message> Link<M> {
         self.statistics.late += 1;
     }
 
-    /// A message was handed over, for which there was room. Gives how many octets are handed over and were not given back.
-    pub(crate) fn handed_over(&mut self, octets: usize, limited: bool) -> usize {
-        self.room.octets -= octets;
-        self.room.messages -= 1;
-        self.statistics.sent.octets += octets;
-        self.statistics.sent.messages += 1;
+    /// How many messages of so many octets there is ever room for, of so many.
+    pub(crate) fn takes_together(&self, octets: usize, messages: usize) -> usize {
+        messages.min(self.room_most.messages).min(self.room_most.octets / octets).max(1)
+    }
+
+    /// Messages were handed over, for which there was room. Gives how many octets are handed over and were not given back.
+    pub(crate) fn handed_over(&mut self, size: Size, limited: bool) -> usize {
+        self.room.octets -= size.octets();
+        self.room.messages -= size.messages;
+        self.statistics.sent.octets += size.octets();
+        self.statistics.sent.messages += size.messages;
         let waits = self.waiting().octets;
         if limited || self.pace.is_some() {
             self.pace.get_or_insert_default().handed_over(Instant::now(), waits);

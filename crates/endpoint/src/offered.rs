@@ -7,6 +7,8 @@ use stackwright_contract::services::{
 use stackwright_contract::{Handle, Participant, Service};
 use stackwright_wire::Message;
 
+use crate::drafts::Drafts;
+
 /// A service that an endpoint can offer to an application. [`Datagrams`] and [`Streams`] are, and nothing else is.
 ///
 /// ```
@@ -32,6 +34,7 @@ pub trait Spoken: Service<Payload: Message> {
     fn unlisten(listener: Handle) -> Self::Request;
     fn open(association: Handle, remote: Participant, room: Room) -> Self::Request;
     fn send(association: Handle, message: Self::Payload, quality: Quality) -> Self::Request;
+    fn send_run(association: Handle, run: Run<Self::Payload>) -> Self::Request;
     fn receive(association: Handle, room: Room) -> Self::Request;
     /// Lets `last` say so much more, if it gives room to this association. Whether it does.
     fn receive_more(last: &mut Self::Request, association: Handle, room: Room) -> bool;
@@ -40,6 +43,50 @@ pub trait Spoken: Service<Payload: Message> {
     /// Nobody cares any more.
     fn abort(association: Handle) -> Self::Request;
     fn word(indication: Self::Indication) -> Word<Self::Payload>;
+}
+
+/// What an application hands over at once: a message, or several that are as long as each other. Nobody outside can name it.
+pub trait Parcel<V: Spoken> {
+    fn size(&self) -> Size;
+    fn send(self, association: Handle, quality: Quality) -> V::Request;
+}
+
+/// How many octets each message of a parcel has, and how many messages there are.
+#[derive(Clone, Copy)]
+pub struct Size {
+    pub each: usize,
+    pub messages: usize,
+}
+
+impl Size {
+    /// Of one message.
+    pub(crate) fn one(each: usize) -> Self {
+        Size { each, messages: 1 }
+    }
+
+    pub(crate) fn octets(self) -> usize {
+        self.each.saturating_mul(self.messages)
+    }
+}
+
+impl<M: Message, V: Spoken<Payload = M>> Parcel<V> for M {
+    fn size(&self) -> Size {
+        Size::one(self.len())
+    }
+
+    fn send(self, association: Handle, quality: Quality) -> V::Request {
+        V::send(association, self, quality)
+    }
+}
+
+impl<M: Message, V: Spoken<Payload = M>> Parcel<V> for Drafts<M> {
+    fn size(&self) -> Size {
+        Size { each: self.octets, messages: self.messages() }
+    }
+
+    fn send(self, association: Handle, _nothing_is_wished_of_several: Quality) -> V::Request {
+        V::send_run(association, Run::new(self.all, self.octets))
+    }
 }
 
 /// What a stack tells, whichever of the two it provides.
@@ -74,6 +121,10 @@ impl<M: Message> Spoken for Datagrams<M> {
 
     fn send(association: Handle, message: M, quality: Quality) -> DatagramsRequest<M> {
         DatagramsRequest::Send { association, message, quality }
+    }
+
+    fn send_run(association: Handle, run: Run<M>) -> DatagramsRequest<M> {
+        DatagramsRequest::SendRun { association, run }
     }
 
     fn receive(association: Handle, room: Room) -> DatagramsRequest<M> {
@@ -136,6 +187,10 @@ impl<M: Message> Spoken for Streams<M> {
 
     fn send(association: Handle, message: M, _nothing_is_wished_of_octets: Quality) -> StreamsRequest<M> {
         StreamsRequest::Send { association, message, urgent: false }
+    }
+
+    fn send_run(association: Handle, run: Run<M>) -> StreamsRequest<M> {
+        StreamsRequest::Send { association, message: run.into_octets(), urgent: false }
     }
 
     fn receive(association: Handle, room: Room) -> StreamsRequest<M> {

@@ -13,7 +13,7 @@ use stackwright_wire::Message;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::link::State;
-use crate::offered::{Offered, Spoken};
+use crate::offered::{Offered, Parcel, Size, Spoken};
 use crate::system::System;
 
 /// A stack that an endpoint can stand on: it provides datagrams or streams over descriptors. Every such protocol is one.
@@ -84,7 +84,7 @@ pub(crate) struct Shared<S: Ground> {
 }
 
 /// So many octets leave together: a message behind as many leaves with them.
-const TOGETHER: usize = 64 << 10;
+pub(crate) const TOGETHER: usize = 64 << 10;
 
 /// After so many it is looked what came meanwhile: several system calls full of packets, of which only the last is not full.
 const TURNED_MOST: usize = 256 << 10;
@@ -222,33 +222,34 @@ impl<S: Ground> Shared<S> {
         self.driver.wakes_at(deadline)
     }
 
-    /// Whether a message of so many octets, of use until `due`, is taken now, will never be, or has to wait.
+    /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to wait.
     pub(crate) fn takes(
         &mut self,
         name: Handle,
-        octets: usize,
+        size: Size,
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
         // A stream has no messages: it is written piece by piece.
         let longest = if <S::Provides as Spoken>::HALVES { usize::MAX } else { self.longest };
-        self.desk.link(name)?.takes(octets, longest, due)
+        self.desk.link(name)?.takes(size, longest, due)
     }
 
-    /// Sends a message for which there is room. Gives how many octets of its association are on their way then.
+    /// Sends messages for which there is room. Gives how many octets of their association are on their way then.
     pub(crate) fn hand_over(
         &mut self,
         name: Handle,
-        message: S::Message,
+        parcel: impl Parcel<S::Provides>,
         quality: Quality,
         due: Option<Instant>,
     ) -> usize {
         let Some(link) = self.desk.link(name) else { return 0 };
-        let waits = link.handed_over(message.len(), due.is_some());
-        self.unturned += message.len();
+        let size = parcel.size();
+        let waits = link.handed_over(size, due.is_some());
+        self.unturned += size.octets();
         // What it has waited for room is a part of its life.
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
-        self.desk.asks.push(<S::Provides as Spoken>::send(name, message, Quality { lifetime, ..quality }));
+        self.desk.asks.push(parcel.send(name, Quality { lifetime, ..quality }));
         waits
     }
 

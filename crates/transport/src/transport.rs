@@ -7,7 +7,7 @@ use core::mem;
 use stackwright_base::features::Needs;
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
-use stackwright_contract::services::{Apart, Ecn, Ended, Quality, Room};
+use stackwright_contract::services::{Apart, Ecn, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 use stackwright_wire::{Malformed, Pool};
 
@@ -373,6 +373,17 @@ impl<H: Host> Hooks for Associations<H> {
         }
     }
 
+    fn push_run(
+        &mut self,
+        at: &mut impl Place<Self>,
+        run: Run<MessageOf<H>>,
+    ) -> Result<(), Apart<MessageOf<H>>> {
+        let now = at.cx().now();
+        at.association().engine.send_run(now, run)?;
+        at.later();
+        Ok(())
+    }
+
     #[inline]
     fn pop(&mut self, at: &mut impl Place<Self>, _: Located<H>, packet: MessageOf<H>) {
         let (now, room) = (at.cx().now(), Self::room_at_once(at));
@@ -393,8 +404,8 @@ impl<H: Host> Hooks for Associations<H> {
         Self::taken(at, taken, 1 + before - behind.messages());
     }
 
-    fn draft(&self, session: &Self::Association, octets: usize) -> Option<MessageOf<H>> {
-        session.engine.draft(octets, &self.memory)
+    fn draft(&self, session: &Self::Association, octets: usize, most: usize) -> Option<MessageOf<H>> {
+        session.engine.draft(octets, most, &self.memory)
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer, Strides};
+use stackwright_wire::{BufferTree, Layout, Leaf, Message, Pool, Region, SingleBuffer, Strides};
 use std::mem;
 use std::sync::Arc;
 
@@ -287,6 +287,101 @@ proptest! {
         }
         prop_assert!(message.with_gaps(places[0].0 + 1, 1).is_none(), "more than is before it");
         prop_assert!(message.with_gaps(0, places.len() + 1).is_none());
+    }
+}
+
+/// The messages of so many octets that it holds, as they are lent to be written.
+fn apart<M: Message>(message: &mut M, octets: usize) -> Vec<Vec<u8>> {
+    message.messages_mut(octets).map(|pieces| pieces.flat_map(|piece| piece.to_vec()).collect()).collect()
+}
+
+proptest! {
+    /// Messages that are laid out behind each other are the same as if each were put together, whatever is taken from them.
+    #[test]
+    fn messages_are_laid_out_behind_each_other(
+        parts in (90..200_usize, 1..5_usize, 8..30_usize, 8..30_usize),
+        (first, last, gap, messages) in (10..100_usize, 20..60_usize, 4..20_usize, 1..6_usize),
+        headroom in 4..40_usize,
+        (whole, more, passed) in (0..6_usize, 0..800_usize, any::<bool>()),
+        header in vec(any::<u8>(), 1..4),
+    ) {
+        let (stride, count, skip, skip_last) = parts;
+        let first = headroom..headroom + first;
+        let end = first.end + (count - 1) * stride + skip_last + last;
+        let parts = Strides { stride, count, skip, skip_last };
+        let layout = Layout { first: first.clone(), parts, end, messages, gap };
+        let length = end + (messages - 1) * (end + gap - headroom);
+        let block: Vec<u8> = (0..length).map(|octet| (octet / 3) as u8).collect();
+
+        // Each of them, part by part.
+        let mut models = Vec::new();
+        for message in 0..messages {
+            let begin = message * (end + gap - headroom);
+            let mut model = block[begin + first.start..begin + first.end].to_vec();
+            for place in 1..=count {
+                let start = begin + first.end + (place - 1) * stride;
+                let (skip, end) = if place == count { (skip_last, begin + end) } else { (skip, start + stride) };
+                model.extend(&block[start + skip..end]);
+            }
+            models.push(model);
+        }
+        let octets = models[0].len();
+        let mut message = BufferTree::laid_out(block.clone().into(), &layout);
+        agree(&message, &models.concat());
+        let mut single = SingleBuffer::laid_out(block.clone().into(), &layout);
+        agree(&single, &models.concat());
+        prop_assert_eq!(apart(&mut single, octets), &models[..]);
+        prop_assert_eq!(apart(&mut message, octets), &models[..]);
+        prop_assert_eq!(apart(&mut BufferTree::with_headroom(3, &models.concat()), octets), &models[..]);
+        prop_assert_eq!(message.gaps().count(), messages * (count + 1));
+
+        prop_assert!(!message.push_each(octets + 1, &header), "they are not as long as that");
+        prop_assert!(message.push_each(octets, &header), "there is room before each");
+        for model in &mut models {
+            model.splice(..0, header.iter().copied());
+        }
+        let octets = octets + header.len();
+        agree(&message, &models.concat());
+
+        // In one piece, with what stands between them.
+        let all = message.with_gaps(0, messages * (count + 1)).expect("it has so many");
+        let mut expected = block[headroom - header.len()..].to_vec();
+        for message in 0..messages {
+            let begin = message * (end + gap - headroom);
+            expected[begin..begin + header.len()].copy_from_slice(&header);
+        }
+        agree(&all, &expected);
+        prop_assert!(message.with_gaps(0, messages * (count + 1) + 1).is_none());
+        let upto = message.with_gaps(0, count + 2);
+        prop_assert_eq!(upto.is_some(), messages > 1);
+        if let Some(upto) = upto {
+            agree(&upto, &expected[..end + gap - headroom + first.len() + header.len()]);
+        }
+        prop_assert!(!message.push_each(octets, b"x"), "somebody else holds the block");
+        drop(all);
+
+        // Message by message, and then somewhere within one.
+        let whole = whole.min(messages - 1);
+        for model in &models[..whole] {
+            let one = message.split_to(octets);
+            agree(&one, model);
+            prop_assert_eq!(one.leaves().count(), count + 1);
+        }
+        let (mut left, more) = (models[whole..].concat(), more.min((messages - whole) * octets - 1));
+        if passed {
+            message.advance(more);
+        } else {
+            agree(&message.split_to(more), &left[..more]);
+        }
+        left.drain(..more);
+        agree(&message, &left);
+        if passed && more % octets > 0 && left.len() > octets {
+            prop_assert!(!message.push_each(octets, b"x"), "the first one is not whole");
+        }
+        // What is left of one is split off as well.
+        let rest = octets - more % octets;
+        agree(&message.split_to(rest), &left[..rest]);
+        agree(&message, &left[rest..]);
     }
 }
 

@@ -122,6 +122,22 @@ impl<M: Message> Framing<M> for Messages<M> {
         Ok((message, label, evened(octets, label.count as usize, piece, room)))
     }
 
+    fn begin_run(&mut self, mut run: M, octets: usize, room: usize) -> Result<(M, Label, usize), M> {
+        let messages = run.len() / octets.max(1);
+        if <Self as Framing<M>>::pieces(self, octets, room).is_none() {
+            return Err(run);
+        }
+        let mut signed = [0; Signed::LENGTH];
+        Signed { signature: 0 }.encode(&mut signed);
+        let Some(cut) = self.cut(octets + signed.len(), room) else { return Err(run) };
+        if !run.push_each(octets, &signed) {
+            return Err(run);
+        }
+        let quality = Quality { number: Some(self.next), ..Quality::default() };
+        self.next = self.next.wrapping_add(messages as u32);
+        Ok((run, self.fragments.next_label(&quality, cut.count), cut.piece))
+    }
+
     fn pieces(&self, octets: usize, room: usize) -> Option<(usize, usize, usize)> {
         let before = self.guard.adds(MessageKind::Data);
         if !self.guard.is_absent() || octets <= room + SPARED {

@@ -131,20 +131,21 @@ impl<M: Message> Format<M> {
         (message == label.message).then_some(short as u32)
     }
 
-    /// What stands before a fragment, made of what stands before one that leaves before it at the same moment and says nothing but where
-    /// it stands. Gives how many octets that is.
+    /// What stands before a fragment, made of what stands before one of the same datagram, or of one before it, that leaves at the same
+    /// moment and says nothing but where it stands. Gives how many octets that is.
     #[inline]
     pub(crate) fn write_next(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> {
         let header: &[u8; BARE] = header.try_into().ok()?;
         let Cargo { label, span, .. } = unit;
-        let (sequence, index) = ((span.start as u32).to_be_bytes(), (label.index as u16).to_be_bytes());
-        let padding = if label.last { self.padding(label, unit.octets) } else { None };
+        let sequence = (span.start as u32).to_be_bytes();
+        // The first of a message tells how long the others are, the last is compared with it.
+        let padding = if label.last || label.index == 0 { self.padding(label, unit.octets) } else { None };
         // Where they leave from: octets that were just written are not read back to be moved.
         let Some(padding) = padding.map(|padding| padding as usize) else {
             let into = into.first_chunk_mut::<BARE>()?;
             *into = *header;
             into[SEQUENCE].copy_from_slice(&sequence);
-            into[INDEX].copy_from_slice(&index);
+            fragment(label).encode(&mut into[Packet::LENGTH..]);
             return Some(BARE);
         };
         let (before, place) =
@@ -241,9 +242,6 @@ fn put_place(label: &Label, octets: &mut Vec<u8>) {
 /// Where a packet's header says how many octets its options have, and its number.
 pub(crate) const OPTIONS: Range<usize> = 2..4;
 pub(crate) const SEQUENCE: Range<usize> = 4..8;
-
-/// And where it stands in its datagram, if there are no options.
-const INDEX: Range<usize> = Packet::LENGTH + 4..Packet::LENGTH + 6;
 
 fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet {
     Packet {

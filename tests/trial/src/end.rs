@@ -99,7 +99,8 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
     /// Where packets lie one behind the other, every second message lies so that nothing of it has to be copied, if it can.
     fn message(&mut self, octets: &[u8]) -> BufferTree {
         self.lays_out = self.runs && !self.lays_out;
-        let laid_out = if self.lays_out { self.association.draft(octets.len(), &self.memory) } else { None };
+        let laid_out =
+            if self.lays_out { self.association.draft(octets.len(), 1, &self.memory) } else { None };
         let Some(mut message) = laid_out else { return BufferTree::with_headroom(64, octets) };
         let mut rest = octets;
         for piece in message.pieces_mut() {

@@ -111,9 +111,26 @@ pub trait Hooks: Sized + 'static {
     /// [forwards](Place::forward) it.
     fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, quality: Quality);
 
-    /// A message of so many octets, to be written by the layer above, which lies as it will leave
+    /// Messages come from above together.
+    ///
+    /// # Errors
+    /// Gives those back that are to be [pushed](Hooks::push) one by one: by default it does.
+    fn push_run(
+        &mut self,
+        _at: &mut impl Place<Self>,
+        run: Run<MessageOf<Self>>,
+    ) -> Result<(), Apart<MessageOf<Self>>> {
+        Err(run.into_iter())
+    }
+
+    /// Messages of so many octets, `most` or fewer, to be written by the layer above, which lie as they will leave
     /// ([`Protocol::draft`](stackwright_contract::Protocol::draft)). By default it knows of none.
-    fn draft(&self, _association: &Self::Association, _octets: usize) -> Option<MessageOf<Self>> {
+    fn draft(
+        &self,
+        _association: &Self::Association,
+        _octets: usize,
+        _most: usize,
+    ) -> Option<MessageOf<Self>> {
         None
     }
 

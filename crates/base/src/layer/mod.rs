@@ -25,9 +25,7 @@ pub use hooks::{Arrival, Hooks, MessageOf, Origin, Place};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room,
-};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
 use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
 
 use crate::features::{Refusal, Selection, Session};
@@ -189,9 +187,7 @@ impl<H: Hooks> Protocol for Layer<H> {
                 self.push(cx, association, message, quality, out);
             }
             DatagramsRequest::SendRun { association, run } => {
-                for message in run {
-                    self.push(cx, association, message, Quality::default(), out);
-                }
+                self.push_run(cx, association, run, out);
             }
             DatagramsRequest::Receive { association, room } => {
                 self.more_room_above(cx, association, room, out)
@@ -250,7 +246,7 @@ impl<H: Hooks> Protocol for Layer<H> {
         if self.due.is_empty() { self.base.next_deadline() } else { Some(Instant::START) }
     }
 
-    fn draft(&self, association: Handle, octets: usize) -> Option<MessageOf<H>> {
-        self.hooks.draft(&self.base.get(association)?.own, octets)
+    fn draft(&self, association: Handle, octets: usize, most: usize) -> Option<MessageOf<H>> {
+        self.hooks.draft(&self.base.get(association)?.own, octets, most)
     }
 }

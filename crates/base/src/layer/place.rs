@@ -68,13 +68,14 @@ impl<H: Hooks, O> At<'_, H, O> {
         self.link.up.messages += room.messages;
     }
 
-    /// The layer above sends so many octets.
+    /// The layer above sends so much.
     #[inline(always)]
-    pub(super) fn taken(&mut self, octets: usize) {
+    pub(super) fn taken(&mut self, sent: Room) {
         let down = &mut self.link.down;
-        assert!(octets <= down.octets && down.messages > 0, "a Send keeps within the room");
-        down.octets -= octets;
-        down.messages -= 1;
+        let within = sent.octets <= down.octets && sent.messages <= down.messages;
+        assert!(within, "a Send keeps within the room");
+        down.octets -= sent.octets;
+        down.messages -= sent.messages;
     }
 
     /// Whether the association is over when the hook is.

@@ -5,7 +5,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsIndication, Ecn, Ended, Quality, Room};
+use stackwright_contract::services::{DatagramsIndication, Ecn, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -195,11 +195,34 @@ impl<H: Hooks> Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         let pushed = self.at(cx, name, out, |hooks, at| {
-            at.taken(message.len());
+            at.taken(Room { octets: message.len(), messages: 1 });
             hooks.push(at, message, quality);
         });
         if pushed.is_none() {
             cx.dropped(H::FACTS.name, "a word for an association that is over");
+        }
+    }
+
+    /// All messages of a run; one by one where the protocol does not take them together.
+    pub(super) fn push_run(
+        &mut self,
+        cx: &Context,
+        name: Handle,
+        run: Run<MessageOf<H>>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let mut run = Some(run);
+        let pushed = self.at(cx, name, out, |hooks, at| {
+            let run = run.take()?;
+            let room = run.room();
+            let left = hooks.push_run(at, run).err();
+            if left.is_none() {
+                at.taken(room);
+            }
+            left
+        });
+        for message in run.map(Run::into_iter).or(pushed.flatten()).into_iter().flatten() {
+            self.push(cx, name, message, Quality::default(), out);
         }
     }
 

@@ -145,8 +145,8 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
         earliest(self.upper.next_deadline(), self.lower.next_deadline())
     }
 
-    fn draft(&self, association: Handle, octets: usize) -> Option<PayloadOf<Self>> {
-        self.upper.draft(association, octets)
+    fn draft(&self, association: Handle, octets: usize, most: usize) -> Option<PayloadOf<Self>> {
+        self.upper.draft(association, octets, most)
     }
 }
 

@@ -4,13 +4,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use stackwright_contract::services::Quality;
-use stackwright_wire::Message;
 
 use crate::blocking::endpoint::wait;
 use crate::draft::Draft;
+use crate::drafts::Drafts;
 use crate::error::{Error, Refused};
 use crate::hold::{self, Hold, in_one_piece};
 use crate::link::Statistics;
+use crate::offered::Parcel;
 use crate::shared::Ground;
 
 /// One association of an endpoint.
@@ -161,17 +162,62 @@ impl<S: Ground> Association<S> {
         self.send_within(message, quality, self.patience)
     }
 
-    fn send_within(
+    /// Messages of so many octets, to be written and [sent](Association::send_drafts) together, that lie as they will leave: as many as one
+    /// system call takes, and `most` at most. There is at least one.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// let drafts = one.drafts(10_000, usize::MAX);
+    /// assert_eq!(drafts.messages(), 6, "64 kB");
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Where `octets` is 0.
+    pub fn drafts(&self, octets: usize, most: usize) -> Drafts<S::Message> {
+        self.hold.drafts(octets, most)
+    }
+
+    /// Sends messages together, once there is room for all of them. Each arrives as if it had been sent by itself.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// let mut drafts = one.drafts(1000, 2);
+    /// for (place, pieces) in drafts.each().enumerate() {
+    ///     pieces.for_each(|piece| piece.fill(place as u8));
+    /// }
+    /// one.send_drafts(drafts)?;
+    /// # let other = endpoint.accept()?;
+    /// assert_eq!(other.receive()?.0, [0; 1000]);
+    /// assert_eq!(other.receive()?.0, [1; 1000]);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`send`](Association::send), with the messages.
+    pub fn send_drafts(&self, drafts: Drafts<S::Message>) -> Result<(), Refused<Drafts<S::Message>>> {
+        self.send_within(drafts, Quality::default(), self.patience)
+    }
+
+    fn send_within<P: Parcel<S::Provides>>(
         &self,
-        message: S::Message,
+        message: P,
         quality: Quality,
         patience: Option<Duration>,
-    ) -> Result<(), Refused<S::Message>> {
+    ) -> Result<(), Refused<P>> {
         let Hold { shared, name } = &self.hold;
-        let (name, octets, due) = (*name, message.len(), hold::due(&quality));
+        let (name, size, due) = (*name, message.size(), hold::due(&quality));
         let lifetime = quality.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
         let until = lifetime.map_or(patience, |lifetime| Some(patience.unwrap_or(lifetime).min(lifetime)));
-        if let Err(why) = wait(shared, until, |shared| shared.takes(name, octets, due)).flatten() {
+        if let Err(why) = wait(shared, until, |shared| shared.takes(name, size, due)).flatten() {
             return Err(Refused { message, why });
         }
         let shared = &mut *shared.borrow_mut();

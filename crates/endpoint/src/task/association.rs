@@ -6,9 +6,11 @@ use stackwright_contract::services::Quality;
 use stackwright_wire::Message;
 
 use crate::draft::Draft;
+use crate::drafts::Drafts;
 use crate::error::{Error, Refused};
 use crate::hold::{self, Hold, in_one_piece};
 use crate::link::Statistics;
+use crate::offered::Size;
 use crate::shared::Ground;
 use crate::task::sending::Sending;
 use crate::task::watch::{Teller, Wait};
@@ -140,6 +142,57 @@ impl<S: Ground> Association<S> {
         Sending::new(&self.hold, &self.watch, message, quality)
     }
 
+    /// Messages of so many octets, to be written and [sent](Association::send_drafts) together, that lie as they will leave: as many as one
+    /// system call takes, and `most` at most. There is at least one.
+    ///
+    /// ```
+    /// # use stackwright_wire::BufferTree;
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// let drafts = association.drafts(10_000, usize::MAX);
+    /// assert_eq!(drafts.messages(), 6, "64 kB");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Panics
+    /// Where `octets` is 0.
+    pub fn drafts(&self, octets: usize, most: usize) -> Drafts<S::Message> {
+        self.hold.drafts(octets, most)
+    }
+
+    /// Sends messages together, once there is room for all of them. Each arrives as if it had been sent by itself. The future has them until
+    /// the stack takes them, and gives them back.
+    ///
+    /// ```
+    /// # use stackwright_wire::BufferTree;
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
+    /// let mut drafts = one.drafts(1000, 2);
+    /// for (place, pieces) in drafts.each().enumerate() {
+    ///     pieces.for_each(|piece| piece.fill(place as u8));
+    /// }
+    /// one.send_drafts(drafts).await?;
+    /// # let other = endpoint.accept().await?;
+    /// assert_eq!(other.receive().await?.0, [0; 1000]);
+    /// assert_eq!(other.receive().await?.0, [1; 1000]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`send`](Association::send), with the messages.
+    pub fn send_drafts(&self, drafts: Drafts<S::Message>) -> Sending<'_, S, Drafts<S::Message>> {
+        Sending::new(&self.hold, &self.watch, drafts, Quality::default())
+    }
+
     /// Sends a message where there is room for it now.
     ///
     /// ```
@@ -160,8 +213,12 @@ impl<S: Ground> Association<S> {
     /// [`Error::NotYet`] where there is none, and as [`send_message`](Association::send_message).
     pub fn try_send_message(&self, message: S::Message, quality: Quality) -> Result<(), Refused<S::Message>> {
         let (name, due) = (self.hold.name, hold::due(&quality));
-        let room =
-            self.watch.shared.borrow_mut().takes(name, message.len(), due).unwrap_or(Err(Error::NotYet));
+        let room = self
+            .watch
+            .shared
+            .borrow_mut()
+            .takes(name, Size::one(message.len()), due)
+            .unwrap_or(Err(Error::NotYet));
         if let Err(why) = room {
             return Err(Refused { message, why });
         }

@@ -5,15 +5,16 @@ use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
 use stackwright_contract::services::Quality;
-use stackwright_wire::Message;
 use tokio::time::{self, Sleep};
 
 use crate::error::{Error, Refused};
 use crate::hold::{self, Hold};
+use crate::offered::Parcel;
 use crate::shared::Ground;
 use crate::task::watch::{Place, Watch};
 
-/// A message on its way into the stack: what [`Association::send_message`](crate::Association::send_message) gives.
+/// A message on its way into the stack: what [`Association::send_message`](crate::Association::send_message) gives; or several, of
+/// [`Association::send_drafts`](crate::Association::send_drafts).
 ///
 /// It has the message until the stack takes it, all at once. Who does not want to wait any longer
 /// [takes it back](Sending::into_message); nothing of it was sent then.
@@ -34,10 +35,10 @@ use crate::task::watch::{Place, Watch};
 /// # }
 /// ```
 #[must_use = "a future does nothing until it is awaited"]
-pub struct Sending<'a, S: Ground> {
+pub struct Sending<'a, S: Ground, P = <S as Ground>::Message> {
     hold: &'a Hold<S>,
     watch: &'a Watch<S>,
-    message: Option<S::Message>,
+    message: Option<P>,
     quality: Quality,
     due: Option<Instant>,
     /// Until then, once it had to wait.
@@ -45,8 +46,8 @@ pub struct Sending<'a, S: Ground> {
     place: Place,
 }
 
-impl<'a, S: Ground> Sending<'a, S> {
-    pub(super) fn new(hold: &'a Hold<S>, watch: &'a Watch<S>, message: S::Message, quality: Quality) -> Self {
+impl<'a, S: Ground, P> Sending<'a, S, P> {
+    pub(super) fn new(hold: &'a Hold<S>, watch: &'a Watch<S>, message: P, quality: Quality) -> Self {
         let due = hold::due(&quality);
         Sending { hold, watch, message: Some(message), quality, due, sleep: None, place: Place::default() }
     }
@@ -68,23 +69,23 @@ impl<'a, S: Ground> Sending<'a, S> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn into_message(mut self) -> Option<S::Message> {
+    pub fn into_message(mut self) -> Option<P> {
         self.message.take()
     }
 }
 
 /// Nothing in it is pinned.
-impl<S: Ground> Unpin for Sending<'_, S> {}
+impl<S: Ground, P> Unpin for Sending<'_, S, P> {}
 
-impl<S: Ground> Future for Sending<'_, S> {
-    type Output = Result<(), Refused<S::Message>>;
+impl<S: Ground, P: Parcel<S::Provides>> Future for Sending<'_, S, P> {
+    type Output = Result<(), Refused<P>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Sending { hold, watch, message: kept, quality, due, sleep, place } = self.get_mut();
         let (name, due) = (hold.name, *due);
         // It was over before.
-        let Some(octets) = kept.as_ref().map(Message::len) else { return Poll::Pending };
-        let room = match watch.poll(place, name, cx, |shared| shared.takes(name, octets, due)) {
+        let Some(size) = kept.as_ref().map(Parcel::size) else { return Poll::Pending };
+        let room = match watch.poll(place, name, cx, |shared| shared.takes(name, size, due)) {
             Poll::Ready(room) => room.flatten(),
             Poll::Pending => {
                 let Some(due) = due else { return Poll::Pending };
@@ -111,7 +112,7 @@ impl<S: Ground> Future for Sending<'_, S> {
     }
 }
 
-impl<S: Ground> Drop for Sending<'_, S> {
+impl<S: Ground, P> Drop for Sending<'_, S, P> {
     fn drop(&mut self) {
         self.watch.leave(&mut self.place, self.hold.name);
     }

@@ -13,6 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::error::Error;
 use crate::hold::{self, Hold};
 use crate::link::Statistics;
+use crate::offered::Size;
 use crate::shared::Ground;
 use crate::task::watch::{Place, Teller, Wait};
 
@@ -181,13 +182,17 @@ impl<S: Ground> AsyncWrite for Stream<S> {
         let taken = ready!(watch.poll(writes, hold.name, cx, |shared| {
             let room = shared.desk.link(hold.name)?.room.octets;
             let octets = most.min(room.max(1));
-            Some(shared.takes(hold.name, octets, None)?.map(|()| octets))
+            Some(shared.takes(hold.name, Size::one(octets), None)?.map(|()| octets))
         }));
         let taken = taken.flatten()?;
         {
             let shared = &mut *watch.shared.borrow_mut();
-            let waits =
-                shared.hand_over(hold.name, hold::message(&octets[..taken]), Quality::default(), None);
+            let waits = shared.hand_over(
+                hold.name,
+                hold::message::<S::Message>(&octets[..taken]),
+                Quality::default(),
+                None,
+            );
             // It was taken: what goes wrong from here on is heard by the next call.
             let _ = shared.let_leave(waits);
         }

@@ -8,7 +8,7 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Quality, Room, Run};
-use stackwright_wire::{Block as _, Message, Strides};
+use stackwright_wire::{Block as _, Layout, Message, Strides};
 
 use super::run::ends_before;
 use super::{Association, Memory};
@@ -17,11 +17,12 @@ use crate::sending::Ahead;
 use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};
 use crate::words::{Cargo, View};
 
-/// Packets of one message that leave together.
-struct Boarded {
+/// Packets of one message that leave together, or of several that were sent together.
+struct Boarded<M> {
+    packets: M,
     count: usize,
     octets: usize,
-    /// They are as long as each other, and the message has no more.
+    /// They are as long as each other, and there are no more.
     whole: bool,
 }
 
@@ -33,10 +34,11 @@ struct Alike {
 }
 
 impl<C: Configuration> Association<C> {
-    /// A message of so many octets to be written, and then to be [sent](Association::send), that lies where its packets leave from: what
-    /// stands between its pieces is written there, and nothing is copied. What it holds is anything. `None`: it leaves in one packet, or
-    /// in more than one run, or what stands before its pieces is not known yet.
-    pub fn draft(&self, octets: usize, memory: &Memory<C::Message>) -> Option<C::Message> {
+    /// Messages of so many octets to be written, and then to be [sent](Association::send_run), that lie where their packets leave from:
+    /// what stands between the pieces is written there, and nothing is copied. What they hold is anything. They are one behind the
+    /// other, as many as leave in one run, and no more than `most`. `None`: one leaves in one packet, or in more than one run, or what
+    /// stands before its pieces is not known yet.
+    pub fn draft(&self, octets: usize, most: usize, memory: &Memory<C::Message>) -> Option<C::Message> {
         let slots = &self.slots;
         let runs = C::Message::SHARES && slots.format.runs() && memory.blocks.octets() > 0;
         if !runs || slots.integrity.looks_at() > 0 || octets > slots.format.longest() {
@@ -52,13 +54,17 @@ impl<C: Configuration> Association<C> {
         let start = memory.headroom + slots.format.headroom() + before;
         let first = start..start + piece.checked_sub(before).filter(|octets| *octets > 0)?;
         let end = first.end + (behind - 1) * stride + skip_last + last;
-        // Of what leaves in several runs only the first would find nobody else holding the block.
-        if end - start > memory.blocks.octets() {
-            return None;
-        }
-        let block = memory.pool.again(end).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(end));
+        // Of what leaves in several runs only the first would find nobody else holding the block; and a packet that is shorter than the
+        // others ends a run.
+        let even = skip_last + last == stride;
+        let gap = skip + before;
+        let each = end - start + gap;
+        let together = if even { most } else { most.min(1) };
+        let messages = together.min(memory.blocks.octets() / each);
+        let all = messages.checked_sub(1)? * each + end;
+        let block = memory.pool.again(all).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(all));
         let parts = Strides { stride, count: behind, skip, skip_last };
-        Some(C::Message::from_parts(block, first, &parts, end))
+        Some(C::Message::laid_out(block, &Layout { first, parts, end, messages, gap }))
     }
 
     /// Whether the message that waits first lies so, with room for any header before it, and nobody has to know whether another one
@@ -86,14 +92,14 @@ impl<C: Configuration> Association<C> {
         room: Room,
     ) -> Option<Run<C::Message>> {
         let most = Room { octets: memory.blocks.octets().min(room.octets), messages: room.messages };
-        let (mut left, mut alike, mut messages) = (most, None, 0);
+        let (mut left, mut alike, mut run) = (most, None, None);
         loop {
             if self.drop_expired(&view, memory) {
                 view = self.view(view.now);
             }
             let (written, stride) = (most.octets - left.octets, alike.map_or(0, |alike: Alike| alike.stride));
             let Some(ahead) = self.sending.ahead() else { break };
-            if ends_before(ahead.pieces() * stride, written, most.octets) {
+            if ends_before(ahead.pieces() * stride, written, most.octets) || self.keeps_together(&view) {
                 break;
             }
             let header = &mut memory.header;
@@ -101,19 +107,21 @@ impl<C: Configuration> Association<C> {
                 break;
             };
             left = Room { octets: left.octets - boarded.octets, messages: left.messages - boarded.count };
-            messages += 1;
+            match &mut run {
+                None => run = Some(boarded.packets),
+                Some(run) => run.join(boarded.packets),
+            }
             if !boarded.whole {
                 break;
             }
         }
-        // Not message by message: who counts the holders of a block waits until all that was written before has left the processor.
-        let run = alike.and_then(|Alike { before, .. }| self.sending.packets(messages, before));
         debug_assert!(run.is_some() == alike.is_some(), "what was boarded lies so");
         self.sending.depart();
         Some(Run::new(run?, alike?.stride))
     }
 
-    /// As many pieces of the message that waits first as may leave now, in packets that are alike, but for the last.
+    /// As many pieces of the message that waits first, and of those that were sent together with it, as may leave now, in packets that are
+    /// alike, but for the last.
     fn board_in_place(
         &mut self,
         view: &mut View,
@@ -121,60 +129,65 @@ impl<C: Configuration> Association<C> {
         header: &mut Vec<u8>,
         alike: &mut Option<Alike>,
         room: Room,
-    ) -> Option<Boarded> {
-        let ((_, label), pieces) = (ahead.piece(0), ahead.pieces());
-        let mut boarded = Boarded { count: 0, octets: 0, whole: false };
-        while boarded.count < pieces {
-            let left = ahead.behind(boarded.count);
-            let several = self.choose_several(view, &left, room.messages - boarded.count);
+    ) -> Option<Boarded<C::Message>> {
+        let pieces = ahead.pieces();
+        let (mut boarded, mut packets, mut whole) = (0, 0, false);
+        while boarded < pieces {
+            let left = ahead.behind(boarded);
+            let several = self.choose_several(view, &left, room.messages - boarded);
             if several == 0 {
                 break;
             }
-            let ((span, first), body) = (left.piece(0), left.octets(1));
-            if boarded.count == 0 {
-                self.write_header(view, Cargo { span: &span, label: &first, octets: body }, header);
+            let span = left.span();
+            if boarded == 0 {
+                let cargo = Cargo { span: &span, label: left.label(), octets: left.octets(1) };
+                self.write_header(view, cargo, header);
             }
             let stride = header.len() + ahead.octets(1);
             let this = Alike { stride, before: header.len() };
             if alike.is_some_and(|alike| alike != this) {
                 break;
             }
-            let room = (room.octets - boarded.octets) / stride;
-            let (count, octets) = self.write_gaps(ahead, boarded.count, several.min(room), header);
+            let room = (room.octets - packets) / stride;
+            let (count, octets) = self.write_gaps(left, boarded, several.min(room), stride, header);
             if count == 0 {
                 break;
             }
             *alike = Some(this);
             self.on_boarded(view, octets, left.octets(count), span.start + count as u64);
-            boarded.count += count;
-            boarded.octets += octets;
-            boarded.whole = boarded.count == pieces && boarded.octets == pieces * stride;
+            (boarded, packets) = (boarded + count, packets + octets);
+            whole = boarded == pieces && packets == pieces * stride;
             if count < several {
                 break;
             }
         }
-        let Boarded { count, .. } = boarded;
-        if count == 0 {
+        if boarded == 0 {
             return None;
         }
         let stamp = self.asked.wrapping_add(1);
-        self.sending.board_together(label, count, ahead.octets(count), view.now, stamp)?;
+        let run = self.sending.board_together(boarded, header.len(), view.now, stamp)?;
         view.drained = self.sending.is_drained();
-        Some(boarded)
+        Some(Boarded { packets: run, count: boarded, octets: packets, whole })
     }
 
-    /// Writes what stands before as many of the pieces `from..from + most` as fit: `header` before the first of the message, and what follows
-    /// from it before the others. Gives how many they are, and the octets of their packets.
+    /// Writes what stands before as many of the pieces that are `left` as fit, behind so many others: `header` before the first of all, and
+    /// what follows from it before the others. Gives how many they are, and the octets of their packets.
     #[inline]
-    fn write_gaps(&mut self, ahead: &Ahead, from: usize, most: usize, header: &[u8]) -> (usize, usize) {
+    fn write_gaps(
+        &mut self,
+        mut left: Ahead,
+        before: usize,
+        most: usize,
+        stride: usize,
+        header: &[u8],
+    ) -> (usize, usize) {
         let (mut count, mut octets) = (0, 0);
-        let stride = header.len() + ahead.octets(1);
         let Some(gaps) = self.sending.gaps() else { return (0, 0) };
-        for (gap, there) in gaps.skip(from).take(most) {
-            let (span, label) = ahead.piece(from + count);
-            let cargo = Cargo { span: &span, label: &label, octets: there };
+        for (gap, there) in gaps.skip(before).take(most) {
+            let (span, label) = (left.span(), left.label());
+            let cargo = Cargo { span: &span, label, octets: there };
             // Before the first is room for any header; before the others for one that fills it.
-            let packet = if from + count == 0 {
+            let packet = if before + count == 0 {
                 let Some(before) = gap.len().checked_sub(header.len()) else { break };
                 gap[before..].copy_from_slice(header);
                 header.len() + there
@@ -187,6 +200,10 @@ impl<C: Configuration> Association<C> {
                 break;
             }
             (count, octets) = (count + 1, octets + packet);
+            if packet < stride {
+                break;
+            }
+            left.pass();
         }
         (count, octets)
     }

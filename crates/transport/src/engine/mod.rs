@@ -22,7 +22,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Ecn, Quality, Room};
+use stackwright_contract::services::{Apart, Ecn, Quality, Room, Run};
 use stackwright_wire::{Message, Pool};
 
 use crate::configuration::{Configuration, Slots};
@@ -204,6 +204,29 @@ impl<C: Configuration> Association<C> {
         let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
         self.sending.push(message, label, piece, octets, now, lifetime);
         Ok(())
+    }
+
+    /// Messages to be sent, as if one by one: those that are [laid out](Association::draft) wait, and leave, as one.
+    ///
+    /// # Errors
+    /// Gives them back where they do not: they are to be [sent](Association::send) one by one.
+    pub fn send_run(&mut self, now: Instant, run: Run<C::Message>) -> Result<(), Apart<C::Message>> {
+        let (octets, messages, slots) = (run.stride(), run.messages(), &mut self.slots);
+        if messages < 2 || octets > slots.format.longest() {
+            return Err(run.into_iter());
+        }
+        let room = slots.format.room(octets, &Quality::default());
+        match slots.framing.begin_run(run.into_octets(), octets, room) {
+            Ok((run, label, piece)) => {
+                self.used = Some(now);
+                if self.sending.is_bare() {
+                    self.sending.furnish();
+                }
+                self.sending.push_run(run, messages, label, piece, octets, now);
+                Ok(())
+            }
+            Err(run) => Err(Run::new(run, octets).into_iter()),
+        }
     }
 
     /// The next message for the application, within `room`; none while the association is half open.

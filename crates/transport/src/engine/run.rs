@@ -65,7 +65,7 @@ impl<C: Configuration> Association<C> {
             return None;
         }
         let view = self.view(now);
-        if !self.has_only_data(&view) {
+        if !self.has_only_data(&view) || self.keeps_together(&view) {
             return None;
         }
         if self.lies_apart(memory, room)
@@ -101,14 +101,20 @@ impl<C: Configuration> Association<C> {
         let mut block = if most > start { memory.blocks.take()? } else { return None };
         let (mut end, mut stride, mut count, mut follows) = (start, 0, 0, false);
         while count < room.messages && end + stride <= most {
-            if !follows && self.drop_expired(&view, memory) {
-                view = self.view(view.now);
+            if !follows {
+                if self.keeps_together(&view) {
+                    break;
+                }
+                self.sending.separate();
+                if self.drop_expired(&view, memory) {
+                    view = self.view(view.now);
+                }
             }
             let Some(ahead) = self.sending.ahead() else { break };
             if !follows && ends_before(ahead.pieces() * stride, end - start, most - start) {
                 break;
             }
-            let ((span, label), body) = (ahead.piece(0), ahead.octets(1));
+            let (span, label, body) = (ahead.span(), *ahead.label(), ahead.octets(1));
             let Some(last) = self.choose_unit(&view, body, span.end) else { break };
             if self.asks(&view, last) {
                 break;

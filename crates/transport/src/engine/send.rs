@@ -46,7 +46,7 @@ impl<C: Configuration> Association<C> {
         if self.drop_expired(&view, memory) {
             view = self.view(now);
         }
-        let chosen = self.choose(&view);
+        let chosen = if self.keeps_together(&view) { None } else { self.choose(&view) };
         let slots = &mut self.slots;
         let reporting = self.begun
             && slots.acknowledgement.report(
@@ -260,7 +260,7 @@ impl<C: Configuration> Association<C> {
     /// asked for.
     #[inline]
     pub(super) fn choose_several(&mut self, view: &View, ahead: &Ahead, most: usize) -> usize {
-        let (first, (span, _)) = (ahead.octets(1), ahead.piece(0));
+        let (first, span) = (ahead.octets(1), ahead.span());
         if most == 0 {
             return 0;
         }
@@ -288,6 +288,20 @@ impl<C: Configuration> Association<C> {
         several.max(1)
     }
 
+    /// Whether messages that were sent together wait until the window takes all of them: what left of them could not be written before any
+    /// more, and the rest would be copied. They wait as [others](Self::gathers) do, and no longer.
+    #[inline]
+    pub(super) fn keeps_together(&self, view: &View) -> bool {
+        let Some((octets, packets)) = self.sending.together() else { return false };
+        if view.in_flight < GATHER_LEAST || self.sending.is_losing() {
+            return false;
+        }
+        let (window, limit) = (self.slots.congestion.window(), self.slots.flow.limit(view));
+        let room = window.saturating_sub(view.in_flight);
+        let left = limit.saturating_sub(view.sent_upto);
+        (room < octets || left < packets) && octets <= gathered(view, room)
+    }
+
     /// Whether what the window takes now is so little that more should leave together: each acknowledgement would let a few
     /// packets go, which cost as much as many do. It waits for an acknowledgement, so most of the window must be on its way, and
     /// it waits no longer than a millisecond: so much of the window is as good as it gets.
@@ -299,8 +313,7 @@ impl<C: Configuration> Association<C> {
         }
         let packets = limit.saturating_sub(view.sent_upto) / self.sending.numbers(octets).max(1);
         let room = window.saturating_sub(view.in_flight).min(packets.saturating_mul(octets as u64));
-        let parts = (view.rtt.smoothed / MILLISECOND).max(4);
-        let part = ((view.in_flight + room) / parts).min(GATHER_MOST);
+        let part = gathered(view, room);
         // Fewer packets are not worth it: they would only be bunched.
         part >= RUN_LEAST * octets as u64 && room < part && room < self.sending.waiting_octets() as u64
     }
@@ -335,6 +348,13 @@ impl<C: Configuration> Association<C> {
         }
         dropped
     }
+}
+
+/// So much of what the window takes leaves together, where so many octets more may leave now.
+#[inline]
+fn gathered(view: &View, room: u64) -> u64 {
+    let parts = (view.rtt.smoothed / MILLISECOND).max(4);
+    ((view.in_flight + room) / parts).min(GATHER_MOST)
 }
 
 /// A packet of the engine's own lies in no longer block of the pool, in octets.

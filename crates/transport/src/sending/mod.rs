@@ -9,6 +9,7 @@
 //!
 //! What left together stands in `train.rs`, as long as nothing is known of one packet that is not known of all.
 
+mod ahead;
 mod settle;
 mod train;
 mod waiting;
@@ -24,8 +25,8 @@ use crate::words::{Numbering, Unit};
 use train::Train;
 use waiting::Waiting;
 
+pub(crate) use ahead::Ahead;
 pub use settle::Acknowledged;
-pub(crate) use waiting::Ahead;
 
 /// Where a unit stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -137,8 +138,7 @@ impl<M: Message> Sending<M> {
         self.has_trains()
             && self.lost_units == 0
             && self.units.len() == self.sent
-            && (self.waiting.len() > 1
-                || self.waiting.front().and_then(|waiting| waiting.octets_after(1)).is_some())
+            && (self.waiting.len() > 1 || self.waiting.front().and_then(Waiting::second_octets).is_some())
     }
 
     /// Whether something that was lost leaves next.
@@ -256,26 +256,21 @@ impl<M: Message> Sending<M> {
 
     /// What could follow it.
     pub fn second(&self) -> Option<(usize, u64)> {
-        let fresh = |beyond: usize, upto: u64| {
-            let octets = self
-                .waiting
-                .front()?
-                .octets_after(beyond)
-                .or_else(|| self.waiting.get(1).filter(|_| beyond > 0).map(Waiting::next_octets))?;
-            Some((octets, upto + self.numbers(octets)))
-        };
+        let fresh = |octets: usize, upto: u64| Some((octets, upto + self.numbers(octets)));
+        let first = || self.waiting.front().map(Waiting::next_octets);
         if self.lost_units > 1 {
             return Some((1, 0)); // it had its number before; nothing is shorter
         }
         let numbered = self.units.get(self.sent);
         match (self.lost_units, numbered) {
-            (0, Some(numbered)) => fresh(0, numbered.unit.span.end),
+            (0, Some(numbered)) => fresh(first()?, numbered.unit.span.end),
             (0, None) => {
-                let first = self.waiting.front()?.next_octets();
-                fresh(1, self.sent_upto + self.numbers(first))
+                let second = self.waiting.front()?.second_octets();
+                let second = second.or_else(|| self.waiting.get(1).map(Waiting::next_octets))?;
+                fresh(second, self.sent_upto + self.numbers(first()?))
             }
             (_, Some(numbered)) => Some((numbered.unit.body.len(), numbered.unit.span.end)),
-            (_, None) => fresh(0, self.sent_upto),
+            (_, None) => fresh(first()?, self.sent_upto),
         }
     }
 

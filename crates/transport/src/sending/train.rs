@@ -16,8 +16,8 @@ use core::ops::Range;
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool};
 
-use super::waiting::{Ahead, Waiting};
-use super::{Acknowledged, Left, Sending, Sent, State};
+use super::waiting::Waiting;
+use super::{Acknowledged, Ahead, Left, Sending, Sent, State};
 use crate::words::{Label, Numbering, Unit};
 
 /// Pieces of one message that left together. They follow each other, in number and place.
@@ -93,7 +93,7 @@ impl<M: Message> Train<M> {
 }
 
 impl<M: Message> Sending<M> {
-    /// The pieces of the message that waits first; `None` where there is none, or something else leaves before it.
+    /// The pieces of the message that waits first, and of those that were sent together with it; `None` where there is none, or something else leaves before it.
     #[inline]
     pub(crate) fn ahead(&self) -> Option<Ahead> {
         if self.lost_units > 0 || self.units.len() > self.sent {
@@ -102,8 +102,16 @@ impl<M: Message> Sending<M> {
         Some(self.waiting.front()?.ahead(self.sent_upto))
     }
 
-    /// What stands before each of its pieces, and how many octets that has: nothing where the message does not lie so, or somebody else
-    /// holds it.
+    /// The octets and the pieces of several messages that were sent together, of which nothing has left, if they are what leaves next.
+    #[inline]
+    pub(crate) fn together(&self) -> Option<(u64, u64)> {
+        let ahead = self.waiting.front()?.together()?;
+        let pieces = ahead.pieces();
+        Some((ahead.octets(pieces) as u64, pieces as u64))
+    }
+
+    /// What stands before each of them, and how many octets that has: nothing where the messages do not lie so, or somebody else holds
+    /// them.
     #[inline]
     pub(crate) fn gaps(&mut self) -> Option<impl Iterator<Item = (&mut [u8], usize)>> {
         self.waiting.front_mut().map(Waiting::gaps)
@@ -164,27 +172,46 @@ impl<M: Message> Sending<M> {
         true
     }
 
-    /// The first `count` pieces of the message that waits first, which have so many octets, leave with what was [written before
-    /// them](Sending::gaps).
+    /// The next `count` pieces leave with what was [written before them](Sending::gaps), and so many octets before the first: the packets
+    /// as they lie.
+    #[inline]
     pub(crate) fn board_together(
         &mut self,
-        label: Label,
         count: usize,
-        octets: usize,
+        before: usize,
         now: Instant,
         stamp: u32,
-    ) -> Option<()> {
+    ) -> Option<M> {
+        let packets = self.waiting.front()?.with_gaps(before, count)?;
+        let mut left = count;
+        while left > 0 {
+            left -= self.board_message(left, now, stamp)?;
+        }
+        Some(packets)
+    }
+
+    /// As many of the pieces of the message that waits first, at most. Gives how many.
+    #[inline]
+    fn board_message(&mut self, most: usize, now: Instant, stamp: u32) -> Option<usize> {
         let waiting = self.waiting.front_mut()?;
-        let (body, piece, since, lifetime, release) = if waiting.is_left(octets) {
-            self.waiting.pop_front()?.into_rest()
-        } else {
+        let ahead = waiting.ahead(self.sent_upto);
+        let all = ahead.pieces_of_first();
+        let count = most.min(all);
+        let octets = ahead.octets(count);
+        let (body, piece, since, lifetime, release) = if count < all {
             let (body, piece, since, lifetime) = waiting.rest();
             (body, piece, since, lifetime, waiting.pass(count as u32, octets))
+        } else {
+            let first = match waiting.split_first() {
+                Some(first) => first,
+                None => self.waiting.pop_front()?,
+            };
+            first.into_rest()
         };
         self.trains.push_back(Train {
             first: self.sent_upto,
             count: count as u64,
-            label,
+            label: *ahead.label(),
             body,
             piece,
             octets,
@@ -199,19 +226,7 @@ impl<M: Message> Sending<M> {
         self.sent_upto += count as u64;
         self.in_flight += octets as u64;
         self.waiting_octets -= octets;
-        Some(())
-    }
-
-    /// The packets of the last `trains`, as they leave: `before` octets stand before the first piece of each.
-    pub(crate) fn packets(&self, trains: usize, before: usize) -> Option<M> {
-        let begin = self.trains.len().checked_sub(trains)?;
-        let mut packets =
-            self.trains.range(begin..).map(|train| train.body.with_gaps(before, train.count as usize));
-        let mut all = packets.next()??;
-        for packets in packets {
-            all.join(packets?);
-        }
-        Some(all)
+        Some(count)
     }
 
     /// Nothing more leaves in this run: the last train lets go of what it does not carry.

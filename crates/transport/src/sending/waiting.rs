@@ -1,72 +1,33 @@
 //! Messages that wait, and what is cut off them.
 
 use core::num::NonZeroU32;
-use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool};
 
+use super::ahead::Ahead;
 use super::{Sending, Sent, State};
 use crate::words::{Label, Unit};
 
-/// What the message that waits first is cut into.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Ahead {
-    /// The number of the first piece, and what it is.
-    number: u64,
-    label: Label,
-    /// How many octets each has, but the last, and all of them.
-    piece: usize,
-    octets: usize,
-}
-
-impl Ahead {
-    /// How many pieces there are.
-    #[inline]
-    pub(crate) fn pieces(&self) -> usize {
-        self.octets.div_ceil(self.piece)
-    }
-
-    /// The octets of the first `count` pieces.
-    #[inline]
-    pub(crate) fn octets(&self, count: usize) -> usize {
-        self.octets.min(count * self.piece)
-    }
-
-    /// Those behind the first `count`, of which there are as many.
-    #[inline]
-    pub(crate) fn behind(&self, count: usize) -> Self {
-        Ahead {
-            number: self.number + count as u64,
-            label: Label { index: self.label.index + count as u32, ..self.label },
-            piece: self.piece,
-            octets: self.octets - self.octets(count),
-        }
-    }
-
-    /// What piece `place` is, where there is one: its numbers and its label.
-    #[inline]
-    pub(crate) fn piece(&self, place: usize) -> (Range<u64>, Label) {
-        let number = self.number + place as u64;
-        let last = self.octets <= (place + 1) * self.piece;
-        (number..number + 1, Label { index: self.label.index + place as u32, last, ..self.label })
-    }
-}
-
-/// A message of which something has not left yet.
+/// A message of which something has not left yet, and others that were sent together with it.
 #[derive(Debug)]
 pub(super) struct Waiting<M> {
     rest: M,
-    /// Of every piece, but for its index.
+    /// Of every piece of the first message, but for its index.
     label: Label,
     /// Of the next piece. It stands apart: it was written just now, and is read alone, not with its neighbours, which would wait until
     /// all that was written before it, the octets of a piece, has left the processor.
     index: u32,
-    /// The octets of every piece but the last.
+    /// The octets of every piece but the last of a message.
     piece: usize,
+    /// How many messages follow the first, and how many octets each has.
+    more: u32,
+    each: usize,
+    /// How many octets are left of the first message.
+    left: usize,
     since: Instant,
     lifetime: Option<NonZeroU32>,
-    /// What the layer above gets back for it.
+    /// What the layer above gets back for a message.
     octets: usize,
 }
 
@@ -75,7 +36,30 @@ impl<M: Message> Waiting<M> {
     #[inline]
     pub(super) fn ahead(&self, number: u64) -> Ahead {
         let label = Label { index: self.index, ..self.label };
-        Ahead { number, label, piece: self.piece, octets: self.rest.len() }
+        Ahead::new(number, label, self.piece, self.left).and(self.more, self.each)
+    }
+
+    /// Its pieces, if it is several messages of which nothing has left.
+    #[inline]
+    pub(super) fn together(&self) -> Option<Ahead> {
+        (self.more > 0 && self.index == 0).then(|| self.ahead(0))
+    }
+
+    /// What stands between the first `count` pieces, and so many octets before them, with those pieces: as
+    /// [`with_gaps`](Message::with_gaps).
+    #[inline]
+    pub(super) fn with_gaps(&self, before: usize, count: usize) -> Option<M> {
+        self.rest.with_gaps(before, count)
+    }
+
+    /// The first of several messages, which leaves by itself; `None` where there is only one.
+    #[inline]
+    pub(super) fn split_first(&mut self) -> Option<Self> {
+        let more = self.more.checked_sub(1)?;
+        let first = Waiting { rest: self.rest.split_to(self.left), more: 0, ..*self };
+        self.label.message = self.label.message.wrapping_add(1);
+        (self.more, self.index, self.left) = (more, 0, self.each);
+        Some(first)
     }
 
     /// What stands before each of its pieces, as [`gaps`](Message::gaps).
@@ -90,7 +74,7 @@ impl<M: Message> Waiting<M> {
         self.rest.copy_to(into)
     }
 
-    /// All that has not left, in pieces of so many octets, and what is wished of it.
+    /// All that has not left, and perhaps other messages behind it, in pieces of so many octets, and what is wished of it.
     pub(super) fn rest(&self) -> (M, usize, Instant, Option<NonZeroU32>) {
         (self.rest.share(), self.piece, self.since, self.lifetime)
     }
@@ -101,31 +85,30 @@ impl<M: Message> Waiting<M> {
         (self.rest, self.piece, self.since, self.lifetime, Some(self.octets))
     }
 
-    /// Whether so many octets are all that is left.
-    pub(super) fn is_left(&self, octets: usize) -> bool {
-        octets == self.rest.len()
-    }
-
-    /// So many pieces have left. Gives what the layer above gets back when all has: then it is to be forgotten.
+    /// So many pieces of the first message have left. Gives what the layer above gets back when all has: then it is to be forgotten.
     #[inline]
     pub(super) fn pass(&mut self, pieces: u32, octets: usize) -> Option<usize> {
         if octets == self.rest.len() {
             return Some(self.octets);
         }
+        debug_assert!(octets < self.left, "a message that has left is split off");
         self.rest.advance(octets);
+        self.left -= octets;
         self.index += pieces;
         None
     }
 
     pub(super) fn next_octets(&self) -> usize {
-        self.rest.len().min(self.piece)
+        self.left.min(self.piece)
     }
 
-    /// The octets of the piece after so many others; `None`: there is none. A message of no octets has a piece all the same.
+    /// The octets of the second piece; `None`: there is none.
     #[inline]
-    pub(super) fn octets_after(&self, pieces: usize) -> Option<usize> {
-        let left = self.rest.len().checked_sub(pieces * self.piece)?;
-        (left > 0 || pieces == 0).then_some(left.min(self.piece))
+    pub(super) fn second_octets(&self) -> Option<usize> {
+        match self.left.checked_sub(self.piece) {
+            Some(left) if left > 0 => Some(left.min(self.piece)),
+            _ => (self.more > 0).then_some(self.each.min(self.piece)),
+        }
     }
 }
 
@@ -143,8 +126,42 @@ impl<M: Message> Sending<M> {
         lifetime: Option<NonZeroU32>,
     ) {
         debug_assert!(piece > 0, "a piece has octets");
-        self.waiting_octets += message.len();
-        let waiting = Waiting { rest: message, label, index: label.index, piece, since, lifetime, octets };
+        let (index, more, each, left) = (label.index, 0, 0, message.len());
+        self.wait(Waiting { rest: message, label, index, piece, more, each, left, since, lifetime, octets });
+    }
+
+    /// Several messages in pieces, one behind the other, of which nothing is wished; the layer above gets back `octets` for each. `label`
+    /// is that of the first.
+    pub(crate) fn push_run(
+        &mut self,
+        run: M,
+        messages: usize,
+        label: Label,
+        piece: usize,
+        octets: usize,
+        since: Instant,
+    ) {
+        let (each, more) = (run.len() / messages, messages as u32 - 1);
+        debug_assert_eq!(label.count as usize, each.div_ceil(piece), "its pieces were counted");
+        let (index, lifetime) = (label.index, None);
+        self.wait(Waiting {
+            rest: run,
+            label,
+            index,
+            piece,
+            more,
+            each,
+            left: each,
+            since,
+            lifetime,
+            octets,
+        });
+    }
+
+    #[inline(always)] // as `push`
+    fn wait(&mut self, waiting: Waiting<M>) {
+        self.waiting_octets += waiting.rest.len();
+        let label = waiting.label;
         // What is more urgent overtakes what waits, not what has its number.
         if self.waiting.back().is_none_or(|last| last.label.priority <= label.priority) {
             return self.waiting.push_back(waiting);
@@ -155,7 +172,22 @@ impl<M: Message> Sending<M> {
 
     /// How many messages wait, one of which may have left in part.
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiting.iter().map(|waiting| 1 + waiting.more as usize).sum()
+    }
+
+    /// What is not done for several messages at once is done for the first of them.
+    #[inline]
+    pub(crate) fn separate(&mut self) {
+        if self.waiting.front().is_some_and(|waiting| waiting.more > 0) {
+            self.separate_first();
+        }
+    }
+
+    #[inline(never)]
+    fn separate_first(&mut self) {
+        if let Some(first) = self.waiting.front_mut().and_then(Waiting::split_first) {
+            self.waiting.push_front(first);
+        }
     }
 
     /// How many octets wait that have no number yet.
@@ -171,6 +203,7 @@ impl<M: Message> Sending<M> {
 
     /// The first one is of no use any more.
     pub(super) fn drop_waiting(&mut self, pool: &Pool<M>) {
+        self.separate();
         if let Some(waiting) = self.waiting.pop_front() {
             self.release(waiting.octets);
             self.waiting_octets -= waiting.rest.len();
@@ -194,11 +227,13 @@ impl<M: Message> Sending<M> {
     /// One piece of several. It stays where it is in the message, where messages can be shared: a header then stands by itself.
     /// Else it gets a block of its own.
     fn cut_off(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
+        self.separate();
         let waiting = self.waiting.front_mut()?;
         let (since, lifetime) = (waiting.since, waiting.lifetime);
         let ahead = waiting.ahead(0);
-        let (octets, (_, label)) = (ahead.octets(1), ahead.piece(0));
+        let (octets, label) = (ahead.octets(1), *ahead.label());
         let piece = waiting.rest.split_to(octets);
+        waiting.left -= octets;
         waiting.index += 1;
         let release = label.last.then_some(waiting.octets);
         if label.last {

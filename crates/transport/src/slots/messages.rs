@@ -45,6 +45,13 @@ slot! {
         /// # Errors
         /// Gives the message back where it is longer than can be said, or where the association has to begin first.
         fn begin(&mut self, message: M, quality: &Quality, room: usize, pool: &Pool<M>) -> Result<(M, Label, usize), M>;
+        /// The same, of messages of so many octets that are [laid out](stackwright_wire::Message::laid_out) one behind the other, and of
+        /// which nothing is wished: the label is that of the first, and says of how many pieces each is. They are numbered one after the
+        /// other.
+        ///
+        /// # Errors
+        /// Gives them back where they are to be sent one by one.
+        fn begin_run(&mut self, run: M, octets: usize, room: usize) -> Result<(M, Label, usize), M> = Err(run);
         /// How a message of so many octets, of which nothing is wished, would be cut that is to leave in packets that carry `room` octets:
         /// the octets that are put before it, how many pieces there are, and how many octets each has but the last. `None`: it would be
         /// made anew, or not be cut.

@@ -19,10 +19,8 @@ pub use block::Block;
 pub use pool::Pool;
 pub use region::Region;
 pub use single_buffer::SingleBuffer;
-pub use strides::Strides;
+pub use strides::{Layout, Strides};
 pub use tree::{BufferTree, Unshared};
-
-use core::ops::Range;
 
 use crate::header::{Header, Malformed};
 
@@ -56,13 +54,13 @@ pub trait Message: Sized + 'static {
     /// Where `start..end` does not lie within `block`.
     fn from_block(block: Self::Block, start: usize, end: usize) -> Self;
 
-    /// The octets `first` of `block`, and the `parts` of what lies behind them up to `end`, without a copy: a message that
-    /// [lies apart](Message::join_parts), where this kind of message can.
+    /// Messages that are laid out in `block`, one behind the other, without a copy: they [lie apart](Message::join_parts), where this kind
+    /// of message can.
     ///
     /// # Panics
-    /// Where `first` does not lie within `block` and before `end`, and as there.
-    fn from_parts(block: Self::Block, first: Range<usize>, parts: &Strides, end: usize) -> Self {
-        split_and_join(block, first, parts, end)
+    /// Where they do not lie within `block`.
+    fn laid_out(block: Self::Block, layout: &Layout) -> Self {
+        layout.join(block)
     }
 
     /// A region of a file as a message.
@@ -88,12 +86,26 @@ pub trait Message: Sized + 'static {
     /// for.
     fn push_front(&mut self, octets: usize) -> &mut [u8];
 
+    /// Writes `header` in front of each of the messages of so many octets that [lie](Message::laid_out) in it. Whether it did: there has to
+    /// be room before each, nobody else may hold the block, and the first has to be whole.
+    fn push_each(&mut self, _octets: usize, _header: &[u8]) -> bool {
+        false
+    }
+
     /// All its octets, to be altered in place: where they lie in one piece that nobody else holds. A cipher asks for it.
     fn unshared(&mut self) -> Option<&mut [u8]>;
 
     /// All its octets, piece by piece, to be altered in place: where they lie in one block that nobody else holds. Else there is none.
     fn pieces_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
         self.unshared().into_iter()
+    }
+
+    /// The octets of each of the messages of so many octets that it holds, one behind the other, as [`pieces_mut`](Message::pieces_mut).
+    ///
+    /// # Panics
+    /// Where that is 0.
+    fn messages_mut(&mut self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &mut [u8]>> {
+        self.unshared().into_iter().flat_map(move |all| all.chunks_mut(octets)).map(core::iter::once)
     }
 
     /// Takes the first `octets` octets away.
@@ -214,14 +226,6 @@ pub trait Message: Sized + 'static {
         assert!(copied == self.len(), "a region of a file is not in memory");
         Self::from_block(block, headroom, end)
     }
-}
-
-/// [`Message::from_parts`], by way of the whole.
-fn split_and_join<M: Message>(block: M::Block, first: Range<usize>, parts: &Strides, end: usize) -> M {
-    let mut behind = M::from_block(block, first.start, end);
-    let mut message = behind.split_to(first.len());
-    message.join_parts(&mut behind, parts);
-    message
 }
 
 /// [`Message::copy_to`], piece by piece.

@@ -1,5 +1,7 @@
 //! Parts of a message that lie behind each other, with something before each.
 
+use core::ops::Range;
+
 use super::Message;
 
 /// Packets that lie behind each other, and what stands before the part of each that is wanted.
@@ -15,6 +17,51 @@ pub struct Strides {
     pub skip_last: usize,
 }
 
+/// How messages that are alike lie in a block, one behind the other, and each of them [apart](Message::join_parts).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// The first part of the first message: not empty.
+    pub first: Range<usize>,
+    /// What lies behind it, of that message.
+    pub parts: Strides,
+    /// Where that message ends.
+    pub end: usize,
+    /// How many messages there are.
+    pub messages: usize,
+    /// How many octets are between two of them.
+    pub gap: usize,
+}
+
+impl Layout {
+    /// Where the last message ends; `None`: nowhere.
+    pub(super) fn all_end(&self) -> Option<usize> {
+        let stride = self.end.checked_sub(self.first.start)?.checked_add(self.gap)?;
+        self.messages.checked_sub(1)?.checked_mul(stride)?.checked_add(self.end)
+    }
+
+    /// The messages, each put together.
+    ///
+    /// # Panics
+    /// Where they do not lie within `block`.
+    pub(super) fn join<M: Message>(&self, block: M::Block) -> M {
+        let end = self.all_end().expect("messages lie somewhere");
+        let mut left = M::from_block(block, self.first.start, end);
+        let mut all = self.next(&mut left);
+        for _ in 1..self.messages {
+            left.advance(self.gap);
+            all.join(self.next(&mut left));
+        }
+        all
+    }
+
+    fn next<M: Message>(&self, left: &mut M) -> M {
+        let mut message = left.split_to(self.first.len());
+        let mut behind = left.split_to(self.end - self.first.end);
+        message.join_parts(&mut behind, &self.parts);
+        message
+    }
+}
+
 impl Strides {
     /// How many octets they have, of so many that are there.
     #[inline]
@@ -27,12 +74,6 @@ impl Strides {
     pub(super) fn last(&self, there: usize) -> Option<usize> {
         let before = self.count.checked_sub(1)? * self.stride + self.skip_last;
         self.octets(there).checked_sub(before).filter(|octets| *octets > 0)
-    }
-
-    /// How many octets all parts have, where the last has `last`.
-    #[inline]
-    pub(super) fn body(&self, last: usize) -> usize {
-        (self.count - 1) * (self.stride - self.skip) + last
     }
 
     /// Splits the parts off `message`, and what stands before them.

@@ -148,6 +148,34 @@ fn send_message() {
 }
 
 #[test]
+fn send_drafts() {
+    run(each(1, async |polls| {
+        let scene = Scene::new(artp).await;
+        let (one, other) = pair(&scene).await;
+        let full = fill(&one);
+        let receives = spawn_local(all(other));
+        let mut drafts = one.drafts(LENGTH, 2);
+        for (mut pieces, number) in drafts.each().zip(full..) {
+            pieces.next().unwrap()[..4].copy_from_slice(&number.to_be_bytes());
+        }
+        let end = full + drafts.messages() as u32;
+        let mut sending = one.send_drafts(drafts);
+        let over = polled(&mut sending, polls).await.map(Result::unwrap).is_some();
+        match sending.into_message() {
+            Some(drafts) => {
+                assert!(!over, "they are the stack's");
+                one.send_drafts(drafts).await.unwrap();
+            }
+            None => assert!(over, "they are still ours"),
+        }
+        one.close().await.unwrap();
+        assert!(receives.await.unwrap().into_iter().eq(0..end), "each once");
+        scene.ends().await;
+        over
+    }));
+}
+
+#[test]
 fn receive() {
     run(each(1, async |polls| {
         let scene = Scene::new(artp).await;

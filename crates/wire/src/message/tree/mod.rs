@@ -8,16 +8,15 @@ mod spaced;
 
 use alloc::vec::Vec;
 use core::mem;
-use core::ops::Range;
 
 use leaves::Leaves;
 use pieces::{Piece, Pieces};
 use short::Short;
 use slice::Slice;
 pub use slice::Unshared;
-use spaced::{PartsMut, Spaced};
+use spaced::{MessagesMut, PartsMut, Places, Spaced};
 
-use super::{Block, Leaf, Message, Pool, Region, Strides, copy_leaves, split_and_join};
+use super::{Block, Layout, Leaf, Message, Pool, Region, Strides, copy_leaves};
 
 /// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a file.
 ///
@@ -143,15 +142,14 @@ impl Message for BufferTree {
         Self::of_slice(Slice::new(block, start, end))
     }
 
-    fn from_parts(block: Unshared, first: Range<usize>, parts: &Strides, end: usize) -> Self {
-        let there = end.saturating_sub(first.end);
-        match parts.last(there) {
-            Some(last) if end <= block.len() && !first.is_empty() && Spaced::takes(&block) => {
-                let first = Slice::new(block, first.start, first.end);
-                let length = first.len() + parts.body(last);
-                BufferTree { pieces: Pieces::Spaced(Spaced::new(first, parts, last)), length }
+    fn laid_out(block: Unshared, layout: &Layout) -> Self {
+        match Places::laid_out(layout) {
+            Some(places) if layout.all_end().is_some_and(|end| end <= block.len()) => {
+                let block = Slice::new(block, 0, 0);
+                let length = places.octets();
+                BufferTree { pieces: Pieces::Spaced(Spaced::new(block, places)), length }
             }
-            _ => split_and_join(block, first, parts, end),
+            _ => layout.join(block),
         }
     }
 
@@ -223,6 +221,16 @@ impl Message for BufferTree {
     }
 
     #[inline]
+    fn messages_mut(&mut self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &mut [u8]>> {
+        let (one, messages) = match &mut self.pieces {
+            Pieces::Spaced(spaced) => (None, spaced.messages_mut()),
+            pieces => (pieces.unshared(self.length), MessagesMut::default()),
+        };
+        let chunks = one.into_iter().flat_map(move |all| all.chunks_mut(octets));
+        chunks.map(PartsMut::one).chain(messages).map(|parts| parts.map(|(_gap, part)| part))
+    }
+
+    #[inline]
     fn advance(&mut self, octets: usize) {
         assert!(octets <= self.length, "advance within the length");
         self.length -= octets;
@@ -277,6 +285,15 @@ impl Message for BufferTree {
             self.pieces.behead();
             return head;
         }
+        if let Pieces::Spaced(spaced) = &mut self.pieces
+            && let Some(message) = spaced.split_message(octets)
+        {
+            let pieces = match message.into_last() {
+                Ok(slice) => Pieces::One(Piece::Octets(slice)),
+                Err(spaced) => Pieces::Spaced(spaced),
+            };
+            return BufferTree { length: octets, pieces };
+        }
         self.pieces.list();
         while octets > 0 {
             let mut first = self.pieces.pop_first().expect("as long as its pieces");
@@ -312,13 +329,11 @@ impl Message for BufferTree {
             (&self.pieces, &rest.pieces)
             && first.is_before(behind)
             && parts.stride.saturating_sub(parts.skip) > SMALL_PIECE
-            && let Some(last) = parts.last(rest.length)
-            && !first.is_empty()
-            && Spaced::takes(first.block())
+            && let Some(places) = Places::of(first.place(), parts, rest.length)
             && let Pieces::One(Piece::Octets(first)) = mem::take(&mut self.pieces)
         {
-            self.pieces = Pieces::Spaced(Spaced::new(first, parts, last));
-            self.length += parts.body(last);
+            self.pieces = Pieces::Spaced(Spaced::new(first, places));
+            self.length = places.octets();
             let octets = parts.octets(rest.length);
             // Nothing of the block is held for octets that are not there.
             return if octets == rest.length { *rest = BufferTree::default() } else { rest.advance(octets) };
@@ -333,6 +348,15 @@ impl Message for BufferTree {
             _ => PartsMut::default(),
         };
         parts.map(|(gap, part)| (gap, part.len()))
+    }
+
+    fn push_each(&mut self, octets: usize, header: &[u8]) -> bool {
+        let Pieces::Spaced(spaced) = &mut self.pieces else { return false };
+        let pushed = spaced.push_each(octets, header);
+        if pushed {
+            self.length += self.length / octets * header.len();
+        }
+        pushed
     }
 
     #[inline]

@@ -142,8 +142,9 @@ impl Pieces {
         if let Pieces::Spaced(spaced) = self {
             if spaced.advance(octets)
                 && let Pieces::Spaced(spaced) = mem::take(self)
+                && let Ok(last) = spaced.into_last()
             {
-                *self = Pieces::One(Piece::Octets(spaced.into_last()));
+                *self = Pieces::One(Piece::Octets(last));
             }
             return;
         }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::fmt;
-use core::ops::{Deref, DerefMut};
+use core::ops::{Deref, DerefMut, Range};
 
 // Counted without weak references: whether nobody else holds a block, which is asked for every header, is one load then.
 use triomphe::{Arc, UniqueArc};
@@ -78,14 +78,10 @@ impl Slice {
         Slice { block, start, end }
     }
 
-    pub(super) fn block(&self) -> &[u8] {
-        &self.block
-    }
-
     /// Where they lie in the block.
     #[inline]
-    pub(super) fn place(&self) -> (usize, usize) {
-        (self.start, self.end)
+    pub(super) fn place(&self) -> Range<usize> {
+        self.start..self.end
     }
 
     /// Whether `other` lies right behind it.

@@ -1,19 +1,20 @@
 //! Octets of one block with gaps between them: the bodies of packets that lie there one behind the other.
 //!
 //! ```text
-//!  before start  end       gap   part           last_gap  last
-//! ├─ ─ ─ ─┼───────┼─ ─ ─ ─ ─┼─────────┼─ ─ ─ ─ ─┼─ ─ ─ ─ ─ ─┼──────┤
-//!         first            └──── `more` of them follow it ─────────┘
+//!  before start  end       gap   part           last_gap  last   lead   first
+//! ├─ ─ ─ ─┼───────┼─ ─ ─ ─ ─┼─────────┼─ ─ ─ ─ ─┼─ ─ ─ ─ ─ ─┼──────┼─ ─ ─ ─┼───────┼─ ─
+//!                          └──── `more` of them follow it ─────────┘       └ `messages` like it follow
 //! ```
 
 use alloc::boxed::Box;
 use core::mem;
+use core::ops::Range;
 
 use triomphe::Arc;
 
 use super::Unshared;
 use super::slice::Slice;
-use crate::message::Strides;
+use crate::message::{Layout, Strides};
 
 /// Parts of a block. However many they are, nothing is allocated for them.
 #[derive(Clone, Debug)]
@@ -22,48 +23,137 @@ pub(super) struct Spaced {
     places: Places,
 }
 
-/// Where they lie. A block is shorter than 4 GiB.
-#[derive(Clone, Copy, Debug)]
-struct Places {
+/// Where they lie. A block is shorter than 4 GiB, and a part or a gap than 64 KiB.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Places {
     /// What may be written before the first part that is left. That is not empty.
     before: u32,
     start: u32,
     end: u32,
-    /// How many follow it.
-    more: u32,
+    /// How many of its message follow it.
+    more: u16,
     /// What stands before each of them, and how many octets it has, but for the last.
-    gap: u32,
-    part: u32,
-    last_gap: u32,
-    last: u32,
+    gap: u16,
+    part: u16,
+    last_gap: u16,
+    last: u16,
+    /// How many messages follow that one, what stands before each of them, how many octets its first part has, and how many parts follow
+    /// that.
+    messages: u16,
+    lead: u16,
+    first: u16,
+    count: u16,
 }
 
 impl Places {
+    /// Those of the octets `first`, of which there are some, and of the `parts` that lie behind it in so many octets; `None` where one has
+    /// none, and where this is not enough for them.
+    #[inline]
+    pub(super) fn of(first: Range<usize>, parts: &Strides, there: usize) -> Option<Self> {
+        let last = parts.last(there)?;
+        let start = u32::try_from(first.start).ok()?;
+        let places = Places {
+            before: start,
+            start,
+            end: u32::try_from(first.end).ok().filter(|end| *end > start)?,
+            more: u16::try_from(parts.count).ok()?,
+            gap: u16::try_from(parts.skip).ok()?,
+            part: u16::try_from(parts.stride.checked_sub(parts.skip)?).ok()?,
+            last_gap: u16::try_from(parts.skip_last).ok()?,
+            last: u16::try_from(last).ok()?,
+            ..Places::default()
+        };
+        let all = u64::from(places.end) + u64::from(places.more) * parts.stride as u64;
+        u32::try_from(all).is_ok().then_some(places)
+    }
+
+    /// Those of messages that are laid out; as there.
+    pub(super) fn laid_out(layout: &Layout) -> Option<Self> {
+        let Layout { first, parts, end, messages, gap } = layout;
+        u32::try_from(layout.all_end()?).ok()?;
+        let one = Self::of(first.clone(), parts, end.checked_sub(first.end)?)?;
+        Some(Places {
+            messages: u16::try_from(messages.checked_sub(1)?).ok()?,
+            lead: u16::try_from(*gap).ok()?,
+            first: u16::try_from(first.len()).ok()?,
+            count: one.more,
+            ..one
+        })
+    }
+
+    /// How many octets the parts have that are left of the first message.
+    #[inline]
+    fn octets_of_first(&self) -> usize {
+        let behind = self.octets_behind(self.more);
+        (self.end - self.start) as usize + behind
+    }
+
+    /// Those of the last `more` parts of a message, of which one at least stands before them.
+    #[inline]
+    fn octets_behind(&self, more: u16) -> usize {
+        more.checked_sub(1)
+            .map_or(0, |parts| usize::from(parts) * usize::from(self.part) + usize::from(self.last))
+    }
+
+    /// How many octets all parts have.
+    #[inline]
+    pub(super) fn octets(&self) -> usize {
+        let each = usize::from(self.first) + self.octets_behind(self.count);
+        self.octets_of_first() + usize::from(self.messages) * each
+    }
+
     /// The place after the first one.
     #[inline]
     fn pass(&mut self) -> bool {
         let (gap, part) = match self.more {
-            0 => return false,
+            0 => return self.pass_message(),
             1 => (self.last_gap, self.last),
             _ => (self.gap, self.part),
         };
-        self.before = gap;
-        self.start = self.end + gap;
-        self.end = self.start + part;
         self.more -= 1;
+        self.step(gap, part);
         true
+    }
+
+    #[inline]
+    fn step(&mut self, gap: u16, part: u16) {
+        self.before = gap.into();
+        self.start = self.end + self.before;
+        self.end = self.start + u32::from(part);
+    }
+
+    /// The first place of the next message, from any place of this one.
+    #[inline]
+    fn pass_message(&mut self) -> bool {
+        let Some(messages) = self.messages.checked_sub(1) else { return false };
+        if let Some(between) = self.more.checked_sub(1) {
+            self.end += u32::from(between) * (u32::from(self.gap) + u32::from(self.part));
+            self.end += u32::from(self.last_gap) + u32::from(self.last);
+        }
+        (self.messages, self.more) = (messages, self.count);
+        self.step(self.lead, self.first);
+        true
+    }
+
+    /// Whether it is the last one.
+    #[inline]
+    fn is_last(&self) -> bool {
+        self.more == 0 && self.messages == 0
     }
 
     /// The part that so many are before, as the first.
     #[inline]
-    fn at(mut self, place: u32) -> Option<Self> {
-        if place > self.more {
-            return None;
+    fn at(mut self, mut place: usize) -> Option<Self> {
+        while place > usize::from(self.more) {
+            place -= usize::from(self.more) + 1;
+            if !self.pass_message() {
+                return None;
+            }
         }
         if let Some(between) = place.checked_sub(1) {
             // Those between the first and the last are alike.
-            self.end += between * (self.gap + self.part);
-            self.more -= between;
+            self.end += between as u32 * (u32::from(self.gap) + u32::from(self.part));
+            self.more -= between as u16;
             self.pass();
         }
         Some(self)
@@ -98,6 +188,38 @@ pub(super) struct PartsMut<'a> {
     left: Option<Places>,
 }
 
+impl<'a> PartsMut<'a> {
+    /// One part, before which nothing is.
+    pub(super) fn one(part: &'a mut [u8]) -> Self {
+        let places = Places { end: part.len() as u32, ..Places::default() };
+        PartsMut { block: part, left: Some(places) }
+    }
+}
+
+/// Message by message, what [`PartsMut`] gives of each.
+#[derive(Default)]
+pub(super) struct MessagesMut<'a>(PartsMut<'a>);
+
+impl<'a> Iterator for MessagesMut<'a> {
+    type Item = PartsMut<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<PartsMut<'a>> {
+        let PartsMut { block, left } = &mut self.0;
+        let places = (*left)?;
+        let mut next = places;
+        // From what is before its first part to what is before the next one's.
+        let octets = match next.pass_message() {
+            true => (next.start - next.before) - (places.start - places.before),
+            false => block.len() as u32,
+        };
+        *left = (next.start != places.start).then_some(next);
+        let (own, rest) = mem::take(block).split_at_mut(octets as usize);
+        *block = rest;
+        Some(PartsMut { block: own, left: Some(Places { messages: 0, ..places }) })
+    }
+}
+
 impl<'a> Iterator for PartsMut<'a> {
     type Item = (&'a mut [u8], &'a mut [u8]);
 
@@ -115,29 +237,10 @@ impl<'a> Iterator for PartsMut<'a> {
 }
 
 impl Spaced {
-    /// Whether parts of a block may be: what is kept of places is enough for it.
+    /// The octets at these places of the block that a slice lies in.
     #[inline]
-    pub(super) fn takes(block: &[u8]) -> bool {
-        u32::try_from(block.len()).is_ok()
-    }
-
-    /// The octets of `first`, of which there are some, and those of the `parts` that lie behind it in its block: none is empty, and
-    /// the last has `last` octets.
-    #[inline]
-    pub(super) fn new(first: Slice, parts: &Strides, last: usize) -> Self {
-        let Strides { stride, count, skip, skip_last } = *parts;
-        let (start, end) = first.place();
-        let places = Places {
-            before: start as u32,
-            start: start as u32,
-            end: end as u32,
-            more: count as u32,
-            gap: skip as u32,
-            part: (stride - skip) as u32,
-            last_gap: skip_last as u32,
-            last: last as u32,
-        };
-        Spaced { block: first.into_shared(), places }
+    pub(super) fn new(slice: Slice, places: Places) -> Self {
+        Spaced { block: slice.into_shared(), places }
     }
 
     #[inline]
@@ -151,20 +254,32 @@ impl Spaced {
         let places = &mut self.places;
         loop {
             let first = places.end - places.start;
-            if octets < first as usize || places.more == 0 {
+            if octets < first as usize || places.is_last() {
                 let octets = first.min(octets as u32);
                 places.before += octets;
                 places.start += octets;
-                return places.more == 0;
+                return places.is_last();
             }
             octets -= first as usize;
             places.pass();
         }
     }
 
-    /// The last part.
-    pub(super) fn into_last(self) -> Slice {
-        Slice::of(self.block, self.places.start as usize, self.places.end as usize)
+    /// Splits the first message off, if it has so many octets, and there is another one.
+    #[inline]
+    pub(super) fn split_message(&mut self, octets: usize) -> Option<Spaced> {
+        let places = Places { messages: 0, ..self.places };
+        let is_whole = self.places.octets_of_first() == octets && self.places.pass_message();
+        is_whole.then(|| Spaced { block: self.block.clone(), places })
+    }
+
+    /// What it is, if it is one part.
+    #[inline]
+    pub(super) fn into_last(self) -> Result<Slice, Self> {
+        match self.places.is_last() {
+            true => Ok(Slice::of(self.block, self.places.start as usize, self.places.end as usize)),
+            false => Err(self),
+        }
     }
 
     #[inline]
@@ -191,6 +306,12 @@ impl Spaced {
         PartsMut { block: &mut block[(places.start - places.before) as usize..], left: Some(places) }
     }
 
+    /// The same, message by message.
+    #[inline]
+    pub(super) fn messages_mut(&mut self) -> MessagesMut<'_> {
+        MessagesMut(self.parts_mut())
+    }
+
     /// Whether it can grow to the front in place.
     #[inline]
     pub(super) fn has_headroom(&self, octets: usize) -> bool {
@@ -210,10 +331,36 @@ impl Spaced {
         &mut block[self.places.start as usize..end as usize]
     }
 
+    /// Writes `header` before each of its messages, if each has so many octets, and nobody else holds the block.
+    pub(super) fn push_each(&mut self, octets: usize, header: &[u8]) -> bool {
+        let mut places = self.places;
+        let Ok(more) = u16::try_from(header.len()) else { return false };
+        let (Some(before), Some(lead), Some(first)) = (
+            places.before.checked_sub(more.into()),
+            // What does not follow stands nowhere.
+            places.lead.checked_sub(more).or((places.messages == 0).then_some(0)),
+            places.first.checked_add(more),
+        ) else {
+            return false;
+        };
+        let are_alike = places.octets_of_first() == octets
+            && places.octets() == octets * (usize::from(places.messages) + 1);
+        let Some(block) = Arc::get_mut(&mut self.block).filter(|_| are_alike) else { return false };
+        let start = places.start - u32::from(more);
+        self.places = Places { before, start, lead, first, ..places };
+        loop {
+            let end = places.start as usize;
+            block[end - header.len()..end].copy_from_slice(header);
+            if !places.pass_message() {
+                return true;
+            }
+        }
+    }
+
     /// From so many octets before it to the end of part `count`: one piece.
     #[inline]
     pub(super) fn with_gaps(&self, before: usize, count: usize) -> Option<Slice> {
-        let last = self.places.at(u32::try_from(count.checked_sub(1)?).ok()?)?;
+        let last = self.places.at(count.checked_sub(1)?)?;
         let start = self.places.before.checked_sub(u32::try_from(before).ok()?)?;
         let start = self.places.start - self.places.before + start;
         Some(Slice::of(self.block.clone(), start as usize, last.end as usize))

@@ -1,0 +1,220 @@
+//! Messages that are written where they leave from.
+
+use std::collections::BTreeSet;
+
+use stackwright_contract::services::{DatagramsRequest, Quality, Run};
+use stackwright_contract::{Duration, Protocol as _};
+use stackwright_wire::{Leaf, Message as _};
+
+use crate::talk::{LENGTH, MUCH, NAME, Side, Talk};
+
+/// The octets of messages that lie as they leave are not copied: each leaves from the block in which it was written.
+#[test]
+fn what_is_written_in_place_leaves_from_there() {
+    let mut talk = Talk::new(true, None);
+    for side in [0, 1, 0] {
+        talk.speak(side);
+    }
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    // Until the window is wide.
+    for _ in 0..50 {
+        talk.sides[0].say(&talk.cx, &[0; LENGTH]);
+        for side in [0, 1, 0, 1] {
+            talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
+            talk.speak(side);
+        }
+    }
+    let blocks: Vec<*const u8> = (1..=3)
+        .map(|octet| {
+            let Side { layer, said } = &mut talk.sides[0];
+            let mut message = layer.draft(NAME, LENGTH, 1).expect("it knows how its packets lie");
+            let mut first: *const u8 = std::ptr::null();
+            for piece in message.pieces_mut() {
+                piece.fill(octet);
+                if first.is_null() {
+                    first = piece.as_ptr();
+                }
+            }
+            let send = DatagramsRequest::Send { association: NAME, message, quality: Quality::default() };
+            layer.handle_request(&talk.cx, send, said);
+            first
+        })
+        .collect();
+    let Side { layer, said } = &mut talk.sides[0];
+    layer.handle_timeout(&talk.cx, said);
+    let mut left = Vec::new();
+    for asked in said.down.drain(..) {
+        if let DatagramsRequest::SendRun { run, .. } = asked {
+            for leaf in run.into_octets().leaves() {
+                let Leaf::Octets(octets) = leaf else { panic!("they are in memory") };
+                left.push(octets.as_ptr_range());
+            }
+        }
+    }
+    assert_eq!(left.len(), blocks.len(), "one piece for each message");
+    for (block, left) in blocks.iter().zip(&left) {
+        assert!(left.contains(block), "{block:?} lies in {left:?}");
+    }
+}
+
+/// What does not lie as it should by the time it leaves is copied.
+#[test]
+fn a_draft_that_was_cut_off_leaves_all_the_same() {
+    let mut talk = Talk::new(true, None);
+    for side in [0, 1, 0] {
+        talk.speak(side);
+    }
+    let said: Vec<Vec<u8>> =
+        [LENGTH - 1, LENGTH / 2, 3000, 1, 0].map(|octets| vec![octets as u8; octets]).into();
+    for octets in &said {
+        let mut message = talk.sides[0].layer.draft(NAME, LENGTH, 1).expect("it knows how its packets lie");
+        message.pieces_mut().for_each(|piece| piece.fill(octets.len() as u8));
+        message.truncate(octets.len());
+        talk.sides[0].send(&talk.cx, message);
+    }
+    assert!(talk.sides[0].layer.draft(NAME, 1000, 1).is_none(), "one packet");
+    assert!(talk.sides[0].layer.draft(NAME, 60_000, 1).is_some());
+    assert!(talk.sides[0].layer.draft(NAME, 70_000, 1).is_none(), "several runs");
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    for _ in 0..100 {
+        talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
+        talk.speak(0);
+        talk.speak(1);
+    }
+    let came = &talk.sides[1].said.came;
+    assert!(*came == said, "{:?}", came.iter().map(Vec::len).collect::<Vec<_>>());
+}
+
+/// How many packets of a message leave at once after a second in which nothing did, where all of it did before.
+fn packets_after_a_rest(in_place: bool) -> usize {
+    let mut talk = Talk::new(true, None);
+    let say = |talk: &mut Talk| {
+        if in_place {
+            talk.sides[0].say_in_place(&talk.cx, 7, LENGTH);
+        } else {
+            talk.sides[0].say(&talk.cx, &[7; LENGTH]);
+        }
+        let before = talk.packets[0].len();
+        talk.speak(0);
+        talk.packets[0].len() - before
+    };
+    for side in [0, 1, 0] {
+        talk.speak(side);
+    }
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    let mut left = 0;
+    for _ in 0..100 {
+        left = say(&mut talk);
+        for _ in 0..10 {
+            talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
+            talk.speak(1);
+            talk.speak(0);
+        }
+    }
+    assert!(left > 3, "the window takes a message");
+    talk.cx.set_now(talk.cx.now() + Duration::from_secs(1));
+    say(&mut talk)
+}
+
+#[test]
+fn what_leaves_in_place_after_a_rest_is_no_more_than_what_is_copied() {
+    assert_eq!([false, true].map(packets_after_a_rest), [3, 3]);
+}
+
+/// A conversation whose window is wide.
+fn wide(together: bool, broken: Option<usize>) -> Talk {
+    let mut talk = Talk::new(together, broken);
+    for side in [0, 1, 0] {
+        talk.speak(side);
+    }
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    for _ in 0..100 {
+        talk.sides[0].say(&talk.cx, &[0; LENGTH]);
+        pass(&mut talk, 4);
+    }
+    while talk.sides[1].said.came.len() < 100 {
+        pass(&mut talk, 1);
+    }
+    talk.sides[1].said.came.clear();
+    talk
+}
+
+fn pass(talk: &mut Talk, milliseconds: usize) {
+    for _ in 0..milliseconds {
+        talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
+        talk.speak(0);
+        talk.speak(1);
+    }
+}
+
+/// Messages of equal octets, from this one on, drafted and sent together. Gives how many they are.
+fn say_together(talk: &mut Talk, first: u8, most: usize) -> usize {
+    let Side { layer, said } = &mut talk.sides[0];
+    let mut all = layer.draft(NAME, LENGTH, most).expect("it knows how its packets lie");
+    for (pieces, octet) in all.messages_mut(LENGTH).zip(first..) {
+        pieces.for_each(|piece| piece.fill(octet));
+    }
+    let run = Run::new(all, LENGTH);
+    let messages = run.messages();
+    let room = run.room();
+    (said.room.messages, said.room.octets) =
+        (said.room.messages - room.messages, said.room.octets - room.octets);
+    layer.handle_request(&talk.cx, DatagramsRequest::SendRun { association: NAME, run }, said);
+    messages
+}
+
+/// What is drafted together leaves together, from where it was written, and is what it is message by message.
+#[test]
+fn drafts_that_are_sent_together_are_the_packets_of_each_in_one_piece() {
+    let mut talk = wide(true, None);
+    assert_eq!(say_together(&mut talk, 1, 100), 6, "in 64 kB");
+    let Side { layer, said } = &mut talk.sides[0];
+    layer.handle_timeout(&talk.cx, said);
+    let runs = said.down.drain(..).filter_map(|asked| match asked {
+        DatagramsRequest::SendRun { run, .. } => Some((run.stride(), run.into_octets())),
+        _ => None,
+    });
+    let runs: Vec<_> = runs.collect();
+    let [(stride, together)] = &runs[..] else { panic!("{} runs", runs.len()) };
+    assert_eq!(together.leaves().count(), 1, "in one piece");
+
+    let mut talk = wide(true, None);
+    talk.packets[0].clear();
+    (1..=6).for_each(|octet| talk.sides[0].say_in_place(&talk.cx, octet, LENGTH));
+    talk.speak(0);
+    let each: Vec<_> = talk.packets[0].clone();
+    assert!(each.iter().all(|packet| packet.len() == *stride), "they are even");
+    let mut octets = vec![0; together.len()];
+    together.copy_to(&mut octets);
+    assert!(octets == each.concat(), "octet for octet");
+}
+
+/// Whatever the window takes of them, and whatever of them is lost.
+#[test]
+fn drafts_that_are_sent_together_arrive_as_messages() {
+    for (together, broken) in
+        [(true, None), (false, None), (true, Some(0)), (true, Some(9)), (false, Some(20))]
+    {
+        for narrow in [false, true] {
+            let mut talk = if narrow { Talk::new(together, broken) } else { wide(together, broken) };
+            for side in [0, 1, 0] {
+                talk.speak(side);
+            }
+            talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+            let mut sent = 0;
+            for most in [6, 1, 2, 5, 3, 4, 6, 6] {
+                sent += say_together(&mut talk, sent as u8, most);
+                pass(&mut talk, usize::from(sent % 2 == 0));
+            }
+            assert_eq!(sent, 33);
+            // What is lost more than once waits for longer each time.
+            pass(&mut talk, 60_000);
+            let came = &talk.sides[1].said.came;
+            let each: BTreeSet<u8> = came.iter().map(|came| came[0]).collect();
+            assert!(came.iter().all(|came| *came == [came[0]; LENGTH]), "whole: {broken:?}");
+            assert!(each.iter().copied().eq(0..33) && came.len() == 33, "each once: {broken:?}, {each:?}");
+            let room = talk.sides[0].said.room;
+            assert_eq!((room.messages, room.octets), (4096, 10 << 20), "all room is given back");
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! Two sides, and how packets cross between them.
+
+use std::net::SocketAddr;
+
+use stackwright_artp::{Config, Layer, layer};
+use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Run};
+use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol as _};
+use stackwright_wire::{BufferTree, Message};
+
+pub(crate) type M = BufferTree;
+
+pub(crate) const NAME: Handle = Handle { index: 1, generation: 0 };
+const LISTENER: Handle = Handle { index: 0, generation: 0 };
+pub(crate) const MUCH: Room = Room { octets: 1 << 30, messages: 1 << 20 };
+/// What the application takes at once.
+pub(crate) const UP: Room = Room { octets: 30_000, messages: 3 };
+pub(crate) const LENGTH: usize = 10_000;
+
+pub(crate) fn octets(message: &M) -> Vec<u8> {
+    let mut octets = vec![0; message.len()];
+    message.copy_to(&mut octets);
+    octets
+}
+
+/// What a side said, above and below.
+#[derive(Default)]
+pub(crate) struct Said {
+    pub(crate) down: Vec<DatagramsRequest<M>>,
+    pub(crate) below: Option<Handle>,
+    pub(crate) room: Room,
+    /// It was told that it is open, what came, and the last word.
+    pub(crate) opened: bool,
+    pub(crate) came: Vec<Vec<u8>>,
+    pub(crate) ended: Option<Ended>,
+}
+
+impl Outlet<Layer<M>> for Said {
+    fn indicate(&mut self, told: DatagramsIndication<M>) {
+        match told {
+            DatagramsIndication::Opened { room, .. } => (self.opened, self.room) = (true, room),
+            DatagramsIndication::Room { room, .. } => {
+                self.room.octets += room.octets;
+                self.room.messages += room.messages;
+            }
+            DatagramsIndication::Delivered { message, .. } => {
+                assert!(self.opened, "nothing comes before it is open");
+                self.came.push(octets(&message));
+            }
+            DatagramsIndication::DeliveredRun { .. } => unreachable!("a layer delivers one by one"),
+            DatagramsIndication::Ended { name: NAME, why } => self.ended = Some(why),
+            DatagramsIndication::Ended { .. } | DatagramsIndication::Listening { .. } => {}
+        }
+    }
+
+    fn request(&mut self, asked: DatagramsRequest<M>) {
+        match asked {
+            DatagramsRequest::Open { association, .. } | DatagramsRequest::Await { association, .. } => {
+                self.below = self.below.or(Some(association));
+            }
+            asked => self.down.push(asked),
+        }
+    }
+}
+
+pub(crate) struct Side {
+    pub(crate) layer: Layer<M>,
+    pub(crate) said: Said,
+}
+
+impl Side {
+    pub(crate) fn new(nth: u8) -> Self {
+        let config = Config { secret: [nth; 16], ..Config::default() };
+        Side { layer: layer(config, u64::from(nth)), said: Said::default() }
+    }
+
+    pub(crate) fn ask(&mut self, cx: &Context, request: DatagramsRequest<M>) {
+        self.layer.handle_request(cx, request, &mut self.said);
+    }
+
+    pub(crate) fn say(&mut self, cx: &Context, octets: &[u8]) {
+        self.send(cx, M::with_headroom(64, octets));
+    }
+
+    /// A message of equal octets, written where it will leave from.
+    pub(crate) fn say_in_place(&mut self, cx: &Context, octet: u8, octets: usize) {
+        let mut message = self.layer.draft(NAME, octets, 1).expect("it knows how its packets lie");
+        assert_eq!(message.len(), octets);
+        message.pieces_mut().for_each(|piece| piece.fill(octet));
+        self.send(cx, message);
+    }
+
+    pub(crate) fn send(&mut self, cx: &Context, message: M) {
+        let room = &mut self.said.room;
+        (room.messages, room.octets) = (room.messages - 1, room.octets - message.len());
+        self.ask(cx, DatagramsRequest::Send { association: NAME, message, quality: Quality::default() });
+    }
+
+    pub(crate) fn tell(&mut self, cx: &Context, indication: DatagramsIndication<M>) {
+        self.layer.handle_indication(cx, indication, &mut self.said);
+    }
+}
+
+/// Two sides, and how runs cross between them.
+pub(crate) struct Talk {
+    pub(crate) cx: Context,
+    pub(crate) sides: [Side; 2],
+    /// Runs cross in one word.
+    together: bool,
+    /// Of each run this packet cannot be read.
+    broken: Option<usize>,
+    pub(crate) runs: usize,
+    /// The packets of each side.
+    pub(crate) packets: [Vec<Vec<u8>>; 2],
+}
+
+impl Talk {
+    pub(crate) fn new(together: bool, broken: Option<usize>) -> Self {
+        let (cx, mut sides) = (Context::new(1), [1, 2].map(Side::new));
+        cx.set_now(Instant::from_nanoseconds(1_000_000_000));
+        let [here, there]: [Participant; 2] =
+            [1, 2].map(|host| SocketAddr::from(([10, 0, 0, host], 7)).into());
+        sides[1].ask(&cx, DatagramsRequest::Listen { listener: LISTENER, local: there });
+        let Some(DatagramsRequest::Listen { listener, local }) = sides[1].said.down.pop() else {
+            panic!("it listens below")
+        };
+        sides[1].tell(&cx, DatagramsIndication::Listening { listener, local });
+        sides[1].ask(&cx, DatagramsRequest::Await { listener: LISTENER, association: NAME, room: UP });
+        sides[0].ask(&cx, DatagramsRequest::Open { association: NAME, remote: there, room: UP });
+        for (side, (local, remote)) in sides.iter_mut().zip([(here, there), (there, here)]) {
+            let association = side.said.below.expect("it is asked for below");
+            side.tell(&cx, DatagramsIndication::Opened { association, local, remote, room: MUCH });
+        }
+        Talk { cx, sides, together, broken, runs: 0, packets: [Vec::new(), Vec::new()] }
+    }
+
+    /// What one side has to say reaches the other.
+    pub(crate) fn speak(&mut self, from: usize) {
+        let Side { layer, said } = &mut self.sides[from];
+        layer.handle_timeout(&self.cx, said);
+        let down = std::mem::take(&mut said.down);
+        let association = self.sides[1 - from].said.below.expect("it is open");
+        for asked in down {
+            match asked {
+                DatagramsRequest::Send { message, .. } => self.cross(from, message),
+                DatagramsRequest::SendRun { run, .. } => {
+                    self.runs += 1;
+                    let run = self.harm(run);
+                    if self.together {
+                        self.packets[from].extend(run.share().map(|message| octets(&message)));
+                        let told = DatagramsIndication::DeliveredRun { association, run };
+                        self.sides[1 - from].tell(&self.cx, told);
+                    } else {
+                        run.into_iter().for_each(|message| self.cross(from, message));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn cross(&mut self, from: usize, message: M) {
+        self.packets[from].push(octets(&message));
+        let association = self.sides[1 - from].said.below.expect("it is open");
+        let told = DatagramsIndication::Delivered { association, message, quality: Quality::default() };
+        self.sides[1 - from].tell(&self.cx, told);
+    }
+
+    fn harm(&self, run: Run<M>) -> Run<M> {
+        // Of packets that leave one by one, some have to arrive.
+        let broken = self.broken.filter(|_| run.messages() > 1);
+        let (stride, mut whole) = (run.stride(), octets(&run.into_octets()));
+        if let Some(octet) = broken.and_then(|nth| whole.get_mut(nth * stride)) {
+            *octet ^= 0xff;
+        }
+        Run::new(M::with_headroom(0, &whole), stride)
+    }
+}
