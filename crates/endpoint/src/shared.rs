@@ -79,8 +79,9 @@ pub(crate) struct Shared<S: Ground> {
     longest: usize,
     /// When the descriptors were last looked at, in the stack's time.
     turned: stackwright_contract::Instant,
-    /// Octets that were handed over since then.
+    /// Octets that were handed over since then, and whether they are so many that it is time.
     unturned: usize,
+    turns: bool,
 }
 
 /// So many octets leave together: a message behind as many leaves with them.
@@ -88,6 +89,10 @@ pub(crate) const TOGETHER: usize = 64 << 10;
 
 /// After so many it is looked what came meanwhile: several system calls full of packets, of which only the last is not full.
 const TURNED_MOST: usize = 256 << 10;
+
+/// The same, of messages that are handed over together: each time fills a system call, and the fewer are on their way, the more likely
+/// memory that is used again is still in the processor's cache.
+const TURNED_MOST_TOGETHER: usize = 128 << 10;
 
 /// What can be chosen of an endpoint.
 ///
@@ -148,7 +153,7 @@ impl<S: Ground> Shared<S> {
         let stack = make(&system);
         let desk = Desk::new(config.room, config.arrivals_most);
         let (longest, turned) = (config.longest, driver.context().now());
-        Ok(Rc::new(RefCell::new(Shared { driver, stack, desk, longest, turned, unturned: 0 })))
+        Ok(Rc::new(RefCell::new(Shared { driver, stack, desk, longest, turned, unturned: 0, turns: false })))
     }
 
     /// One batch, which begins with what is to be asked.
@@ -156,19 +161,19 @@ impl<S: Ground> Shared<S> {
         self.ask();
         self.driver.turn(&mut self.stack, &mut self.desk, wait_most)?;
         self.ask();
-        (self.turned, self.unturned) = (self.driver.context().now(), 0);
+        (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
         Ok(())
     }
 
     /// Whether what was just handed over leaves now, and not with what follows it: it does where little is before it. With it, so many
     /// octets of its association are on their way.
     pub(crate) fn leaves_now(&self, waits: usize) -> bool {
-        waits < TOGETHER || self.unturned >= TURNED_MOST
+        waits < TOGETHER || self.turns
     }
 
     /// What was just handed over leaves. Where little is before it, nobody looks what came: who waits for an answer does that next.
     pub(crate) fn let_leave(&mut self, waits: usize) -> Result<(), Error> {
-        if waits >= TOGETHER || self.unturned >= TURNED_MOST {
+        if waits >= TOGETHER || self.turns {
             return self.turn(Some(Duration::ZERO));
         }
         self.ask();
@@ -246,6 +251,7 @@ impl<S: Ground> Shared<S> {
         let size = parcel.size();
         let waits = link.handed_over(size, due.is_some());
         self.unturned += size.octets();
+        self.turns = self.unturned >= if size.messages > 1 { TURNED_MOST_TOGETHER } else { TURNED_MOST };
         // What it has waited for room is a part of its life.
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());

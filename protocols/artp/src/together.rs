@@ -7,54 +7,30 @@ use stackwright_wire::{Header as _, Message};
 use crate::header::{BARE, Fragment, OptionHeader, Packet, PacketKind, Version};
 use crate::option::PADDING;
 use crate::receive::{WHOLE, stamp};
-use crate::send::{OPTIONS, SEQUENCE};
+use crate::send::{INDEX, OPTIONS, SEQUENCE};
 use crate::state::Format;
 
-/// What stands before a fragment and says nothing else, as few numbers: how one is compared with another without being decoded.
-#[derive(PartialEq, Eq)]
-struct Bare {
-    /// Which kind of packet, and of which session.
-    front: u16,
-    sequence: u32,
-    /// When it was sent, and for how long it is of use.
-    time: u64,
-    rest: u32,
-    datagram: u32,
-    /// Which fragment (16 bits), of how many.
-    place: u32,
+/// What stands before the fragment that is so many behind the one that `bare` stands before.
+#[inline]
+fn after(bare: &[u8; BARE], place: u16) -> [u8; BARE] {
+    let (mut after, mut sequence) = (*bare, [0; SEQUENCE.end - SEQUENCE.start]);
+    sequence.copy_from_slice(&bare[SEQUENCE]);
+    let sequence = u32::from_be_bytes(sequence).wrapping_add(place.into());
+    after[SEQUENCE].copy_from_slice(&sequence.to_be_bytes());
+    after[INDEX].copy_from_slice(&place.to_be_bytes());
+    after
 }
 
-impl Bare {
-    /// And how many octets it has: padding says nothing.
-    #[inline]
-    fn of(octets: &[u8]) -> Option<(Self, usize)> {
-        let (packet, rest) = octets.split_first_chunk::<{ Packet::LENGTH }>()?;
-        let short = |octets: &[u8]| octets.first_chunk().map(|octets| u16::from_be_bytes(*octets));
-        let long = |octets: &[u8]| octets.first_chunk().map(|octets| u32::from_be_bytes(*octets));
-        let padding = usize::from(short(&packet[OPTIONS])?);
-        let (options, fragment) = rest.split_at_checked(padding)?;
-        if padding > 0
-            && OptionHeader::decode(options) != Ok(OptionHeader { size: padding as u16, id: PADDING })
-        {
-            return None;
-        }
-        let bare = Bare {
-            front: short(packet)?,
-            sequence: long(&packet[SEQUENCE])?,
-            time: u64::from_be_bytes(*packet[SEQUENCE.end..].first_chunk()?),
-            rest: long(&packet[SEQUENCE.end + 8..])?,
-            datagram: long(fragment)?,
-            place: long(&fragment[4..])?,
-        };
-        Some((bare, BARE + padding))
-    }
-
-    /// That of the fragment that is so many behind it.
-    #[inline]
-    fn behind(&self, place: u32) -> Self {
-        let sequence = self.sequence.wrapping_add(place);
-        Bare { sequence, place: self.place.wrapping_add(place << 16), ..*self }
-    }
+/// How many octets stand before the fragment of a packet that says what `bare` does: padding says nothing.
+fn before(packet: &[u8], bare: &[u8; BARE]) -> Option<usize> {
+    let (front, rest) = packet.split_first_chunk::<{ Packet::LENGTH }>()?;
+    let padding = u16::from_be_bytes(*front[OPTIONS].first_chunk()?);
+    let (options, fragment) = rest.split_at_checked(padding.into())?;
+    let mut front = *front;
+    front[OPTIONS].fill(0);
+    let is_padding = || OptionHeader::decode(options) == Ok(OptionHeader { size: padding, id: PADDING });
+    let says = front == bare[..Packet::LENGTH] && fragment.starts_with(&bare[Packet::LENGTH..]);
+    (says && (padding == 0 || is_padding())).then_some(BARE + usize::from(padding))
 }
 
 impl<M: Message> Format<M> {
@@ -95,20 +71,17 @@ impl<M: Message> Format<M> {
         if !is_data || !is_first || others == 0 || others > behind.messages() {
             return None;
         }
-        let (bare, _) = Bare::of(front)?;
+        let bare = *front.first_chunk::<BARE>()?;
         let stride = behind.stride();
-        let mut last = (0, 0);
+        let mut packets = behind.octets()?.chunks(stride);
         // Those that left together differ in nothing else. Where they do, each is looked at by itself.
-        for (place, next) in (1..=others).zip(behind.octets()?.chunks(stride)) {
-            let (this, before) = Bare::of(next)?;
-            let is_next = this == bare.behind(place as u32);
-            let is_full = before == BARE && next.len() == octets;
-            if !is_next || !is_full && place < others {
+        for (place, next) in (1..fragment.count - 1).zip(&mut packets) {
+            if next.len() != octets || !next.starts_with(&after(&bare, place)) {
                 return None;
             }
-            last = (before, next.len());
         }
-        let (before, end) = last;
+        let last = packets.next()?;
+        let (before, end) = (before(last, &after(&bare, fragment.count - 1))?, last.len());
         // The last has a body, and no longer one.
         (end > before && end - before <= octets - BARE).then_some((packet, fragment, before))
     }
