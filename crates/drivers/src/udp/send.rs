@@ -7,14 +7,13 @@ use std::os::fd::AsRawFd;
 
 use mio::{Interest, Registry, Token};
 use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
-use quinn_udp::Transmit;
 use rustix::io::Errno;
 use stackwright_contract::services::{self, DatagramsIndication, Ecn, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::run::{Run, Waiting};
-use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, mark, sum};
+use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
 use crate::readiness::token;
 
 impl<M: Message> Udp<M> {
@@ -119,7 +118,7 @@ impl<M: Message> Socket<M> {
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
         self.hear_of_marks(run.ecn);
-        // What leaves in pieces does not either say it for itself.
+        // It is said of the socket, and not beside what leaves: the kernel would look for the way anew.
         if run.ecn != self.ecn {
             self.bear(run.ecn);
         }
@@ -133,18 +132,11 @@ impl<M: Message> Socket<M> {
         if run.room.messages == 1 {
             return self.transmit_one(to, contents);
         }
-        let transmit = Transmit {
-            destination: connect::address(to, self.local),
-            ecn: mark::written(run.ecn),
-            contents,
-            segment_size: Some(run.stride),
-            src_ip: None,
-        };
-        let sent = self.offload.try_send((&self.socket).into(), &transmit);
-        sent.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        self.transmit_pieces(to, &[IoSlice::new(contents)], run)
     }
 
-    /// Datagrams that lie in several pieces, of which none ends with one of them.
+    /// Datagrams that lie in one piece, or in several, of which none ends with one of them. Where the socket is connected, nothing is said
+    /// beside them but how long each is: the kernel knows the way then.
     fn transmit_pieces(&self, to: SocketAddr, pieces: &[IoSlice<'_>], run: &Run) -> Result<(), Errno> {
         let stride = u16::try_from(run.stride).map_err(|_| Errno::MSGSIZE)?;
         let cut = [ControlMessage::UdpGsoSegments(&stride)];
@@ -157,8 +149,7 @@ impl<M: Message> Socket<M> {
         sent.map(|_| ()).map_err(|error| Errno::from_raw_os_error(error as i32))
     }
 
-    /// One datagram alone needs nothing that is said beside it; and where the socket is connected, not even an address: the
-    /// kernel knows the way then.
+    /// One datagram alone needs nothing that is said beside it; and where the socket is connected, not even an address.
     fn transmit_one(&self, to: SocketAddr, octets: &[u8]) -> Result<(), Errno> {
         let sent = match self.peers {
             Peers::One(_) => self.socket.send(octets),
