@@ -233,8 +233,10 @@ impl<V: Offered> Desk<V> {
                 self.delivered(association, message, quality);
             }
             Word::DeliveredRun { association, run } => {
+                let (number, mut nth) = (run.number(), 0_u32..);
                 for message in run {
-                    self.delivered(association, message, Quality::default());
+                    let number = number.zip(nth.next()).map(|(first, nth)| first.wrapping_add(nth));
+                    self.delivered(association, message, Quality { number, ..Quality::default() });
                 }
             }
             Word::Finished { association } => {

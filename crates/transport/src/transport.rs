@@ -9,11 +9,11 @@ use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
 use stackwright_contract::services::{Apart, Ecn, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Facts, Instant, Participant};
-use stackwright_wire::{Malformed, Pool};
+use stackwright_wire::{Malformed, Message as _, Pool};
 
 use crate::configuration::{Configuration, Slots};
 use crate::engine::{Association, Memory};
-use crate::words::{Dropped, Ending, MILLISECOND, Phase};
+use crate::words::{Came, Dropped, Ending, MILLISECOND, Phase};
 
 /// A transport as a layer.
 pub type Transport<H> = Layer<Associations<H>>;
@@ -230,18 +230,19 @@ impl<H: Host> Associations<H> {
 
     /// So many packets were taken, and a message may go up with them; or why they were dropped.
     #[inline(always)]
-    fn taken(
-        at: &mut impl Place<Self>,
-        taken: Result<Option<(MessageOf<H>, Quality)>, Dropped>,
-        packets: usize,
-    ) {
+    fn taken(at: &mut impl Place<Self>, taken: Result<Option<Came<MessageOf<H>>>, Dropped>, packets: usize) {
         // Whoever only knows where we are could otherwise say in the peer's name that there is congestion.
         let ecn = at.ecn();
         if ecn != Ecn::NotEct && matches!(taken, Ok(_) | Err(Dropped::Duplicate)) {
             at.association().engine.on_marked(ecn, packets as u32);
         }
-        if let Ok(Some((message, quality))) = taken {
-            return at.deliver(message, quality);
+        match taken {
+            Ok(Some(Came { octets, messages: 1, quality })) => return at.deliver(octets, quality),
+            Ok(Some(Came { octets, messages, quality })) => {
+                let each = octets.len() / messages;
+                return at.deliver_run(Run::new(octets, each).numbered(quality.number));
+            }
+            _ => {}
         }
         at.association().only_messages = false;
         if let Err(dropped) = taken {
@@ -388,7 +389,7 @@ impl<H: Host> Hooks for Associations<H> {
     fn pop(&mut self, at: &mut impl Place<Self>, _: Located<H>, packet: MessageOf<H>) {
         let (now, room) = (at.cx().now(), Self::room_at_once(at));
         let taken = at.association().engine.receive(now, packet, &mut self.memory, room);
-        Self::taken(at, taken, 1);
+        Self::taken(at, taken.map(|came| came.map(Came::from)), 1);
     }
 
     #[inline]

@@ -290,6 +290,41 @@ proptest! {
     }
 }
 
+proptest! {
+    /// What lies behind a message as it does is a message, too.
+    #[test]
+    fn messages_that_came_alike_are_joined(
+        (stride, count, lead) in (80..200_usize, 2..6_usize, 1..70_usize),
+        (padding, messages, behind) in (0..8_usize, 1..5_usize, 0..300_usize),
+    ) {
+        let whole = count * stride;
+        let block: Vec<u8> = (0..messages * whole + behind).map(|octet| (octet / 3) as u8).collect();
+        let mut rest = BufferTree::from_block(block.clone().into(), 0, block.len());
+        let mut message = rest.split_to(stride);
+        message.advance(lead);
+        let parts = Strides { stride, count: count - 1, skip: lead, skip_last: lead + padding };
+        message.join_parts(&mut rest, &parts);
+        let mut model = Vec::new();
+        for (place, packet) in block[..messages * whole].chunks(stride).enumerate() {
+            model.extend(&packet[lead + if place % count == count - 1 { padding } else { 0 }..]);
+        }
+        let one = model.len() / messages;
+        agree(&message, &model[..one]);
+        let more = messages - 1;
+        prop_assert!(!message.join_alike(&mut rest, more, whole, lead + 1), "it does not follow so");
+        prop_assert!(!message.join_alike(&mut rest, more + 4, whole, lead), "there are not so many");
+        // A part that is hardly longer than what is kept of it was copied.
+        if stride - lead > 64 {
+            prop_assert!(message.join_alike(&mut rest, more, whole, lead));
+            agree(&message, &model);
+            for model in model.chunks(one) {
+                agree(&message.split_to(one), model);
+            }
+            agree(&rest, &block[messages * whole..]);
+        }
+    }
+}
+
 /// The messages of so many octets that it holds, as they are lent to be written.
 fn apart<M: Message>(message: &mut M, octets: usize) -> Vec<Vec<u8>> {
     message.messages_mut(octets).map(|pieces| pieces.flat_map(|piece| piece.to_vec()).collect()).collect()
@@ -342,6 +377,16 @@ proptest! {
         }
         let octets = octets + header.len();
         agree(&message, &models.concat());
+
+        // It is taken off again, if each begins with it.
+        let mut other = message.share();
+        prop_assert!(!other.strip_each(octets + 1, &header), "they are not as long as that");
+        prop_assert!(!other.strip_each(octets, &[&header[1..], &[header[0] ^ 1]].concat()));
+        prop_assert!(!other.strip_each(octets, &[0; 200]), "their first parts are not as long");
+        agree(&other, &models.concat());
+        prop_assert!(other.strip_each(octets, &header));
+        agree(&other, &models.iter().flat_map(|model| &model[header.len()..]).copied().collect::<Vec<_>>());
+        drop(other);
 
         // In one piece, with what stands between them.
         let all = message.with_gaps(0, messages * (count + 1)).expect("it has so many");

@@ -31,6 +31,13 @@ pub struct Messages<M> {
     cut: Cell<Cut>,
 }
 
+/// What stands before a datagram that nothing protects.
+fn unsigned() -> [u8; Signed::LENGTH] {
+    let mut octets = [0; Signed::LENGTH];
+    Signed { signature: 0 }.encode(&mut octets);
+    octets
+}
+
 /// How a datagram that nothing protects, of so many octets, is cut where a packet has so much room.
 #[derive(Clone, Copy, Default)]
 struct Cut {
@@ -127,8 +134,7 @@ impl<M: Message> Framing<M> for Messages<M> {
         if <Self as Framing<M>>::pieces(self, octets, room).is_none() {
             return Err(run);
         }
-        let mut signed = [0; Signed::LENGTH];
-        Signed { signature: 0 }.encode(&mut signed);
+        let signed = unsigned();
         let Some(cut) = self.cut(octets + signed.len(), room) else { return Err(run) };
         if !run.push_each(octets, &signed) {
             return Err(run);
@@ -158,6 +164,20 @@ impl<M: Message> Framing<M> for Messages<M> {
             return Some(Err(dropped));
         }
         self.fragments.open(label, body)
+    }
+
+    fn open_run(&mut self, label: &Label, messages: usize, run: &mut M) -> Option<Quality> {
+        let each = run.len() / messages;
+        let is_new = |nth| {
+            let label = Label { message: label.message.wrapping_add(nth), ..*label };
+            self.fragments.takes_whole(&label, each)
+        };
+        let may = self.guard.is_absent() && (0..messages as u32).all(is_new);
+        if !may || !run.strip_each(each, &unsigned()) {
+            return None;
+        }
+        self.guard.open_bare_run();
+        self.fragments.open(label, run)?.ok()
     }
 
     fn join(&mut self, view: &View, mut unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {

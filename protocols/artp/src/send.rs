@@ -243,7 +243,8 @@ fn put_place(label: &Label, octets: &mut Vec<u8>) {
 pub(crate) const OPTIONS: Range<usize> = 2..4;
 pub(crate) const SEQUENCE: Range<usize> = 4..8;
 
-/// And where it stands in its datagram, if there are no options.
+/// And of which datagram it is, and where it stands in that, if there are no options.
+pub(crate) const DATAGRAM: Range<usize> = Packet::LENGTH..Packet::LENGTH + 4;
 pub(crate) const INDEX: Range<usize> = Packet::LENGTH + 4..Packet::LENGTH + 6;
 
 fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet {

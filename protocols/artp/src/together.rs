@@ -7,18 +7,41 @@ use stackwright_wire::{Header as _, Message};
 use crate::header::{BARE, Fragment, OptionHeader, Packet, PacketKind, Version};
 use crate::option::PADDING;
 use crate::receive::{WHOLE, stamp};
-use crate::send::{INDEX, OPTIONS, SEQUENCE};
+use crate::send::{DATAGRAM, INDEX, OPTIONS, SEQUENCE};
 use crate::state::Format;
 
-/// What stands before the fragment that is so many behind the one that `bare` stands before.
+/// Adds to a number of four octets.
+#[inline]
+fn add(octets: &mut [u8], more: u32) {
+    let Some(octets) = octets.first_chunk_mut() else { return };
+    *octets = u32::from_be_bytes(*octets).wrapping_add(more).to_be_bytes();
+}
+
+/// What stands before the fragment that is so many behind the first one, which `bare` stands before.
 #[inline]
 fn after(bare: &[u8; BARE], place: u16) -> [u8; BARE] {
-    let (mut after, mut sequence) = (*bare, [0; SEQUENCE.end - SEQUENCE.start]);
-    sequence.copy_from_slice(&bare[SEQUENCE]);
-    let sequence = u32::from_be_bytes(sequence).wrapping_add(place.into());
-    after[SEQUENCE].copy_from_slice(&sequence.to_be_bytes());
+    let mut after = *bare;
+    add(&mut after[SEQUENCE], place.into());
     after[INDEX].copy_from_slice(&place.to_be_bytes());
     after
+}
+
+/// Whether the next packets are those of a datagram from fragment `first` on, of `count`, each of so many octets but the last: what stands
+/// before its first fragment is `bare`. Gives how many octets stand before the last one, and how many its packet has.
+#[inline]
+fn are<'a>(
+    packets: &mut impl Iterator<Item = &'a [u8]>,
+    bare: &[u8; BARE],
+    (first, count): (u16, u16),
+    octets: usize,
+) -> Option<(usize, usize)> {
+    for (place, next) in (first..count - 1).zip(&mut *packets) {
+        if next.len() != octets || !next.starts_with(&after(bare, place)) {
+            return None;
+        }
+    }
+    let last = packets.next()?;
+    Some((before(last, &after(bare, count - 1))?, last.len()))
 }
 
 /// How many octets stand before the fragment of a packet that says what `bare` does: padding says nothing.
@@ -33,29 +56,45 @@ fn before(packet: &[u8], bare: &[u8; BARE]) -> Option<usize> {
     (says && (padding == 0 || is_padding())).then_some(BARE + usize::from(padding))
 }
 
+/// A datagram whose packets came together.
+struct Seen {
+    /// What its first packet says.
+    packet: Packet,
+    fragment: Fragment,
+    /// How many octets stand before its last fragment.
+    last: usize,
+    /// How many datagrams are behind it that are as it.
+    more: usize,
+}
+
 impl<M: Message> Format<M> {
-    /// The datagram of which `first` is the first packet, if all others are right behind it.
+    /// The datagram of which `first` is the first packet, if all others are right behind it; and the datagrams behind those that are as it.
     pub(crate) fn read_together(
         &mut self,
         view: &View,
         mut first: M,
         behind: &mut Apart<M>,
     ) -> Result<Whole<M>, M> {
-        let Some((packet, fragment, last)) = self.look(view, &mut first, behind) else { return Err(first) };
-        let (number, count) = (view.received_upto, u64::from(fragment.count));
+        let Some(seen) = self.look(view, &mut first, behind) else { return Err(first) };
+        let Seen { packet, fragment, last, more } = seen;
+        let (number, count) = (view.received_upto, usize::from(fragment.count));
         let mut octets = first.len();
         first.advance(BARE);
         let piece = first.len();
-        octets += behind.join_next(&mut first, count as usize - 1, BARE, last);
-        let Fragment { datagram: message, .. } = fragment;
-        let label = Label { message, ..WHOLE };
-        let unit = Unit { span: number..number + count, label, body: first, since: view.now, lifetime: None };
-        Ok(Whole { unit, piece, octets, stamp: stamp(&packet) })
+        octets += behind.join_next(&mut first, count - 1, BARE, last);
+        let mut messages = 1;
+        if more > 0 && behind.join_alike(&mut first, more, count, BARE) {
+            messages += more;
+            octets *= messages;
+        }
+        let label = Label { message: fragment.datagram, ..WHOLE };
+        let span = number..number + (messages * count) as u64;
+        let unit = Unit { span, label, body: first, since: view.now, lifetime: None };
+        Ok(Whole { unit, messages, piece, octets, stamp: stamp(&packet) })
     }
 
-    /// What the first packet says, and how many octets stand before the fragment of the last, if they are a datagram with those between
-    /// them.
-    fn look(&self, view: &View, first: &mut M, behind: &mut Apart<M>) -> Option<(Packet, Fragment, usize)> {
+    /// What the first packet says, if those behind it are its datagram.
+    fn look(&self, view: &View, first: &mut M, behind: &mut Apart<M>) -> Option<Seen> {
         let octets = first.len();
         let front = first.front(BARE)?;
         let (packet, fragment) =
@@ -71,18 +110,25 @@ impl<M: Message> Format<M> {
         if !is_data || !is_first || others == 0 || others > behind.messages() {
             return None;
         }
-        let bare = *front.first_chunk::<BARE>()?;
+        let mut bare = *front.first_chunk::<BARE>()?;
         let stride = behind.stride();
         let mut packets = behind.octets()?.chunks(stride);
         // Those that left together differ in nothing else. Where they do, each is looked at by itself.
-        for (place, next) in (1..fragment.count - 1).zip(&mut packets) {
-            if next.len() != octets || !next.starts_with(&after(&bare, place)) {
-                return None;
-            }
-        }
-        let last = packets.next()?;
-        let (before, end) = (before(last, &after(&bare, fragment.count - 1))?, last.len());
+        let (last, end) = are(&mut packets, &bare, (1, fragment.count), octets)?;
         // The last has a body, and no longer one.
-        (end > before && end - before <= octets - BARE).then_some((packet, fragment, before))
+        if end <= last || end - last > octets - BARE {
+            return None;
+        }
+        let mut more = 0;
+        // What is shorter than the others ends what left together.
+        while end == octets && packets.len() >= usize::from(fragment.count) {
+            add(&mut bare[SEQUENCE], fragment.count.into());
+            add(&mut bare[DATAGRAM], 1);
+            if are(&mut packets, &bare, (0, fragment.count), octets) != Some((last, end)) {
+                break;
+            }
+            more += 1;
+        }
+        Some(Seen { packet, fragment, last, more })
     }
 }

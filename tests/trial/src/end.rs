@@ -2,7 +2,7 @@
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Apart, Quality, Room, Run};
-use stackwright_transport::words::{Dropped, Phase};
+use stackwright_transport::words::{Came, Dropped, Phase};
 use stackwright_transport::{Association, Configuration, Memory, Slots};
 use stackwright_wire::{BufferTree, Message};
 
@@ -152,14 +152,16 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             while let Some(packet) = run.next() {
                 let room = self.room();
                 let received = self.association.receive_run(now, packet, &mut run, &mut self.memory, room);
-                self.goes_up(received, &mut dropped);
+                let one = |came: Came<_>| (came.octets, came.quality);
+                self.goes_up(received.map(|came| came.map(one)), &mut dropped);
             }
         }
     }
 
     /// Its application takes one message as it comes, and the others when it looks.
     fn room(&self) -> Room {
-        if self.takes && self.at_once && self.up.is_none() { EVERYTHING } else { Room::default() }
+        let one = Room { messages: 1, ..EVERYTHING };
+        if self.takes && self.at_once && self.up.is_none() { one } else { Room::default() }
     }
 
     fn goes_up(

@@ -224,6 +224,8 @@ pub trait Place<H: Hooks> {
     fn forward(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Delivers a message, where there is room for it; otherwise it is dropped, and counted.
     fn deliver(&mut self, message: MessageOf<H>, quality: Quality);
+    /// Delivers messages together, as if one by one.
+    fn deliver_run(&mut self, run: Run<MessageOf<H>>);
     /// How much may be delivered.
     fn room(&self) -> Room;
     /// So much of what the upper layer sent is done with: it may send more.

@@ -177,6 +177,16 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         self.out.indicate(DatagramsIndication::Delivered { association: self.name, message, quality });
     }
 
+    fn deliver_run(&mut self, run: Run<MessageOf<H>>) {
+        let (up, room) = (&mut self.link.up, run.room());
+        if room.octets > up.octets || room.messages > up.messages {
+            return run.into_iter().for_each(|message| self.deliver(message, Quality::default()));
+        }
+        up.octets -= room.octets;
+        up.messages -= room.messages;
+        self.out.indicate(DatagramsIndication::DeliveredRun { association: self.name, run });
+    }
+
     fn room(&self) -> Room {
         self.link.up
     }

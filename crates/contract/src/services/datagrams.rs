@@ -171,7 +171,7 @@ pub enum DatagramsIndication<M> {
         /// What came with it; the default where the layer does not carry it.
         quality: Quality,
     },
-    /// The same as a `Delivered` of each, in order, with the default quality but for what the run says of congestion.
+    /// The same as a `Delivered` of each, in order, with the default quality but for what the run says of congestion and of numbers.
     DeliveredRun {
         /// On what.
         association: Handle,

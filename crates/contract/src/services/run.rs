@@ -18,7 +18,8 @@ use super::{Ecn, Quality, Room};
 #[must_use = "nobody else lets go of its octets"]
 pub struct Run<M> {
     octets: ManuallyDrop<M>,
-    stride: usize,
+    stride: u32,
+    number: Option<u32>,
     ecn: Ecn,
 }
 
@@ -26,10 +27,21 @@ impl<M: Message> Run<M> {
     /// The messages that `octets` hold, each of which has `stride` octets, but the last, which may have fewer.
     ///
     /// # Panics
-    /// Where `stride` is 0, or there are no octets: no message of a run is empty.
+    /// Where `stride` is 0, or there are no octets: no message of a run is empty. And where it is 4 GiB or more.
     pub fn new(octets: M, stride: usize) -> Self {
         assert!(stride > 0 && !octets.is_empty(), "no message of a run is empty");
-        Run { octets: ManuallyDrop::new(octets), stride, ecn: Ecn::NotEct }
+        let stride = u32::try_from(stride).expect("no message of a run is as long");
+        Run { octets: ManuallyDrop::new(octets), stride, number: None, ecn: Ecn::NotEct }
+    }
+
+    /// The same messages, of which the first has this [number](Quality::number), if any, and each the next one of that before it.
+    pub fn numbered(self, number: Option<u32>) -> Self {
+        Run { number, ..self }
+    }
+
+    /// The number of the first message.
+    pub fn number(&self) -> Option<u32> {
+        self.number
     }
 
     /// The same messages, of which each says this of congestion.
@@ -43,7 +55,7 @@ impl<M: Message> Run<M> {
         self.ecn
     }
 
-    /// What is wished of each message, and what came with it.
+    /// What is wished of each message, and what came with it, but for its number.
     #[inline]
     pub fn quality(&self) -> Quality {
         Quality { ecn: self.ecn, ..Quality::default() }
@@ -52,13 +64,13 @@ impl<M: Message> Run<M> {
     /// How many octets each message has, but the last.
     #[inline]
     pub fn stride(&self) -> usize {
-        self.stride
+        self.stride as usize
     }
 
     /// How many messages there are.
     #[inline]
     pub fn messages(&self) -> usize {
-        self.octets.len().div_ceil(self.stride)
+        self.octets.len().div_ceil(self.stride())
     }
 
     /// The room that they take.
@@ -70,12 +82,12 @@ impl<M: Message> Run<M> {
     /// How many octets the first message has.
     #[inline]
     pub fn next_octets(&self) -> usize {
-        self.octets.len().min(self.stride)
+        self.octets.len().min(self.stride())
     }
 
     /// The same messages once more, for who hears of them and lets them pass.
     pub fn share(&self) -> Apart<M> {
-        Apart { octets: self.octets.share(), stride: self.stride }
+        Apart { octets: self.octets.share(), stride: self.stride() }
     }
 
     /// All messages, in one piece.
@@ -91,7 +103,7 @@ impl<M: Message> IntoIterator for Run<M> {
 
     #[inline]
     fn into_iter(self) -> Apart<M> {
-        let stride = self.stride;
+        let stride = self.stride();
         Apart { octets: self.into_octets(), stride }
     }
 }
@@ -128,6 +140,14 @@ impl<M: Message> Apart<M> {
         let octets = parts.octets(self.octets.len());
         message.join_parts(&mut self.octets, &parts);
         octets
+    }
+
+    /// Messages whose parts lie in the next `messages` times `count` of them, as those of `message` do in the ones before: they are
+    /// appended to it. Whether it was so, and nothing had to be copied; else nothing is done.
+    #[inline]
+    pub fn join_alike(&mut self, message: &mut M, messages: usize, count: usize, lead: usize) -> bool {
+        messages * count <= self.messages()
+            && message.join_alike(&mut self.octets, messages, count * self.stride, lead)
     }
 
     /// The octets of those that are left, where they lie in one piece.

@@ -78,12 +78,18 @@ impl<C: Configuration> Association<C> {
         body: &mut C::Message,
         room: Room,
     ) -> Option<Result<Quality, Dropped>> {
-        let may = room.messages > 0
-            && body.len() <= room.octets
+        let may = self.may_go_up(Room { octets: body.len(), messages: 1 }, room);
+        if may { self.slots.framing.open(label, body) } else { None }
+    }
+
+    /// Whether so much may go up as it comes, where there is so much room.
+    #[inline(always)]
+    pub(super) fn may_go_up(&self, came: Room, room: Room) -> bool {
+        room.messages >= came.messages
+            && came.octets <= room.octets
             && self.inbox.is_empty()
             && self.slots.ordering.passes()
-            && !self.is_half_open();
-        if may { self.slots.framing.open(label, body) } else { None }
+            && !self.is_half_open()
     }
 
     /// It is entered, and taken as it came; or it was not what was sent.

@@ -11,11 +11,12 @@ use crate::slots::{
     Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Integrity as _,
     Ordering as _,
 };
-use crate::words::{Dropped, Label, Unit, View, Whole};
+use crate::words::{Came, Dropped, Label, Unit, View, Whole};
 
 impl<C: Configuration> Association<C> {
     /// A packet of this association arrives, and others that came `behind` it. Those are taken that are a message with it, and nothing
-    /// else: it is as if each of them had arrived by itself. Gives that message as [`receive`](Association::receive) does.
+    /// else: it is as if each of them had arrived by itself. Gives that message as [`receive`](Association::receive) does, or several that
+    /// came so.
     ///
     /// # Errors
     /// Why it was dropped, in part or as a whole.
@@ -27,15 +28,82 @@ impl<C: Configuration> Association<C> {
         behind: &mut Apart<C::Message>,
         memory: &mut Memory<C::Message>,
         room: Room,
-    ) -> Result<Option<(C::Message, Quality)>, Dropped> {
+    ) -> Result<Option<Came<C::Message>>, Dropped> {
         let (view, others) = (self.view(now), behind.messages());
         if others == 0 || !self.takes_whole(&view, others) {
-            return self.receive(now, packet, memory, room);
+            return self.receive(now, packet, memory, room).map(|came| came.map(Came::from));
         }
         match self.slots.format.read_whole(&view, packet, behind) {
-            Ok(whole) => self.accept_whole(view, whole, &memory.pool, room),
-            Err(packet) => self.receive(now, packet, memory, room),
+            Ok(whole) if whole.messages > 1 => self.accept_several(view, whole, &memory.pool, room),
+            Ok(whole) => self.accept_whole(view, whole, &memory.pool, room).map(|came| came.map(Came::from)),
+            Err(packet) => self.receive(now, packet, memory, room).map(|came| came.map(Came::from)),
         }
+    }
+
+    /// Messages that are alike go up as they came, all of them; or else each by itself.
+    fn accept_several(
+        &mut self,
+        mut view: View,
+        whole: Whole<C::Message>,
+        pool: &Pool<C::Message>,
+        room: Room,
+    ) -> Result<Option<Came<C::Message>>, Dropped> {
+        let Whole { mut unit, messages, piece, octets, stamp } = whole;
+        if !self.may_go_up(Room { octets: unit.body.len(), messages }, room) {
+            return self.accept_one_by_one(
+                view.now,
+                Whole { unit, messages, piece, octets, stamp },
+                pool,
+                room,
+            );
+        }
+        let Some(quality) = self.slots.framing.open_run(&unit.label, messages, &mut unit.body) else {
+            return self.accept_one_by_one(
+                view.now,
+                Whole { unit, messages, piece, octets, stamp },
+                pool,
+                room,
+            );
+        };
+        self.admit_plain(&view, stamp, octets)?;
+        self.used = Some(view.now);
+        self.slots.acknowledgement.on_several(&view, &unit.span, piece, octets);
+        view.received_upto = unit.span.end;
+        self.receipts.follow(&unit.span);
+        let numbers = unit.span.end - unit.span.start;
+        self.pending += numbers;
+        self.taken(view.now, numbers);
+        Ok(Some(Came { octets: unit.body, messages, quality }))
+    }
+
+    /// The first goes up at once, if it may; all others wait in the inbox.
+    #[cold]
+    fn accept_one_by_one(
+        &mut self,
+        now: Instant,
+        whole: Whole<C::Message>,
+        pool: &Pool<C::Message>,
+        mut room: Room,
+    ) -> Result<Option<Came<C::Message>>, Dropped> {
+        let Whole { unit, messages, piece, octets, stamp } = whole;
+        let Unit { mut span, label, mut body, since, lifetime } = unit;
+        let (numbers, each) = ((span.end - span.start) / messages as u64, body.len() / messages);
+        let mut result = Ok(None);
+        for message in 0..messages as u32 {
+            let label = Label { message: label.message.wrapping_add(message), ..label };
+            span = span.start..span.start + numbers;
+            let unit = Unit { span: span.clone(), label, body: body.split_to(each), since, lifetime };
+            let whole = Whole { unit, messages: 1, piece, octets: octets / messages, stamp };
+            let accepted = self.accept_whole(self.view(now), whole, pool, room);
+            result = match (result, accepted) {
+                (Ok(came), Ok(more)) => Ok(came.or(more.map(Came::from))),
+                (Ok(came @ Some(_)), Err(_)) => Ok(came),
+                (Ok(None), Err(dropped)) => Err(dropped),
+                (error, _) => error,
+            };
+            (room, span) = (Room::default(), span.end..span.end);
+        }
+        result
     }
 
     /// Whether a message may go up as it came, if so many packets and one belong to it.
@@ -58,7 +126,7 @@ impl<C: Configuration> Association<C> {
         pool: &Pool<C::Message>,
         room: Room,
     ) -> Result<Option<(C::Message, Quality)>, Dropped> {
-        let Whole { mut unit, piece, octets, stamp } = whole;
+        let Whole { mut unit, messages: _, piece, octets, stamp } = whole;
         self.admit_plain(&view, stamp, octets)?;
         let slots = &mut self.slots;
         if !slots.framing.takes_whole(&unit.label, unit.body.len()) {

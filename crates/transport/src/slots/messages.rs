@@ -66,6 +66,9 @@ slot! {
         /// # Errors
         /// As there.
         fn open(&mut self, label: &Label, body: &mut M) -> Option<Result<Quality, Dropped>> = None;
+        /// The same, of `messages` messages in `run`, which are numbered one after the other, the first as the label says: what came with
+        /// that one. `None`: nothing was done, and each is to be opened by itself.
+        fn open_run(&mut self, label: &Label, messages: usize, run: &mut M) -> Option<Quality> = None;
         /// A unit arrived: the message that is whole with it.
         ///
         /// # Errors

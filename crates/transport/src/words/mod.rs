@@ -6,7 +6,7 @@ mod unit;
 mod view;
 
 pub use report::{EcnCounts, Report, unwrap};
-pub use segment::{Plain, Saying, Segment, Signals, Stamp, Whole};
+pub use segment::{Came, Plain, Saying, Segment, Signals, Stamp, Whole};
 pub use unit::{Cargo, Label, Numbering, Unit};
 pub use view::{Ending, Estimate, Occasion, Phase, Sample, View};
 

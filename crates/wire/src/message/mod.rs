@@ -139,6 +139,19 @@ pub trait Message: Sized + 'static {
         parts.each(rest, |part| self.join(part));
     }
 
+    /// Appends `messages` messages of `rest`, which lies right behind it in its block: one every `stride` octets, each in parts as this one
+    /// is, with `lead` octets before the first of them, which `rest` loses. Whether it was so, and nothing had to be copied; else nothing is
+    /// done.
+    fn join_alike(&mut self, _rest: &mut Self, _messages: usize, _stride: usize, _lead: usize) -> bool {
+        false
+    }
+
+    /// Takes `header` off the front of each of the messages of so many octets that [lie](Message::laid_out) in it, if each begins with it,
+    /// and has more. Whether it did.
+    fn strip_each(&mut self, _octets: usize, _header: &[u8]) -> bool {
+        false
+    }
+
     /// What may be written before each of the parts that lie [apart](Message::join_parts) in one block, and how many octets that part has:
     /// nothing where the message lies otherwise, or somebody else holds the block. What may be written before the first is its headroom.
     fn gaps(&mut self) -> impl Iterator<Item = (&mut [u8], usize)> {

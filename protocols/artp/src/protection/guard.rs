@@ -152,6 +152,11 @@ impl<M: Message> Guard<M> {
         Ok(())
     }
 
+    /// Messages were that say that nothing protects them, and nothing does.
+    pub(crate) fn open_bare_run(&mut self) {
+        self.forged = 0;
+    }
+
     fn opened(&mut self, mut message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, Dropped> {
         let control = datagram.kind == MessageKind::Control;
         let signature = match self.protection.signature() {

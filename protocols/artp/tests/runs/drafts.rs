@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use stackwright_contract::services::{DatagramsRequest, Quality, Run};
+use stackwright_contract::services::{DatagramsRequest, Quality, Room, Run};
 use stackwright_contract::{Duration, Protocol as _};
 use stackwright_wire::{Leaf, Message as _};
 
-use crate::talk::{LENGTH, MUCH, NAME, Side, Talk};
+use crate::talk::{LENGTH, MUCH, NAME, Said, Side, Talk, UP};
 
 /// The octets of messages that lie as they leave are not copied: each leaves from the block in which it was written.
 #[test]
@@ -136,6 +136,7 @@ fn wide(together: bool, broken: Option<usize>) -> Talk {
         pass(&mut talk, 1);
     }
     talk.sides[1].said.came.clear();
+    talk.sides[1].said.numbers.clear();
     talk
 }
 
@@ -209,12 +210,51 @@ fn drafts_that_are_sent_together_arrive_as_messages() {
             assert_eq!(sent, 33);
             // What is lost more than once waits for longer each time.
             pass(&mut talk, 60_000);
-            let came = &talk.sides[1].said.came;
+            let Said { came, numbers, together: at_once, .. } = &talk.sides[1].said;
             let each: BTreeSet<u8> = came.iter().map(|came| came[0]).collect();
             assert!(came.iter().all(|came| *came == [came[0]; LENGTH]), "whole: {broken:?}");
+            // By their numbers they are in order.
+            let first = numbers[came.len() - 33..].iter().min().expect("they have numbers");
+            let numbered = numbers[came.len() - 33..].iter().zip(&came[came.len() - 33..]);
+            assert!(numbered.clone().all(|(number, came)| number - first == came[0].into()), "{broken:?}");
+            if !narrow {
+                let expected = together && broken.is_none();
+                assert_eq!(*at_once > 0, expected, "several go up at once where nothing is lost");
+            }
             assert!(each.iter().copied().eq(0..33) && came.len() == 33, "each once: {broken:?}, {each:?}");
             let room = talk.sides[0].said.room;
             assert_eq!((room.messages, room.octets), (4096, 10 << 20), "all room is given back");
         }
     }
+}
+
+/// Where the application has room for some of them only, the others wait.
+#[test]
+fn of_messages_that_come_together_as_many_go_up_as_there_is_room_for() {
+    let mut talk = Talk::new(true, None);
+    for side in [0, 1, 0] {
+        talk.speak(side);
+    }
+    let take = |talk: &mut Talk, messages| {
+        let room = Room { octets: messages * LENGTH, messages };
+        talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room });
+    };
+    for _ in 0..100 {
+        talk.sides[0].say(&talk.cx, &[0; LENGTH]);
+        pass(&mut talk, 4);
+        take(&mut talk, 1);
+    }
+    talk.sides[1].said.came.clear();
+    assert_eq!(say_together(&mut talk, 1, 6), 6);
+    pass(&mut talk, 10);
+    let came = |talk: &Talk| talk.sides[1].said.came.iter().map(|came| came[0]).collect::<Vec<_>>();
+    assert_eq!(came(&talk), [1, 2, 3], "there is room for {}", UP.messages);
+    take(&mut talk, 2);
+    assert_eq!(came(&talk), [1, 2, 3, 4, 5]);
+    take(&mut talk, 9);
+    assert_eq!(came(&talk), [1, 2, 3, 4, 5, 6]);
+    assert_eq!(say_together(&mut talk, 7, 6), 6);
+    pass(&mut talk, 10);
+    assert_eq!(came(&talk).len(), 12, "at once");
+    assert_eq!(talk.sides[1].said.together, 1);
 }

@@ -31,6 +31,10 @@ pub(crate) struct Said {
     /// It was told that it is open, what came, and the last word.
     pub(crate) opened: bool,
     pub(crate) came: Vec<Vec<u8>>,
+    /// Their numbers.
+    pub(crate) numbers: Vec<u32>,
+    /// How often several messages came at once.
+    pub(crate) together: usize,
     pub(crate) ended: Option<Ended>,
 }
 
@@ -42,11 +46,17 @@ impl Outlet<Layer<M>> for Said {
                 self.room.octets += room.octets;
                 self.room.messages += room.messages;
             }
-            DatagramsIndication::Delivered { message, .. } => {
+            DatagramsIndication::Delivered { message, quality, .. } => {
                 assert!(self.opened, "nothing comes before it is open");
+                self.numbers.extend(quality.number);
                 self.came.push(octets(&message));
             }
-            DatagramsIndication::DeliveredRun { .. } => unreachable!("a layer delivers one by one"),
+            DatagramsIndication::DeliveredRun { run, .. } => {
+                assert!(self.opened, "nothing comes before it is open");
+                self.together += 1;
+                self.numbers.extend(run.number().into_iter().flat_map(|first| first..).take(run.messages()));
+                self.came.extend(run.into_iter().map(|message| octets(&message)));
+            }
             DatagramsIndication::Ended { name: NAME, why } => self.ended = Some(why),
             DatagramsIndication::Ended { .. } | DatagramsIndication::Listening { .. } => {}
         }

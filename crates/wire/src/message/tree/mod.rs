@@ -341,6 +341,33 @@ impl Message for BufferTree {
         parts.each(rest, |part| self.join(part));
     }
 
+    fn join_alike(&mut self, rest: &mut Self, messages: usize, stride: usize, lead: usize) -> bool {
+        let (Pieces::Spaced(spaced), Pieces::One(Piece::Octets(behind))) = (&mut self.pieces, &rest.pieces)
+        else {
+            return false;
+        };
+        let joined = messages * stride <= rest.length && spaced.repeat(behind, messages, stride, lead);
+        if joined {
+            self.length *= messages + 1;
+            let octets = messages * stride;
+            if octets == rest.length {
+                *rest = BufferTree::default()
+            } else {
+                rest.advance(octets)
+            };
+        }
+        joined
+    }
+
+    fn strip_each(&mut self, octets: usize, header: &[u8]) -> bool {
+        let Pieces::Spaced(spaced) = &mut self.pieces else { return false };
+        let stripped = spaced.strip_each(octets, header);
+        if stripped {
+            self.length -= self.length / octets * header.len();
+        }
+        stripped
+    }
+
     #[inline]
     fn gaps(&mut self) -> impl Iterator<Item = (&mut [u8], usize)> {
         let parts = match &mut self.pieces {

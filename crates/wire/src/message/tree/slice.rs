@@ -90,6 +90,12 @@ impl Slice {
         self.end == other.start && Arc::ptr_eq(&self.block, &other.block)
     }
 
+    /// Whether it lies in that block, from there on.
+    #[inline]
+    pub(super) fn follows(&self, block: &Arc<Box<[u8]>>, end: usize) -> bool {
+        self.start == end && Arc::ptr_eq(&self.block, block)
+    }
+
     #[inline]
     pub(super) fn into_shared(self) -> Arc<Box<[u8]>> {
         self.block

@@ -102,6 +102,19 @@ impl Places {
         self.octets_of_first() + usize::from(self.messages) * each
     }
 
+    /// Whether each message has so many octets: the first is whole, too.
+    fn are_alike(&self, octets: usize) -> bool {
+        self.octets_of_first() == octets && self.octets() == octets * (usize::from(self.messages) + 1)
+    }
+
+    /// Where the first message ends.
+    #[inline]
+    fn end_of_first(&self) -> u32 {
+        let Some(between) = self.more.checked_sub(1) else { return self.end };
+        let between = u32::from(between) * (u32::from(self.gap) + u32::from(self.part));
+        self.end + between + u32::from(self.last_gap) + u32::from(self.last)
+    }
+
     /// The place after the first one.
     #[inline]
     fn pass(&mut self) -> bool {
@@ -126,10 +139,7 @@ impl Places {
     #[inline]
     fn pass_message(&mut self) -> bool {
         let Some(messages) = self.messages.checked_sub(1) else { return false };
-        if let Some(between) = self.more.checked_sub(1) {
-            self.end += u32::from(between) * (u32::from(self.gap) + u32::from(self.part));
-            self.end += u32::from(self.last_gap) + u32::from(self.last);
-        }
+        self.end = self.end_of_first();
         (self.messages, self.more) = (messages, self.count);
         self.step(self.lead, self.first);
         true
@@ -343,8 +353,7 @@ impl Spaced {
         ) else {
             return false;
         };
-        let are_alike = places.octets_of_first() == octets
-            && places.octets() == octets * (usize::from(places.messages) + 1);
+        let are_alike = places.are_alike(octets);
         let Some(block) = Arc::get_mut(&mut self.block).filter(|_| are_alike) else { return false };
         let start = places.start - u32::from(more);
         self.places = Places { before, start, lead, first, ..places };
@@ -352,6 +361,49 @@ impl Spaced {
             let end = places.start as usize;
             block[end - header.len()..end].copy_from_slice(header);
             if !places.pass_message() {
+                return true;
+            }
+        }
+    }
+
+    /// Messages that are as it is follow it in `behind`, which lies right behind it: one every so many octets, `lead` of which are before
+    /// its first part. Whether they can be kept so.
+    pub(super) fn repeat(&mut self, behind: &Slice, messages: usize, stride: usize, lead: usize) -> bool {
+        let places = self.places;
+        let (Ok(messages), Ok(lead)) = (u16::try_from(messages), u16::try_from(lead)) else { return false };
+        let Ok(first) = u16::try_from(places.end - places.start) else { return false };
+        let end = places.end_of_first();
+        let follows = behind.follows(&self.block, end as usize);
+        let is_next = (end - places.start) as usize + usize::from(lead) == stride;
+        if places.messages > 0 || !follows || !is_next {
+            return false;
+        }
+        self.places = Places { messages, lead, first, count: places.more, ..places };
+        true
+    }
+
+    /// Takes `header` off each of its messages, if each has so many octets, begins with it, and its first part has more.
+    pub(super) fn strip_each(&mut self, octets: usize, header: &[u8]) -> bool {
+        let mut places = self.places;
+        let Ok(less) = u16::try_from(header.len()) else { return false };
+        let first = if places.messages > 0 { places.first } else { u16::MAX };
+        let longer = u32::from(less) < places.end - places.start && less < first;
+        if !longer || !places.are_alike(octets) {
+            return false;
+        }
+        let stripped = Places {
+            before: places.before + u32::from(less),
+            start: places.start + u32::from(less),
+            lead: places.lead.saturating_add(less),
+            first: places.first.saturating_sub(less),
+            ..places
+        };
+        loop {
+            if !self.block[places.start as usize..].starts_with(header) {
+                return false;
+            }
+            if !places.pass_message() {
+                self.places = stripped;
                 return true;
             }
         }
