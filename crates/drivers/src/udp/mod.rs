@@ -133,6 +133,8 @@ struct Socket<M: Message> {
     /// What a datagram says of congestion that leaves alone now, and whether it is told what those say that come.
     ecn: Ecn,
     hears_marks: bool,
+    /// What leaves by one call is cut into datagrams of so many octets; 0: it is one.
+    cut: usize,
     peers: Peers,
     /// What waits for the socket, in the order in which it was sent.
     queue: VecDeque<Waiting<M>>,
@@ -217,6 +219,7 @@ impl<M: Message> Udp<M> {
             local,
             ecn: Ecn::NotEct,
             hears_marks: false,
+            cut: 0,
             peers,
             queue: VecDeque::new(),
             held: VecDeque::new(),

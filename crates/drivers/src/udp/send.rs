@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use mio::{Interest, Registry, Token};
-use nix::sys::socket::{ControlMessage, MsgFlags, SockaddrStorage, sendmsg};
+use nix::sys::socket::{MsgFlags, SockaddrStorage, sendmsg, setsockopt, sockopt};
 use rustix::io::Errno;
 use stackwright_contract::services::{self, DatagramsIndication, Ecn, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet};
@@ -110,6 +110,8 @@ impl<M: Message> Socket<M> {
         self.writable = !(full && told);
     }
 
+    /// What has to be said of datagrams is said of the socket, where it differs from before, and not beside what leaves: the kernel would
+    /// read it each time, and look for the way anew.
     fn transmit(
         &mut self,
         to: SocketAddr,
@@ -118,44 +120,65 @@ impl<M: Message> Socket<M> {
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
         self.hear_of_marks(run.ecn);
-        // It is said of the socket, and not beside what leaves: the kernel would look for the way anew.
         if run.ecn != self.ecn {
             self.bear(run.ecn);
         }
+        let is_one = run.room.messages == 1;
+        // One that is no longer leaves as it is.
+        if !is_one || run.room.octets > self.cut {
+            self.cut_into(if is_one { 0 } else { run.stride })?;
+        }
+        match self.transmit_cut(to, run, into, pool) {
+            // The way takes no datagrams of that length any more, or none that are cut.
+            Err(Errno::INVAL | Errno::IO) if is_one && self.cut > 0 => {
+                self.cut_into(0)?;
+                self.transmit_cut(to, run, into, pool)
+            }
+            sent => sent,
+        }
+    }
+
+    /// What leaves by one call is cut into datagrams of so many octets from now on; 0: it is one.
+    fn cut_into(&mut self, octets: usize) -> Result<(), Errno> {
+        if octets != self.cut {
+            let cut = i32::try_from(octets).map_err(|_| Errno::MSGSIZE)?;
+            setsockopt(&self.socket, sockopt::UdpGsoSegment, &cut)
+                .map_err(|error| Errno::from_raw_os_error(error as i32))?;
+            self.cut = octets;
+        }
+        Ok(())
+    }
+
+    fn transmit_cut(
+        &self,
+        to: SocketAddr,
+        run: &Run,
+        into: &mut Option<M::Block>,
+        pool: &Pool<M>,
+    ) -> Result<(), Errno> {
         let contents = if let Some(octets) = self.piece(run) {
             octets
         } else if let Some((pieces, count)) = self.pieces(run) {
-            return self.transmit_pieces(to, &pieces[..count], run);
+            return self.transmit_pieces(to, &pieces[..count]);
         } else {
             self.gather(run, into.get_or_insert_with(|| pool.take()))
         };
-        if run.room.messages == 1 {
-            return self.transmit_one(to, contents);
-        }
-        self.transmit_pieces(to, &[IoSlice::new(contents)], run)
+        // Where the socket is connected, not even an address is needed.
+        let sent = match self.peers {
+            Peers::One(_) => self.socket.send(contents),
+            Peers::Many { .. } => self.socket.send_to(contents, connect::address(to, self.local)),
+        };
+        sent.map(|_| ()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 
-    /// Datagrams that lie in one piece, or in several, of which none ends with one of them. Where the socket is connected, nothing is said
-    /// beside them but how long each is: the kernel knows the way then.
-    fn transmit_pieces(&self, to: SocketAddr, pieces: &[IoSlice<'_>], run: &Run) -> Result<(), Errno> {
-        let stride = u16::try_from(run.stride).map_err(|_| Errno::MSGSIZE)?;
-        let cut = [ControlMessage::UdpGsoSegments(&stride)];
-        let cut = if run.room.messages > 1 { &cut[..] } else { &[] };
+    /// Datagrams that lie in several pieces, of which none ends with one of them.
+    fn transmit_pieces(&self, to: SocketAddr, pieces: &[IoSlice<'_>]) -> Result<(), Errno> {
         let to = match self.peers {
             Peers::One(_) => None,
             Peers::Many { .. } => Some(SockaddrStorage::from(connect::address(to, self.local))),
         };
-        let sent = sendmsg(self.socket.as_raw_fd(), pieces, cut, MsgFlags::empty(), to.as_ref());
+        let sent = sendmsg(self.socket.as_raw_fd(), pieces, &[], MsgFlags::empty(), to.as_ref());
         sent.map(|_| ()).map_err(|error| Errno::from_raw_os_error(error as i32))
-    }
-
-    /// One datagram alone needs nothing that is said beside it; and where the socket is connected, not even an address.
-    fn transmit_one(&self, to: SocketAddr, octets: &[u8]) -> Result<(), Errno> {
-        let sent = match self.peers {
-            Peers::One(_) => self.socket.send(octets),
-            Peers::Many { .. } => self.socket.send_to(octets, connect::address(to, self.local)),
-        };
-        sent.map(|_| ()).map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
     }
 }
 

@@ -45,6 +45,31 @@ fn a_run_leaves_as_it_is_and_comes_as_runs() {
     }
 }
 
+/// How what leaves is cut is said of the socket: whatever is not cut leaves whole, before and behind a run.
+#[test]
+fn datagrams_between_runs_leave_as_they_are() {
+    for local in BOTH {
+        let (mut here, from, mut there, to) = pair(local, AMPLE);
+        let mut expected = Vec::new();
+        for (length, stride) in [(100, 100), (1500, 500), (2000, 2000), (100, 100), (1400, 700), (500, 500)]
+            .into_iter()
+            .chain([(LONGEST - 100, LONGEST - 100), (3300, 1000), (0, 1), (1001, 1001)])
+        {
+            let sent = octets(length);
+            if length > stride {
+                here.send_run(from, &sent, stride);
+            } else {
+                here.send(from, &sent);
+            }
+            here.turn(0);
+            expected.extend(if length > 0 { apart(&sent, stride) } else { vec![Vec::new()] });
+        }
+        there.until(|told| (delivered(told, to).len() == expected.len()).then_some(()));
+        assert!(delivered(&there.heard.0, to) == expected, "over {local}");
+        assert_eq!(here.dropped() + there.dropped(), 0);
+    }
+}
+
 /// Loopback hands over what was put together: there it is seen that it stays so.
 #[test]
 fn what_the_kernel_has_put_together_crosses_the_boundary_together() {

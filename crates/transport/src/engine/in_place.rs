@@ -182,8 +182,14 @@ impl<C: Configuration> Association<C> {
         header: &[u8],
     ) -> (usize, usize) {
         let (mut count, mut octets) = (0, 0);
-        let Some(gaps) = self.sending.gaps() else { return (0, 0) };
-        for (gap, there) in gaps.skip(before).take(most) {
+        let Some(mut gaps) = self.sending.gaps() else { return (0, 0) };
+        // By hand: an iterator around an iterator does not stay in registers.
+        if let Some(others) = before.checked_sub(1) {
+            gaps.nth(others);
+        }
+        while count < most
+            && let Some((gap, there)) = gaps.next()
+        {
             let (span, label) = (left.span(), left.label());
             let cargo = Cargo { span: &span, label, octets: there };
             // Before the first is room for any header; before the others for one that fills it.

@@ -107,14 +107,17 @@ impl Ahead {
     /// The first piece is not among them any more.
     #[inline]
     pub(crate) fn pass(&mut self) {
-        if self.label.last {
-            *self = self.behind(1);
-        } else {
-            self.number += 1;
+        self.number += 1;
+        if !self.label.last {
             self.octets -= self.piece;
             self.label.index += 1;
-            self.label.last = self.octets <= self.piece;
+        } else if let Some(more) = self.more.checked_sub(1) {
+            (self.more, self.octets) = (more, self.each);
+            (self.label.message, self.label.index) = (self.label.message.wrapping_add(1), 0);
+        } else {
+            self.octets = 0;
         }
+        self.label.last = self.octets <= self.piece;
     }
 }
 
