@@ -49,21 +49,12 @@ impl<C: Configuration> Association<C> {
         room: Room,
     ) -> Result<Option<Came<C::Message>>, Dropped> {
         let Whole { mut unit, messages, piece, octets, stamp } = whole;
-        if !self.may_go_up(Room { octets: unit.body.len(), messages }, room) {
-            return self.accept_one_by_one(
-                view.now,
-                Whole { unit, messages, piece, octets, stamp },
-                pool,
-                room,
-            );
-        }
-        let Some(quality) = self.slots.framing.open_run(&unit.label, messages, &mut unit.body) else {
-            return self.accept_one_by_one(
-                view.now,
-                Whole { unit, messages, piece, octets, stamp },
-                pool,
-                room,
-            );
+        let may = self.may_go_up(Room { octets: unit.body.len(), messages }, room);
+        let opened =
+            if may { self.slots.framing.open_run(&unit.label, messages, &mut unit.body) } else { None };
+        let Some(quality) = opened else {
+            let whole = Whole { unit, messages, piece, octets, stamp };
+            return self.accept_one_by_one(view.now, whole, pool, room);
         };
         self.admit_plain(&view, stamp, octets)?;
         self.used = Some(view.now);

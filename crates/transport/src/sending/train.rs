@@ -102,7 +102,7 @@ impl<M: Message> Sending<M> {
         Some(self.waiting.front()?.ahead(self.sent_upto))
     }
 
-    /// The octets and the pieces of several messages that were sent together, of which nothing has left, if they are what leaves next.
+    /// The octets and the pieces of several messages that were sent together, if they are what leaves next and nothing of the first has left.
     #[inline]
     pub(crate) fn together(&self) -> Option<(u64, u64)> {
         let ahead = self.waiting.front()?.together()?;

@@ -39,7 +39,7 @@ impl<M: Message> Waiting<M> {
         Ahead::new(number, label, self.piece, self.left).and(self.more, self.each)
     }
 
-    /// Its pieces, if it is several messages of which nothing has left.
+    /// Its pieces, if it is several messages, and nothing of the first has left.
     #[inline]
     pub(super) fn together(&self) -> Option<Ahead> {
         (self.more > 0 && self.index == 0).then(|| self.ahead(0))
