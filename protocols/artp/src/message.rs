@@ -130,18 +130,14 @@ impl<M: Message> Framing<M> for Messages<M> {
     }
 
     fn begin_run(&mut self, mut run: M, octets: usize, room: usize) -> Result<(M, Label, usize), M> {
-        let messages = run.len() / octets.max(1);
-        if <Self as Framing<M>>::pieces(self, octets, room).is_none() {
-            return Err(run);
-        }
-        let signed = unsigned();
-        let Some(cut) = self.cut(octets + signed.len(), room) else { return Err(run) };
-        if !run.push_each(octets, &signed) {
+        let messages = run.len() / octets;
+        let Some((_, count, piece)) = self.pieces(octets, room) else { return Err(run) };
+        if !run.push_each(octets, &unsigned()) {
             return Err(run);
         }
         let quality = Quality { number: Some(self.next), ..Quality::default() };
         self.next = self.next.wrapping_add(messages as u32);
-        Ok((run, self.fragments.next_label(&quality, cut.count), cut.piece))
+        Ok((run, self.fragments.next_label(&quality, count as u32), piece))
     }
 
     fn pieces(&self, octets: usize, room: usize) -> Option<(usize, usize, usize)> {

@@ -35,7 +35,7 @@ impl<M: Message> Socket<M> {
     }
 }
 
-pub(super) fn written(ecn: Ecn) -> Option<EcnCodepoint> {
+fn written(ecn: Ecn) -> Option<EcnCodepoint> {
     match ecn {
         Ecn::NotEct => None,
         Ecn::Ect => Some(EcnCodepoint::Ect0),

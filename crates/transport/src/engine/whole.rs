@@ -49,7 +49,8 @@ impl<C: Configuration> Association<C> {
         room: Room,
     ) -> Result<Option<Came<C::Message>>, Dropped> {
         let Whole { mut unit, messages, piece, octets, stamp } = whole;
-        let may = self.may_go_up(Room { octets: unit.body.len(), messages }, room);
+        let bodies = unit.body.len();
+        let may = self.may_go_up(Room { octets: bodies, messages }, room);
         let opened =
             if may { self.slots.framing.open_run(&unit.label, messages, &mut unit.body) } else { None };
         let Some(quality) = opened else {
@@ -58,12 +59,9 @@ impl<C: Configuration> Association<C> {
         };
         self.admit_plain(&view, stamp, octets)?;
         self.used = Some(view.now);
-        self.slots.acknowledgement.on_several(&view, &unit.span, piece, octets);
+        self.slots.acknowledgement.on_several(&view, &unit.span, piece, bodies);
         view.received_upto = unit.span.end;
-        self.receipts.follow(&unit.span);
-        let numbers = unit.span.end - unit.span.start;
-        self.pending += numbers;
-        self.taken(view.now, numbers);
+        let quality = self.take_at_once(&view, &unit.span, Ok(quality))?;
         Ok(Some(Came { octets: unit.body, messages, quality }))
     }
 
@@ -81,6 +79,10 @@ impl<C: Configuration> Association<C> {
         let (numbers, each) = ((span.end - span.start) / messages as u64, body.len() / messages);
         let mut result = Ok(None);
         for message in 0..messages as u32 {
+            // Something before it was refused, and comes again: so does this.
+            if self.receipts.upto() != span.start {
+                break;
+            }
             let label = Label { message: label.message.wrapping_add(message), ..label };
             span = span.start..span.start + numbers;
             let unit = Unit { span: span.clone(), label, body: body.split_to(each), since, lifetime };
