@@ -62,7 +62,7 @@ use stackwright_contract::services::{Apart, Quality};
 use stackwright_transport::component;
 use stackwright_transport::words::{Cargo, Dropped, Numbering, Plain, Report, Saying, Segment, View, Whole};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
-use stackwright_wire::{Message, Pool};
+use stackwright_wire::{Message, Pool, Stretch};
 
 use path::Path;
 
@@ -138,6 +138,11 @@ impl<M: Message> slots::Format<M> for Format<M> {
     #[inline]
     fn follow(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> {
         self.write_next(header, unit, into)
+    }
+
+    #[inline]
+    fn follow_alike(&mut self, header: &[u8], first: &Cargo<'_>, pieces: Stretch<'_>) -> usize {
+        self.write_alike(header, first, pieces)
     }
 
     fn gaps(&self, piece: usize, last: usize) -> Option<(usize, usize)> {

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::services::MessageKind;
 use stackwright_transport::words::{Cargo, EcnCounts, Label, Report, Saying, Signals, Stamp, View};
-use stackwright_wire::{Header, Message};
+use stackwright_wire::{Header, Message, Stretch};
 
 use crate::control::Item;
 use crate::header::{
@@ -142,10 +142,7 @@ impl<M: Message> Format<M> {
         let padding = if label.last || label.index == 0 { self.padding(label, unit.octets) } else { None };
         // Where they leave from: octets that were just written are not read back to be moved.
         let Some(padding) = padding.map(|padding| padding as usize) else {
-            let into = into.first_chunk_mut::<BARE>()?;
-            *into = *header;
-            into[SEQUENCE].copy_from_slice(&sequence);
-            fragment(label).encode(&mut into[Packet::LENGTH..]);
+            write_bare(header, sequence, fragment(label), into.first_chunk_mut()?);
             return Some(BARE);
         };
         let (before, place) =
@@ -159,6 +156,27 @@ impl<M: Message> Format<M> {
         OptionHeader { size: padding as u16, id: PADDING }.encode(size);
         nothing.fill(0);
         Some(BARE + padding)
+    }
+
+    /// The same, before each of several fragments of a datagram, none of which is its last. Gives how many they are.
+    #[inline]
+    pub(crate) fn write_alike(&mut self, header: &[u8], first: &Cargo<'_>, fragments: Stretch<'_>) -> usize {
+        let Ok(header) = <&[u8; BARE]>::try_from(header) else { return 0 };
+        let Cargo { label, span, octets } = first;
+        if fragments.gap() != BARE {
+            return 0;
+        }
+        if label.index == 0 {
+            self.cut = (label.message, *octets);
+        }
+        let (mut place, sequence) = (fragment(label), span.start as u32);
+        let mut count = 0;
+        for packet in fragments.packets().filter_map(|packet| packet.first_chunk_mut()) {
+            write_bare(header, sequence.wrapping_add(count).to_be_bytes(), place, packet);
+            place.index += 1;
+            count += 1;
+        }
+        count as usize
     }
 
     /// How many octets stand before a fragment, and before the last one, which may be shorter; `None`: the options say more.
@@ -228,6 +246,14 @@ impl<M: Message> Format<M> {
 #[inline]
 fn fragment(label: &Label) -> Fragment {
     Fragment { datagram: label.message, index: label.index as u16, count: label.count as u16 }
+}
+
+/// What stands before a fragment, as `header`, but for the number and where it stands.
+#[inline]
+fn write_bare(header: &[u8; BARE], sequence: [u8; 4], fragment: Fragment, into: &mut [u8; BARE]) {
+    *into = *header;
+    into[SEQUENCE].copy_from_slice(&sequence);
+    fragment.encode(&mut into[Packet::LENGTH..]);
 }
 
 /// Where the unit stands in its datagram; control has none.

@@ -75,11 +75,7 @@ impl<C: Configuration> Association<C> {
         let Some(body) = self.sending.ahead().map(|ahead| ahead.octets(1)) else { return false };
         !self.slots.inquiry.heeds_last()
             && headroom + body <= memory.blocks.octets().min(room.octets)
-            && self
-                .sending
-                .gaps()
-                .and_then(|mut gaps| gaps.next())
-                .is_some_and(|(gap, there)| there == body && gap.len() >= headroom)
+            && self.sending.stretches().next().is_some_and(|first| first.part() == body && first.gap() >= headroom)
     }
 
     /// The next packets, as [`transmit_run`](Association::transmit_run) gives them, as long as they lie so. `None`: they do not fit where
@@ -149,7 +145,7 @@ impl<C: Configuration> Association<C> {
                 break;
             }
             let room = (room.octets - packets) / stride;
-            let (count, octets) = self.write_gaps(left, boarded, several.min(room), stride, header);
+            let (count, octets) = self.write_gaps(left, boarded, several.min(room), header);
             if count == 0 {
                 break;
             }
@@ -173,43 +169,48 @@ impl<C: Configuration> Association<C> {
     /// Writes what stands before as many of the pieces that are `left` as fit, behind so many others: `header` before the first of all, and
     /// what follows from it before the others. Gives how many they are, and the octets of their packets.
     #[inline]
-    fn write_gaps(
-        &mut self,
-        mut left: Ahead,
-        before: usize,
-        most: usize,
-        stride: usize,
-        header: &[u8],
-    ) -> (usize, usize) {
-        let (mut count, mut octets) = (0, 0);
-        let Some(mut gaps) = self.sending.gaps() else { return (0, 0) };
-        // By hand: an iterator around an iterator does not stay in registers.
-        if let Some(others) = before.checked_sub(1) {
-            gaps.nth(others);
-        }
-        while count < most
-            && let Some((gap, there)) = gaps.next()
-        {
-            let (span, label) = (left.span(), left.label());
-            let cargo = Cargo { span: &span, label, octets: there };
-            // Before the first is room for any header; before the others for one that fills it.
-            let packet = if before + count == 0 {
-                let Some(before) = gap.len().checked_sub(header.len()) else { break };
-                gap[before..].copy_from_slice(header);
-                header.len() + there
-            } else if self.slots.format.follow(header, &cargo, gap) == Some(gap.len()) {
-                gap.len() + there
+    fn write_gaps(&mut self, mut left: Ahead, behind: usize, most: usize, header: &[u8]) -> (usize, usize) {
+        let stride = header.len() + left.octets(1);
+        let (mut count, mut octets, mut skip) = (0, 0, behind);
+        for mut pieces in self.sending.stretches() {
+            if count == most {
+                break;
+            }
+            if skip > 0 {
+                skip -= pieces.split_to(skip).count();
+            }
+            // Before the first is room for any header.
+            if behind + count == 0 {
+                let gap = pieces.gap();
+                let Some(packet) = pieces.split_to(1).packets().next() else { break };
+                let Some(start) = gap.checked_sub(header.len()) else { break };
+                packet[start..gap].copy_from_slice(header);
+                (count, octets) = (1, stride);
+                left.pass(1);
+            }
+            let (there, packet) = (pieces.count(), pieces.gap() + pieces.part());
+            if there == 0 || count == most {
+                continue;
+            }
+            let pieces = pieces.split_to(left.alike().min(most - count));
+            let several = pieces.count();
+            if packet != stride && !(left.label().last && packet < stride) {
+                break;
+            }
+            let cargo = Cargo { span: &left.span(), label: left.label(), octets: pieces.part() };
+            let format = &mut self.slots.format;
+            let written = if several > 1 {
+                format.follow_alike(header, &cargo, pieces)
             } else {
-                break;
+                let gap = pieces.gap();
+                let fills = |packet: &mut [u8]| format.follow(header, &cargo, &mut packet[..gap]) == Some(gap);
+                usize::from(pieces.packets().next().is_some_and(fills))
             };
-            if packet != stride && !(label.last && packet < stride) {
+            (count, octets) = (count + written, octets + written * packet);
+            if written < there || packet < stride {
                 break;
             }
-            (count, octets) = (count + 1, octets + packet);
-            if packet < stride {
-                break;
-            }
-            left.pass();
+            left.pass(several);
         }
         (count, octets)
     }

@@ -34,6 +34,29 @@ impl Ahead {
         Ahead { more, each, ..self }
     }
 
+    /// What has left of a message is longer by a piece of so many octets.
+    #[inline]
+    pub(super) fn grow(&mut self, octets: usize) {
+        self.octets += octets;
+        self.label.last = self.octets <= self.piece;
+    }
+
+    /// The first `most` pieces, or fewer: those of the first message, and of whole messages behind it.
+    #[inline]
+    pub(super) fn until(self, most: usize) -> Self {
+        match most.checked_sub(self.pieces_of_first()) {
+            None => Self::new(self.number, self.label, self.piece, most * self.piece),
+            Some(0) => Ahead { more: 0, ..self },
+            Some(behind) => Ahead { more: self.more.min(behind as u32 / self.label.count.max(1)), ..self },
+        }
+    }
+
+    /// How many messages there are behind the first.
+    #[inline]
+    pub(super) fn more(&self) -> u32 {
+        self.more
+    }
+
     /// How many pieces there are.
     #[inline]
     pub(crate) fn pieces(&self) -> usize {
@@ -42,13 +65,13 @@ impl Ahead {
 
     /// And of the first message.
     #[inline]
-    pub(super) fn pieces_of_first(&self) -> usize {
+    fn pieces_of_first(&self) -> usize {
         self.octets.div_ceil(self.piece)
     }
 
     /// How many octets they have.
     #[inline]
-    fn all(&self) -> usize {
+    pub(super) fn all(&self) -> usize {
         self.octets + self.more as usize * self.each
     }
 
@@ -104,13 +127,19 @@ impl Ahead {
         &self.label
     }
 
-    /// The first piece is not among them any more.
+    /// How many from the first on are of one message and as long as each other, or some of them: at least one.
     #[inline]
-    pub(crate) fn pass(&mut self) {
-        self.number += 1;
+    pub(crate) fn alike(&self) -> usize {
+        if self.label.last { 1 } else { (self.octets - 1) / self.piece }
+    }
+
+    /// The first `count` pieces are not among them any more: of those that are [alike](Ahead::alike).
+    #[inline]
+    pub(crate) fn pass(&mut self, count: usize) {
+        self.number += count as u64;
         if !self.label.last {
-            self.octets -= self.piece;
-            self.label.index += 1;
+            self.octets -= count * self.piece;
+            self.label.index += count as u32;
         } else if let Some(more) = self.more.checked_sub(1) {
             (self.more, self.octets) = (more, self.each);
             (self.label.message, self.label.index) = (self.label.message.wrapping_add(1), 0);
@@ -159,7 +188,7 @@ mod tests {
             );
             if passed.pieces() > 0 {
                 assert_eq!(passed, ahead.behind(first));
-                passed.pass();
+                passed.pass(1);
             }
             for second in 0..=ahead.pieces() - first {
                 let (behind, at_once) = (ahead.behind(first).behind(second), ahead.behind(first + second));

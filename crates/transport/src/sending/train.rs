@@ -14,32 +14,28 @@ use core::num::NonZeroU32;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_wire::{Message, Pool};
+use stackwright_wire::{Message, Pool, Stretch};
 
 use super::waiting::Waiting;
 use super::{Acknowledged, Ahead, Left, Sending, Sent, State};
 use crate::words::{Label, Numbering, Unit};
 
-/// Pieces of one message that left together. They follow each other, in number and place.
+/// Pieces of a message that left together, or all that was left of it, and whole messages that were sent together with it. They follow
+/// each other, in number and place.
 #[derive(Debug)]
 pub(super) struct Train<M> {
-    /// The number of the first, and how many there are.
-    first: u64,
-    count: u64,
-    /// Of the first.
-    label: Label,
+    /// What they are, and how many.
+    pieces: Ahead,
+    count: usize,
     /// Their octets, and behind them what of the message had not left when the train began.
     body: M,
-    /// How many octets each has, but for the last, which may have fewer; and all of them.
-    piece: usize,
-    octets: usize,
     since: Instant,
     lifetime: Option<NonZeroU32>,
     at: Instant,
     /// How many packets had left before the first.
     order: u64,
     stamp: u32,
-    /// As in [`Sent`]: of the last, if that ends its message.
+    /// As in [`Sent`]: of each message, if the last piece ends one.
     release: Option<usize>,
 }
 
@@ -47,48 +43,37 @@ impl<M: Message> Train<M> {
     /// A packet that left alone.
     pub(super) fn of(sent: Sent<M>) -> Self {
         let Sent { unit: Unit { span, label, body, since, lifetime }, at, order, stamp, release, .. } = sent;
-        let octets = body.len();
-        Train {
-            first: span.start,
-            count: 1,
-            label,
-            body,
-            piece: octets,
-            octets,
-            since,
-            lifetime,
-            at,
-            order,
-            stamp,
-            release,
-        }
+        let pieces = Ahead::new(span.start, label, body.len(), body.len());
+        Train { pieces, count: 1, body, since, lifetime, at, order, stamp, release }
+    }
+
+    /// The number of the first.
+    #[inline]
+    fn first(&self) -> u64 {
+        self.pieces.span().start
     }
 
     /// The first of them, by itself; none of an empty train.
     fn take_first(&mut self) -> Option<Sent<M>> {
-        self.count = self.count.checked_sub(1)?;
-        let octets = self.octets.min(self.piece);
-        let last = self.count == 0;
-        let label = Label { last: last && self.release.is_some(), ..self.label };
-        let unit = Unit {
-            span: self.first..self.first + 1,
-            label,
-            body: self.body.split_to(octets),
-            since: self.since,
-            lifetime: self.lifetime,
-        };
+        if self.count == 0 {
+            return None;
+        }
+        let (span, label, octets) = (self.pieces.span(), *self.pieces.label(), self.pieces.octets(1));
+        // What of its message has not left is behind it.
+        let release = self.release.filter(|_| label.last);
+        let label = Label { last: release.is_some(), ..label };
+        let body = self.body.split_to(octets);
+        let unit = Unit { span, label, body, since: self.since, lifetime: self.lifetime };
         let (at, order, stamp) = (self.at, self.order, self.stamp);
-        self.pass(1, octets);
-        let release = if last { self.release.take() } else { None };
+        self.pass(1);
         Some(Sent { unit, at, order, times: 1, stamp, release, state: State::InFlight })
     }
 
     /// So many of the first are not among them any more.
-    fn pass(&mut self, count: u64, octets: usize) {
-        self.first += count;
-        self.order += count;
-        self.label.index += count as u32;
-        self.octets -= octets;
+    fn pass(&mut self, count: usize) {
+        self.pieces = self.pieces.behind(count);
+        self.order += count as u64;
+        self.count -= count;
     }
 }
 
@@ -110,11 +95,10 @@ impl<M: Message> Sending<M> {
         Some((ahead.octets(pieces) as u64, pieces as u64))
     }
 
-    /// What stands before each of them, and how many octets that has: nothing where the messages do not lie so, or somebody else holds
-    /// them.
+    /// The same, with what may be written before them: nothing where the messages do not lie so, or somebody else holds them.
     #[inline]
-    pub(crate) fn gaps(&mut self) -> Option<impl Iterator<Item = (&mut [u8], usize)>> {
-        self.waiting.front_mut().map(Waiting::gaps)
+    pub(crate) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
+        self.waiting.front_mut().into_iter().flat_map(Waiting::stretches)
     }
 
     /// Since when that message waits, and for how long it is of use.
@@ -142,12 +126,9 @@ impl<M: Message> Sending<M> {
         if !follows {
             let (body, piece, since, lifetime) = waiting.rest();
             self.trains.push_back(Train {
-                first: self.sent_upto,
+                pieces: Ahead::new(self.sent_upto, label, piece, 0),
                 count: 0,
-                label,
                 body,
-                piece,
-                octets: 0,
                 since,
                 lifetime,
                 at: now,
@@ -158,7 +139,7 @@ impl<M: Message> Sending<M> {
         }
         let Some(train) = self.trains.back_mut() else { return false };
         train.count += 1;
-        train.octets += octets;
+        train.pieces.grow(octets);
         if let Some(waiting) = self.waiting.front_mut() {
             train.release = waiting.pass(1, octets);
         }
@@ -172,7 +153,7 @@ impl<M: Message> Sending<M> {
         true
     }
 
-    /// The next `count` pieces leave with what was [written before them](Sending::gaps), and so many octets before the first: the packets
+    /// The next `count` pieces leave with what was [written before them](Sending::stretches), and so many octets before the first: the packets
     /// as they lie.
     #[inline]
     pub(crate) fn board_together(
@@ -185,36 +166,33 @@ impl<M: Message> Sending<M> {
         let packets = self.waiting.front()?.with_gaps(before, count)?;
         let mut left = count;
         while left > 0 {
-            left -= self.board_message(left, now, stamp)?;
+            left -= self.board_messages(left, now, stamp)?;
         }
         Some(packets)
     }
 
-    /// As many of the pieces of the message that waits first, at most. Gives how many.
+    /// The next pieces, so many at most: some of the message that waits first, or all that are left of it, and of whole messages that were
+    /// sent together with it. Gives how many.
     #[inline]
-    fn board_message(&mut self, most: usize, now: Instant, stamp: u32) -> Option<usize> {
+    fn board_messages(&mut self, most: usize, now: Instant, stamp: u32) -> Option<usize> {
         let waiting = self.waiting.front_mut()?;
-        let ahead = waiting.ahead(self.sent_upto);
-        let all = ahead.pieces_of_first();
-        let count = most.min(all);
-        let octets = ahead.octets(count);
-        let (body, piece, since, lifetime, release) = if count < all {
-            let (body, piece, since, lifetime) = waiting.rest();
-            (body, piece, since, lifetime, waiting.pass(count as u32, octets))
+        let pieces = waiting.ahead(self.sent_upto).until(most);
+        let (count, octets) = (pieces.pieces(), pieces.all());
+        let (body, since, lifetime, release) = if octets < waiting.left {
+            let (body, _, since, lifetime) = waiting.rest();
+            waiting.pass(count as u32, octets);
+            (body, since, lifetime, None)
         } else {
-            let first = match waiting.split_first() {
-                Some(first) => first,
+            let whole = match waiting.split_to(pieces.more()) {
+                Some(whole) => whole,
                 None => self.waiting.pop_front()?,
             };
-            first.into_rest()
+            whole.into_rest()
         };
         self.trains.push_back(Train {
-            first: self.sent_upto,
-            count: count as u64,
-            label: *ahead.label(),
+            pieces,
+            count,
             body,
-            piece,
-            octets,
             since,
             lifetime,
             at: now,
@@ -232,7 +210,7 @@ impl<M: Message> Sending<M> {
     /// Nothing more leaves in this run: the last train lets go of what it does not carry.
     pub(crate) fn depart(&mut self) {
         if let Some(train) = self.trains.back_mut() {
-            train.body.truncate(train.octets);
+            train.body.truncate(train.pieces.all());
         }
     }
 
@@ -243,7 +221,7 @@ impl<M: Message> Sending<M> {
         // One that has its number, and has not left, comes behind them.
         let numbered = if self.units.len() > self.sent { self.units.pop_back() } else { None };
         while let Some(train) = self.trains.front_mut()
-            && train.first < number
+            && train.first() < number
         {
             while let Some(sent) = train.take_first() {
                 self.left.push_back(Left { at: sent.at, order: sent.order, number: sent.unit.span.start });
@@ -261,27 +239,30 @@ impl<M: Message> Sending<M> {
     #[inline]
     pub(super) fn acknowledge_trains(&mut self, end: u64, pool: &Pool<M>, sum: &mut Acknowledged) {
         while let Some(train) = self.trains.front_mut()
-            && train.first < end
+            && train.first() < end
         {
-            let count = train.count.min(end - train.first);
-            let whole = count == train.count;
-            let octets = if whole { train.octets } else { count as usize * train.piece };
+            let (pieces, release) = (train.pieces, train.release);
+            let count = train.count.min((end - train.first()) as usize);
+            let octets = pieces.octets(count);
             sum.octets += octets as u64;
-            sum.units += count;
-            sum.longest = sum.longest.max(train.piece.min(octets));
+            sum.units += count as u64;
+            sum.longest = sum.longest.max(pieces.octets(1));
             sum.newest = sum.newest.max(Some(train.at));
-            self.heard_order = self.heard_order.max(train.order + count - 1);
-            self.settled_upto = train.first + count;
+            self.heard_order = self.heard_order.max(train.order + count as u64 - 1);
+            self.settled_upto = train.first() + count as u64;
             self.in_flight -= octets as u64;
-            if !whole {
+            let messages = if count < train.count {
                 train.body.advance(octets);
-                train.pass(count, octets);
-                train.count -= count;
-            } else if let Some(train) = self.trains.pop_front() {
-                train.body.reclaim(pool);
-                if let Some(octets) = train.release {
-                    self.release(octets);
+                train.pass(count);
+                pieces.more() - train.pieces.more()
+            } else {
+                if let Some(train) = self.trains.pop_front() {
+                    train.body.reclaim(pool);
                 }
+                pieces.more() + 1
+            };
+            if let Some(octets) = release {
+                (0..messages).for_each(|_| self.release(octets));
             }
         }
     }
@@ -290,13 +271,13 @@ impl<M: Message> Sending<M> {
     #[inline]
     pub(super) fn oldest_train(&self) -> Option<Left> {
         let train = self.trains.front()?;
-        Some(Left { at: train.at, order: train.order, number: train.first })
+        Some(Left { at: train.at, order: train.order, number: train.first() })
     }
 
     /// Whether some of `span` left in trains.
     #[inline]
     pub(super) fn is_in_trains(&self, span: &Range<u64>) -> bool {
-        self.trains.front().is_some_and(|train| train.first < span.end)
+        self.trains.front().is_some_and(|train| train.first() < span.end)
     }
 
     /// Whether packets of this kind can leave in trains: each has a number.

@@ -3,7 +3,7 @@
 use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
-use stackwright_wire::{Message, Pool};
+use stackwright_wire::{Message, Pool, Stretch};
 
 use super::ahead::Ahead;
 use super::{Sending, Sent, State};
@@ -24,7 +24,7 @@ pub(super) struct Waiting<M> {
     more: u32,
     each: usize,
     /// How many octets are left of the first message.
-    left: usize,
+    pub(super) left: usize,
     since: Instant,
     lifetime: Option<NonZeroU32>,
     /// What the layer above gets back for a message.
@@ -52,20 +52,21 @@ impl<M: Message> Waiting<M> {
         self.rest.with_gaps(before, count)
     }
 
-    /// The first of several messages, which leaves by itself; `None` where there is only one.
+    /// The first of several messages, and so many behind it, which leave by themselves; `None` where there are no others.
     #[inline]
-    pub(super) fn split_first(&mut self) -> Option<Self> {
-        let more = self.more.checked_sub(1)?;
-        let first = Waiting { rest: self.rest.split_to(self.left), more: 0, ..*self };
-        self.label.message = self.label.message.wrapping_add(1);
+    pub(super) fn split_to(&mut self, behind: u32) -> Option<Self> {
+        let more = self.more.checked_sub(behind + 1)?;
+        let octets = self.left + behind as usize * self.each;
+        let first = Waiting { rest: self.rest.split_to(octets), more: behind, ..*self };
+        self.label.message = self.label.message.wrapping_add(behind + 1);
         (self.more, self.index, self.left) = (more, 0, self.each);
         Some(first)
     }
 
-    /// What stands before each of its pieces, as [`gaps`](Message::gaps).
+    /// Its pieces, with what may be written before them: as [`stretches`](Message::stretches).
     #[inline]
-    pub(super) fn gaps(&mut self) -> impl Iterator<Item = (&mut [u8], usize)> {
-        self.rest.gaps()
+    pub(super) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
+        self.rest.stretches()
     }
 
     /// Copies its octets; gives how many.
@@ -79,10 +80,10 @@ impl<M: Message> Waiting<M> {
         (self.rest.share(), self.piece, self.since, self.lifetime)
     }
 
-    /// The same, and what the layer above gets back: of one of which all has left.
+    /// The same of messages of which all has left, and what the layer above gets back for each.
     #[inline]
-    pub(super) fn into_rest(self) -> (M, usize, Instant, Option<NonZeroU32>, Option<usize>) {
-        (self.rest, self.piece, self.since, self.lifetime, Some(self.octets))
+    pub(super) fn into_rest(self) -> (M, Instant, Option<NonZeroU32>, Option<usize>) {
+        (self.rest, self.since, self.lifetime, Some(self.octets))
     }
 
     /// So many pieces of the first message have left. Gives what the layer above gets back when all has: then it is to be forgotten.
@@ -91,7 +92,7 @@ impl<M: Message> Waiting<M> {
         if octets == self.rest.len() {
             return Some(self.octets);
         }
-        debug_assert!(octets < self.left, "a message that has left is split off");
+        debug_assert!(octets < self.left, "messages that have left are split off");
         self.rest.advance(octets);
         self.left -= octets;
         self.index += pieces;
@@ -185,7 +186,7 @@ impl<M: Message> Sending<M> {
 
     #[inline(never)]
     fn separate_first(&mut self) {
-        if let Some(first) = self.waiting.front_mut().and_then(Waiting::split_first) {
+        if let Some(first) = self.waiting.front_mut().and_then(|waiting| waiting.split_to(0)) {
             self.waiting.push_front(first);
         }
     }

@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::services::{Apart, Quality};
+use stackwright_wire::Stretch;
 
 use super::slot;
 use crate::words::{Cargo, Dropped, Numbering, Plain, Report, Saying, Segment, View, Whole};
@@ -68,6 +69,9 @@ slot! {
         /// to the front of `into`, if that follows from `header`. Gives how many octets that is; `None`: it is to be
         /// [encoded](Format::encode).
         fn follow(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> = None;
+        /// As [`follow`](Format::follow), of pieces of one message that lie where they leave from: `first`, and those behind it, none of which
+        /// is the last. Gives before how many of them was written what fills the gap.
+        fn follow_alike(&mut self, header: &[u8], first: &Cargo<'_>, pieces: Stretch<'_>) -> usize = 0;
         /// What stands before a piece of so many octets that leaves in a run, of a message of which nothing is wished, and before its last
         /// piece, which has `last`: how many octets. `None`: that is known when it leaves.
         fn gaps(&self, piece: usize, last: usize) -> Option<(usize, usize)> = None;

@@ -19,7 +19,7 @@ pub use block::Block;
 pub use pool::Pool;
 pub use region::Region;
 pub use single_buffer::SingleBuffer;
-pub use strides::{Layout, Strides};
+pub use strides::{Layout, Stretch, Strides};
 pub use tree::{BufferTree, Unshared};
 
 use crate::header::{Header, Malformed};
@@ -152,9 +152,9 @@ pub trait Message: Sized + 'static {
         false
     }
 
-    /// What may be written before each of the parts that lie [apart](Message::join_parts) in one block, and how many octets that part has:
-    /// nothing where the message lies otherwise, or somebody else holds the block. What may be written before the first is its headroom.
-    fn gaps(&mut self) -> impl Iterator<Item = (&mut [u8], usize)> {
+    /// The parts that lie [apart](Message::join_parts) in one block, with what may be written before each: those together that are alike.
+    /// Nothing where the message lies otherwise, or somebody else holds the block. What may be written before the first is its headroom.
+    fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
         core::iter::empty()
     }
 

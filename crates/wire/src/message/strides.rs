@@ -1,5 +1,6 @@
 //! Parts of a message that lie behind each other, with something before each.
 
+use core::mem;
 use core::ops::Range;
 
 use super::Message;
@@ -30,6 +31,65 @@ pub struct Layout {
     pub messages: usize,
     /// How many octets are between two of them.
     pub gap: usize,
+}
+
+/// Packets of one length that lie behind each other in a block that nobody else holds, and in each of them a part of a message.
+#[derive(Debug)]
+pub struct Stretch<'a> {
+    octets: &'a mut [u8],
+    count: usize,
+    gap: usize,
+    part: usize,
+}
+
+impl<'a> Stretch<'a> {
+    /// `count` packets are at the front of `octets`: `gap` octets are before the part of each, and `part` octets in it, which are some.
+    #[inline]
+    pub(super) fn new(octets: &'a mut [u8], count: usize, gap: usize, part: usize) -> Self {
+        Stretch { octets, count, gap, part }
+    }
+
+    /// How many octets are before each part.
+    #[inline]
+    pub fn gap(&self) -> usize {
+        self.gap
+    }
+
+    /// How many octets each part has.
+    #[inline]
+    pub fn part(&self) -> usize {
+        self.part
+    }
+
+    /// How many packets there are.
+    #[inline]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Splits the first `count` packets off, or all if there are fewer.
+    #[inline]
+    #[must_use]
+    pub fn split_to(&mut self, count: usize) -> Self {
+        let count = count.min(self.count);
+        let (octets, rest) = mem::take(&mut self.octets).split_at_mut(count * (self.gap + self.part));
+        self.octets = rest;
+        self.count -= count;
+        Stretch { octets, count, ..*self }
+    }
+
+    /// Packet by packet, what is before its part, and the part.
+    #[inline]
+    pub fn packets(self) -> impl Iterator<Item = &'a mut [u8]> {
+        self.octets.chunks_mut(self.gap + self.part).take(self.count)
+    }
+
+    /// Part by part.
+    #[inline]
+    pub fn parts(self) -> impl Iterator<Item = &'a mut [u8]> {
+        let gap = self.gap;
+        self.packets().map(move |packet| &mut packet[gap..])
+    }
 }
 
 impl Layout {

@@ -20,7 +20,7 @@ proptest! {
         let block: Vec<u8> = (0..headroom + count * stride + last).map(|octet| octet as u8).collect();
         let mut behind = BufferTree::from_block(block.clone().into(), headroom, block.len());
         let mut message = behind.split_to(stride);
-        prop_assert_eq!(message.gaps().count(), 0, "it lies in one piece");
+        prop_assert_eq!(message.stretches().count(), 0, "it lies in one piece");
         message.join_parts(&mut behind, &parts);
         drop(behind);
         message.advance(passed);
@@ -43,14 +43,19 @@ proptest! {
             places.remove(0);
         }
         if places.len() == 1 {
-            prop_assert_eq!(message.gaps().count(), 0, "one part is one piece");
+            prop_assert_eq!(message.stretches().count(), 0, "one part is one piece");
             return Ok(());
         }
-        prop_assert_eq!(message.gaps().count(), places.len());
-        for ((gap, octets), (before, start, end)) in message.gaps().zip(&places) {
-            prop_assert_eq!((&*gap, octets), (&block[start - before..*start], end - start));
-            gap.fill(0xaa);
+        let mut next = places.iter();
+        for stretch in message.stretches() {
+            let (gap, part) = (stretch.gap(), stretch.part());
+            for (packet, (before, start, end)) in stretch.packets().zip(&mut next) {
+                prop_assert_eq!((gap, part), (*before, end - start));
+                prop_assert_eq!(&*packet, &block[start - before..*end]);
+                packet[..gap].fill(0xaa);
+            }
         }
+        prop_assert_eq!(next.count(), 0);
         for of in 1..=places.len() {
             let before = places[0].0.min(7);
             let whole = message.with_gaps(before, of).expect("it has so many");
@@ -61,7 +66,7 @@ proptest! {
             }
             agree(&whole, &expected);
             prop_assert_eq!(whole.leaves().count(), 1);
-            prop_assert_eq!(message.gaps().count(), 0, "somebody else holds the block");
+            prop_assert_eq!(message.stretches().count(), 0, "somebody else holds the block");
         }
         prop_assert!(message.with_gaps(places[0].0 + 1, 1).is_none(), "more than is before it");
         prop_assert!(message.with_gaps(0, places.len() + 1).is_none());
@@ -146,7 +151,8 @@ proptest! {
         prop_assert_eq!(apart(&mut single, octets), &models[..]);
         prop_assert_eq!(apart(&mut message, octets), &models[..]);
         prop_assert_eq!(apart(&mut BufferTree::with_headroom(3, &models.concat()), octets), &models[..]);
-        prop_assert_eq!(message.gaps().count(), messages * (count + 1));
+        let pieces: usize = message.stretches().map(|stretch| stretch.count()).sum();
+        prop_assert_eq!(pieces, messages * (count + 1));
 
         prop_assert!(!message.push_each(octets + 1, &header), "they are not as long as that");
         prop_assert!(message.push_each(octets, &header), "there is room before each");

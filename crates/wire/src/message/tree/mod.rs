@@ -14,9 +14,9 @@ use pieces::{Piece, Pieces};
 use short::Short;
 use slice::Slice;
 pub use slice::Unshared;
-use spaced::{MessagesMut, PartsMut, Places, Spaced};
+use spaced::{MessagesMut, Places, Spaced, Stretches};
 
-use super::{Block, Layout, Leaf, Message, Pool, Region, Strides, copy_leaves};
+use super::{Block, Layout, Leaf, Message, Pool, Region, Stretch, Strides, copy_leaves};
 
 /// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a file.
 ///
@@ -213,11 +213,11 @@ impl Message for BufferTree {
 
     #[inline]
     fn pieces_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let (one, parts) = match &mut self.pieces {
-            Pieces::Spaced(spaced) => (None, spaced.parts_mut()),
-            pieces => (pieces.unshared(self.length), PartsMut::default()),
+        let (one, stretches) = match &mut self.pieces {
+            Pieces::Spaced(spaced) => (None, spaced.stretches()),
+            pieces => (pieces.unshared(self.length), Stretches::default()),
         };
-        one.into_iter().chain(parts.map(|(_gap, part)| part))
+        one.into_iter().chain(stretches.flat_map(Stretch::parts))
     }
 
     #[inline]
@@ -227,7 +227,7 @@ impl Message for BufferTree {
             pieces => (pieces.unshared(self.length), MessagesMut::default()),
         };
         let chunks = one.into_iter().flat_map(move |all| all.chunks_mut(octets));
-        chunks.map(PartsMut::one).chain(messages).map(|parts| parts.map(|(_gap, part)| part))
+        chunks.map(Stretches::one).chain(messages).map(|stretches| stretches.flat_map(Stretch::parts))
     }
 
     #[inline]
@@ -286,9 +286,9 @@ impl Message for BufferTree {
             return head;
         }
         if let Pieces::Spaced(spaced) = &mut self.pieces
-            && let Some(message) = spaced.split_message(octets)
+            && let Some(messages) = spaced.split_messages(octets)
         {
-            let pieces = match message.into_last() {
+            let pieces = match messages.into_last() {
                 Ok(slice) => Pieces::One(Piece::Octets(slice)),
                 Err(spaced) => Pieces::Spaced(spaced),
             };
@@ -369,12 +369,11 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn gaps(&mut self) -> impl Iterator<Item = (&mut [u8], usize)> {
-        let parts = match &mut self.pieces {
-            Pieces::Spaced(spaced) => spaced.parts_mut(),
-            _ => PartsMut::default(),
-        };
-        parts.map(|(gap, part)| (gap, part.len()))
+    fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
+        match &mut self.pieces {
+            Pieces::Spaced(spaced) => spaced.stretches(),
+            _ => Stretches::default(),
+        }
     }
 
     fn push_each(&mut self, octets: usize, header: &[u8]) -> bool {

@@ -14,7 +14,7 @@ use triomphe::Arc;
 
 use super::Unshared;
 use super::slice::Slice;
-use crate::message::{Layout, Strides};
+use crate::message::{Layout, Stretch, Strides};
 
 /// Parts of a block. However many they are, nothing is allocated for them.
 #[derive(Clone, Debug)]
@@ -161,12 +161,25 @@ impl Places {
             }
         }
         if let Some(between) = place.checked_sub(1) {
-            // Those between the first and the last are alike.
-            self.end += between as u32 * (u32::from(self.gap) + u32::from(self.part));
-            self.more -= between as u16;
+            self.skip(between as u16);
             self.pass();
         }
         Some(self)
+    }
+
+    /// Passes so many of the parts between the first and the last of a message, which are alike.
+    #[inline]
+    fn skip(&mut self, between: u16) {
+        self.end += u32::from(between) * (u32::from(self.gap) + u32::from(self.part));
+        self.more -= between;
+    }
+
+    /// How many places from the first one on are as it, or some of them: at least one.
+    #[inline]
+    fn alike(&self) -> u16 {
+        let is_between = self.before == self.gap.into() && self.end - self.start == self.part.into();
+        // Behind it, before the last one.
+        if is_between { self.more.max(1) } else { 1 }
     }
 }
 
@@ -190,32 +203,32 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// Part by part, each with what may be written before it.
+/// The parts with what may be written before them, those together that are alike.
 #[derive(Default)]
-pub(super) struct PartsMut<'a> {
+pub(super) struct Stretches<'a> {
     /// From the next gap on.
     block: &'a mut [u8],
     left: Option<Places>,
 }
 
-impl<'a> PartsMut<'a> {
+impl<'a> Stretches<'a> {
     /// One part, before which nothing is.
     pub(super) fn one(part: &'a mut [u8]) -> Self {
         let places = Places { end: part.len() as u32, ..Places::default() };
-        PartsMut { block: part, left: Some(places) }
+        Stretches { block: part, left: Some(places) }
     }
 }
 
-/// Message by message, what [`PartsMut`] gives of each.
+/// Message by message, what [`Stretches`] gives of each.
 #[derive(Default)]
-pub(super) struct MessagesMut<'a>(PartsMut<'a>);
+pub(super) struct MessagesMut<'a>(Stretches<'a>);
 
 impl<'a> Iterator for MessagesMut<'a> {
-    type Item = PartsMut<'a>;
+    type Item = Stretches<'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<PartsMut<'a>> {
-        let PartsMut { block, left } = &mut self.0;
+    fn next(&mut self) -> Option<Stretches<'a>> {
+        let Stretches { block, left } = &mut self.0;
         let places = (*left)?;
         let mut next = places;
         // From what is before its first part to what is before the next one's.
@@ -226,23 +239,26 @@ impl<'a> Iterator for MessagesMut<'a> {
         *left = (next.start != places.start).then_some(next);
         let (own, rest) = mem::take(block).split_at_mut(octets as usize);
         *block = rest;
-        Some(PartsMut { block: own, left: Some(Places { messages: 0, ..places }) })
+        Some(Stretches { block: own, left: Some(Places { messages: 0, ..places }) })
     }
 }
 
-impl<'a> Iterator for PartsMut<'a> {
-    type Item = (&'a mut [u8], &'a mut [u8]);
+impl<'a> Iterator for Stretches<'a> {
+    type Item = Stretch<'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
+    fn next(&mut self) -> Option<Stretch<'a>> {
         let place = self.left.as_mut()?;
-        let (gap, rest) = mem::take(&mut self.block).split_at_mut(place.before as usize);
-        let (part, rest) = rest.split_at_mut((place.end - place.start) as usize);
+        let (gap, part) = (place.before as usize, (place.end - place.start) as usize);
+        let count = usize::from(place.alike());
+        let octets = (gap + part) * count;
+        let (packets, rest) = mem::take(&mut self.block).split_at_mut(octets);
         self.block = rest;
+        place.skip(count as u16 - 1);
         if !place.pass() {
             self.left = None;
         }
-        Some((gap, part))
+        Some(Stretch::new(packets, count, gap, part))
     }
 }
 
@@ -275,12 +291,21 @@ impl Spaced {
         }
     }
 
-    /// Splits the first message off, if it has so many octets, and there is another one.
+    /// Splits the first messages off, if they have so many octets together, and there is another one.
     #[inline]
-    pub(super) fn split_message(&mut self, octets: usize) -> Option<Spaced> {
-        let places = Places { messages: 0, ..self.places };
-        let is_whole = self.places.octets_of_first() == octets && self.places.pass_message();
-        is_whole.then(|| Spaced { block: self.block.clone(), places })
+    pub(super) fn split_messages(&mut self, octets: usize) -> Option<Spaced> {
+        let (mut first, mut rest, mut left) = (self.places, self.places, octets);
+        first.messages = 0;
+        while let Some(behind) = left.checked_sub(rest.octets_of_first())
+            && rest.pass_message()
+        {
+            if behind == 0 {
+                self.places = rest;
+                return Some(Spaced { block: self.block.clone(), places: first });
+            }
+            (left, first.messages) = (behind, first.messages + 1);
+        }
+        None
     }
 
     /// What it is, if it is one part.
@@ -308,18 +333,18 @@ impl Spaced {
         }
     }
 
-    /// Each part, and what may be written before it, where nobody else holds the block.
+    /// Its parts, and what may be written before each, where nobody else holds the block.
     #[inline]
-    pub(super) fn parts_mut(&mut self) -> PartsMut<'_> {
-        let Some(block) = Arc::get_mut(&mut self.block) else { return PartsMut::default() };
+    pub(super) fn stretches(&mut self) -> Stretches<'_> {
+        let Some(block) = Arc::get_mut(&mut self.block) else { return Stretches::default() };
         let places = self.places;
-        PartsMut { block: &mut block[(places.start - places.before) as usize..], left: Some(places) }
+        Stretches { block: &mut block[(places.start - places.before) as usize..], left: Some(places) }
     }
 
     /// The same, message by message.
     #[inline]
     pub(super) fn messages_mut(&mut self) -> MessagesMut<'_> {
-        MessagesMut(self.parts_mut())
+        MessagesMut(self.stretches())
     }
 
     /// Whether it can grow to the front in place.
