@@ -20,6 +20,7 @@ pub struct Context {
     now: Cell<Instant>,
     random: RefCell<fastrand::Rng>,
     dropped: Cell<u64>,
+    came: Cell<usize>,
     listener: RefCell<Option<Box<dyn Listener>>>,
     listens: Cell<bool>,
 }
@@ -31,6 +32,7 @@ impl Context {
             now: Cell::default(),
             random: RefCell::new(fastrand::Rng::with_seed(seed)),
             dropped: Cell::default(),
+            came: Cell::default(),
             listener: RefCell::default(),
             listens: Cell::default(),
         }
@@ -75,6 +77,16 @@ impl Context {
     /// How much was dropped so far, by all protocols that share this context.
     pub fn dropped_count(&self) -> u64 {
         self.dropped.get()
+    }
+
+    /// For adapters: so many octets were read at once, and what comes soon may be read later, as there is room for it.
+    pub fn came(&self, octets: usize) {
+        self.came.set(self.came.get().saturating_add(octets));
+    }
+
+    /// For drivers: how many that were since this was asked last.
+    pub fn take_came(&self) -> usize {
+        self.came.take()
     }
 
     /// From now on, `listener` hears all notes.

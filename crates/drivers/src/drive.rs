@@ -2,12 +2,14 @@
 
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
+use std::thread;
 use std::time::Duration;
 
 use mio::{Events, Poll, Registry};
 use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo};
 
 use crate::clock::Clock;
+use crate::lull::{LULL, Lull};
 use crate::readiness::{Lanes, Ready, lane};
 use crate::timer::{TIMER, Timer};
 
@@ -24,6 +26,7 @@ pub struct Driver {
     cx: Context,
     clock: Clock,
     timer: Timer,
+    lull: Lull,
     /// As many events came as there is room for.
     full: bool,
     spin: Duration,
@@ -49,13 +52,15 @@ impl Driver {
             cx: Context::new(seed),
             clock: Clock::start(),
             timer: Timer::default(),
+            lull: Lull::default(),
             full: false,
             spin: Duration::ZERO,
         })
     }
 
     /// For how long it looks again and again before it sleeps: at most the time that it takes to be woken, some 50 µs, and only
-    /// where the peer has a processor of its own. It halves the time of an exchange of short messages, and makes bulk no faster.
+    /// where the peer has a processor of its own. It halves the time of an exchange of short messages, and makes bulk no faster. Who
+    /// does not spin rests for some 70 µs before a wait while [bursts](Context::came) come faster than that.
     pub fn set_spin(&mut self, spin: Duration) {
         self.spin = spin;
     }
@@ -210,6 +215,12 @@ impl Driver {
             }
             look(&mut self.poll, &mut self.events, most.map(|most| most.saturating_sub(spin)))?;
         } else {
+            let rests = most.is_none_or(|most| most > 2 * LULL) && self.lull.is_due(self.cx.take_came());
+            if rests {
+                let begin = self.tick();
+                thread::sleep(LULL);
+                self.lull.on_taken(self.tick().since(begin));
+            }
             look(&mut self.poll, &mut self.events, most)?;
         }
         Ok(self.tick())

@@ -8,6 +8,7 @@
 mod clock;
 mod drive;
 pub mod files;
+mod lull;
 pub mod pipe;
 mod readiness;
 mod splice;

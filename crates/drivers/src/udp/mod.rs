@@ -78,6 +78,8 @@ const LENT_MOST: usize = 64;
 /// holds some 90 full packets, because it counts what they occupy; what comes beyond them in one of our absences is lost. It
 /// gives no more than `net.core.rmem_max` and `wmem_max`.
 const HELD: usize = 4 << 20;
+/// So much holds what comes in some 100 µs over the fastest of ways.
+const ROOMY: usize = 1 << 20;
 
 const NAME: &str = "udp";
 
@@ -133,6 +135,8 @@ struct Socket<M: Message> {
     /// What a datagram says of congestion that leaves alone now, and whether it is told what those say that come.
     ecn: Ecn,
     hears_marks: bool,
+    /// It holds so much that nothing is lost if it is read somewhat later.
+    roomy: bool,
     /// What leaves by one call is cut into datagrams of so many octets; 0: it is one.
     cut: usize,
     peers: Peers,
@@ -213,12 +217,14 @@ impl<M: Message> Udp<M> {
         let _ = setsockopt(&socket, Ipv6RecvPacketInfo, &false);
         let _ = sockopt::set_ip_recvtos(&socket, false);
         let _ = sockopt::set_ipv6_recvtclass(&socket, false);
+        let roomy = sockopt::socket_recv_buffer_size(&socket).is_ok_and(|octets| octets >= ROOMY);
         let name = self.sockets.name(Socket {
             socket,
             offload,
             local,
             ecn: Ecn::NotEct,
             hears_marks: false,
+            roomy,
             cut: 0,
             peers,
             queue: VecDeque::new(),

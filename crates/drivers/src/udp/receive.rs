@@ -81,6 +81,9 @@ impl<M: Message> Udp<M> {
                 }
             }
         }
+        if socket.roomy {
+            cx.came(RECEIVE_TURN.octets - share.octets);
+        }
     }
 }
 

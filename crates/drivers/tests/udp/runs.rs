@@ -45,6 +45,21 @@ fn a_run_leaves_as_it_is_and_comes_as_runs() {
     }
 }
 
+/// Only of a socket that holds as much as comes meanwhile.
+#[test]
+fn what_came_is_said_where_it_may_gather() {
+    let (mut here, from, mut there, to) = pair("127.0.0.1:0", AMPLE);
+    let sent = octets(44 * 1400);
+    here.send_run(from, &sent, 1400);
+    here.turn(0);
+    there.until(|told| (delivered(told, to).len() == 44).then_some(()));
+    // Socket(7): twice what the system allows, and no more than was asked for.
+    let allowed = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();
+    let holds = 2 * allowed.trim().parse::<usize>().unwrap().min(4 << 20);
+    assert_eq!(there.driver.context().take_came(), if holds >= 1 << 20 { sent.len() } else { 0 });
+    assert_eq!(there.driver.context().take_came(), 0, "it was asked just now");
+}
+
 /// How what leaves is cut is said of the socket: whatever is not cut leaves whole, before and behind a run.
 #[test]
 fn datagrams_between_runs_leave_as_they_are() {

@@ -75,7 +75,11 @@ impl<C: Configuration> Association<C> {
         let Some(body) = self.sending.ahead().map(|ahead| ahead.octets(1)) else { return false };
         !self.slots.inquiry.heeds_last()
             && headroom + body <= memory.blocks.octets().min(room.octets)
-            && self.sending.stretches().next().is_some_and(|first| first.part() == body && first.gap() >= headroom)
+            && self
+                .sending
+                .stretches()
+                .next()
+                .is_some_and(|first| first.part() == body && first.gap() >= headroom)
     }
 
     /// The next packets, as [`transmit_run`](Association::transmit_run) gives them, as long as they lie so. `None`: they do not fit where
@@ -203,7 +207,8 @@ impl<C: Configuration> Association<C> {
                 format.follow_alike(header, &cargo, pieces)
             } else {
                 let gap = pieces.gap();
-                let fills = |packet: &mut [u8]| format.follow(header, &cargo, &mut packet[..gap]) == Some(gap);
+                let fills =
+                    |packet: &mut [u8]| format.follow(header, &cargo, &mut packet[..gap]) == Some(gap);
                 usize::from(pieces.packets().next().is_some_and(fills))
             };
             (count, octets) = (count + written, octets + written * packet);
