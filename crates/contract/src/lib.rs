@@ -28,7 +28,7 @@ pub mod services;
 mod time;
 pub mod words;
 
-pub use context::{Context, Listener};
+pub use context::{Context, Listener, Moved};
 pub use facts::{Facts, Guarantees};
 pub use names::{Handle, Mirror, Names};
 pub use participant::Participant;

@@ -215,7 +215,7 @@ impl Driver {
             }
             look(&mut self.poll, &mut self.events, most.map(|most| most.saturating_sub(spin)))?;
         } else {
-            let rests = most.is_none_or(|most| most > 2 * LULL) && self.lull.is_due(self.cx.take_came());
+            let rests = most.is_none_or(|most| most > 2 * LULL) && self.lull.is_due(self.cx.take_moved());
             if rests {
                 let begin = self.tick();
                 thread::sleep(LULL);

@@ -3,11 +3,13 @@
 use std::mem;
 use std::time::Duration;
 
+use stackwright_contract::Moved;
+
 /// How long one lasts; the kernel adds up to its timer slack, another 50 µs as a rule (prctl(2)). Longer ones save little more, and what
 /// gathers meanwhile leaves the processor's cache.
 pub(crate) const LULL: Duration = Duration::from_micros(20);
 
-/// Where so many octets came, more may follow at once: a burst that left by one system call.
+/// Where so many octets moved, more may follow at once: a burst that leaves by one system call.
 const MUCH: usize = 32 << 10;
 
 /// After a lull, so many show that it was of use: more than one burst.
@@ -18,6 +20,9 @@ const LATE: Duration = Duration::from_millis(1);
 
 /// So much has to come before the first one, in bursts: nobody waits for the end of something short.
 const FIRST: u32 = 16;
+
+/// Who has sent a burst himself may be in an exchange of long messages, whose time would count: so many are left out.
+const SPOKEN: u32 = 64;
 
 /// At most so often is none taken after one that was of no use, as a power of two.
 const DOUBT_MOST: u32 = 10;
@@ -41,14 +46,17 @@ impl Default for Lull {
 }
 
 impl Lull {
-    /// So many octets came since the last wait: whether to rest before the next one.
-    pub(crate) fn is_due(&mut self, came: usize) -> bool {
+    /// So much moved since the last wait: whether to rest before the next one.
+    pub(crate) fn is_due(&mut self, Moved { came, went }: Moved) -> bool {
         if mem::take(&mut self.taken) {
             if came >= WORTH {
                 self.doubt = self.doubt.saturating_sub(1);
             } else {
                 self.fail();
             }
+        }
+        if went >= MUCH {
+            self.skips = self.skips.max(SPOKEN);
         }
         if came < MUCH {
             return false;
@@ -75,14 +83,18 @@ impl Lull {
 mod tests {
     use super::*;
 
+    fn came(came: usize) -> Moved {
+        Moved { came, went: 100 }
+    }
+
     /// How many of a thousand waits a lull precedes, where so many octets come with and without one.
     fn of_a_thousand(with: usize, without: usize) -> usize {
         let mut lull = Lull::default();
-        let mut came = without;
+        let mut octets = without;
         (0..1000)
             .filter(|_| {
-                let is_due = lull.is_due(came);
-                came = if is_due { with } else { without };
+                let is_due = lull.is_due(came(octets));
+                octets = if is_due { with } else { without };
                 is_due
             })
             .count()
@@ -100,12 +112,21 @@ mod tests {
         assert!(of_a_thousand(10_000, 60_000) < 10, "a pause after each burst");
     }
 
+    /// A megabyte each way, time and again.
+    #[test]
+    fn long_messages_are_exchanged_without() {
+        let mut lull = Lull::default();
+        let turns = (0..1000)
+            .map(|turn| if turn % 20 < 19 { came(60_000) } else { Moved { came: 0, went: 1_000_000 } });
+        assert_eq!(turns.filter(|moved| lull.is_due(*moved)).count(), 1, "before anything went");
+    }
+
     /// Several bursts, and a pause: half of the lulls are of use.
     #[test]
     fn half_of_them_is_not_enough() {
         let mut lull = Lull::default();
         let taken =
-            (0..1000).filter(|turn| lull.is_due(if turn % 2 == 0 { 200_000 } else { 40_000 })).count();
+            (0..1000).filter(|turn| lull.is_due(came(if turn % 2 == 0 { 200_000 } else { 40_000 }))).count();
         assert!(taken < 50, "{taken}");
     }
 
@@ -113,7 +134,7 @@ mod tests {
     fn where_timers_are_coarse_none_are_taken() {
         let mut lull = Lull::default();
         let taken = (0..1000).filter(|_| {
-            let is_due = lull.is_due(1_000_000);
+            let is_due = lull.is_due(came(1_000_000));
             lull.on_taken(Duration::from_millis(4));
             is_due
         });
@@ -123,7 +144,8 @@ mod tests {
     #[test]
     fn a_stumble_is_forgotten() {
         let mut lull = Lull::default();
-        let taken = (0..10_000).filter(|turn| lull.is_due(if turn % 20 == 0 { 0 } else { 200_000 })).count();
+        let taken =
+            (0..10_000).filter(|turn| lull.is_due(came(if turn % 20 == 0 { 0 } else { 200_000 }))).count();
         assert!(taken > 7000, "{taken}");
     }
 }

@@ -81,6 +81,7 @@ impl<M: Message> Udp<M> {
         if let Some(block) = into {
             pool.give(block);
         }
+        cx.went(SEND_TURN.octets - share.octets);
         self.give_back(out);
     }
 

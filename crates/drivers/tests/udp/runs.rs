@@ -1,7 +1,7 @@
 //! What crosses the boundary together, and leaves and comes so where the kernel can do that.
 
 use stackwright_contract::services::{DatagramsRequest as Ask, Room, Run};
-use stackwright_contract::{Handle, Protocol as _};
+use stackwright_contract::{Handle, Moved, Protocol as _};
 use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
 use stackwright_wire::{BufferTree, Message};
 
@@ -56,8 +56,10 @@ fn what_came_is_said_where_it_may_gather() {
     // Socket(7): twice what the system allows, and no more than was asked for.
     let allowed = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();
     let holds = 2 * allowed.trim().parse::<usize>().unwrap().min(4 << 20);
-    assert_eq!(there.driver.context().take_came(), if holds >= 1 << 20 { sent.len() } else { 0 });
-    assert_eq!(there.driver.context().take_came(), 0, "it was asked just now");
+    let came = if holds >= 1 << 20 { sent.len() } else { 0 };
+    assert_eq!(there.driver.context().take_moved(), Moved { came, went: 0 });
+    assert_eq!(here.driver.context().take_moved(), Moved { came: 0, went: sent.len() });
+    assert_eq!(here.driver.context().take_moved(), Moved::default(), "it was asked just now");
 }
 
 /// How what leaves is cut is said of the socket: whatever is not cut leaves whole, before and behind a run.
