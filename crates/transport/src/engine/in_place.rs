@@ -62,7 +62,12 @@ impl<C: Configuration> Association<C> {
         let together = if even { most } else { most.min(1) };
         let messages = together.min(memory.blocks.octets() / each);
         let all = messages.checked_sub(1)? * each + end;
-        let block = memory.pool.again(all).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(all));
+        let pool = &memory.pool;
+        let block = match pool.block() {
+            // What is nearly as long as a block of the pool is one: there are more of them than of other lengths.
+            block if (all..2 * all).contains(&block) => pool.take(),
+            _ => pool.again(all).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(all)),
+        };
         let parts = Strides { stride, count: behind, skip, skip_last };
         Some(C::Message::laid_out(block, &Layout { first, parts, end, messages, gap }))
     }
