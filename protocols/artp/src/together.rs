@@ -10,50 +10,92 @@ use crate::receive::{WHOLE, stamp};
 use crate::send::{DATAGRAM, INDEX, OPTIONS, SEQUENCE};
 use crate::state::Format;
 
-/// Adds to a number of four octets.
-#[inline]
-fn add(octets: &mut [u8], more: u32) {
-    let Some(octets) = octets.first_chunk_mut() else { return };
-    *octets = u32::from_be_bytes(*octets).wrapping_add(more).to_be_bytes();
+/// What stands before a fragment of which nothing more is said: its number and its place as numbers, and the rest, in which packets that
+/// left together do not differ.
+#[derive(Clone, Copy)]
+struct Bare {
+    front: [u8; SEQUENCE.start],
+    sequence: u32,
+    stamp: [u8; DATAGRAM.start - SEQUENCE.end],
+    datagram: u32,
+    index: u16,
+    count: [u8; BARE - INDEX.end],
 }
 
-/// What stands before the fragment that is so many behind the first one, which `bare` stands before.
-#[inline]
-fn after(bare: &[u8; BARE], place: u16) -> [u8; BARE] {
-    let mut after = *bare;
-    add(&mut after[SEQUENCE], place.into());
-    after[INDEX].copy_from_slice(&place.to_be_bytes());
-    after
+impl Bare {
+    /// The front of a packet, where that is so long.
+    #[inline]
+    fn of(packet: &[u8]) -> Option<Self> {
+        let (front, rest) = packet.split_first_chunk()?;
+        let (sequence, rest) = rest.split_first_chunk()?;
+        let (stamp, rest) = rest.split_first_chunk()?;
+        let (datagram, rest) = rest.split_first_chunk()?;
+        let (index, rest) = rest.split_first_chunk()?;
+        Some(Bare {
+            front: *front,
+            sequence: u32::from_be_bytes(*sequence),
+            stamp: *stamp,
+            datagram: u32::from_be_bytes(*datagram),
+            index: u16::from_be_bytes(*index),
+            count: *rest.first_chunk()?,
+        })
+    }
+
+    /// Whether it stands at the front of a packet. All of it is compared at once: a difference is not worth looking for.
+    #[inline]
+    fn begins(&self, packet: &[u8]) -> bool {
+        Bare::of(packet).is_some_and(|other| {
+            (self.front == other.front)
+                & (self.sequence == other.sequence)
+                & (self.stamp == other.stamp)
+                & (self.datagram == other.datagram)
+                & (self.index == other.index)
+                & (self.count == other.count)
+        })
+    }
+
+    /// Before the next fragment.
+    #[inline]
+    fn next(self) -> Self {
+        Bare { sequence: self.sequence.wrapping_add(1), index: self.index.wrapping_add(1), ..self }
+    }
 }
 
-/// Whether the next packets are those of a datagram from fragment `first` on, of `count`, each of so many octets but the last: what stands
-/// before its first fragment is `bare`. Gives how many octets stand before the last one, and how many its packet has.
+/// Whether the next packets are those of a datagram up to its last of `count` fragments, each of so many octets but the last: `bare` stands
+/// before the first of them. Gives how many octets stand before the last one, and how many its packet has, and what stands before that but
+/// for padding.
 #[inline]
 fn are<'a>(
     packets: &mut impl Iterator<Item = &'a [u8]>,
-    bare: &[u8; BARE],
-    (first, count): (u16, u16),
+    mut bare: Bare,
+    count: u16,
     octets: usize,
-) -> Option<(usize, usize)> {
-    for (place, next) in (first..count - 1).zip(&mut *packets) {
-        if next.len() != octets || !next.starts_with(&after(bare, place)) {
+) -> Option<(usize, usize, Bare)> {
+    for next in packets.take(usize::from(count - 1 - bare.index)) {
+        if next.len() != octets || !bare.begins(next) {
             return None;
         }
+        bare = bare.next();
     }
     let last = packets.next()?;
-    Some((before(last, &after(bare, count - 1))?, last.len()))
+    Some((before(last, &bare)?, last.len(), bare))
 }
 
 /// How many octets stand before the fragment of a packet that says what `bare` does: padding says nothing.
-fn before(packet: &[u8], bare: &[u8; BARE]) -> Option<usize> {
+#[inline]
+fn before(packet: &[u8], bare: &Bare) -> Option<usize> {
+    if bare.begins(packet) {
+        return Some(BARE);
+    }
     let (front, rest) = packet.split_first_chunk::<{ Packet::LENGTH }>()?;
     let padding = u16::from_be_bytes(*front[OPTIONS].first_chunk()?);
     let (options, fragment) = rest.split_at_checked(padding.into())?;
-    let mut front = *front;
-    front[OPTIONS].fill(0);
-    let is_padding = || OptionHeader::decode(options) == Ok(OptionHeader { size: padding, id: PADDING });
-    let says = front == bare[..Packet::LENGTH] && fragment.starts_with(&bare[Packet::LENGTH..]);
-    (says && (padding == 0 || is_padding())).then_some(BARE + usize::from(padding))
+    let mut plain = [0; BARE];
+    plain[..Packet::LENGTH].copy_from_slice(front);
+    plain[OPTIONS].fill(0);
+    plain[Packet::LENGTH..].copy_from_slice(fragment.first_chunk::<{ Fragment::LENGTH }>()?);
+    let is_padding = OptionHeader::decode(options) == Ok(OptionHeader { size: padding, id: PADDING });
+    (is_padding && bare.begins(&plain)).then_some(BARE + usize::from(padding))
 }
 
 /// A datagram whose packets came together.
@@ -110,11 +152,11 @@ impl<M: Message> Format<M> {
         if !is_data || !is_first || others == 0 || others > behind.messages() {
             return None;
         }
-        let mut bare = *front.first_chunk::<BARE>()?;
+        let bare = Bare::of(front)?;
         let stride = behind.stride();
         let mut packets = behind.octets()?.chunks(stride);
         // Those that left together differ in nothing else. Where they do, each is looked at by itself.
-        let (last, end) = are(&mut packets, &bare, (1, fragment.count), octets)?;
+        let (last, end, mut bare) = are(&mut packets, bare.next(), fragment.count, octets)?;
         // The last has a body, and no longer one.
         if end <= last || end - last > octets - BARE {
             return None;
@@ -122,10 +164,10 @@ impl<M: Message> Format<M> {
         let mut more = 0;
         // What is shorter than the others ends what left together.
         while end == octets && packets.len() >= usize::from(fragment.count) {
-            add(&mut bare[SEQUENCE], fragment.count.into());
-            add(&mut bare[DATAGRAM], 1);
-            if are(&mut packets, &bare, (0, fragment.count), octets) != Some((last, end)) {
-                break;
+            bare = Bare { datagram: bare.datagram.wrapping_add(1), index: 0, ..bare.next() };
+            match are(&mut packets, bare, fragment.count, octets) {
+                Some((before, packet, next)) if (before, packet) == (last, end) => bare = next,
+                _ => break,
             }
             more += 1;
         }
