@@ -166,6 +166,7 @@ impl<M: Message> Format<M> {
         if fragments.gap() != BARE {
             return 0;
         }
+        // The last one is compared with it.
         if label.index == 0 {
             self.cut = (label.message, *octets);
         }

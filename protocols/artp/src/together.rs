@@ -174,3 +174,45 @@ impl<M: Message> Format<M> {
         Some(Seen { packet, fragment, last, more })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec::Vec;
+
+    use super::*;
+
+    /// The packets of two datagrams in four fragments, one behind the other.
+    fn two() -> Vec<[u8; BARE + 10]> {
+        let packet = |place: u32| {
+            let mut octets = [7; BARE + 10];
+            octets[OPTIONS].fill(0);
+            octets[SEQUENCE].copy_from_slice(&(u32::MAX - 2).wrapping_add(place).to_be_bytes());
+            let fragment = Fragment { datagram: 70 + place / 4, index: (place % 4) as u16, count: 4 };
+            fragment.encode(&mut octets[Packet::LENGTH..BARE]);
+            octets
+        };
+        (0..8).map(packet).collect()
+    }
+
+    /// How many octets stand before the last fragment of the first datagram, and of the second.
+    fn last(packets: &[[u8; BARE + 10]]) -> Option<(usize, usize)> {
+        let first = Bare::of(&packets[0])?;
+        let mut behind = packets[1..].iter().map(<[u8; BARE + 10]>::as_slice);
+        let (one, _, bare) = are(&mut behind, first.next(), 4, BARE + 10)?;
+        let bare = Bare { datagram: bare.datagram + 1, index: 0, ..bare.next() };
+        Some((one, are(&mut behind, bare, 4, BARE + 10)?.0))
+    }
+
+    #[test]
+    fn no_octet_of_a_header_may_be_another() {
+        let packets = two();
+        assert_eq!(last(&packets), Some((BARE, BARE)));
+        for packet in 1..packets.len() {
+            for octet in 0..BARE {
+                let mut other = packets.clone();
+                other[packet][octet] ^= 1;
+                assert_eq!(last(&other), None, "octet {octet} of packet {packet}");
+            }
+        }
+    }
+}
