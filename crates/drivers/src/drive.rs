@@ -5,12 +5,13 @@ use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
-use mio::{Events, Poll, Registry};
+use mio::{Events, Poll, Token};
 use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo};
 
 use crate::clock::Clock;
 use crate::lull::{LULL, Lull};
 use crate::readiness::{Lanes, Ready, lane};
+use crate::registry::Registry;
 use crate::timer::{TIMER, Timer};
 
 /// How often a stack may be due before the descriptors are looked at again: once to hear, and once more to answer, so
@@ -46,7 +47,7 @@ impl Driver {
     pub fn new(seed: u64) -> io::Result<Self> {
         let poll = Poll::new()?;
         Ok(Driver {
-            registry: Rc::new(poll.registry().try_clone()?),
+            registry: Rc::new(poll.registry().try_clone()?.into()),
             poll,
             events: Events::with_capacity(256),
             cx: Context::new(seed),
@@ -146,6 +147,44 @@ impl Driver {
             None => wait_most,
         };
         let now = self.wait(wait)?;
+        self.hear(stack, out);
+        self.settle(stack, out, now);
+        Ok(())
+    }
+
+    /// One batch that waits for nothing: of what [somebody else](crate::Watcher) saw can be read, and where it `looks`, of what the
+    /// descriptors show.
+    ///
+    /// # Errors
+    /// Where the operating system cannot look at descriptors any more.
+    pub fn turn_seen<P>(
+        &mut self,
+        stack: &mut P,
+        out: &mut impl Outlet<P>,
+        seen: &[Token],
+        looks: bool,
+    ) -> io::Result<()>
+    where
+        P: Protocol<Uses: Lanes>,
+    {
+        let now = if looks { self.wait(Some(Duration::ZERO))? } else { self.tick() };
+        for token in seen {
+            let (lane, name) = lane(*token);
+            let ready = Ready { name, readable: true, ending: false, urgent: false, writable: false };
+            stack.handle_indication(&self.cx, P::Uses::ready(lane, ready), out);
+        }
+        if looks {
+            self.hear(stack, out);
+        }
+        self.settle(stack, out, now);
+        Ok(())
+    }
+
+    /// What the last look has shown.
+    fn hear<P>(&mut self, stack: &mut P, out: &mut impl Outlet<P>)
+    where
+        P: Protocol<Uses: Lanes>,
+    {
         let mut came = 0;
         for event in &self.events {
             came += 1;
@@ -165,8 +204,6 @@ impl Driver {
             stack.handle_indication(&self.cx, P::Uses::ready(lane, ready), out);
         }
         self.full = came == self.events.capacity();
-        self.settle(stack, out, now);
-        Ok(())
     }
 
     /// What is due is done, without a look at the descriptors: what was just asked for leaves. Says whether nothing is due any more;

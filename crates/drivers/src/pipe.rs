@@ -9,13 +9,14 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::rc::Rc;
 
+use mio::Interest;
 use mio::unix::SourceFd;
-use mio::{Interest, Registry};
 use stackwright_contract::services::{Octets, OctetsIndication, OctetsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Outlet, Protocol};
 use stackwright_wire::{Leaf, Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
+use crate::registry::Registry;
 
 const NAME: &str = "pipe";
 

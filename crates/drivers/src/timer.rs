@@ -43,7 +43,7 @@ impl Timer {
             return false;
         }
         // Rounded up, however short: a timer that is set to nothing never ends.
-        let wait = EXACT * wait.as_nanos().div_ceil(EXACT.as_nanos()) as u32;
+        let wait = EXACT * wait.subsec_nanos().div_ceil(EXACT.subsec_nanos());
         let until = now + wait;
         if self.at.is_some_and(|at| now < at && at <= until) {
             return true;

@@ -5,6 +5,7 @@ use std::io;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use mio::Token;
 use stackwright_contract::services::{Datagrams, Ended, Quality, Room, Streams};
 use stackwright_contract::{Handle, Protocol};
 use stackwright_drivers::{Driver, Lanes};
@@ -176,21 +177,33 @@ impl<S: Ground> Shared<S> {
     }
 
     /// What was just handed over leaves. Where little is before it, nobody looks what came: who waits for an answer does that next.
-    pub(crate) fn let_leave(&mut self, waits: usize) -> Result<(), Error> {
+    /// Sockets that the driver does not look at itself it is given by `seen`.
+    pub(crate) fn let_leave(
+        &mut self,
+        waits: usize,
+        seen: impl FnOnce() -> Option<Token>,
+    ) -> Result<(), Error> {
         if waits >= TOGETHER || self.turns {
-            return self.turn(Some(Duration::ZERO));
+            return self.turn_seen(seen().as_slice(), true);
         }
         self.ask();
         if !self.driver.run_due(&mut self.stack, &mut self.desk) {
             // Something did not leave at once.
-            return self.turn(Some(Duration::ZERO));
+            return self.turn_seen(seen().as_slice(), true);
         }
         self.ask();
         Ok(())
     }
 
     /// Asks the stack for what is to be asked, until it is silent.
+    #[inline]
     pub(crate) fn ask(&mut self) {
+        if !self.desk.asks.is_empty() {
+            self.ask_for_all();
+        }
+    }
+
+    fn ask_for_all(&mut self) {
         while !self.desk.asks.is_empty() {
             let mut asks = std::mem::take(&mut self.desk.asks);
             self.driver.requests(&mut self.stack, asks.drain(..), &mut self.desk);
@@ -212,10 +225,19 @@ impl<S: Ground> Shared<S> {
         self.driver.has_more()
     }
 
-    /// A descriptor that is readable when there is something for the stack.
+    /// Where the stack's descriptors are registered.
     #[cfg(feature = "tokio")]
-    pub(crate) fn descriptor(&self) -> Rc<mio::Registry> {
+    pub(crate) fn registry(&self) -> Rc<stackwright_drivers::Registry> {
         self.driver.registry()
+    }
+
+    /// One batch without a wait, of sockets that somebody saw can be read, and where it `looks`, of whatever else there is.
+    pub(crate) fn turn_seen(&mut self, sockets: &[Token], looks: bool) -> Result<(), Error> {
+        self.ask();
+        self.driver.turn_seen(&mut self.stack, &mut self.desk, sockets, looks)?;
+        self.ask();
+        (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
+        Ok(())
     }
 
     /// When the stack wants to be called; in its own time, and from now.

@@ -4,11 +4,10 @@ use std::io;
 use std::rc::Rc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mio::Registry;
 use rustix::rand::{GetRandomFlags, getrandom};
-use stackwright_drivers::Driver;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
+use stackwright_drivers::{Driver, Registry};
 use stackwright_wire::{Message, Pool};
 
 /// The octets of a block: any datagram fits into one.

@@ -3,13 +3,12 @@
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use mio::Registry;
 use stackwright::wire::Pool;
 use stackwright_contract::services::{Datagrams, Room, Streams};
 use stackwright_contract::{Protocol, Service};
-use stackwright_drivers::Readiness;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
+use stackwright_drivers::{Readiness, Registry};
 use stackwright_simulator::{CheckedDatagrams, Segments, SimulatedStreams};
 
 use super::M;

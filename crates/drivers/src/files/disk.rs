@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread::{self, JoinHandle};
 
-use mio::{Registry, Waker};
+use mio::Waker;
 use stackwright_contract::rules::HEADER_ROOM_MOST;
 use stackwright_contract::services::{Failure, Files, FilesIndication, FilesRequest, Purpose};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
@@ -18,6 +18,7 @@ use super::NAME;
 use super::root::{Place, Root};
 use super::worker::{Answer, Job, Signal, Worker};
 use crate::readiness::{Readiness, Ready, token};
+use crate::registry::Registry;
 
 /// How many files and questions may have a name at once by default: each open file costs one or two descriptors.
 pub const NAMES_MOST: usize = 4096;

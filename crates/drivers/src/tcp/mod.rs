@@ -21,13 +21,13 @@ use std::mem;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use mio::Registry;
 use mio::net::TcpStream;
 use stackwright_contract::services::{Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
 use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
+use crate::registry::Registry;
 use crate::splice::Pipes;
 use gather::{Found, LOOK};
 use listen::Listening;

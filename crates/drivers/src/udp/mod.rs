@@ -41,7 +41,6 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use mio::net::UdpSocket;
-use mio::{Interest, Registry};
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6DontFrag, Ipv6RecvPacketInfo, ReceiveTimestampns};
 use quinn_udp::UdpSocketState;
@@ -51,6 +50,7 @@ use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, 
 use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
+use crate::registry::{Registry, Watched};
 use coalesced::Coalesced;
 use run::Waiting;
 
@@ -128,7 +128,9 @@ struct Association {
 }
 
 struct Socket<M: Message> {
-    socket: UdpSocket,
+    /// Before the socket: it is given up first.
+    watched: Watched,
+    socket: Rc<UdpSocket>,
     /// What the kernel can do for it.
     offload: UdpSocketState,
     local: SocketAddr,
@@ -219,7 +221,8 @@ impl<M: Message> Udp<M> {
         let _ = sockopt::set_ipv6_recvtclass(&socket, false);
         let roomy = sockopt::socket_recv_buffer_size(&socket).is_ok_and(|octets| octets >= ROOMY);
         let name = self.sockets.name(Socket {
-            socket,
+            watched: Watched::default(),
+            socket: Rc::new(socket),
             offload,
             local,
             ecn: Ecn::NotEct,
@@ -237,12 +240,14 @@ impl<M: Message> Udp<M> {
             due: false,
         });
         let socket = self.sockets.get_mut(name).expect("it was just named");
-        let registered =
-            self.registry.register(&mut socket.socket, token(self.lane, name), Interest::READABLE);
-        if registered.is_err() {
-            self.sockets.forget(name);
+        match self.registry.register_socket(&socket.socket, token(self.lane, name)) {
+            Ok(watched) => socket.watched = watched,
+            Err(error) => {
+                self.sockets.forget(name);
+                return Err(error);
+            }
         }
-        registered.map(|()| name)
+        Ok(name)
     }
 
     fn mark(&mut self, socket: Handle) {

@@ -5,7 +5,7 @@ use std::mem;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
-use mio::{Interest, Registry, Token};
+use mio::Token;
 use nix::sys::socket::{MsgFlags, SockaddrStorage, sendmsg, setsockopt, sockopt};
 use rustix::io::Errno;
 use stackwright_contract::services::{self, DatagramsIndication, Ecn, Ended, Room};
@@ -15,6 +15,7 @@ use stackwright_wire::{Message, Pool};
 use super::run::{Run, Waiting};
 use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
 use crate::readiness::token;
+use crate::registry::Registry;
 
 impl<M: Message> Udp<M> {
     pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: M, ecn: Ecn) {
@@ -105,9 +106,8 @@ impl<M: Message> Udp<M> {
 impl<M: Message> Socket<M> {
     /// It is full, and wants to be told when it can be written; or it can be, and does not.
     pub(super) fn hear_of_room(&mut self, registry: &Registry, token: Token, full: bool) {
-        let interest = if full { Interest::READABLE.add(Interest::WRITABLE) } else { Interest::READABLE };
         // Nobody would tell: so it is tried again with the next turn.
-        let told = registry.reregister(&mut self.socket, token, interest).is_ok();
+        let told = registry.hear_of_room(&self.socket, &self.watched, token, full).is_ok();
         self.writable = !(full && told);
     }
 
@@ -185,7 +185,9 @@ impl<M: Message> Socket<M> {
 
 #[cfg(test)]
 mod tests {
+    use std::any::Any;
     use std::convert::Infallible;
+    use std::io;
     use std::net::UdpSocket;
     use std::rc::Rc;
     use std::time::Duration;
@@ -196,6 +198,7 @@ mod tests {
     use stackwright_wire::{BufferTree, Pool};
 
     use super::*;
+    use crate::Watcher;
     use crate::readiness::{Ready, lane};
 
     type M = BufferTree;
@@ -219,11 +222,27 @@ mod tests {
         there: UdpSocket,
     }
 
+    /// Somebody who watches, and tells nothing.
+    struct Silent;
+
+    impl Watcher for Silent {
+        fn watch(&self, _socket: Rc<mio::net::UdpSocket>, _token: Token) -> io::Result<Box<dyn Any>> {
+            Ok(Box::new(()))
+        }
+    }
+
     impl Side {
         fn new() -> Self {
+            Self::watched_by(None)
+        }
+
+        fn watched_by(watcher: Option<&Rc<dyn Watcher>>) -> Self {
             let poll = Poll::new().unwrap();
-            let mut udp =
-                Udp::new(Rc::new(poll.registry().try_clone().unwrap()), 0, Rc::new(Pool::new(64 << 10, 8)));
+            let registry = Rc::new(Registry::from(poll.registry().try_clone().unwrap()));
+            if let Some(watcher) = watcher {
+                registry.watch_by(watcher);
+            }
+            let mut udp = Udp::new(registry, 0, Rc::new(Pool::new(64 << 10, 8)));
             let (cx, there) = (Context::new(1), UdpSocket::bind("127.0.0.1:0").unwrap());
             let (association, room) = (Names::new().name(()), Room { octets: 1000, messages: 10 });
             let remote = there.local_addr().unwrap().into();
@@ -257,7 +276,22 @@ mod tests {
 
     #[test]
     fn whose_socket_is_full_is_told_of_room_once() {
-        let mut side = Side::new();
+        is_told_of_room_once(Side::new());
+    }
+
+    #[test]
+    fn whose_socket_somebody_else_watches_is_told_of_room_by_the_driver() {
+        let watcher: Rc<dyn Watcher> = Rc::new(Silent);
+        let mut side = Side::watched_by(Some(&watcher));
+        let here = side.udp.sockets.iter().next().expect("it has a socket").1.socket.local_addr().unwrap();
+        side.there.send_to(b"heard elsewhere", here).unwrap();
+        let mut events = Events::with_capacity(4);
+        side.poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
+        assert!(events.is_empty(), "the driver is told nothing of it");
+        is_told_of_room_once(side);
+    }
+
+    fn is_told_of_room_once(mut side: Side) {
         let Udp { registry, sockets, .. } = &mut side.udp;
         let name = sockets.iter().next().expect("it has a socket").0;
         sockets.get_mut(name).unwrap().hear_of_room(registry, token(0, name), true);

@@ -224,7 +224,7 @@ impl<S: Ground> Association<S> {
         let waits = shared.hand_over(name, message, quality, due);
         // It was taken: what goes wrong from here on is heard by the next call.
         if shared.leaves_now(waits) {
-            let _ = shared.let_leave(waits);
+            let _ = shared.let_leave(waits, || None);
         }
         Ok(())
     }

@@ -18,6 +18,17 @@ struct Waiting {
     runner: Option<Handle>,
 }
 
+impl Waiting {
+    /// Most often there is one.
+    fn to_be_woken(&self) -> (Option<Waker>, Vec<Waker>) {
+        if let Some(runner) = self.runner {
+            return (self.wakers.get(runner).cloned(), Vec::new());
+        }
+        let mut wakers = self.wakers.iter().map(|(_, waker)| waker.clone());
+        (wakers.next(), wakers.collect())
+    }
+}
+
 impl Alarm {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         // Nothing in it is ever half done.
@@ -62,20 +73,19 @@ impl Alarm {
         }
     }
 
+    /// Whether nobody waits.
+    pub(super) fn is_silent(&self) -> bool {
+        self.len() == 0
+    }
+
     /// How many wait.
-    #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.waiting().wakers.len()
     }
 
     pub(super) fn ring(&self) {
-        let waiting = self.waiting();
-        let slots: Vec<_> = match waiting.runner {
-            Some(runner) => vec![runner],
-            None => waiting.wakers.iter().map(|(slot, _)| slot).collect(),
-        };
-        drop(waiting);
-        self.wake(&slots);
+        let (first, others) = self.waiting().to_be_woken();
+        first.into_iter().chain(others).for_each(Waker::wake);
     }
 }
 

@@ -226,9 +226,9 @@ impl<S: Ground> Association<S> {
             let shared = &mut *self.watch.shared.borrow_mut();
             let waits = shared.hand_over(name, message, quality, due);
             // As for `send`.
-            let _ = shared.let_leave(waits);
+            let _ = shared.let_leave(waits, || self.watch.readers.only());
         }
-        self.watch.tell(None);
+        self.watch.tell();
         Ok(())
     }
 
@@ -304,7 +304,7 @@ impl<S: Ground> Association<S> {
             shared.ask();
             taken
         };
-        self.watch.tell(None);
+        self.watch.tell();
         taken.unwrap_or(Err(Error::NotYet)).map(in_one_piece)
     }
 

@@ -1,4 +1,4 @@
-//! Calls that are awaited: tokio watches the descriptor and the time, and whichever task awaits runs the stack.
+//! Calls that are awaited: tokio watches the descriptors and the time, and whichever task awaits runs the stack.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -6,6 +6,7 @@
 //! | `association.rs`, `sending.rs` | messages: sending, receiving, closing |
 //! | `stream.rs` | octets: reading, writing, finishing |
 //! | `watch.rs` | running the stack, one poll at a time |
+//! | `readers.rs` | what the runtime watches for it |
 //! | `alarm.rs` | who waits |
 //! | `run.rs` | running the stack while the application does something else |
 
@@ -14,6 +15,7 @@ mod association;
 #[cfg(test)]
 mod dropped;
 mod endpoint;
+mod readers;
 mod run;
 mod sending;
 mod stream;

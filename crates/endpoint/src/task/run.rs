@@ -48,10 +48,10 @@ impl<S: Ground> Future for Run<S> {
         let slot = alarm.enter(&mut place.slot, cx.waker());
         alarm.appoint(slot);
         watch.shared.borrow_mut().ask();
-        let tended = watch.tend();
-        watch.tell(place.slot);
+        let tended = watch.tend(|| None::<()>);
+        watch.wake(place.slot);
         match tended {
-            Ok(()) => Poll::Pending,
+            Ok(_) => Poll::Pending,
             Err(error) => Poll::Ready(Err(error)),
         }
     }

@@ -105,9 +105,9 @@ impl<S: Ground, P: Parcel<S::Provides>> Future for Sending<'_, S, P> {
             let shared = &mut *watch.shared.borrow_mut();
             let waits = shared.hand_over(name, message, *quality, due);
             // It was taken: what goes wrong from here on is heard by the next call.
-            let _ = shared.let_leave(waits);
+            let _ = shared.let_leave(waits, || watch.readers.only());
         }
-        watch.tell(None);
+        watch.tell();
         Poll::Ready(Ok(()))
     }
 }

@@ -194,9 +194,9 @@ impl<S: Ground> AsyncWrite for Stream<S> {
                 None,
             );
             // It was taken: what goes wrong from here on is heard by the next call.
-            let _ = shared.let_leave(waits);
+            let _ = shared.let_leave(waits, || None);
         }
-        watch.tell(None);
+        watch.tell();
         Poll::Ready(Ok(taken))
     }
 
@@ -208,7 +208,7 @@ impl<S: Ground> AsyncWrite for Stream<S> {
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         self.hold.finish();
         let turned = self.watch.shared.borrow_mut().turn(Some(Duration::ZERO));
-        self.watch.tell(None);
+        self.watch.tell();
         Poll::Ready(turned.map_err(io::Error::from))
     }
 }

@@ -10,17 +10,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use mio::Registry;
 use stackwright_contract::{Handle, Instant};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
-use tokio::runtime;
 use tokio::task::coop;
 use tokio::time::{self, Sleep};
 
 use crate::error::Error;
 use crate::shared::{Ground, Shared};
 use crate::task::alarm::Alarm;
+use crate::task::readers::{Readers, Seen};
 
 /// How many batches of the stack are run before other tasks have their turn.
 const BATCHES_MOST: usize = 8;
@@ -30,8 +27,9 @@ const SLEEP_MOST: Duration = Duration::from_secs(3600);
 /// The stack of an endpoint, and what its tasks wait for.
 pub(super) struct Watch<S: Ground> {
     pub(super) shared: Rc<RefCell<Shared<S>>>,
-    /// It is readable when there is something for the stack. Like the timer it wakes the alarm, and so whoever waits.
-    descriptor: AsyncFd<Rc<Registry>>,
+    /// Like the timer they wake the alarm, and so whoever waits.
+    pub(super) readers: Rc<Readers>,
+    seen: RefCell<Seen>,
     sleep: RefCell<Pin<Box<Sleep>>>,
     /// For when the timer is set.
     armed: Cell<Option<Instant>>,
@@ -43,12 +41,14 @@ pub(super) struct Watch<S: Ground> {
 
 impl<S: Ground> Watch<S> {
     pub(super) fn new(shared: Rc<RefCell<Shared<S>>>) -> io::Result<Self> {
-        runtime::Handle::try_current().map_err(io::Error::other)?;
         let alarm = Arc::new(Alarm::default());
-        let descriptor = registered(shared.borrow().descriptor())?;
+        let registry = shared.borrow().registry();
+        let readers = Readers::new(Rc::clone(&registry), Arc::clone(&alarm))?;
+        registry.watch_by(&(Rc::clone(&readers) as _));
         Ok(Watch {
             shared,
-            descriptor,
+            readers,
+            seen: RefCell::default(),
             sleep: RefCell::new(Box::pin(time::sleep(Duration::ZERO))),
             armed: Cell::new(None),
             waker: Arc::clone(&alarm).into(),
@@ -66,38 +66,42 @@ impl<S: Ground> Watch<S> {
         mut look: impl FnMut(&mut Shared<S>) -> Option<T>,
     ) -> Poll<Result<T, Error>> {
         let progress = ready!(coop::poll_proceed(cx));
-        let mut find = || {
+        let mut find = || look(&mut self.shared.borrow_mut());
+        let is_stale = {
             let shared = &mut *self.shared.borrow_mut();
+            let is_stale = shared.is_stale();
+            // Also what was put off by whoever was alone.
             shared.ask();
-            let found = look(shared);
-            shared.ask();
-            found
+            is_stale
         };
-        let at_once = if self.shared.borrow().is_stale() { None } else { find() };
-        let (found, tended) = match at_once {
-            Some(found) => (Some(found), Ok(())),
+        let at_once = if is_stale { None } else { find() };
+        let found = match at_once {
+            Some(found) => Ok(Some(found)),
             None => {
                 // First of all: what is told from here on shall reach us, on whatever thread the runtime waits.
                 let slot = self.alarm.enter(&mut place.slot, cx.waker());
                 self.shared.borrow_mut().desk.await_on(name, slot);
-                let tended = self.tend();
-                (find(), tended)
+                match self.tend(&mut find) {
+                    // It was looked for only after a batch, and there was none.
+                    Ok(None) if is_stale => Ok(find()),
+                    tended => tended,
+                }
             }
         };
-        match (found, tended) {
-            (Some(found), _) => {
+        match found {
+            Ok(Some(found)) => {
                 progress.made_progress();
                 self.leave(place, name);
-                self.tell(None);
+                self.tell();
                 Poll::Ready(Ok(found))
             }
-            (None, Err(error)) => {
+            Err(error) => {
                 self.leave(place, name);
                 self.alarm.ring();
                 Poll::Ready(Err(error))
             }
-            (None, Ok(())) => {
-                self.tell(place.slot);
+            Ok(None) => {
+                self.wake(place.slot);
                 Poll::Pending
             }
         }
@@ -111,28 +115,39 @@ impl<S: Ground> Watch<S> {
         }
     }
 
-    /// Runs the stack as long as it has something to do, and sets the timer.
-    pub(super) fn tend(&self) -> Result<(), Error> {
+    /// Runs the stack as long as it has something to do, and sets the timer. Gives what `find` found after a batch; where nobody else
+    /// waits, nothing more is done then.
+    pub(super) fn tend<T>(&self, mut find: impl FnMut() -> Option<T>) -> Result<Option<T>, Error> {
         self.rung.set(false);
         let cx = &mut Context::from_waker(&self.waker);
+        let mut found = None;
         for _batch in 0..BATCHES_MOST {
-            let input = match self.descriptor.poll_read_ready(cx) {
-                Poll::Ready(guard) => Some(guard?),
-                Poll::Pending => None,
-            };
-            if input.is_none() && !self.is_due(cx) {
-                return Ok(());
+            match self.batch(cx) {
+                Ok(true) => {}
+                Err(error) if found.is_none() => return Err(error),
+                Ok(false) | Err(_) => return Ok(found),
             }
-            self.shared.borrow_mut().turn(Some(Duration::ZERO))?;
-            // What comes from now on is told again.
-            if let Some(mut guard) = input
-                && !self.shared.borrow().has_more()
-            {
-                guard.clear_ready();
+            found = found.or_else(&mut find);
+            if found.is_some() && self.alarm.len() == 1 {
+                return Ok(found);
             }
         }
         self.alarm.ring();
-        Ok(())
+        Ok(found)
+    }
+
+    /// One batch, where the stack has something to do; else the timer is set.
+    fn batch(&self, cx: &mut Context<'_>) -> Result<bool, Error> {
+        let seen = &mut *self.seen.borrow_mut();
+        self.readers.look(seen)?;
+        seen.looks |= self.shared.borrow().has_more();
+        if seen.sockets.is_empty() && !seen.looks && !self.is_due(cx) {
+            return Ok(false);
+        }
+        let looks = mem::take(&mut seen.looks);
+        let turned = self.shared.borrow_mut().turn_seen(&seen.sockets, looks);
+        seen.sockets.clear();
+        turned.map(|()| true)
     }
 
     /// Whether the stack wants to be called now; else the timer is set.
@@ -159,17 +174,20 @@ impl<S: Ground> Watch<S> {
         over
     }
 
-    /// Wakes those to whom something was told, but for `me`; and somebody to look after the stack, where it has something to do
-    /// earlier than the timer is set for.
-    pub(super) fn tell(&self, me: Option<Handle>) {
-        let (mut woken, deadline) = {
+    /// Wakes those to whom something was told; and somebody to look after the stack, where it has something to do earlier than the
+    /// timer is set for.
+    pub(super) fn tell(&self) {
+        if self.alarm.is_silent() {
+            // Who was told something has left, and whoever waits next asks and looks first.
+            return self.shared.borrow_mut().desk.woken.clear();
+        }
+        self.shared.borrow_mut().ask();
+        self.wake(None);
+        let deadline = {
             let shared = &mut *self.shared.borrow_mut();
             // The descriptor wakes us for what is near, also where the batch that was just run heard its timer in the place of us.
-            let deadline = shared.next_deadline().filter(|(deadline, _)| !shared.wakes_at(*deadline));
-            (mem::take(&mut shared.desk.woken), deadline)
+            shared.next_deadline().filter(|(deadline, _)| !shared.wakes_at(*deadline))
         };
-        woken.retain(|slot| Some(*slot) != me);
-        self.alarm.wake(&woken);
         let earlier = deadline.is_some_and(|(deadline, left)| {
             // Not where it lies in the past: that was heard, maybe by a batch that woke nobody.
             let is_set = |armed: Instant| armed <= deadline && deadline.since(armed) < left;
@@ -178,6 +196,16 @@ impl<S: Ground> Watch<S> {
         if earlier && !self.rung.replace(true) {
             self.alarm.ring();
         }
+    }
+
+    /// Wakes those to whom something was told, but for `me`, who just looked.
+    pub(super) fn wake(&self, me: Option<Handle>) {
+        let mut woken = mem::take(&mut self.shared.borrow_mut().desk.woken);
+        if woken.is_empty() {
+            return;
+        }
+        woken.retain(|slot| Some(*slot) != me);
+        self.alarm.wake(&woken);
         // Its memory is of use again, unless a task that was woken said something meanwhile.
         let shared = &mut *self.shared.borrow_mut();
         if shared.desk.woken.is_empty() {
@@ -192,13 +220,6 @@ impl<S: Ground> Drop for Watch<S> {
         // Who runs the stack shall notice that it is gone.
         self.alarm.ring();
     }
-}
-
-/// A registry owns its descriptor and always says the same one: all that tokio asks for. It asks for it by an `unsafe` call
-/// since 1.54, which this crate has none of.
-#[expect(deprecated, reason = "sound for a registry, and the other one is unsafe")]
-fn registered(descriptor: Rc<Registry>) -> io::Result<AsyncFd<Rc<Registry>>> {
-    AsyncFd::with_interest(descriptor, Interest::READABLE)
 }
 
 /// Where somebody waits.
@@ -253,6 +274,6 @@ impl<S: Ground> Deref for Teller<S> {
 
 impl<S: Ground> Drop for Teller<S> {
     fn drop(&mut self) {
-        self.0.tell(None);
+        self.0.tell();
     }
 }

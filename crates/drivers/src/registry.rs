@@ -1,0 +1,98 @@
+//! Where adapters register what they wait for.
+
+use std::any::Any;
+use std::cell::OnceCell;
+use std::io;
+use std::ops::Deref;
+use std::os::fd::{AsRawFd, RawFd};
+use std::rc::{Rc, Weak};
+
+use mio::net::UdpSocket;
+use mio::unix::SourceFd;
+use mio::{Interest, Token};
+
+/// The descriptors of one [`Driver`](crate::Driver): all of them under one of its own, which is readable when one of them is ready.
+pub struct Registry {
+    registry: mio::Registry,
+    /// It has a share of us, not we of it.
+    watcher: OnceCell<Weak<dyn Watcher>>,
+}
+
+/// Who tells the driver in the place of its own descriptor that a socket can be read: a runtime that waits for descriptors anyway. A
+/// datagram wakes it by one step less then, and is seen by one look, and not by two.
+pub trait Watcher {
+    /// Watches `socket` until what is given back is dropped. From then on it is told to
+    /// [`Driver::turn_seen`](crate::Driver::turn_seen) by its token when something came.
+    ///
+    /// # Errors
+    /// Where the operating system refuses to.
+    fn watch(&self, socket: Rc<UdpSocket>, token: Token) -> io::Result<Box<dyn Any>>;
+}
+
+/// Whether a socket for datagrams is watched by somebody else, until this is dropped: before the socket is.
+#[derive(Default)]
+pub(crate) struct Watched(Option<Box<dyn Any>>);
+
+impl Registry {
+    /// From now on `watcher` watches sockets for datagrams: those that are registered later, as long as somebody has it. There is one at
+    /// most.
+    pub fn watch_by(&self, watcher: &Rc<dyn Watcher>) {
+        let is_first = self.watcher.set(Rc::downgrade(watcher)).is_ok();
+        debug_assert!(is_first, "a stack runs in one runtime");
+    }
+
+    /// A socket for datagrams that wants to be told when something came.
+    pub(crate) fn register_socket(&self, socket: &Rc<UdpSocket>, token: Token) -> io::Result<Watched> {
+        if let Some(watcher) = self.watcher.get().and_then(Weak::upgrade) {
+            return Ok(Watched(Some(watcher.watch(Rc::clone(socket), token)?)));
+        }
+        self.registry.register(&mut SourceFd(&socket.as_raw_fd()), token, Interest::READABLE)?;
+        Ok(Watched(None))
+    }
+
+    /// It wants to be told when it can be written too, or no longer.
+    pub(crate) fn hear_of_room(
+        &self,
+        socket: &UdpSocket,
+        watched: &Watched,
+        token: Token,
+        wants: bool,
+    ) -> io::Result<()> {
+        let descriptor = socket.as_raw_fd();
+        let mut source = SourceFd(&descriptor);
+        match (wants, watched) {
+            (true, Watched(None)) => {
+                self.registry.reregister(&mut source, token, Interest::READABLE.add(Interest::WRITABLE))
+            }
+            (false, Watched(None)) => self.registry.reregister(&mut source, token, Interest::READABLE),
+            (true, Watched(Some(_))) => self.registry.register(&mut source, token, Interest::WRITABLE),
+            (false, Watched(Some(_))) => self.registry.deregister(&mut source),
+        }
+    }
+}
+
+impl From<mio::Registry> for Registry {
+    fn from(registry: mio::Registry) -> Self {
+        Registry { registry, watcher: OnceCell::new() }
+    }
+}
+
+impl Deref for Registry {
+    type Target = mio::Registry;
+
+    fn deref(&self) -> &mio::Registry {
+        &self.registry
+    }
+}
+
+impl AsRawFd for Registry {
+    fn as_raw_fd(&self) -> RawFd {
+        self.registry.as_raw_fd()
+    }
+}
+
+impl std::fmt::Debug for Registry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.registry.fmt(f)
+    }
+}
