@@ -1,5 +1,7 @@
 //! The clock: the only place that looks at it.
 
+use std::time::Duration;
+
 use nix::time::ClockId;
 use stackwright_contract::Instant;
 
@@ -26,6 +28,11 @@ impl Clock {
     #[inline]
     pub fn last_tick(&self) -> Instant {
         Instant::from_nanoseconds(read(ClockId::CLOCK_MONOTONIC_COARSE).saturating_sub(self.start))
+    }
+
+    /// The same time as the system's monotonic clock tells it.
+    pub(crate) fn since_boot(&self, time: Instant) -> Duration {
+        Duration::from_nanos(self.start) + time.since(Instant::START)
     }
 }
 

@@ -48,11 +48,11 @@ impl Driver {
         let poll = Poll::new()?;
         Ok(Driver {
             registry: Rc::new(poll.registry().try_clone()?.into()),
+            timer: Timer::new(poll.registry())?,
             poll,
             events: Events::with_capacity(256),
             cx: Context::new(seed),
             clock: Clock::start(),
-            timer: Timer::default(),
             lull: Lull::default(),
             full: false,
             spin: Duration::ZERO,
@@ -223,11 +223,17 @@ impl Driver {
         }
     }
 
-    /// Whether the descriptors wake whoever waits for them at `deadline`, or somewhat sooner: so that he need set no timer of his
-    /// own, where that is so near that it would cost much.
-    pub fn wakes_at(&mut self, deadline: Instant) -> bool {
+    /// Has the descriptors wake whoever waits for them at `deadline`, in whole milliseconds from now, or somewhat sooner. It costs a
+    /// system call only where nothing wakes him before.
+    pub fn wake_at(&mut self, deadline: Instant) {
         let now = self.cx.now();
-        self.timer.ends(self.poll.registry(), now, deadline.since(now))
+        self.timer.end(&self.clock, now, deadline);
+    }
+
+    /// The same, where that is so near that another timer would cost more.
+    fn wakes_at(&mut self, deadline: Instant) -> bool {
+        let now = self.cx.now();
+        self.timer.ends(&self.clock, now, deadline)
     }
 
     /// Waits for something to happen, so long at most. The time then.

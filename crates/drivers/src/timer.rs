@@ -11,11 +11,16 @@ use rustix::time::{
 };
 use stackwright_contract::Instant;
 
+use crate::clock::Clock;
+
 /// What the timer is called among the descriptors. No adapter's can have this name: it is the last one's of the last lane.
 pub(crate) const TIMER: Token = Token(usize::MAX);
 
 /// The kernel looks around every so often at the latest; a wait that ends later costs it nothing.
 const NEAR: Duration = Duration::from_millis(10);
+
+/// No wait is longer.
+const FAR: Duration = Duration::from_secs(3600);
 
 /// Waits are counted in these: one ends less than this after it should.
 const EXACT: Duration = Duration::from_millis(1);
@@ -23,34 +28,46 @@ const EXACT: Duration = Duration::from_millis(1);
 /// Ends waits that would be short. A bound that a wait itself has is set and taken back with each of them; where it lies before
 /// what the kernel waits for anyway, both reach the processor's clock, which takes microseconds on a virtual machine. This one is
 /// set once, and waits until then that end by themselves do not touch it.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Timer {
-    descriptor: Option<OwnedFd>,
+    descriptor: OwnedFd,
     at: Option<Instant>,
 }
 
 impl Timer {
+    /// One that is not set, and ends waits for what is registered here.
+    pub(crate) fn new(registry: &Registry) -> io::Result<Self> {
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        let descriptor = timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        registry.register(&mut SourceFd(&descriptor.as_raw_fd()), TIMER, Interest::READABLE)?;
+        Ok(Timer { descriptor, at: None })
+    }
+
     /// Whether it is set, and ends a wait by `deadline` or so little later that no wait is as exact. Where its time has passed and
     /// nobody heard of it, a wait ends at once.
     pub(crate) fn ends_by(&self, deadline: Instant) -> bool {
         self.at.is_some_and(|at| at <= deadline + EXACT)
     }
 
-    /// Whether it ends a wait that begins `now` and shall last so long, in whole milliseconds as of any wait, or somewhat less
-    /// long: who is awake too soon waits again. It does not where that is far, or where the system has no timer for us.
-    pub(crate) fn ends(&mut self, registry: &Registry, now: Instant, wait: Duration) -> bool {
-        if wait.is_zero() || wait > NEAR {
-            return false;
+    /// Whether it ends a wait until `deadline`, as [`end`](Timer::end) has it: it does not where that is far.
+    pub(crate) fn ends(&mut self, clock: &Clock, now: Instant, deadline: Instant) -> bool {
+        let ends = now < deadline && deadline.since(now) <= NEAR;
+        if ends {
+            self.end(clock, now, deadline);
         }
-        // Rounded up, however short: a timer that is set to nothing never ends.
-        let wait = EXACT * wait.subsec_nanos().div_ceil(EXACT.subsec_nanos());
-        let until = now + wait;
-        if self.at.is_some_and(|at| now < at && at <= until) {
-            return true;
+        ends
+    }
+
+    /// Ends a wait until `deadline`, in whole milliseconds after `now` as of any wait, or somewhat sooner: who is awake too soon waits
+    /// again. It may be later than `now` already.
+    pub(crate) fn end(&mut self, clock: &Clock, now: Instant, deadline: Instant) {
+        let wait = deadline.since(now).min(FAR);
+        let parts = wait.subsec_nanos().div_ceil(EXACT.subsec_nanos());
+        let until = now + Duration::from_secs(wait.as_secs()) + EXACT * parts;
+        if self.at.is_none_or(|at| at <= now || until < at) {
+            self.set(clock.since_boot(until));
+            self.at = Some(until);
         }
-        let set = self.set(registry, wait).is_ok();
-        self.at = set.then_some(until);
-        set
     }
 
     /// It has ended a wait.
@@ -58,23 +75,14 @@ impl Timer {
         self.at = None;
     }
 
-    fn set(&mut self, registry: &Registry, wait: Duration) -> io::Result<()> {
-        let descriptor = match &self.descriptor {
-            Some(descriptor) => descriptor,
-            None => {
-                let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
-                let descriptor = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-                registry.register(&mut SourceFd(&descriptor.as_raw_fd()), TIMER, Interest::READABLE)?;
-                self.descriptor.insert(descriptor)
-            }
-        };
+    fn set(&self, at: Duration) {
         let once = Timespec { tv_sec: 0, tv_nsec: 0 };
         let value = Itimerspec {
             it_interval: once,
-            it_value: Timespec { tv_sec: wait.as_secs() as i64, tv_nsec: wait.subsec_nanos().into() },
+            it_value: Timespec { tv_sec: at.as_secs() as i64, tv_nsec: at.subsec_nanos().into() },
         };
-        timerfd_settime(descriptor, TimerfdTimerFlags::empty(), &value)?;
-        Ok(())
+        timerfd_settime(&self.descriptor, TimerfdTimerFlags::ABSTIME, &value)
+            .expect("the system sets what it has made");
     }
 }
 
@@ -84,52 +92,71 @@ mod tests {
 
     use super::*;
 
-    const MILLISECOND: Duration = Duration::from_millis(1);
+    fn at(milliseconds: u64) -> Instant {
+        Instant::from_nanoseconds(milliseconds * 1_000_000)
+    }
 
-    fn at(microseconds: u64) -> Instant {
-        Instant::from_nanoseconds(microseconds * 1000)
+    fn made() -> (Poll, Clock, Timer) {
+        let poll = Poll::new().unwrap();
+        let timer = Timer::new(poll.registry()).unwrap();
+        (poll, Clock::start(), timer)
+    }
+
+    /// What ends a wait of this poll.
+    fn ends(poll: &mut Poll, most: Option<Duration>) -> Vec<Token> {
+        let mut events = Events::with_capacity(4);
+        poll.poll(&mut events, most).unwrap();
+        events.iter().map(|event| event.token()).collect()
     }
 
     #[test]
     fn it_is_set_once_for_many_waits_and_ends_them() {
-        let mut poll = Poll::new().unwrap();
-        let registry = poll.registry().try_clone().unwrap();
-        let mut timer = Timer::default();
-        assert!(timer.ends(&registry, at(0), MILLISECOND));
-        assert!(timer.ends(&registry, at(500), MILLISECOND), "somewhat early is in time");
-        assert_eq!(timer.at, Some(at(1000)));
-        let mut events = Events::with_capacity(4);
-        poll.poll(&mut events, None).unwrap();
-        assert_eq!(events.iter().map(|event| event.token()).collect::<Vec<_>>(), [TIMER]);
+        let (mut poll, clock, mut timer) = made();
+        assert!(timer.ends(&clock, at(0), at(1)));
+        assert!(timer.ends(&clock, Instant::from_nanoseconds(500_000), at(2)), "somewhat early is in time");
+        assert_eq!(timer.at, Some(at(1)));
+        assert_eq!(ends(&mut poll, None), [TIMER]);
         timer.ended();
-        poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
-        assert!(events.is_empty(), "it is told once");
-        assert!(timer.ends(&registry, at(2000), MILLISECOND), "and again when it was set again");
-        poll.poll(&mut events, None).unwrap();
-        assert!(!events.is_empty());
+        assert!(ends(&mut poll, Some(Duration::ZERO)).is_empty(), "it is told once");
+        assert!(timer.ends(&clock, at(2), at(3)));
+        assert_eq!(ends(&mut poll, None), [TIMER], "and again when it was set again");
     }
 
     #[test]
     fn it_is_set_again_for_what_comes_sooner_and_not_for_what_is_far() {
-        let registry = Poll::new().unwrap().registry().try_clone().unwrap();
-        let mut timer = Timer::default();
-        assert!(
-            !timer.ends(&registry, at(0), Duration::ZERO) && !timer.ends(&registry, at(0), 100 * MILLISECOND)
-        );
-        assert!(timer.ends(&registry, at(0), 5 * MILLISECOND));
-        assert!(timer.ends(&registry, at(0), Duration::from_micros(1)));
-        assert_eq!(timer.at, Some(at(1000)), "in whole milliseconds");
-        assert!(timer.ends(&registry, at(1000), 2 * MILLISECOND), "what is past is set again");
-        assert_eq!(timer.at, Some(at(3000)));
+        let (_poll, clock, mut timer) = made();
+        assert!(!timer.ends(&clock, at(1), at(1)) && !timer.ends(&clock, at(0), at(100)));
+        assert!(timer.ends(&clock, at(0), at(5)));
+        assert!(timer.ends(&clock, at(0), Instant::from_nanoseconds(1000)));
+        assert_eq!(timer.at, Some(at(1)), "in whole milliseconds");
+        assert!(timer.ends(&clock, at(1), at(3)), "what is past is set again");
+        assert_eq!(timer.at, Some(at(3)));
+    }
+
+    #[test]
+    fn it_ends_a_far_wait_where_it_is_asked_to() {
+        let (_poll, clock, mut timer) = made();
+        timer.end(&clock, at(0), Instant::from_nanoseconds(2_300_400_000));
+        assert_eq!(timer.at, Some(at(2301)), "in whole milliseconds");
+        timer.end(&clock, at(1), at(9000));
+        assert_eq!(timer.at, Some(at(2301)), "somewhat early is in time");
+        timer.ended();
+        timer.end(&clock, at(1), Instant::from_nanoseconds(u64::MAX));
+        assert_eq!(timer.at, Some(at(1) + FAR));
     }
 
     #[test]
     fn the_shortest_wait_has_an_end() {
-        let mut poll = Poll::new().unwrap();
-        let mut timer = Timer::default();
-        assert!(timer.ends(poll.registry(), at(0), Duration::from_nanos(6)));
-        let mut events = Events::with_capacity(4);
-        poll.poll(&mut events, Some(Duration::from_secs(10))).unwrap();
-        assert!(!events.is_empty());
+        let (mut poll, clock, mut timer) = made();
+        assert!(timer.ends(&clock, at(0), Instant::from_nanoseconds(6)));
+        assert_eq!(ends(&mut poll, Some(Duration::from_secs(10))), [TIMER]);
+    }
+
+    #[test]
+    fn who_looked_at_the_clock_long_ago_does_not_wait_for_what_has_passed() {
+        let (mut poll, clock, mut timer) = made();
+        while clock.now() < at(20) {}
+        assert!(timer.ends(&clock, at(0), at(10)));
+        assert_eq!(ends(&mut poll, Some(Duration::ZERO)), [TIMER]);
     }
 }

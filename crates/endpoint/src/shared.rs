@@ -240,17 +240,15 @@ impl<S: Ground> Shared<S> {
         Ok(())
     }
 
-    /// When the stack wants to be called; in its own time, and from now.
+    /// Whether the stack wants to be called now; else the driver's descriptor can be read when it does, or somewhat sooner.
     #[cfg(feature = "tokio")]
-    pub(crate) fn next_deadline(&self) -> Option<(stackwright_contract::Instant, Duration)> {
-        let deadline = self.stack.next_deadline()?;
-        Some((deadline, deadline.since(self.driver.context().now())))
-    }
-
-    /// Whether the descriptor is readable when it is so late, or somewhat sooner.
-    #[cfg(feature = "tokio")]
-    pub(crate) fn wakes_at(&mut self, deadline: stackwright_contract::Instant) -> bool {
-        self.driver.wakes_at(deadline)
+    pub(crate) fn is_due(&mut self) -> bool {
+        let Some(deadline) = self.stack.next_deadline() else { return false };
+        let is_due = deadline <= self.driver.context().now();
+        if !is_due {
+            self.driver.wake_at(deadline);
+        }
+        is_due
     }
 
     /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to wait.

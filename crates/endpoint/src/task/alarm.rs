@@ -1,7 +1,7 @@
 //! Who waits for the stack, so that somebody runs it when it has something to do.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Wake, Waker};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
 
 use stackwright_contract::{Handle, Names};
 
@@ -89,19 +89,11 @@ impl Alarm {
     }
 }
 
-impl Wake for Alarm {
-    fn wake(self: Arc<Self>) {
-        self.ring();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.ring();
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::Wake;
 
     use super::*;
 

@@ -61,7 +61,7 @@ impl<S: Ground> Endpoint<S> {
     /// Where the operating system has no more descriptors, or this is no runtime of tokio.
     ///
     /// # Panics
-    /// Where that runtime has neither I/O nor time (`enable_all`).
+    /// Where that runtime has no I/O. A message with a lifetime that waits for room needs its time, too (`enable_all`).
     pub fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
         let host = Host::new(config, make)?;
         let watch = Teller(Rc::new(Watch::new(Rc::clone(&host.shared))?));

@@ -7,12 +7,10 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
-use std::time::Duration;
+use std::task::{Context, Poll, ready};
 
-use stackwright_contract::{Handle, Instant};
+use stackwright_contract::Handle;
 use tokio::task::coop;
-use tokio::time::{self, Sleep};
 
 use crate::error::Error;
 use crate::shared::{Ground, Shared};
@@ -21,20 +19,14 @@ use crate::task::readers::{Readers, Seen};
 
 /// How many batches of the stack are run before other tasks have their turn.
 const BATCHES_MOST: usize = 8;
-/// No timer is set for longer: it is set again then.
-const SLEEP_MOST: Duration = Duration::from_secs(3600);
 
 /// The stack of an endpoint, and what its tasks wait for.
 pub(super) struct Watch<S: Ground> {
     pub(super) shared: Rc<RefCell<Shared<S>>>,
-    /// Like the timer they wake the alarm, and so whoever waits.
+    /// They wake the alarm, and so whoever waits.
     pub(super) readers: Rc<Readers>,
     seen: RefCell<Seen>,
-    sleep: RefCell<Pin<Box<Sleep>>>,
-    /// For when the timer is set.
-    armed: Cell<Option<Instant>>,
     pub(super) alarm: Arc<Alarm>,
-    waker: Waker,
     /// The alarm was rung since the stack was looked after.
     rung: Cell<bool>,
 }
@@ -45,16 +37,7 @@ impl<S: Ground> Watch<S> {
         let registry = shared.borrow().registry();
         let readers = Readers::new(Rc::clone(&registry), Arc::clone(&alarm))?;
         registry.watch_by(&(Rc::clone(&readers) as _));
-        Ok(Watch {
-            shared,
-            readers,
-            seen: RefCell::default(),
-            sleep: RefCell::new(Box::pin(time::sleep(Duration::ZERO))),
-            armed: Cell::new(None),
-            waker: Arc::clone(&alarm).into(),
-            alarm,
-            rung: Cell::new(false),
-        })
+        Ok(Watch { shared, readers, seen: RefCell::default(), alarm, rung: Cell::new(false) })
     }
 
     /// Runs the stack until `look` finds something about `name`, one poll at a time. Who does not poll it again leaves.
@@ -119,10 +102,9 @@ impl<S: Ground> Watch<S> {
     /// waits, nothing more is done then.
     pub(super) fn tend<T>(&self, mut find: impl FnMut() -> Option<T>) -> Result<Option<T>, Error> {
         self.rung.set(false);
-        let cx = &mut Context::from_waker(&self.waker);
         let mut found = None;
         for _batch in 0..BATCHES_MOST {
-            match self.batch(cx) {
+            match self.batch() {
                 Ok(true) => {}
                 Err(error) if found.is_none() => return Err(error),
                 Ok(false) | Err(_) => return Ok(found),
@@ -137,11 +119,11 @@ impl<S: Ground> Watch<S> {
     }
 
     /// One batch, where the stack has something to do; else the timer is set.
-    fn batch(&self, cx: &mut Context<'_>) -> Result<bool, Error> {
+    fn batch(&self) -> Result<bool, Error> {
         let seen = &mut *self.seen.borrow_mut();
         self.readers.look(seen)?;
         seen.looks |= self.shared.borrow().has_more();
-        if seen.sockets.is_empty() && !seen.looks && !self.is_due(cx) {
+        if seen.sockets.is_empty() && !seen.looks && !self.shared.borrow_mut().is_due() {
             return Ok(false);
         }
         let looks = mem::take(&mut seen.looks);
@@ -150,32 +132,7 @@ impl<S: Ground> Watch<S> {
         turned.map(|()| true)
     }
 
-    /// Whether the stack wants to be called now; else the timer is set.
-    fn is_due(&self, cx: &mut Context<'_>) -> bool {
-        let Some((deadline, left)) = self.shared.borrow().next_deadline() else {
-            self.armed.set(None);
-            return false;
-        };
-        if left.is_zero() {
-            return true;
-        }
-        if self.shared.borrow_mut().wakes_at(deadline) {
-            self.armed.set(Some(deadline));
-            return false;
-        }
-        let mut sleep = self.sleep.borrow_mut();
-        if self.armed.replace(Some(deadline)) != Some(deadline) {
-            sleep.as_mut().reset(time::Instant::now() + left.min(SLEEP_MOST));
-        }
-        let over = sleep.as_mut().poll(cx).is_ready();
-        if over {
-            self.armed.set(None);
-        }
-        over
-    }
-
-    /// Wakes those to whom something was told; and somebody to look after the stack, where it has something to do earlier than the
-    /// timer is set for.
+    /// Wakes those to whom something was told; and somebody to look after the stack, where it has something to do now.
     pub(super) fn tell(&self) {
         if self.alarm.is_silent() {
             // Who was told something has left, and whoever waits next asks and looks first.
@@ -183,17 +140,7 @@ impl<S: Ground> Watch<S> {
         }
         self.shared.borrow_mut().ask();
         self.wake(None);
-        let deadline = {
-            let shared = &mut *self.shared.borrow_mut();
-            // The descriptor wakes us for what is near, also where the batch that was just run heard its timer in the place of us.
-            shared.next_deadline().filter(|(deadline, _)| !shared.wakes_at(*deadline))
-        };
-        let earlier = deadline.is_some_and(|(deadline, left)| {
-            // Not where it lies in the past: that was heard, maybe by a batch that woke nobody.
-            let is_set = |armed: Instant| armed <= deadline && deadline.since(armed) < left;
-            left.is_zero() || !self.armed.get().is_some_and(is_set)
-        });
-        if earlier && !self.rung.replace(true) {
+        if self.shared.borrow_mut().is_due() && !self.rung.replace(true) {
             self.alarm.ring();
         }
     }
