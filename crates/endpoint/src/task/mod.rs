@@ -1,4 +1,4 @@
-//! Calls that are awaited: tokio watches the descriptors and the time, and whichever task awaits runs the stack.
+//! Calls that are awaited: tokio watches the descriptors, of which one tells the time, and whichever task awaits runs the stack.
 //!
 //! | file | what |
 //! | --- | --- |
