@@ -139,9 +139,9 @@ pub trait Message: Sized + 'static {
         parts.each(rest, |part| self.join(part));
     }
 
-    /// Appends `messages` messages of `rest`, which lies right behind it in its block: one every `stride` octets, each in parts as this one
-    /// is, with `lead` octets before the first of them, which `rest` loses. Whether it was so, and nothing had to be copied; else nothing is
-    /// done.
+    /// Appends `messages` messages of `rest`, at least one, which lies right behind it in its block: one every `stride` octets, each in
+    /// parts as this one is, with `lead` octets before the first of them, which `rest` loses. Whether it was so, and nothing had to be
+    /// copied; else nothing is done.
     fn join_alike(&mut self, _rest: &mut Self, _messages: usize, _stride: usize, _lead: usize) -> bool {
         false
     }
