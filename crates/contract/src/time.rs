@@ -28,6 +28,11 @@ impl Instant {
         Instant(self.0.saturating_add(nanoseconds))
     }
 
+    /// The instant so many nanoseconds sooner. Saturates: nothing is before the beginning of the run.
+    pub const fn sooner(self, nanoseconds: u64) -> Self {
+        Instant(self.0.saturating_sub(nanoseconds))
+    }
+
     /// The nanoseconds from `earlier` to here; zero where `earlier` is the later one.
     pub const fn nanoseconds_since(self, earlier: Instant) -> u64 {
         self.0.saturating_sub(earlier.0)

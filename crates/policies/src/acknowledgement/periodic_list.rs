@@ -25,9 +25,9 @@ const UNMEASURED_MOST: u64 = 2;
 /// is said once more where there is room, since a list may be lost.
 ///
 /// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a millisecond (an exchange on a
-/// fast way is not acknowledged packet by packet) and at most `every` after it; and at once where it has `most` numbers, where
-/// [so many full packets](PeriodicList::full) could have held what it lists, or where the sender waits for room. Before a round
-/// trip was measured, it leaves with the second number.
+/// fast way is not acknowledged packet by packet) and at most `every` after it; and at once where numbers are missing before the
+/// newest, where it has `most` numbers, where [so many full packets](PeriodicList::full) could have held what it lists, or where the
+/// sender waits for room. Before a round trip was measured, it leaves with the second number.
 ///
 /// Choose it for a path that reorders: numbers say what arrived and nothing else. On a narrow way back, prefer to be asked.
 ///
@@ -105,8 +105,11 @@ impl PeriodicList {
 
 impl Acknowledgement for PeriodicList {
     #[inline]
-    fn on_received(&mut self, view: &View, span: &Range<u64>, octets: usize, _gap: Option<Range<u64>>) {
+    fn on_received(&mut self, view: &View, span: &Range<u64>, octets: usize, gap: Option<Range<u64>>) {
         self.on_several(view, span, octets, octets);
+        if gap.is_some() {
+            self.at = view.now; // what is missing can be sent again the sooner (RFC 5681 §4.2)
+        }
     }
 
     #[inline]

@@ -24,7 +24,8 @@ const AMPLIFICATION_MOST: u64 = 3;
 /// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who asked confirms that it
 /// heard the answer; before that, or before it reports anything or ends it, it is sent at most three times what came from it.
 /// So it confirms as often as it would have asked, and nothing that it hears shows that it need not: who has spent what he
-/// may send says nothing more by himself.
+/// may send says nothing more by himself. Where data comes and no confirmation, the answer is said again at once, the first time:
+/// it calls forth another.
 ///
 /// Who has nothing to say may ask now and then whether the peer is still there, where that is wished: as he asked or granted
 /// before, and is answered as he was before.
@@ -169,6 +170,8 @@ impl TwoStage {
             budget.heard += tidings.octets as u64;
             if signals.has(Signals::OPEN) {
                 (question.at, *until) = (view.now, patience); // it was not heard, or is late
+            } else if signals == Signals::NONE && question.tries == 1 {
+                question.at = view.now; // who sends has heard it, and his confirmation is lost, or late
             }
             // Who ends it has heard our answer as well: what he sent goes up before he is answered, or it never would.
             if signals.has(Signals::CONFIRM | Signals::END) || tidings.reports {

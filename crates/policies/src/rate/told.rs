@@ -73,7 +73,7 @@ impl Rate for Told {
 impl Told {
     #[inline(never)]
     fn count(&mut self, view: &View, octets: usize) {
-        let earliest = Instant::from_nanoseconds(view.now.nanoseconds().saturating_sub(LATE));
+        let earliest = view.now.sooner(LATE);
         let takes = (octets as u64).saturating_mul(self.each) >> PARTS;
         self.level = self.level.max(earliest).later(takes);
         if self.level >= view.now.later(QUANTUM) {

@@ -7,6 +7,9 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, View};
 /// How much later than two round trips the end of a burst is believed to be lost: a report is not sent at once.
 const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
 
+/// One that is overtaken in less time than this is not lost: what leaves at one moment takes ways of its own through both hosts.
+const LAG_LEAST: Nanoseconds = MILLISECOND;
+
 /// How many timeouts a silence has at least, so that one loss more is not taken for a death.
 const TIMEOUTS_LEAST: u64 = 12;
 
@@ -15,7 +18,8 @@ const TIMEOUTS_LEAST: u64 = 12;
 /// unless the way is.
 ///
 /// Two things make that quick without making it wrong. A packet is lost already when `reordering` packets that left after it
-/// have arrived (`None`: that means nothing, as in the document). And when the end of a burst stays unheard of, its last
+/// have arrived, or one that left later by a quarter of the shortest round trip (`None`: neither means anything, as in the
+/// document). And when the end of a burst stays unheard of, its last
 /// packet is sent once more after two round trips, so that what is heard of it tells about the rest.
 ///
 /// Choose it where each packet is acknowledged by itself.
@@ -48,6 +52,12 @@ impl IndividualTimeout {
 impl Recovery for IndividualTimeout {
     fn tolerance(&self) -> Option<u64> {
         self.reordering
+    }
+
+    fn lag(&self, view: &View) -> Option<Nanoseconds> {
+        self.reordering?;
+        // RFC 8985 §6.2, step 4, without what it learns of packets that were late.
+        (view.rtt.least > 0).then(|| (view.rtt.least / 4).max(LAG_LEAST))
     }
 
     fn patience(&self, view: &View) -> Option<Nanoseconds> {

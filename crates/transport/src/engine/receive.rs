@@ -203,11 +203,16 @@ impl<C: Configuration> Association<C> {
 
     fn heed(&mut self, view: &View, report: &Report, stamp: Option<Stamp>, pool: &Pool<C::Message>) {
         let mut sum = Acknowledged::default();
+        // Of what was sent again, the copy that left last was heard of, unless nothing was ever heard of so soon (RFC 8985 §6.2).
+        let copies = match view.rtt.least {
+            0 => Instant::START,
+            least => view.now.sooner(least),
+        };
         if report.upto > view.settled_upto {
-            self.sending.acknowledge(view.settled_upto..report.upto, pool, &mut sum);
+            self.sending.acknowledge(view.settled_upto..report.upto, copies, pool, &mut sum);
         }
         for span in &report.held {
-            self.sending.acknowledge(span.clone(), pool, &mut sum);
+            self.sending.acknowledge(span.clone(), copies, pool, &mut sum);
         }
         self.quiet_since = view.now;
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
@@ -260,7 +265,9 @@ impl<C: Configuration> Association<C> {
         if let Some(tolerance) = slots.recovery.tolerance()
             && sum.units > 0
         {
-            lost += self.sending.lose_overtaken(tolerance);
+            let lag = slots.recovery.lag(view);
+            let before = lag.and_then(|lag| sum.surely.map(|surely| surely.sooner(lag)));
+            lost += self.sending.lose_overtaken(tolerance, before);
         }
         if lost > 0 {
             slots.congestion.on_lost(view, lost);

@@ -417,11 +417,12 @@ impl<M: Message> Sending<M> {
         self.lose(place)
     }
 
-    /// Those are lost after which `tolerance` packets or more have left of which it was heard. Gives their octets.
-    pub(crate) fn lose_overtaken(&mut self, tolerance: u64) -> u64 {
+    /// Those are lost after which `tolerance` packets or more have left of which it was heard; and that left before `before`.
+    /// Gives their octets.
+    pub(crate) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
         let mut octets = 0;
         while let Some(left) = self.oldest()
-            && left.order + tolerance <= self.heard_order
+            && (left.order + tolerance <= self.heard_order || before.is_some_and(|before| left.at < before))
             && let Some(place) = self.place_of(&left)
         {
             self.left.pop_front();

@@ -21,6 +21,8 @@ pub struct Acknowledged {
     pub newest: Option<Instant>,
     /// When the newest of the others left.
     pub repeated: Option<Instant>,
+    /// When the newest of all left of which it is known that this copy was heard of.
+    pub surely: Option<Instant>,
 }
 
 impl Acknowledged {
@@ -64,9 +66,15 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// The units that lie in `span` have arrived.
+    /// The units that lie in `span` have arrived. What was sent again later than `copies` was not heard of in this copy.
     #[inline]
-    pub(crate) fn acknowledge(&mut self, span: Range<u64>, pool: &Pool<M>, sum: &mut Acknowledged) {
+    pub(crate) fn acknowledge(
+        &mut self,
+        span: Range<u64>,
+        copies: Instant,
+        pool: &Pool<M>,
+        sum: &mut Acknowledged,
+    ) {
         if self.is_in_trains(&span) {
             if self.sent == 0 && span.start <= self.settled_upto {
                 return self.acknowledge_trains(span.end, pool, sum);
@@ -91,10 +99,15 @@ impl<M: Message> Sending<M> {
                 self.heard_order = self.heard_order.max(sent.order);
             } else {
                 sum.repeated = sum.repeated.max(Some(sent.at));
+                if sent.at <= copies {
+                    sum.surely = sum.surely.max(Some(sent.at));
+                    self.heard_order = self.heard_order.max(sent.order);
+                }
             }
             self.close(place);
         }
         sum.newest = sum.newest.max(newest);
+        sum.surely = sum.surely.max(newest);
         sum.longest = sum.longest.max(longest);
         self.forget_done(pool);
     }

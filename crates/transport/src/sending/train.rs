@@ -248,6 +248,7 @@ impl<M: Message> Sending<M> {
             sum.units += count as u64;
             sum.longest = sum.longest.max(pieces.octets(1));
             sum.newest = sum.newest.max(Some(train.at));
+            sum.surely = sum.surely.max(sum.newest);
             self.heard_order = self.heard_order.max(train.order + count as u64 - 1);
             self.settled_upto = train.first() + count as u64;
             self.in_flight -= octets as u64;

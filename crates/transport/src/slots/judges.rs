@@ -31,6 +31,8 @@ slot! {
         fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool = false;
         /// A unit is lost when it was heard of one that left so many packets later; `None`: that means nothing.
         fn tolerance(&self) -> Option<u64> = None;
+        /// The same in time: when it was heard of one that left so much later; `None`: that means nothing.
+        fn lag(&self, view: &View) -> Option<Nanoseconds> = None;
         /// A unit is lost when nothing was heard of it for so long; `None`: that means nothing.
         fn patience(&self, view: &View) -> Option<Nanoseconds> = None;
         /// The newest unit is sent once more when nothing at all was heard for so long; `None`: never.

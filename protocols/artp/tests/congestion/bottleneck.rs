@@ -1,6 +1,7 @@
 //! Any number of sessions through one bottleneck, in virtual time.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use stackwright_artp::{Artp, Config, Congestion, Secrets, policies};
 use stackwright_contract::services::{Ecn, Quality, Room};
@@ -92,6 +93,8 @@ struct Flow {
     ends: [(Association<Artp<BufferTree>>, Memory<BufferTree>); 2],
     begins: Instant,
     begun: bool,
+    /// Octets that are still to be sent.
+    left: u64,
     delivered: u64,
 }
 
@@ -106,6 +109,11 @@ pub(crate) struct Bottleneck {
     way: Way,
     /// The longest wait in the queue.
     waited: Duration,
+    /// Packets of the side that sends that are lost as they leave, whatever the way does: the how manyth, from 1 on.
+    pub(crate) lost: Vec<u64>,
+    departed: u64,
+    /// When both hosts do nothing.
+    pub(crate) pause: Range<Instant>,
 }
 
 impl Bottleneck {
@@ -130,7 +138,7 @@ impl Bottleneck {
                 (Association::new(policies(5, &config, secrets)), Memory::new(2048, 32, 64))
             };
             let begins = start + Duration::from_millis(*late);
-            Flow { ends: [end(0), end(1)], begins, begun: false, delivered: 0 }
+            Flow { ends: [end(0), end(1)], begins, begun: false, left: u64::MAX, delivered: 0 }
         });
         Bottleneck {
             flows: flows.collect(),
@@ -140,7 +148,25 @@ impl Bottleneck {
             now: start,
             way: *way,
             waited: Duration::ZERO,
+            lost: Vec::new(),
+            departed: 0,
+            pause: start..start,
         }
+    }
+
+    /// How long it takes from the first octet that arrives of the first flow to the last of so many.
+    pub(crate) fn takes(&mut self, octets: u64) -> Duration {
+        self.flows[0].left = octets;
+        self.speak(0);
+        let mut first = None;
+        while self.flows[0].delivered < octets {
+            let (at, flow) = self.next().expect("all arrives");
+            self.happen(at, flow);
+            if self.flows[0].delivered > 0 {
+                first = first.or(Some(self.now));
+            }
+        }
+        self.now.since(first.unwrap_or(self.now))
     }
 
     /// Which share of the rate each delivered in the next so many seconds.
@@ -151,11 +177,7 @@ impl Bottleneck {
             self.speak(flow);
         }
         while let Some((at, flow)) = self.next().filter(|(at, _)| *at <= end) {
-            self.now = self.now.max(at);
-            match flow {
-                Some(flow) => self.wake(flow),
-                None => self.arrive(),
-            }
+            self.happen(at, flow);
         }
         self.now = end;
         let all = (self.way.rate * seconds) as f64;
@@ -182,6 +204,18 @@ impl Bottleneck {
             deadlines.chain(begins).min().map(|at| (at.max(now), Some(nth)))
         });
         wakes.chain(arrival).min()
+    }
+
+    /// A flow wanted to be woken then, or something arrived.
+    fn happen(&mut self, at: Instant, flow: Option<usize>) {
+        self.now = self.now.max(at);
+        if self.pause.contains(&self.now) {
+            self.now = self.pause.end;
+        }
+        match flow {
+            Some(flow) => self.wake(flow),
+            None => self.arrive(),
+        }
     }
 
     fn wake(&mut self, nth: usize) {
@@ -215,12 +249,18 @@ impl Bottleneck {
         for side in [0, 1] {
             let flow = &mut self.flows[nth];
             let (end, memory) = &mut flow.ends[side];
-            while side == 0 && flow.begun && end.sending().waiting() < 64 {
+            while side == 0 && flow.begun && flow.left > 0 && end.sending().waiting() < 64 {
+                flow.left = flow.left.saturating_sub(MESSAGE as u64);
                 let message = BufferTree::with_headroom(64, &[7; MESSAGE]);
                 assert!(end.send(now, message, Quality::default(), memory).is_ok(), "it is short enough");
             }
             while let Some(packet) = end.transmit(now, memory) {
                 let mut ecn = end.ecn();
+                self.departed += u64::from(side == 0);
+                if side == 0 && self.lost.contains(&self.departed) {
+                    packet.reclaim(&memory.pool);
+                    continue;
+                }
                 match self.way.mishap {
                     Some(Mishap::Dropped) if ecn != Ecn::NotEct => {
                         packet.reclaim(&memory.pool);

@@ -4,6 +4,7 @@
 
 mod bottleneck;
 mod marks;
+mod once;
 
 use stackwright_artp::Congestion::{self, Bbr, Cubic, Document, NewReno};
 

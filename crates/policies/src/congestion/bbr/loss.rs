@@ -87,15 +87,16 @@ impl Losses {
         self.most = self.most.saturating_add(octets / 4);
     }
 
-    /// A round trip is over; the shortest ever is `least`. Whether it lost so much, with a queue, that it lost because of it,
-    /// or would have without marks.
-    pub(super) fn judge(&mut self, least: Nanoseconds, floor: u64) -> bool {
+    /// A round trip is over; the shortest ever is `least`. Whether it lost so much, and more than `few`, with a queue, that it lost
+    /// because of it, or would have without marks.
+    pub(super) fn judge(&mut self, least: Nanoseconds, floor: u64, few: u64) -> bool {
         let sent = self.lost + self.arrived;
         let exceeds = |octets: u64, percent: u64| 100 * octets > percent * sent;
         let queued = self.least != Nanoseconds::MAX && self.least > least + (least / 4).max(MILLISECOND);
         // A mark says that a queue stands, however short.
-        let congested = exceeds(self.lost, TOO_MANY)
-            || (queued || self.marked > 0) && exceeds(self.lost + self.marked, MANY);
+        let congested = self.lost + self.marked > few
+            && (exceeds(self.lost, TOO_MANY)
+                || (queued || self.marked > 0) && exceeds(self.lost + self.marked, MANY));
         if congested {
             self.most = self.most.min(self.in_flight / 10 * LEFT).max(floor);
         }
@@ -119,7 +120,7 @@ mod tests {
         for _ in 0..100 {
             losses.lost(lost);
             losses.see(1_000_000 - lost, Some(took), 0);
-            assert!(!losses.judge(WAY, 0));
+            assert!(!losses.judge(WAY, 0, 0));
         }
         losses.gain()
     }
@@ -132,6 +133,18 @@ mod tests {
             (gain(WAY, 100_000) - 1.0 / 0.98).abs() < 1e-3,
             "a queue that is too short to be seen loses as much"
         );
+    }
+
+    /// Where a packet of the first ten is lost, and the host is late once.
+    #[test]
+    fn a_few_losses_say_nothing_where_next_to_nothing_was_sent() {
+        let congested = |few| {
+            let mut losses = Losses::new();
+            losses.lost(1000);
+            losses.see(9000, Some(2 * WAY), 10_000);
+            losses.judge(WAY, 4000, few)
+        };
+        assert!(congested(0) && !congested(5000));
     }
 
     #[test]

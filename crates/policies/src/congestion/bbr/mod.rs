@@ -30,6 +30,9 @@ use path::Path;
 const FIRST: u64 = 10;
 const LEAST: u64 = 4;
 
+/// As many packets may be lost in a round trip of startup before that says that the way is full (§5.3.1.3: with the sixth, it does).
+const STARTUP_LOST_MOST: u64 = 5;
+
 /// A burst is a millisecond of the rate, at least two packets and at most what one system call sends (§5.6.3).
 const BURST_MOST: u64 = 64 << 10;
 
@@ -156,7 +159,8 @@ impl Congestion for Bbr {
         self.losses.see(acknowledged.octets, took, view.in_flight);
         let new_round = sample.is_some_and(|sample| self.path.see_rate(&sample, self.delivery.delivered));
         self.path.see_lump(view.now, acknowledged.octets, self.wanted);
-        let congested = new_round && self.losses.judge(self.path.least(), LEAST * self.packet);
+        let few = if self.cycle.is_filled() { 0 } else { STARTUP_LOST_MOST * self.packet };
+        let congested = new_round && self.losses.judge(self.path.least(), LEAST * self.packet, few);
         if self.cycle.phase() == Phase::Up {
             self.losses.relent(acknowledged.octets);
         }
