@@ -32,6 +32,17 @@ impl Receipts {
         self.beyond.last().map_or(self.upto, |span| span.end)
     }
 
+    /// The numbers right before `start` that were never received, where none behind it was.
+    #[inline]
+    pub(crate) fn gap_before(&self, start: u64) -> Option<Range<u64>> {
+        // As a rule, nothing is missing.
+        if start <= self.upto {
+            return None;
+        }
+        let highest = self.highest();
+        (start > highest).then_some(highest..start)
+    }
+
     /// What lies beyond the first hole.
     #[inline]
     pub fn beyond(&self) -> &[Range<u64>] {

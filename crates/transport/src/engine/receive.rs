@@ -309,8 +309,7 @@ impl<C: Configuration> Association<C> {
         if self.inbox.capacity() == 0 {
             furnish(&mut self.inbox);
         }
-        let highest = self.receipts.highest();
-        let gap = (span.start > highest).then_some(highest..span.start);
+        let gap = self.receipts.gap_before(span.start);
         // A duplicate too: the report of the first was lost.
         slots.acknowledgement.on_received(view, span, octets, gap);
         if duplicate {
