@@ -203,10 +203,11 @@ impl<C: Configuration> Association<C> {
 
     fn heed(&mut self, view: &View, report: &Report, stamp: Option<Stamp>, pool: &Pool<C::Message>) {
         let mut sum = Acknowledged::default();
-        // Of what was sent again, the copy that left last was heard of, unless nothing was ever heard of so soon (RFC 8985 §6.2).
+        // At the end of a burst, of what was sent again the last copy was heard of, unless nothing was ever heard of so soon (RFC 8985
+        // §6.2). As long as more follows, that shows what is lost; where a way became long, first copies would be taken for last ones.
         let copies = match view.rtt.least {
-            0 => Instant::START,
-            least => view.now.sooner(least),
+            least if least > 0 && view.drained => view.now.sooner(least),
+            _ => Instant::START,
         };
         if report.upto > view.settled_upto {
             self.sending.acknowledge(view.settled_upto..report.upto, copies, pool, &mut sum);

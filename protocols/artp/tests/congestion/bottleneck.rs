@@ -184,6 +184,14 @@ impl Bottleneck {
         self.flows.iter().zip(before).map(|(flow, before)| (flow.delivered - before) as f64 / all).collect()
     }
 
+    /// From now on, there and back take so long.
+    pub(crate) fn lengthen(&mut self, round_trip: Duration) {
+        for link in &mut self.links {
+            let conditions = Conditions { delay: round_trip / 2, ..link.conditions().clone() };
+            link.set_conditions(conditions);
+        }
+    }
+
     /// What the way there did so far.
     pub(crate) fn counts(&self) -> Counts {
         self.links[0].counts()

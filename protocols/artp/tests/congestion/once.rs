@@ -1,6 +1,6 @@
 //! What one loss costs where it matters most, and one pause of a host.
 
-use stackwright_artp::Congestion::Bbr;
+use stackwright_artp::Congestion::{Bbr, Cubic, Document, NewReno};
 use stackwright_contract::{Duration, Instant};
 
 use crate::bottleneck::{Bottleneck, MBIT, Way};
@@ -58,5 +58,32 @@ fn a_pause_while_it_begins_costs_what_it_lasts() {
     for seed in 20..30 {
         let costs = goodput(seed, Duration::ZERO) - goodput(seed, pause);
         assert!(costs < 2.0 * pause.as_secs_f64(), "seed {seed}: {costs} of a second");
+    }
+}
+
+/// What is heard of is then the first copy, though another has left: who takes it for the second takes for lost what is only late.
+#[test]
+fn a_way_that_becomes_long_is_not_flooded() {
+    const RATE: u64 = 20 * MBIT;
+    const SECONDS: u64 = 10;
+    /// What of a message a full packet bears, about.
+    const PACKET: f64 = 1_100.0;
+    for congestion in [Document, NewReno, Cubic, Bbr] {
+        for (before, after) in [(5, 60), (20, 300), (20, 800), (100, 600)] {
+            let way = Way::new(RATE, before, 0.0).queue(8.0);
+            let mut bottleneck = Bottleneck::new(&way, &[(congestion, 0)], 1);
+            bottleneck.run(5);
+            bottleneck.lengthen(Duration::from_millis(after));
+            bottleneck.run(SECONDS);
+            let before_it = bottleneck.counts().offered;
+            let share = bottleneck.run(SECONDS)[0];
+            let sent = (bottleneck.counts().offered - before_it) as f64;
+            let needed = share * (RATE * SECONDS) as f64 / PACKET;
+            assert!(
+                sent < 1.5 * needed,
+                "{congestion:?}, {before} to {after} ms: {:.2} packets for one that was needed",
+                sent / needed
+            );
+        }
     }
 }
