@@ -9,7 +9,7 @@ use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::measure::{Course, Effort, Limit};
 use crate::problem::Problem;
-use held::{Watched, watch};
+use held::{Watched, fill, watch};
 use slope::Slope;
 
 /// The table.
@@ -18,6 +18,8 @@ pub(crate) struct Soak;
 /// The first packet number: it wraps after a million packets.
 const FIRST: u32 = u32::MAX - 1_000_000;
 const GIGABYTE: u64 = 1_000_000_000;
+/// So many octets go through the receiver's pool before what is measured.
+const FILLING: u64 = 8 * GIGABYTE;
 /// So many associations are open at once where one after the other is opened and closed.
 const AT_ONCE: u64 = 200;
 /// What is promised of one that is idle, in kB.
@@ -29,7 +31,8 @@ impl Table for Soak {
             name: "artp-soak",
             title: "what ARTP's ends hold, and for how long",
             measures: "The resident memory of both processes. bulk: so many octets over one association, whose packet numbers wrap after a \
-                       million packets; the slope is that of the last three quarters, with its interval of 95 %. churn: associations, \
+                       million packets, to a receiver that stood still now and then in a run before, so that its pool has been \
+                       filled; the slope is that of the last three quarters, with its interval of 95 %. churn: associations, \
                        200 at once, opened, used and closed. idle: what each of so many takes when nothing is said on any, with all \
                        else that the process holds since it began to listen.",
             source: "",
@@ -78,9 +81,11 @@ impl Cells for Ground {
 impl Ground {
     fn bulk(&self, key: &str, gigabytes: u64, serving: &Serving, course: &Course) -> Result<Row, Problem> {
         let octets = gigabytes * GIGABYTE;
-        let work = Work::Octets { size: 10_000, octets };
-        let command = serving.command(&Ends::Loopback, &self.programs, work, None)?;
-        let watched = watch(command, serving.number(), course)?;
+        let command = |octets| {
+            serving.command(&Ends::Loopback, &self.programs, Work::Octets { size: 10_000, octets }, None)
+        };
+        fill(command(FILLING)?, serving.number(), course)?;
+        let watched = watch(command(octets)?, serving.number(), course)?;
         if watched.measured.octets != octets {
             return Err(Problem::new(format!("{} of {octets} octets have arrived", watched.measured.octets)));
         }

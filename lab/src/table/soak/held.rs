@@ -5,6 +5,8 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::measure::Course;
 use crate::problem::Problem;
 use crate::table::transports::Measured;
@@ -19,6 +21,36 @@ pub(super) struct Watched {
 /// How often it is looked at first. When there are too many looks, every other one is forgotten, and the steps are twice as long.
 const STEP: Duration = Duration::from_millis(20);
 const LOOKS_MOST: usize = 2000;
+
+/// How long the receiver stands still at a time, and how long it goes between.
+const STILL: Duration = Duration::from_millis(2);
+const GOES: Duration = Duration::from_millis(5);
+
+/// Runs `command`, and lets `receiver` stand still now and then, as a busy machine does: what lies before it when it goes on
+/// takes as many blocks as ever will be taken. Without this the pool takes them in the measured run, once, at a moment that
+/// the machine chooses.
+pub(super) fn fill(mut command: Command, receiver: u32, course: &Course) -> Result<(), Problem> {
+    let mut process = Process(command.stdout(Stdio::null()).spawn().map_err(Problem::new)?);
+    loop {
+        if let Some(status) = process.0.try_wait().map_err(Problem::new)? {
+            let failed = || Problem::new(format!("the run before the measured one has failed: {status}"));
+            return status.success().then_some(()).ok_or_else(failed);
+        }
+        if course.stop.asked() {
+            return Err(Problem::interrupted());
+        }
+        tell(receiver, Signal::STOP)?;
+        std::thread::sleep(STILL);
+        tell(receiver, Signal::CONT)?;
+        std::thread::sleep(GOES);
+    }
+}
+
+fn tell(process: u32, signal: Signal) -> Result<(), Problem> {
+    let gone = || Problem::new("the receiver is gone");
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
+    kill_process(process, signal).map_err(Problem::new)
+}
 
 /// Runs `command`, and looks at its process and at `receiver` until it ends.
 pub(super) fn watch(mut command: Command, receiver: u32, course: &Course) -> Result<Watched, Problem> {
