@@ -1,14 +1,16 @@
 //! E22: ARTP beside TCP and UDP, on links of 100 Mb/s and 1 Gb/s, and as fast as this machine goes.
 
+use std::thread;
+
 use stackwright_contract::Duration;
 use stackwright_simulator::{Conditions, Queue};
 
 use super::outcome::{Axes, Figure, Row};
-use super::transports::{Contest, Ends, Programs, Rival, Work, seconds};
+use super::transports::{Contest, Ends, Measured, Programs, Rival, Serving, Work, seconds};
 use super::verdict::Target;
 use super::{About, Cells, Table};
 use crate::link::Veth;
-use crate::measure::{Course, Effort, Limit};
+use crate::measure::{Contestant, Course, Effort, Limit};
 use crate::problem::Problem;
 
 /// The table.
@@ -21,6 +23,11 @@ const SIZES: [u64; 3] = [2048, 5000, 10_000];
 const MTU: usize = 2048 + 20 + 12 + 20;
 /// What ARTP has of them below IPv4 and UDP.
 const PACKET: usize = MTU - 20 - 8;
+
+/// The cell of two flows, and how they may run.
+const CORES: &str = "loopback-cores/10000";
+const AT_ONCE: &str = "at once";
+const IN_TURN: &str = "in turn";
 
 const TCP: &str = "TCP";
 const UDP: &str = "UDP";
@@ -35,7 +42,8 @@ impl Table for Artp {
                        octets, so that a segment of TCP has 2048 as in the document; UDP sends as fast as it can, and what the \
                        link's queue does not hold is lost. loopback and veth: packets of 1500 octets, as fast as it goes, each \
                        side on a core of its own; UDP in full batches is the limit there. cpu: what both processes took of the \
-                       processor for a gigabyte.",
+                       processor for a gigabyte. cores: the same of two flows, each with both ends on a \
+                       core of its own, at once and in turn.",
             source: "ARTP technical report 11/2004, table 2.1",
             axes: Axes { x: "octets of a datagram".into(), y: "Mb/s".into(), log_x: true, log_y: false },
             limit: Limit::Loopback,
@@ -52,6 +60,7 @@ impl Table for Artp {
             keys.extend(sizes().map(|size| format!("{place}/{size}")));
             keys.extend(sizes().map(|size| format!("{place}-cpu/{size}")));
         }
+        keys.push(CORES.into());
         keys
     }
 
@@ -66,6 +75,9 @@ struct Links {
 
 impl Cells for Links {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
+        if key == CORES {
+            return self.cores(course);
+        }
         let unknown = || Problem::usage(format!("{key} is no cell of this table"));
         let (place, size) = key.split_once('/').ok_or_else(unknown)?;
         let size: u64 = size.parse().ok().filter(|size| SIZES.contains(size)).ok_or_else(unknown)?;
@@ -130,7 +142,7 @@ impl Links {
         ];
         let contest = Contest { ends, programs: &self.programs, cores: [Some(0), Some(1)], may_fail: false };
         let work = Work::Bulk { size, seconds: seconds(course.effort) };
-        let value = |it: &super::transports::Measured| Some(if cpu { it.processor() } else { it.goodput() });
+        let value = |it: &Measured| Some(if cpu { it.processor() } else { it.goodput() });
         row.columns = contest.hold(rivals, work, value, course)?;
         // What is wanted is wanted of the largest.
         let wanted = |target| (size == 10_000).then_some(target);
@@ -143,6 +155,56 @@ impl Links {
             row.compare("ARTP, AES", "s2n-quic", wanted(Target::AtLeast(2.0)));
         }
         Ok(row)
+    }
+
+    /// Whether one flow pays for another. TCP, whose flows share nothing of ours, tells what the machine itself makes of two at
+    /// once: where both virtual cores lie on one that is real, all are slower.
+    fn cores(&self, course: &mut Course) -> Result<Row, Problem> {
+        let mut row = Row::new(CORES, "processor time, two flows", "datagrams of 10000", "s/GB");
+        let mut rivals = vec![Rival::ours(ARTP, "artp", "")];
+        if self.programs.has_peers() {
+            rivals.push(Rival::peer(TCP, "tcp", ""));
+        }
+        // Each flow has a server of its own: which socket of a shared port it falls to is the system's choice alone.
+        let serve = |rival: Rival| {
+            let serve = |core| rival.clone().serve(&Ends::Loopback, &self.programs, Some(core));
+            Ok([serve(0)?, serve(1)?])
+        };
+        let serving = rivals.into_iter().map(serve).collect::<Result<Vec<_>, Problem>>()?;
+        let work = Work::Bulk { size: 10_000, seconds: seconds(course.effort) };
+        let mut contestants = Vec::new();
+        for servers in &serving {
+            let Rival { name, ours, .. } = &servers[0].rival;
+            for (how, at_once) in [(AT_ONCE, true), (IN_TURN, false)] {
+                let name = format!("{name}, {how}");
+                let run = move || self.two_flows(servers, work, at_once);
+                contestants.push(if *ours {
+                    Contestant::ours(name, run)
+                } else {
+                    Contestant::peer(name, run)
+                });
+            }
+        }
+        row.columns = course.compete(contestants)?;
+        for (who, target) in [(ARTP, Some(Target::AtMost(1.1))), (TCP, None)] {
+            row.compare(&format!("{who}, {AT_ONCE}"), &format!("{who}, {IN_TURN}"), target);
+        }
+        Ok(row)
+    }
+
+    /// What a gigabyte of both takes of the processor.
+    fn two_flows(&self, servers: &[Serving; 2], work: Work, at_once: bool) -> Result<f64, Problem> {
+        let run = |core: usize| servers[core].run(&Ends::Loopback, &self.programs, work, Some(core));
+        let (first, second) = if at_once {
+            thread::scope(|scope| {
+                let first = scope.spawn(|| run(0));
+                let second = run(1);
+                (first.join().expect("a run does not panic"), second)
+            })
+        } else {
+            (run(0), run(1))
+        };
+        Ok(Measured::both(&first?, &second?).processor())
     }
 }
 

@@ -32,6 +32,18 @@ impl Measured {
         1e9 * (self.processor_sender + self.processor_receiver) / self.octets.max(1) as f64
     }
 
+    /// Two flows as one, whose time is that of the longer one.
+    pub(crate) fn both(one: &Measured, other: &Measured) -> Self {
+        Measured {
+            octets: one.octets + other.octets,
+            messages: one.messages + other.messages,
+            seconds: one.seconds.max(other.seconds),
+            processor_sender: one.processor_sender + other.processor_sender,
+            processor_receiver: one.processor_receiver + other.processor_receiver,
+            latencies_us: None,
+        }
+    }
+
     /// How many a second.
     pub(crate) fn frequency(&self) -> f64 {
         self.messages as f64 / self.seconds.max(1e-9)
