@@ -102,7 +102,8 @@ impl<C: Configuration> Association<C> {
         let (mut end, mut stride, mut count, mut follows) = (start, 0, 0, false);
         while count < room.messages && end + stride <= most {
             if !follows {
-                if self.keeps_together(&view) {
+                // What is copied stays behind what is not: the first of what was cut here would be the last that left in place.
+                if self.keeps_together(&view) || count > 0 && self.lies_apart(memory, room) {
                     break;
                 }
                 self.sending.separate();

@@ -190,6 +190,24 @@ fn drafts_that_are_sent_together_are_the_packets_of_each_in_one_piece() {
     assert!(octets == each.concat(), "octet for octet");
 }
 
+/// What has to be copied does not take with it what need not be: the first of messages that lie together would leave with it, and
+/// the others could not be written any more, nor what follows them.
+#[test]
+fn drafts_behind_what_is_copied_leave_from_where_they_lie() {
+    let mut talk = wide(true, None);
+    talk.sides[0].say(&talk.cx, &[9; LENGTH]);
+    assert_eq!([1, 3].map(|first| say_together(&mut talk, first, 2)), [2, 2]);
+    let Side { layer, said } = &mut talk.sides[0];
+    layer.handle_timeout(&talk.cx, said);
+    let runs = said.down.drain(..).filter_map(|asked| match asked {
+        DatagramsRequest::SendRun { run, .. } => Some((run.messages(), run.into_octets().leaves().count())),
+        _ => None,
+    });
+    let each = LENGTH.div_ceil(1200);
+    let expected = [(each, 1), (4 * each, 2)];
+    assert_eq!(runs.collect::<Vec<_>>(), expected, "packets, and the pieces of memory in which they lie");
+}
+
 /// Whatever the window takes of them, and whatever of them is lost.
 #[test]
 fn drafts_that_are_sent_together_arrive_as_messages() {

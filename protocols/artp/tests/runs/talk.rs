@@ -15,6 +15,10 @@ pub(crate) const MUCH: Room = Room { octets: 1 << 30, messages: 1 << 20 };
 /// What the application takes at once.
 pub(crate) const UP: Room = Room { octets: 30_000, messages: 3 };
 pub(crate) const LENGTH: usize = 10_000;
+/// Runs of whole messages have more packets.
+const BROKEN_OF: usize = 24;
+/// Shorter packets carry no octets of messages.
+const LONG: usize = 500;
 
 pub(crate) fn octets(message: &M) -> Vec<u8> {
     let mut octets = vec![0; message.len()];
@@ -116,7 +120,7 @@ pub(crate) struct Talk {
     pub(crate) sides: [Side; 2],
     /// Runs cross in one word.
     together: bool,
-    /// Of each run this packet cannot be read.
+    /// Of so many packets of each side, [`BROKEN_OF`], this one cannot be read, if it is long: wherever a run begins.
     broken: Option<usize>,
     pub(crate) runs: usize,
     /// The packets of each side.
@@ -154,10 +158,13 @@ impl Talk {
                 DatagramsRequest::Send { message, .. } => self.cross(from, message),
                 DatagramsRequest::SendRun { run, .. } => {
                     self.runs += 1;
-                    let run = self.harm(run);
                     if self.together {
-                        self.packets[from].extend(run.share().map(|message| octets(&message)));
-                        let told = DatagramsIndication::DeliveredRun { association, run };
+                        let stride = run.stride();
+                        let first = self.packets[from].len();
+                        run.into_iter().for_each(|message| self.note(from, &message));
+                        let whole = M::with_headroom(0, &self.packets[from][first..].concat());
+                        let told =
+                            DatagramsIndication::DeliveredRun { association, run: Run::new(whole, stride) };
                         self.sides[1 - from].tell(&self.cx, told);
                     } else {
                         run.into_iter().for_each(|message| self.cross(from, message));
@@ -169,19 +176,19 @@ impl Talk {
     }
 
     fn cross(&mut self, from: usize, message: M) {
-        self.packets[from].push(octets(&message));
+        self.note(from, &message);
+        let message = M::with_headroom(0, self.packets[from].last().expect("it was noted"));
         let association = self.sides[1 - from].said.below.expect("it is open");
         let told = DatagramsIndication::Delivered { association, message, quality: Quality::default() };
         self.sides[1 - from].tell(&self.cx, told);
     }
 
-    fn harm(&self, run: Run<M>) -> Run<M> {
-        // Of packets that leave one by one, some have to arrive.
-        let broken = self.broken.filter(|_| run.messages() > 1);
-        let (stride, mut whole) = (run.stride(), octets(&run.into_octets()));
-        if let Some(octet) = broken.and_then(|nth| whole.get_mut(nth * stride)) {
-            *octet ^= 0xff;
+    /// A packet as it crosses.
+    fn note(&mut self, from: usize, message: &M) {
+        let (packets, mut packet) = (&mut self.packets[from], octets(message));
+        if packet.len() >= LONG && self.broken == Some(packets.len() % BROKEN_OF) {
+            packet[0] ^= 0xff;
         }
-        Run::new(M::with_headroom(0, &whole), stride)
+        packets.push(packet);
     }
 }
