@@ -49,7 +49,8 @@ impl Contest<'_> {
                 Err(problem) if ours => return Err(problem),
                 // One that is not installed: the others are measured.
                 Err(problem) => {
-                    course.progress.println(format!("lab: {name} is left out: {}", problem.says()))
+                    let says = problem.says();
+                    course.progress.suspend(|| eprintln!("lab: {name} is left out: {says}"));
                 }
             }
         }

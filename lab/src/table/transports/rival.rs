@@ -79,18 +79,27 @@ impl Rival {
             command.args(["serve", self.transport, &place.to_string()]);
         }
         // A stranger's end reads its input, and ends with it.
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let problem = |why: String| Problem::new(format!("{} does not start: {why}", self.name));
         let mut process = Process(command.spawn().map_err(|why| problem(why.to_string()))?);
-        let output = process.0.stdout.take().ok_or_else(|| problem("it has no output".into()))?;
+        let (output, errors) = (process.0.stdout.take(), process.0.stderr.take());
+        let (Some(output), Some(mut errors)) = (output, errors) else {
+            return Err(problem("it has no output".into()));
+        };
         let mut output = BufReader::new(output);
         let mut line = String::new();
         output.read_line(&mut line).map_err(|why| problem(why.to_string()))?;
+        if line.is_empty() {
+            // It has ended, and says why.
+            errors.read_to_string(&mut line).map_err(|why| problem(why.to_string()))?;
+            return Err(problem(line.trim().into()));
+        }
         let said: Value = serde_json::from_str(&line).map_err(|_| problem(format!("it says {line:?}")))?;
         let place = said["url"].as_str().or(said["listening"].as_str());
         let place = place.ok_or_else(|| problem(format!("it says {line:?}")))?.to_owned();
         // It must not stop at a full pipe.
         std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+        std::thread::spawn(move || std::io::copy(&mut errors, &mut std::io::sink()));
         Ok(Serving { rival: self, place, process })
     }
 }
