@@ -204,7 +204,7 @@ impl Links {
         } else {
             (run(0), run(1))
         };
-        Ok(Measured::both(&first?, &second?).processor())
+        Ok(Measured::processor_of(&[first?, second?]))
     }
 }
 

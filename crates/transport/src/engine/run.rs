@@ -102,7 +102,7 @@ impl<C: Configuration> Association<C> {
         let (mut end, mut stride, mut count, mut follows) = (start, 0, 0, false);
         while count < room.messages && end + stride <= most {
             if !follows {
-                // What is copied stays behind what is not: the first of what was cut here would be the last that left in place.
+                // What lies apart waits for the next run: once its first packets are copied, somebody holds its block, and all of it is copied.
                 if self.keeps_together(&view) || count > 0 && self.lies_apart(memory, room) {
                     break;
                 }

@@ -1,5 +1,7 @@
 //! What one run came to, as ours and the strangers' programs print it alike.
 
+use std::slice;
+
 use serde::Deserialize;
 
 /// One run.
@@ -29,19 +31,14 @@ impl Measured {
 
     /// Seconds of the processor for a gigabyte, both ends together.
     pub(crate) fn processor(&self) -> f64 {
-        1e9 * (self.processor_sender + self.processor_receiver) / self.octets.max(1) as f64
+        Self::processor_of(slice::from_ref(self))
     }
 
-    /// Two flows as one, whose time is that of the longer one.
-    pub(crate) fn both(one: &Measured, other: &Measured) -> Self {
-        Measured {
-            octets: one.octets + other.octets,
-            messages: one.messages + other.messages,
-            seconds: one.seconds.max(other.seconds),
-            processor_sender: one.processor_sender + other.processor_sender,
-            processor_receiver: one.processor_receiver + other.processor_receiver,
-            latencies_us: None,
-        }
+    /// The same, of several flows together.
+    pub(crate) fn processor_of(flows: &[Self]) -> f64 {
+        let seconds: f64 = flows.iter().map(|it| it.processor_sender + it.processor_receiver).sum();
+        let octets: u64 = flows.iter().map(|it| it.octets).sum();
+        1e9 * seconds / octets.max(1) as f64
     }
 
     /// How many a second.
@@ -67,6 +64,13 @@ mod tests {
         let measured: Measured = serde_json::from_str(text).expect("it is such a run");
         assert_eq!((measured.goodput(), measured.frequency()), (32.0, 8.0));
         assert!((measured.processor() - 2.0).abs() < 1e-9);
+        let idle = Measured {
+            octets: 6_000_000,
+            processor_sender: 0.0,
+            processor_receiver: 0.0,
+            ..measured.clone()
+        };
+        assert!((Measured::processor_of(&[measured.clone(), idle]) - 0.5).abs() < 1e-9, "of all octets");
         assert!(measured.median().is_some_and(|median| (median - 20e-6).abs() < 1e-12));
     }
 }

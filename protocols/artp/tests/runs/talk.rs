@@ -15,7 +15,7 @@ pub(crate) const MUCH: Room = Room { octets: 1 << 30, messages: 1 << 20 };
 /// What the application takes at once.
 pub(crate) const UP: Room = Room { octets: 30_000, messages: 3 };
 pub(crate) const LENGTH: usize = 10_000;
-/// Runs of whole messages have more packets.
+/// One of so many cannot be read: of most runs one, however these are cut.
 const BROKEN_OF: usize = 24;
 /// Shorter packets carry no octets of messages.
 const LONG: usize = 500;
