@@ -31,7 +31,7 @@ pub(crate) use arguments::Perf;
 
 use std::time::Duration;
 
-use rustix::time::{ClockId, clock_gettime};
+use nix::time::ClockId;
 
 use crate::problem::Problem;
 use arguments::Run;
@@ -75,8 +75,8 @@ impl Use for Client<'_> {
     }
 }
 
-/// The processor time of this thread so far, the kernel's part included: each end of a measurement has one thread.
+/// The processor time of this thread so far, the kernel's part included: each end of a measurement has one thread. It is asked of the C
+/// library, as the [clock](stackwright_drivers::Clock) is.
 fn processor() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
+    ClockId::CLOCK_THREAD_CPUTIME_ID.now().expect("the system has this clock").into()
 }
