@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use stackwright::contract::services::Quality;
 use stackwright::contract::{Guarantees, Protocol};
 use stackwright::wire::Message;
-use stackwright_endpoint::Stack;
 use stackwright_endpoint::blocking::Association;
+use stackwright_endpoint::{Stack, Together};
 
 use super::processor;
 use super::words::{Kind, Report, Word};
@@ -56,9 +56,9 @@ impl<S: Stack> Guest<S> {
         let taken = self.taken;
         // Nobody is asked who has nothing: each question costs a look at the operating system.
         while self.taken < self.association.statistics().received.messages {
-            let Ok((message, _)) = self.association.receive_message() else { break };
-            self.taken += 1;
-            self.take(message);
+            let Ok(together) = self.association.receive_together() else { break };
+            self.taken += together.messages();
+            self.take_together(together);
         }
         if self.taken > taken {
             self.last = Instant::now(); // once for all that came together
@@ -66,14 +66,27 @@ impl<S: Stack> Guest<S> {
         self.report()
     }
 
+    fn take_together(&mut self, together: Together<S::Message>) {
+        // What is only counted is looked at where it lies.
+        let is_data = |pieces| Word::begins(pieces).is_some_and(|word| word.kind == Kind::Data);
+        if together.each().all(is_data) {
+            return self.count(together.octets(), together.messages());
+        }
+        together.for_each(|(message, _)| self.take(message));
+    }
+
+    fn count(&mut self, octets: usize, messages: usize) {
+        self.began.get_or_insert_with(|| (Instant::now(), processor()));
+        self.report.octets += octets as u64;
+        self.report.messages += messages as u64;
+    }
+
     fn take(&mut self, mut message: S::Message) {
-        let octets = message.len() as u64;
+        let octets = message.len();
         let Ok(word) = message.pull::<Word>() else { return };
         match word.kind {
             Kind::Data | Kind::Request => {
-                self.began.get_or_insert_with(|| (Instant::now(), processor()));
-                self.report.octets += octets;
-                self.report.messages += 1;
+                self.count(octets, 1);
                 if word.kind == Kind::Request {
                     message.push(&Word { kind: Kind::Reply, ..word });
                     self.say(message);

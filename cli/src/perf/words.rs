@@ -14,6 +14,18 @@ pub(super) struct Word {
     pub(super) number: u64,
 }
 
+impl Word {
+    /// The word that a message begins with.
+    pub(super) fn begins<'a>(mut pieces: impl Iterator<Item = &'a [u8]>) -> Option<Self> {
+        let first = pieces.next()?;
+        if let Some(word) = first.first_chunk::<{ Word::LENGTH }>() {
+            return Self::decode(word).ok();
+        }
+        let word: Vec<u8> = first.iter().chain(pieces.flatten()).copied().take(Self::LENGTH).collect();
+        Self::decode(word.first_chunk::<{ Word::LENGTH }>()?).ok()
+    }
+}
+
 /// What a message is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -55,3 +67,21 @@ pub(super) struct Report {
 
 /// The shortest message.
 pub(super) const SHORTEST: usize = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_read_across_pieces() {
+        let word = Word { kind: Kind::Data, number: 0x0102_0304_0506 };
+        let mut octets = [9; Word::LENGTH + 3];
+        word.encode(&mut octets[..Word::LENGTH]);
+        for at in 0..octets.len() {
+            let (one, other) = octets.split_at(at);
+            assert_eq!(Word::begins([one, other].into_iter()), Some(word), "{at}");
+        }
+        assert_eq!(Word::begins([&octets[..3], &octets[3..6]].into_iter()), None, "it is too short");
+        assert_eq!(Word::begins([].into_iter()), None);
+    }
+}

@@ -3,11 +3,12 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Ended, Room};
 use stackwright_contract::{Handle, Names, Outlet, Participant, Protocol, RequestOf};
 
 use crate::link::{Link, State};
 use crate::offered::{Offered, Word};
+use crate::together::Together;
 
 /// The side above a stack: names, and what was told of them.
 pub(crate) struct Desk<V: Offered> {
@@ -230,15 +231,9 @@ impl<V: Offered> Desk<V> {
                 }
             }
             Word::Delivered { association, message, quality } => {
-                self.delivered(association, message, quality);
+                self.delivered(association, Together::one(message, quality));
             }
-            Word::DeliveredRun { association, run } => {
-                let (number, mut nth) = (run.number(), 0_u32..);
-                for message in run {
-                    let number = number.zip(nth.next()).map(|(first, nth)| first.wrapping_add(nth));
-                    self.delivered(association, message, Quality { number, ..Quality::default() });
-                }
-            }
+            Word::DeliveredRun { association, run } => self.delivered(association, Together::run(run)),
             Word::Finished { association } => {
                 if let Some(link) = self.link(association) {
                     link.finished = true;
@@ -249,10 +244,10 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn delivered(&mut self, association: Handle, message: V::Payload, quality: Quality) {
+    fn delivered(&mut self, association: Handle, together: Together<V::Payload>) {
         match self.link(association) {
             Some(link) if !link.forsaken => {
-                link.delivered(message, quality);
+                link.delivered(together);
                 self.wake(association);
             }
             // The peer still sends, and nobody will read it: he shall know.

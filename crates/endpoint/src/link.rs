@@ -10,6 +10,7 @@ use stackwright_wire::Message;
 use crate::error::Error;
 use crate::offered::Size;
 use crate::pace::Pace;
+use crate::together::Together;
 
 /// What an association has carried.
 ///
@@ -44,7 +45,7 @@ pub(crate) struct Link<M> {
     /// How much may be sent; and at most, when nothing is on its way.
     pub(crate) room: Room,
     room_most: Room,
-    pub(crate) inbox: VecDeque<(M, Quality)>,
+    pub(crate) inbox: VecDeque<Together<M>>,
     /// The peer sends no more.
     pub(crate) finished: bool,
     statistics: Statistics,
@@ -108,14 +109,25 @@ impl<M: Message> Link<M> {
         }
     }
 
-    pub(crate) fn delivered(&mut self, message: M, quality: Quality) {
-        self.statistics.received.octets += message.len();
-        self.statistics.received.messages += 1;
-        // The first place alone, and not four: most associations never have two messages that nobody has taken.
+    pub(crate) fn delivered(&mut self, together: Together<M>) {
+        self.statistics.received.octets += together.octets();
+        self.statistics.received.messages += together.messages();
+        // The first place alone, and not four: most associations never have two that nobody has taken.
         if self.inbox.capacity() == 0 {
             self.inbox.reserve_exact(1);
         }
-        self.inbox.push_back((message, quality));
+        self.inbox.push_back(together);
+    }
+
+    /// The next message, and what came with it.
+    #[inline]
+    pub(crate) fn take_message(&mut self) -> Option<(M, Quality)> {
+        let first = self.inbox.front_mut()?;
+        let message = first.next();
+        if first.messages() == 0 {
+            self.inbox.pop_front();
+        }
+        message
     }
 
     /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to wait.

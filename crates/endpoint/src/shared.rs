@@ -13,9 +13,10 @@ use stackwright_wire::Message;
 
 use crate::desk::Desk;
 use crate::error::Error;
-use crate::link::State;
+use crate::link::{Link, State};
 use crate::offered::{Offered, Parcel, Size, Spoken};
 use crate::system::System;
+use crate::together::Together;
 
 /// A stack that an endpoint can stand on: it provides datagrams or streams over descriptors. Every such protocol is one.
 ///
@@ -285,8 +286,27 @@ impl<S: Ground> Shared<S> {
 
     /// The next message, or why there will be none, or that it has to be waited for.
     pub(crate) fn take(&mut self, name: Handle) -> Option<Result<(S::Message, Quality), Error>> {
+        self.take_from(name, Link::take_message, |(message, _)| Room { octets: message.len(), messages: 1 })
+    }
+
+    /// The next messages that came together, in the same way.
+    pub(crate) fn take_together(&mut self, name: Handle) -> Option<Result<Together<S::Message>, Error>> {
+        self.take_from(
+            name,
+            |link| link.inbox.pop_front(),
+            |together| Room { octets: together.octets(), messages: together.messages() },
+        )
+    }
+
+    #[inline]
+    fn take_from<T>(
+        &mut self,
+        name: Handle,
+        take: impl FnOnce(&mut Link<S::Message>) -> Option<T>,
+        room: impl FnOnce(&T) -> Room,
+    ) -> Option<Result<T, Error>> {
         let link = self.desk.link(name)?;
-        let Some((message, quality)) = link.inbox.pop_front() else {
+        let Some(taken) = take(link) else {
             return match link.state {
                 State::Ended(why) => Some(Err(why.into())),
                 _ if link.finished => Some(Err(Ended::Finished.into())),
@@ -294,10 +314,9 @@ impl<S: Ground> Shared<S> {
             };
         };
         if matches!(link.state, State::Open | State::Finishing) {
-            let room = Room { octets: message.len(), messages: 1 };
-            self.desk.takes_more(name, room);
+            self.desk.takes_more(name, room(&taken));
         }
-        Some(Ok((message, quality)))
+        Some(Ok(taken))
     }
 
     /// Whether it is open, or why it will never be.

@@ -126,9 +126,16 @@ impl<M: Message> Format<M> {
             self.cut = (label.message, octets);
             return None;
         }
-        let (message, longest) = self.cut;
-        let short = longest.checked_sub(octets).filter(|short| *short > 0 && can_be_padded(*short))?;
-        (message == label.message).then_some(short as u32)
+        let short = self.short(label.message, octets);
+        (short > 0).then_some(short as u32)
+    }
+
+    /// As many octets are wanting of the last fragment of a datagram, if it can be made as long as those that left before it.
+    #[inline]
+    fn short(&self, datagram: u32, octets: usize) -> usize {
+        let (of, longest) = self.cut;
+        let short = longest.checked_sub(octets).filter(|short| of == datagram && can_be_padded(*short));
+        short.unwrap_or(0)
     }
 
     /// What stands before a fragment, made of what stands before one of the same datagram, or of one before it, that leaves at the same
@@ -137,47 +144,49 @@ impl<M: Message> Format<M> {
     pub(crate) fn write_next(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> {
         let header: &[u8; BARE] = header.try_into().ok()?;
         let Cargo { label, span, .. } = unit;
-        let sequence = (span.start as u32).to_be_bytes();
+        let sequence = span.start as u32;
         // The first of a message tells how long the others are, the last is compared with it.
         let padding = if label.last || label.index == 0 { self.padding(label, unit.octets) } else { None };
-        // Where they leave from: octets that were just written are not read back to be moved.
-        let Some(padding) = padding.map(|padding| padding as usize) else {
-            write_bare(header, sequence, fragment(label), into.first_chunk_mut()?);
-            return Some(BARE);
-        };
-        let (before, place) =
-            into.get_mut(..BARE + padding)?.split_last_chunk_mut::<{ Fragment::LENGTH }>()?;
-        let (packet, options) = before.split_first_chunk_mut::<{ Packet::LENGTH }>()?;
-        let (size, nothing) = options.split_first_chunk_mut::<{ OptionHeader::LENGTH }>()?;
-        *packet = *header.first_chunk()?;
-        packet[OPTIONS].copy_from_slice(&(padding as u16).to_be_bytes());
-        packet[SEQUENCE].copy_from_slice(&sequence);
-        fragment(label).encode(place);
-        OptionHeader { size: padding as u16, id: PADDING }.encode(size);
-        nothing.fill(0);
-        Some(BARE + padding)
+        write_last(header, sequence, fragment(label), padding.unwrap_or(0) as usize, into)
     }
 
-    /// The same, before each of several fragments of a datagram, none of which is its last. Gives how many they are.
+    /// The same, before each of several fragments, of one datagram or of several that are alike. Gives how many they are.
     #[inline]
-    pub(crate) fn write_alike(&mut self, header: &[u8], first: &Cargo<'_>, fragments: Stretch<'_>) -> usize {
+    pub(crate) fn write_alike(
+        &mut self,
+        header: &[u8],
+        first: &Cargo<'_>,
+        mut fragments: Stretch<'_>,
+    ) -> usize {
         let Ok(header) = <&[u8; BARE]>::try_from(header) else { return 0 };
-        let Cargo { label, span, octets } = first;
-        if fragments.gap() != BARE {
+        let (stride, gap, ends) = (fragments.stride(), fragments.gap(), fragments.ends());
+        let Some(padding) = ends.gap.checked_sub(BARE) else { return 0 };
+        if gap != BARE && ends.behind > 0 {
             return 0;
         }
-        // The last one is compared with it.
-        if label.index == 0 {
-            self.cut = (label.message, *octets);
+        let (mut place, mut sequence) = (fragment(first.label), first.span.start as u32);
+        let begin = sequence;
+        while let Some((between, last)) = fragments.split_message() {
+            // The last one is compared with it.
+            if place.index == 0 {
+                self.cut = (place.datagram, stride - gap);
+            }
+            for packet in between.filter_map(|packet| packet.first_chunk_mut()) {
+                write_bare(header, sequence, place, packet);
+                (sequence, place.index) = (sequence.wrapping_add(1), place.index.wrapping_add(1));
+            }
+            let Some(packet) = last else { break };
+            // By itself it would be as long.
+            if self.short(place.datagram, stride - ends.gap) != padding {
+                break;
+            }
+            if write_last(header, sequence, place, padding, packet).is_none() {
+                break;
+            }
+            sequence = sequence.wrapping_add(1);
+            place = Fragment { datagram: place.datagram.wrapping_add(1), index: 0, ..place };
         }
-        let (mut place, sequence) = (fragment(label), span.start as u32);
-        let mut count = 0;
-        for packet in fragments.packets().filter_map(|packet| packet.first_chunk_mut()) {
-            write_bare(header, sequence.wrapping_add(count).to_be_bytes(), place, packet);
-            place.index += 1;
-            count += 1;
-        }
-        count as usize
+        sequence.wrapping_sub(begin) as usize
     }
 
     /// How many octets stand before a fragment, and before the last one, which may be shorter; `None`: the options say more.
@@ -249,12 +258,38 @@ fn fragment(label: &Label) -> Fragment {
     Fragment { datagram: label.message, index: label.index as u16, count: label.count as u16 }
 }
 
-/// What stands before a fragment, as `header`, but for the number and where it stands.
+/// What stands before a fragment, as `header`, but for the number and where it stands. It is written where it leaves from: octets that were
+/// just written are not read back to be moved.
 #[inline]
-fn write_bare(header: &[u8; BARE], sequence: [u8; 4], fragment: Fragment, into: &mut [u8; BARE]) {
+fn write_bare(header: &[u8; BARE], sequence: u32, fragment: Fragment, into: &mut [u8; BARE]) {
     *into = *header;
-    into[SEQUENCE].copy_from_slice(&sequence);
+    into[SEQUENCE].copy_from_slice(&sequence.to_be_bytes());
     fragment.encode(&mut into[Packet::LENGTH..]);
+}
+
+/// The same before the last fragment, with so many octets more that say nothing. Gives how many octets that is.
+#[inline]
+fn write_last(
+    header: &[u8; BARE],
+    sequence: u32,
+    fragment: Fragment,
+    padding: usize,
+    into: &mut [u8],
+) -> Option<usize> {
+    if padding == 0 {
+        write_bare(header, sequence, fragment, into.first_chunk_mut()?);
+        return Some(BARE);
+    }
+    let (before, place) = into.get_mut(..BARE + padding)?.split_last_chunk_mut::<{ Fragment::LENGTH }>()?;
+    let (packet, options) = before.split_first_chunk_mut::<{ Packet::LENGTH }>()?;
+    let (size, nothing) = options.split_first_chunk_mut::<{ OptionHeader::LENGTH }>()?;
+    *packet = *header.first_chunk()?;
+    packet[OPTIONS].copy_from_slice(&(padding as u16).to_be_bytes());
+    packet[SEQUENCE].copy_from_slice(&sequence.to_be_bytes());
+    fragment.encode(place);
+    OptionHeader { size: padding as u16, id: PADDING }.encode(size);
+    nothing.fill(0);
+    Some(BARE + padding)
 }
 
 /// Where the unit stands in its datagram; control has none.
@@ -270,9 +305,8 @@ fn put_place(label: &Label, octets: &mut Vec<u8>) {
 pub(crate) const OPTIONS: Range<usize> = 2..4;
 pub(crate) const SEQUENCE: Range<usize> = 4..8;
 
-/// And of which datagram it is, and where it stands in that, if there are no options.
+/// And of which datagram it is, if there are no options; behind that, where it stands there.
 pub(crate) const DATAGRAM: Range<usize> = Packet::LENGTH..Packet::LENGTH + 4;
-pub(crate) const INDEX: Range<usize> = Packet::LENGTH + 4..Packet::LENGTH + 6;
 
 fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet {
     Packet {

@@ -7,78 +7,77 @@ use stackwright_wire::{Header as _, Message};
 use crate::header::{BARE, Fragment, OptionHeader, Packet, PacketKind, Version};
 use crate::option::PADDING;
 use crate::receive::{WHOLE, stamp};
-use crate::send::{DATAGRAM, INDEX, OPTIONS, SEQUENCE};
+use crate::send::{DATAGRAM, OPTIONS, SEQUENCE};
 use crate::state::Format;
 
-/// What stands before a fragment of which nothing more is said: its number and its place as numbers, and the rest, in which packets that
-/// left together do not differ.
+/// What stands before a fragment of which nothing more is said: as few numbers, since each packet is compared with it.
 #[derive(Clone, Copy)]
 struct Bare {
-    front: [u8; SEQUENCE.start],
-    sequence: u32,
+    /// Up to the number, which is in the lower half.
+    head: u64,
+    /// In which packets that left together do not differ.
     stamp: [u8; DATAGRAM.start - SEQUENCE.end],
-    datagram: u32,
-    index: u16,
-    count: [u8; BARE - INDEX.end],
+    /// The datagram, and below it the place there and how many there are, of 16 bits each.
+    place: u64,
 }
+
+/// What is after the index.
+const COUNT_BITS: u32 = 16;
 
 impl Bare {
     /// The front of a packet, where that is so long.
     #[inline]
     fn of(packet: &[u8]) -> Option<Self> {
-        let (front, rest) = packet.split_first_chunk()?;
-        let (sequence, rest) = rest.split_first_chunk()?;
+        let (head, rest) = packet.split_first_chunk()?;
         let (stamp, rest) = rest.split_first_chunk()?;
-        let (datagram, rest) = rest.split_first_chunk()?;
-        let (index, rest) = rest.split_first_chunk()?;
-        Some(Bare {
-            front: *front,
-            sequence: u32::from_be_bytes(*sequence),
-            stamp: *stamp,
-            datagram: u32::from_be_bytes(*datagram),
-            index: u16::from_be_bytes(*index),
-            count: *rest.first_chunk()?,
-        })
+        let place = rest.first_chunk()?;
+        Some(Bare { head: u64::from_be_bytes(*head), stamp: *stamp, place: u64::from_be_bytes(*place) })
     }
 
     /// Whether it stands at the front of a packet. All of it is compared at once: a difference is not worth looking for.
     #[inline]
     fn begins(&self, packet: &[u8]) -> bool {
         Bare::of(packet).is_some_and(|other| {
-            (self.front == other.front)
-                & (self.sequence == other.sequence)
-                & (self.stamp == other.stamp)
-                & (self.datagram == other.datagram)
-                & (self.index == other.index)
-                & (self.count == other.count)
+            (self.head == other.head) & (self.stamp == other.stamp) & (self.place == other.place)
         })
     }
 
-    /// Before the next fragment.
+    /// The next number, which wraps.
+    #[inline]
+    fn next_head(self) -> u64 {
+        self.head & !u64::from(u32::MAX) | u64::from((self.head as u32).wrapping_add(1))
+    }
+
+    /// Before the next fragment: there is one.
     #[inline]
     fn next(self) -> Self {
-        Bare { sequence: self.sequence.wrapping_add(1), index: self.index.wrapping_add(1), ..self }
+        Bare { head: self.next_head(), place: self.place.wrapping_add(1 << COUNT_BITS), ..self }
+    }
+
+    /// Before the first fragment of the next datagram.
+    #[inline]
+    fn next_datagram(self) -> Self {
+        let count = self.place & ((1 << COUNT_BITS) - 1);
+        let datagram = (self.place >> u32::BITS).wrapping_add(1) << u32::BITS;
+        Bare { head: self.next_head(), place: datagram | count, ..self }
     }
 }
 
-/// Whether the next packets are those of a datagram up to its last of `count` fragments, each of so many octets but the last: `bare` stands
-/// before the first of them. Gives how many octets stand before the last one, and how many its packet has, and what stands before that but
-/// for padding.
+/// Whether packets of `stride` octets begin with those of a datagram up to the last of its fragments, before which are so many others, each of
+/// as many octets: `bare` stands before the first of them. Gives how many octets stand before the last one, how many its packet has, what stands
+/// before that but for padding, and the packets behind it.
 #[inline]
-fn are<'a>(
-    packets: &mut impl Iterator<Item = &'a [u8]>,
-    mut bare: Bare,
-    count: u16,
-    octets: usize,
-) -> Option<(usize, usize, Bare)> {
-    for next in packets.take(usize::from(count - 1 - bare.index)) {
-        if next.len() != octets || !bare.begins(next) {
+fn are(packets: &[u8], stride: usize, mut bare: Bare, others: usize) -> Option<(usize, usize, Bare, &[u8])> {
+    let (before_last, rest) = packets.split_at_checked(others * stride)?;
+    for packet in before_last.chunks_exact(stride) {
+        if !bare.begins(packet) {
             return None;
         }
         bare = bare.next();
     }
-    let last = packets.next()?;
-    Some((before(last, &bare)?, last.len(), bare))
+    // The last of all may be shorter.
+    let (last, rest) = rest.split_at(rest.len().min(stride));
+    Some((before(last, &bare)?, last.len(), bare, rest))
 }
 
 /// How many octets stand before the fragment of a packet that says what `bare` does: padding says nothing.
@@ -149,24 +148,25 @@ impl<M: Message> Format<M> {
         let others = usize::from(fragment.count.checked_sub(1)?);
         let number = unwrap(packet.sequence, 32, view.received_upto);
         let is_first = fragment.index == 0 && number == view.received_upto && octets > BARE;
-        if !is_data || !is_first || others == 0 || others > behind.messages() {
+        let stride = behind.stride();
+        if !is_data || !is_first || others == 0 || others > behind.messages() || stride != octets {
             return None;
         }
         let bare = Bare::of(front)?;
-        let stride = behind.stride();
-        let mut packets = behind.octets()?.chunks(stride);
+        let packets = behind.octets()?;
         // Those that left together differ in nothing else. Where they do, each is looked at by itself.
-        let (last, end, mut bare) = are(&mut packets, bare.next(), fragment.count, octets)?;
+        let (last, end, mut bare, mut packets) = are(packets, stride, bare.next(), others - 1)?;
         // The last has a body, and no longer one.
         if end <= last || end - last > octets - BARE {
             return None;
         }
         let mut more = 0;
         // What is shorter than the others ends what left together.
-        while end == octets && packets.len() >= usize::from(fragment.count) {
-            bare = Bare { datagram: bare.datagram.wrapping_add(1), index: 0, ..bare.next() };
-            match are(&mut packets, bare, fragment.count, octets) {
-                Some((before, packet, next)) if (before, packet) == (last, end) => bare = next,
+        while end == octets && packets.len() > others * stride {
+            match are(packets, stride, bare.next_datagram(), others) {
+                Some((before, packet, next, behind)) if (before, packet) == (last, end) => {
+                    (bare, packets) = (next, behind);
+                }
                 _ => break,
             }
             more += 1;
@@ -197,10 +197,9 @@ mod tests {
     /// How many octets stand before the last fragment of the first datagram, and of the second.
     fn last(packets: &[[u8; BARE + 10]]) -> Option<(usize, usize)> {
         let first = Bare::of(&packets[0])?;
-        let mut behind = packets[1..].iter().map(<[u8; BARE + 10]>::as_slice);
-        let (one, _, bare) = are(&mut behind, first.next(), 4, BARE + 10)?;
-        let bare = Bare { datagram: bare.datagram + 1, index: 0, ..bare.next() };
-        Some((one, are(&mut behind, bare, 4, BARE + 10)?.0))
+        let stride = packets[0].len();
+        let (one, _, bare, behind) = are(packets[1..].as_flattened(), stride, first.next(), 2)?;
+        Some((one, are(behind, stride, bare.next_datagram(), 3)?.0))
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::hold::{self, Hold, in_one_piece};
 use crate::link::Statistics;
 use crate::offered::Parcel;
 use crate::shared::Ground;
+use crate::together::Together;
 
 /// One association of an endpoint.
 ///
@@ -287,6 +288,27 @@ impl<S: Ground> Association<S> {
     /// As [`receive`](Association::receive).
     pub fn receive_message(&self) -> Result<(S::Message, Quality), Error> {
         self.receive_within(self.patience)
+    }
+
+    /// The next messages that came together, as the stack has them: what is done for each message by itself is done for all of them. It is
+    /// worth the trouble for who receives streams of messages.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.send(b"hello")?;
+    /// # let other = endpoint.accept()?;
+    /// assert_eq!(other.receive_together()?.octets(), 5);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`receive`](Association::receive).
+    pub fn receive_together(&self) -> Result<Together<S::Message>, Error> {
+        wait(&self.hold.shared, self.patience, |shared| shared.take_together(self.hold.name))?
     }
 
     fn receive_within(&self, patience: Option<Duration>) -> Result<(S::Message, Quality), Error> {

@@ -14,6 +14,7 @@ use crate::offered::Size;
 use crate::shared::Ground;
 use crate::task::sending::Sending;
 use crate::task::watch::{Teller, Wait};
+use crate::together::Together;
 
 /// One association of an endpoint, for messages.
 ///
@@ -279,6 +280,31 @@ impl<S: Ground> Association<S> {
     pub async fn receive_message(&self) -> Result<(S::Message, Quality), Error> {
         let name = self.hold.name;
         Wait::new(&self.watch, name, |shared| shared.take(name)).await?
+    }
+
+    /// The next messages that came together, as the stack has them: what is done for each message by itself is done for all of them. It is
+    /// worth the trouble for who receives streams of messages.
+    ///
+    /// ```
+    /// use stackwright_wire::BufferTree;
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
+    /// one.send(b"hello").await?;
+    /// # let other = endpoint.accept().await?;
+    /// assert_eq!(other.receive_together().await?.octets(), 5);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`receive`](Association::receive).
+    pub async fn receive_together(&self) -> Result<Together<S::Message>, Error> {
+        let name = self.hold.name;
+        Wait::new(&self.watch, name, |shared| shared.take_together(name)).await?
     }
 
     /// A message that has arrived.

@@ -84,7 +84,7 @@ impl<C: Configuration> Association<C> {
                 .sending
                 .stretches()
                 .next()
-                .is_some_and(|first| first.part() == body && first.gap() >= headroom)
+                .is_some_and(|first| first.first_part() == body && first.first_gap() >= headroom)
     }
 
     /// The next packets, as [`transmit_run`](Association::transmit_run) gives them, as long as they lie so. `None`: they do not fit where
@@ -181,46 +181,39 @@ impl<C: Configuration> Association<C> {
     fn write_gaps(&mut self, mut left: Ahead, behind: usize, most: usize, header: &[u8]) -> (usize, usize) {
         let stride = header.len() + left.octets(1);
         let (mut count, mut octets, mut skip) = (0, 0, behind);
-        for mut pieces in self.sending.stretches() {
-            if count == most {
-                break;
+        for mut there in self.sending.stretches() {
+            skip -= there.split_to(skip).count();
+            if there.count() == 0 {
+                continue;
             }
-            if skip > 0 {
-                skip -= pieces.split_to(skip).count();
+            let mut packets = there.split_to(most - count);
+            if packets.count() == 0 || !left.lie_in(&packets) {
+                break;
             }
             // Before the first is room for any header.
             if behind + count == 0 {
-                let gap = pieces.gap();
-                let Some(packet) = pieces.split_to(1).packets().next() else { break };
+                let gap = packets.first_gap();
+                let Some(packet) = packets.split_to(1).packets().next() else { break };
                 let Some(start) = gap.checked_sub(header.len()) else { break };
                 packet[start..gap].copy_from_slice(header);
-                (count, octets) = (1, stride);
-                left.pass(1);
+                (count, octets, left) = (1, stride, left.behind(1));
+                if packets.count() == 0 {
+                    continue;
+                }
             }
-            let (there, packet) = (pieces.count(), pieces.gap() + pieces.part());
-            if there == 0 || count == most {
-                continue;
-            }
-            let pieces = pieces.split_to(left.alike().min(most - count));
-            let several = pieces.count();
-            if packet != stride && !(left.label().last && packet < stride) {
+            // What is shorter than the others ends a run: it is the last of its message.
+            let packet = packets.stride();
+            if packet > stride || packet < stride && packets.ends().behind > 0 {
                 break;
             }
-            let cargo = Cargo { span: &left.span(), label: left.label(), octets: pieces.part() };
-            let format = &mut self.slots.format;
-            let written = if several > 1 {
-                format.follow_alike(header, &cargo, pieces)
-            } else {
-                let gap = pieces.gap();
-                let fills =
-                    |packet: &mut [u8]| format.follow(header, &cargo, &mut packet[..gap]) == Some(gap);
-                usize::from(pieces.packets().next().is_some_and(fills))
-            };
+            let several = if packet < stride { 1 } else { packets.count() };
+            let cargo = Cargo { span: &left.span(), label: left.label(), octets: left.octets(1) };
+            let written = self.slots.format.follow_alike(header, &cargo, packets.split_to(several));
             (count, octets) = (count + written, octets + written * packet);
-            if written < there || packet < stride {
+            if written < several || packet < stride {
                 break;
             }
-            left.pass(several);
+            left = left.behind(written);
         }
         (count, octets)
     }

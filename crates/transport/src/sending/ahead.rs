@@ -2,6 +2,8 @@
 
 use core::ops::Range;
 
+use stackwright_wire::Stretch;
+
 use crate::words::Label;
 
 /// The pieces that leave next: those that are left of a message, and those of others behind it that are as long as each other.
@@ -127,26 +129,15 @@ impl Ahead {
         &self.label
     }
 
-    /// How many from the first on are of one message and as long as each other, or some of them: at least one.
+    /// Whether these packets hold the first of the pieces, as long as they are, and end their messages where those do.
     #[inline]
-    pub(crate) fn alike(&self) -> usize {
-        if self.label.last { 1 } else { (self.octets - 1) / self.piece }
-    }
-
-    /// The first `count` pieces are not among them any more: of those that are [alike](Ahead::alike).
-    #[inline]
-    pub(crate) fn pass(&mut self, count: usize) {
-        self.number += count as u64;
-        if !self.label.last {
-            self.octets -= count * self.piece;
-            self.label.index += count as u32;
-        } else if let Some(more) = self.more.checked_sub(1) {
-            (self.more, self.octets) = (more, self.each);
-            (self.label.message, self.label.index) = (self.label.message.wrapping_add(1), 0);
-        } else {
-            self.octets = 0;
-        }
-        self.label.last = self.octets <= self.piece;
+    pub(crate) fn lie_in(&self, packets: &Stretch<'_>) -> bool {
+        let (count, stride, ends) = (packets.count(), packets.stride(), packets.ends());
+        let behind = self.pieces_of_first() - 1;
+        let between = count.min(ends.behind) == 0 || stride - packets.gap() == self.piece;
+        let last = count <= behind || stride - ends.gap == self.octets - behind * self.piece;
+        let more = count <= behind + 1 || ends.every == self.label.count as usize;
+        between && last && more && (count <= ends.behind && count <= behind || ends.behind == behind)
     }
 }
 
@@ -180,16 +171,8 @@ mod tests {
 
     #[test]
     fn what_is_behind_some_of_them_is_the_same_from_anywhere() {
-        let (ahead, mut passed) = (three(), three());
+        let ahead = three();
         for first in 0..=ahead.pieces() {
-            assert_eq!(
-                (passed.pieces(), passed.all()),
-                (ahead.behind(first).pieces(), ahead.behind(first).all())
-            );
-            if passed.pieces() > 0 {
-                assert_eq!(passed, ahead.behind(first));
-                passed.pass(1);
-            }
             for second in 0..=ahead.pieces() - first {
                 let (behind, at_once) = (ahead.behind(first).behind(second), ahead.behind(first + second));
                 assert_eq!((behind.pieces(), behind.all()), (at_once.pieces(), at_once.all()));

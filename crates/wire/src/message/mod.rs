@@ -19,7 +19,7 @@ pub use block::Block;
 pub use pool::Pool;
 pub use region::Region;
 pub use single_buffer::SingleBuffer;
-pub use strides::{Layout, Stretch, Strides};
+pub use strides::{Ends, Layout, Stretch, Strides};
 pub use tree::{BufferTree, Unshared};
 
 use crate::header::{Header, Malformed};
@@ -108,6 +108,13 @@ pub trait Message: Sized + 'static {
         self.unshared().into_iter().flat_map(move |all| all.chunks_mut(octets)).map(core::iter::once)
     }
 
+    /// The octets of each of the messages of so many octets that it holds, one behind the other, piece by piece; the last may be shorter.
+    /// Each ends before a region.
+    ///
+    /// # Panics
+    /// Where that is 0.
+    fn messages(&self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &[u8]>>;
+
     /// Takes the first `octets` octets away.
     ///
     /// # Panics
@@ -152,7 +159,8 @@ pub trait Message: Sized + 'static {
         false
     }
 
-    /// The parts that lie [apart](Message::join_parts) in one block, with what may be written before each: those together that are alike.
+    /// The parts that lie [apart](Message::join_parts) in one block, with what may be written before each: those together
+    /// that lie in packets of one length.
     /// Nothing where the message lies otherwise, or somebody else holds the block. What may be written before the first is its headroom.
     fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
         core::iter::empty()

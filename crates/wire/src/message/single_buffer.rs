@@ -117,6 +117,10 @@ impl Message for SingleBuffer {
         Some(self.octets_mut())
     }
 
+    fn messages(&self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
+        self.octets().chunks(octets).map(core::iter::once)
+    }
+
     #[inline(always)]
     fn advance(&mut self, octets: usize) {
         assert!(octets <= self.length, "advance within the length");

@@ -33,32 +33,33 @@ pub struct Layout {
     pub gap: usize,
 }
 
-/// Packets of one length that lie behind each other in a block that nobody else holds, and in each of them a part of a message.
+/// Packets of one length that lie behind each other in a block that nobody else holds, and at the end of each a part of a message: of one,
+/// or of several.
 #[derive(Debug)]
 pub struct Stretch<'a> {
     octets: &'a mut [u8],
     count: usize,
+    stride: usize,
     gap: usize,
-    part: usize,
+    ends: Ends,
+}
+
+/// Which of several packets end their messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ends {
+    /// How many packets are before the first that does. There may be fewer: then none does.
+    pub behind: usize,
+    /// From there on one of so many does.
+    pub every: usize,
+    /// How many octets are before the part of each that does.
+    pub gap: usize,
 }
 
 impl<'a> Stretch<'a> {
-    /// `count` packets are at the front of `octets`: `gap` octets are before the part of each, and `part` octets in it, which are some.
+    /// `count` packets of `stride` octets are at the front of `octets`: `gap` of them are before the part of each that ends no message.
     #[inline]
-    pub(super) fn new(octets: &'a mut [u8], count: usize, gap: usize, part: usize) -> Self {
-        Stretch { octets, count, gap, part }
-    }
-
-    /// How many octets are before each part.
-    #[inline]
-    pub fn gap(&self) -> usize {
-        self.gap
-    }
-
-    /// How many octets each part has.
-    #[inline]
-    pub fn part(&self) -> usize {
-        self.part
+    pub(super) fn new(octets: &'a mut [u8], count: usize, stride: usize, gap: usize, ends: Ends) -> Self {
+        Stretch { octets, count, stride, gap, ends }
     }
 
     /// How many packets there are.
@@ -67,28 +68,78 @@ impl<'a> Stretch<'a> {
         self.count
     }
 
+    /// How many octets each has.
+    #[inline]
+    pub fn stride(&self) -> usize {
+        self.stride
+    }
+
+    /// How many octets are before the part of each that ends no message.
+    #[inline]
+    pub fn gap(&self) -> usize {
+        self.gap
+    }
+
+    /// Which of them end their messages.
+    #[inline]
+    pub fn ends(&self) -> Ends {
+        self.ends
+    }
+
+    /// How many octets are before the first part.
+    #[inline]
+    pub fn first_gap(&self) -> usize {
+        if self.ends.behind == 0 { self.ends.gap } else { self.gap }
+    }
+
+    /// How many octets the first part has.
+    #[inline]
+    pub fn first_part(&self) -> usize {
+        self.stride - self.first_gap()
+    }
+
     /// Splits the first `count` packets off, or all if there are fewer.
     #[inline]
     #[must_use]
     pub fn split_to(&mut self, count: usize) -> Self {
         let count = count.min(self.count);
-        let (octets, rest) = mem::take(&mut self.octets).split_at_mut(count * (self.gap + self.part));
+        let (octets, rest) = mem::take(&mut self.octets).split_at_mut(count * self.stride);
+        let first = Stretch { octets, count, ..*self };
         self.octets = rest;
         self.count -= count;
-        Stretch { octets, count, ..*self }
+        let Ends { behind, every, .. } = self.ends;
+        self.ends.behind = match behind.checked_sub(count) {
+            Some(behind) => behind,
+            None => every - 1 - (count - behind - 1) % every,
+        };
+        first
+    }
+
+    /// Splits the packets of the first message off: those before the one that ends it, and that one, if it is there. `None`: none are left.
+    #[inline]
+    pub fn split_message(&mut self) -> Option<(impl Iterator<Item = &'a mut [u8]>, Option<&'a mut [u8]>)> {
+        if self.count == 0 {
+            return None;
+        }
+        let before = self.ends.behind.min(self.count);
+        let (between, rest) = mem::take(&mut self.octets).split_at_mut(before * self.stride);
+        self.count -= before;
+        self.ends.behind -= before;
+        let mut last = None;
+        self.octets = rest;
+        if self.count > 0 {
+            let (packet, rest) = mem::take(&mut self.octets).split_at_mut(self.stride);
+            (self.octets, last) = (rest, Some(packet));
+            self.count -= 1;
+            self.ends.behind = self.ends.every - 1;
+        }
+        Some((between.chunks_exact_mut(self.stride), last))
     }
 
     /// Packet by packet, what is before its part, and the part.
     #[inline]
     pub fn packets(self) -> impl Iterator<Item = &'a mut [u8]> {
-        self.octets.chunks_mut(self.gap + self.part).take(self.count)
-    }
-
-    /// Part by part.
-    #[inline]
-    pub fn parts(self) -> impl Iterator<Item = &'a mut [u8]> {
-        let gap = self.gap;
-        self.packets().map(move |packet| &mut packet[gap..])
+        self.octets.chunks_exact_mut(self.stride)
     }
 }
 

@@ -47,9 +47,11 @@ proptest! {
             return Ok(());
         }
         let mut next = places.iter();
-        for stretch in message.stretches() {
-            let (gap, part) = (stretch.gap(), stretch.part());
-            for (packet, (before, start, end)) in stretch.packets().zip(&mut next) {
+        for mut stretch in message.stretches() {
+            while stretch.count() > 0 {
+                let (gap, part) = (stretch.first_gap(), stretch.first_part());
+                let packet = stretch.split_to(1).packets().next().expect("there is one");
+                let (before, start, end) = next.next().expect("no more than there are");
                 prop_assert_eq!((gap, part), (*before, end - start));
                 prop_assert_eq!(&*packet, &block[start - before..*end]);
                 packet[..gap].fill(0xaa);
@@ -70,6 +72,54 @@ proptest! {
         }
         prop_assert!(message.with_gaps(places[0].0 + 1, 1).is_none(), "more than is before it");
         prop_assert!(message.with_gaps(0, places.len() + 1).is_none());
+    }
+}
+
+proptest! {
+    /// Packets of one length are one stretch, whatever stands before their parts, and whoever takes some of them knows which end a message.
+    #[test]
+    fn packets_of_one_length_lie_in_one_stretch(
+        (part, count, skip, padding) in (70..200_usize, 1..6_usize, 4..30_usize, 0..9_usize),
+        (messages, headroom, uneven) in (1..6_usize, 0..40_usize, 0..4_usize),
+        (passed, takes) in (0..30_usize, vec(0..9_usize, 1..6)),
+    ) {
+        let stride = skip + part;
+        let first = skip + headroom..skip + headroom + part;
+        let last = part - padding - uneven;
+        let parts = Strides { stride, count, skip, skip_last: skip + padding };
+        let end = first.end + count * stride - uneven;
+        let block = vec![0; end + (messages - 1) * (end - first.start + skip)];
+        let layout = Layout { first: first.clone(), parts, end, messages, gap: skip };
+        let mut message = BufferTree::laid_out(block.into(), &layout);
+        // How long what is before each part is, and each part.
+        let one = [vec![(skip, part); count], vec![(skip + padding, last)]].concat();
+        let mut places = one.repeat(messages);
+        places[0].0 += headroom;
+        // One part alone is one piece.
+        let passed = passed.min(places.len() - 2);
+        message.advance(places.drain(..passed).map(|(_, part)| part).sum());
+
+        let mut takes = takes.into_iter().cycle();
+        let (mut place, mut count_of_stretches) = (0, 0);
+        for mut stretch in message.stretches() {
+            count_of_stretches += 1;
+            let mut some = stretch.split_to(takes.next().expect("it repeats itself"));
+            for stretch in [&mut some, &mut stretch] {
+                prop_assert!(stretch.count() == 0 || stretch.first_gap() == places[place].0);
+                while let Some((between, ends)) = stretch.split_message() {
+                    let between = between.map(|packet| (packet, false));
+                    for (packet, is_last) in between.chain(ends.map(|packet| (packet, true))) {
+                        prop_assert_eq!(packet.len(), places[place].0 + places[place].1);
+                        prop_assert_eq!(is_last, (passed + place) % (count + 1) == count, "{}", place);
+                        place += 1;
+                    }
+                }
+            }
+        }
+        prop_assert_eq!(place, places.len());
+        if uneven == 0 {
+            prop_assert_eq!(count_of_stretches, 1 + usize::from(passed == 0 && headroom > 0));
+        }
     }
 }
 
@@ -108,7 +158,12 @@ proptest! {
     }
 }
 
-/// The messages of so many octets that it holds, as they are lent to be written.
+/// The messages of so many octets that it holds, as they are lent to be read.
+fn read<M: Message>(message: &M, octets: usize) -> Vec<Vec<u8>> {
+    message.messages(octets).map(|pieces| pieces.flat_map(|piece| piece.to_vec()).collect()).collect()
+}
+
+/// The same, as they are lent to be written.
 fn apart<M: Message>(message: &mut M, octets: usize) -> Vec<Vec<u8>> {
     message.messages_mut(octets).map(|pieces| pieces.flat_map(|piece| piece.to_vec()).collect()).collect()
 }
@@ -148,6 +203,8 @@ proptest! {
         agree(&message, &models.concat());
         let mut single = SingleBuffer::laid_out(block.clone().into(), &layout);
         agree(&single, &models.concat());
+        prop_assert_eq!(read(&single, octets), &models[..]);
+        prop_assert_eq!(read(&message, octets), &models[..]);
         prop_assert_eq!(apart(&mut single, octets), &models[..]);
         prop_assert_eq!(apart(&mut message, octets), &models[..]);
         prop_assert_eq!(apart(&mut BufferTree::with_headroom(3, &models.concat()), octets), &models[..]);
@@ -204,6 +261,15 @@ proptest! {
         }
         left.drain(..more);
         agree(&message, &left);
+        // As messages of any length, wherever they begin.
+        for octets in [octets, 17, left.len()] {
+            prop_assert_eq!(read(&message, octets), left.chunks(octets).map(<[u8]>::to_vec).collect::<Vec<_>>());
+        }
+        let mut behind = BufferTree::with_headroom(0, &[1; 70]);
+        behind.join(message.share());
+        let model = [&[1; 70][..], &left].concat();
+        prop_assert_eq!(read(&behind, 50), model.chunks(50).map(<[u8]>::to_vec).collect::<Vec<_>>());
+        drop(behind);
         if passed && more % octets > 0 && left.len() > octets {
             prop_assert!(!message.push_each(octets, b"x"), "the first one is not whole");
         }

@@ -9,12 +9,12 @@ mod spaced;
 use alloc::vec::Vec;
 use core::mem;
 
-use leaves::Leaves;
+use leaves::{Leaves, Messages};
 use pieces::{Piece, Pieces};
 use short::Short;
 use slice::Slice;
 pub use slice::Unshared;
-use spaced::{MessagesMut, Places, Spaced, Stretches};
+use spaced::{MessagesMut, PartsMut, Places, Spaced, Stretches};
 
 use super::{Block, Layout, Leaf, Message, Pool, Region, Stretch, Strides, copy_leaves};
 
@@ -213,11 +213,11 @@ impl Message for BufferTree {
 
     #[inline]
     fn pieces_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let (one, stretches) = match &mut self.pieces {
-            Pieces::Spaced(spaced) => (None, spaced.stretches()),
-            pieces => (pieces.unshared(self.length), Stretches::default()),
+        let (one, parts) = match &mut self.pieces {
+            Pieces::Spaced(spaced) => (None, spaced.parts_mut()),
+            pieces => (pieces.unshared(self.length), PartsMut::default()),
         };
-        one.into_iter().chain(stretches.flat_map(Stretch::parts))
+        one.into_iter().chain(parts)
     }
 
     #[inline]
@@ -227,7 +227,12 @@ impl Message for BufferTree {
             pieces => (pieces.unshared(self.length), MessagesMut::default()),
         };
         let chunks = one.into_iter().flat_map(move |all| all.chunks_mut(octets));
-        chunks.map(Stretches::one).chain(messages).map(|stretches| stretches.flat_map(Stretch::parts))
+        chunks.map(PartsMut::one).chain(messages)
+    }
+
+    #[inline]
+    fn messages(&self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
+        Messages::of(Leaves::of(&self.pieces), self.length, octets)
     }
 
     #[inline]

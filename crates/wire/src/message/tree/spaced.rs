@@ -14,7 +14,7 @@ use triomphe::Arc;
 
 use super::Unshared;
 use super::slice::Slice;
-use crate::message::{Layout, Stretch, Strides};
+use crate::message::{Ends, Layout, Stretch, Strides};
 
 /// Parts of a block. However many they are, nothing is allocated for them.
 #[derive(Clone, Debug)]
@@ -174,19 +174,41 @@ impl Places {
         self.more -= between;
     }
 
-    /// How many places from the first one on are as it, or some of them: at least one.
+    /// How many places from the first one on are in packets of one length, or some of them: at least one. And which of them end their
+    /// messages.
     #[inline]
-    fn alike(&self) -> u16 {
-        let is_between = self.before == self.gap.into() && self.end - self.start == self.part.into();
-        // Behind it, before the last one.
-        if is_between { self.more.max(1) } else { 1 }
+    fn stretch(&self) -> (usize, Ends) {
+        let is_last = self.more == 0;
+        let (gap, part) = if is_last { (self.last_gap, self.last) } else { (self.gap, self.part) };
+        let every = usize::from(self.count) + 1;
+        if self.before != gap.into() || self.end - self.start != part.into() {
+            return (1, Ends { behind: self.more.into(), every, gap: self.before as usize });
+        }
+        let ends = Ends { behind: self.more.into(), every, gap: self.last_gap.into() };
+        let stride = u32::from(self.gap) + u32::from(self.part);
+        if u32::from(self.last_gap) + u32::from(self.last) != stride {
+            // Behind it, before the last one.
+            return (self.more.max(1).into(), ends);
+        }
+        let follows = self.lead == self.gap && self.first == self.part;
+        let messages = if follows { self.messages.into() } else { 0 };
+        (ends.behind + 1 + messages * ends.every, ends)
     }
 }
 
 /// Part by part.
+#[derive(Clone)]
 pub(super) struct Parts<'a> {
     block: &'a [u8],
     left: Option<Places>,
+}
+
+impl Parts<'_> {
+    /// Passes what is left of the first message, if it has so many octets, and there is another one. Whether it did.
+    #[inline]
+    pub(super) fn pass_message(&mut self, octets: usize) -> bool {
+        self.left.as_mut().is_some_and(|places| places.octets_of_first() == octets && places.pass_message())
+    }
 }
 
 impl<'a> Iterator for Parts<'a> {
@@ -203,32 +225,48 @@ impl<'a> Iterator for Parts<'a> {
     }
 }
 
-/// The parts with what may be written before them, those together that are alike.
+/// The parts, to be written.
 #[derive(Default)]
-pub(super) struct Stretches<'a> {
-    /// From the next gap on.
+pub(super) struct PartsMut<'a> {
+    /// From what is before the next one on.
     block: &'a mut [u8],
     left: Option<Places>,
 }
 
-impl<'a> Stretches<'a> {
+impl<'a> PartsMut<'a> {
     /// One part, before which nothing is.
     pub(super) fn one(part: &'a mut [u8]) -> Self {
         let places = Places { end: part.len() as u32, ..Places::default() };
-        Stretches { block: part, left: Some(places) }
+        PartsMut { block: part, left: Some(places) }
     }
 }
 
-/// Message by message, what [`Stretches`] gives of each.
-#[derive(Default)]
-pub(super) struct MessagesMut<'a>(Stretches<'a>);
-
-impl<'a> Iterator for MessagesMut<'a> {
-    type Item = Stretches<'a>;
+impl<'a> Iterator for PartsMut<'a> {
+    type Item = &'a mut [u8];
 
     #[inline]
-    fn next(&mut self) -> Option<Stretches<'a>> {
-        let Stretches { block, left } = &mut self.0;
+    fn next(&mut self) -> Option<&'a mut [u8]> {
+        let place = self.left.as_mut()?;
+        let (before, part) = (place.before as usize, (place.end - place.start) as usize);
+        let (packet, rest) = mem::take(&mut self.block).split_at_mut(before + part);
+        self.block = rest;
+        if !place.pass() {
+            self.left = None;
+        }
+        Some(&mut packet[before..])
+    }
+}
+
+/// Message by message, what [`PartsMut`] gives of each.
+#[derive(Default)]
+pub(super) struct MessagesMut<'a>(PartsMut<'a>);
+
+impl<'a> Iterator for MessagesMut<'a> {
+    type Item = PartsMut<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<PartsMut<'a>> {
+        let PartsMut { block, left } = &mut self.0;
         let places = (*left)?;
         let mut next = places;
         // From what is before its first part to what is before the next one's.
@@ -239,26 +277,27 @@ impl<'a> Iterator for MessagesMut<'a> {
         *left = (next.start != places.start).then_some(next);
         let (own, rest) = mem::take(block).split_at_mut(octets as usize);
         *block = rest;
-        Some(Stretches { block: own, left: Some(Places { messages: 0, ..places }) })
+        Some(PartsMut { block: own, left: Some(Places { messages: 0, ..places }) })
     }
 }
+
+/// The parts with what may be written before them, those together that lie in packets of one length.
+#[derive(Default)]
+pub(super) struct Stretches<'a>(PartsMut<'a>);
 
 impl<'a> Iterator for Stretches<'a> {
     type Item = Stretch<'a>;
 
     #[inline]
     fn next(&mut self) -> Option<Stretch<'a>> {
-        let place = self.left.as_mut()?;
-        let (gap, part) = (place.before as usize, (place.end - place.start) as usize);
-        let count = usize::from(place.alike());
-        let octets = (gap + part) * count;
-        let (packets, rest) = mem::take(&mut self.block).split_at_mut(octets);
-        self.block = rest;
-        place.skip(count as u16 - 1);
-        if !place.pass() {
-            self.left = None;
-        }
-        Some(Stretch::new(packets, count, gap, part))
+        let PartsMut { block, left } = &mut self.0;
+        let places = (*left)?;
+        let (gap, part) = (places.before as usize, (places.end - places.start) as usize);
+        let (count, ends) = places.stretch();
+        let stride = gap + part;
+        let (packets, rest) = mem::take(block).split_at_mut(stride * count);
+        (*block, *left) = (rest, places.at(count));
+        Some(Stretch::new(packets, count, stride, if ends.behind == 0 { places.gap.into() } else { gap }, ends))
     }
 }
 
@@ -333,18 +372,24 @@ impl Spaced {
         }
     }
 
-    /// Its parts, and what may be written before each, where nobody else holds the block.
+    /// Its parts, where nobody else holds the block.
     #[inline]
-    pub(super) fn stretches(&mut self) -> Stretches<'_> {
-        let Some(block) = Arc::get_mut(&mut self.block) else { return Stretches::default() };
+    pub(super) fn parts_mut(&mut self) -> PartsMut<'_> {
+        let Some(block) = Arc::get_mut(&mut self.block) else { return PartsMut::default() };
         let places = self.places;
-        Stretches { block: &mut block[(places.start - places.before) as usize..], left: Some(places) }
+        PartsMut { block: &mut block[(places.start - places.before) as usize..], left: Some(places) }
     }
 
     /// The same, message by message.
     #[inline]
     pub(super) fn messages_mut(&mut self) -> MessagesMut<'_> {
-        MessagesMut(self.stretches())
+        MessagesMut(self.parts_mut())
+    }
+
+    /// The same, with what may be written before each.
+    #[inline]
+    pub(super) fn stretches(&mut self) -> Stretches<'_> {
+        Stretches(self.parts_mut())
     }
 
     /// Whether it can grow to the front in place.
