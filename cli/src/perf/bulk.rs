@@ -95,25 +95,20 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
 }
 
 /// Messages with their words, in place: `word` is that of the first. What is measured is not how fast messages are written: memory that
-/// held the payload of earlier ones holds it still. They are written in order, so the last one tells.
+/// held the payload of an earlier one holds it still.
 fn written<M: Message>(mut drafts: Drafts<M>, word: Word, payload: &[u8]) -> Drafts<M> {
-    let last = drafts.each().last().and_then(|mut pieces| pieces.next());
-    let holds = last.is_some_and(|piece| piece.last_chunk::<MARK>() == payload[..piece.len()].last_chunk());
-    for (pieces, number) in drafts.each().zip(word.number..) {
-        let (mut rest, mut word) = (payload, Some(Word { number, ..word }));
-        for piece in pieces {
-            if !holds {
+    for (mut pieces, number) in drafts.each().zip(word.number..) {
+        let Some(first) = pieces.next() else { continue };
+        let (now, mut rest) = payload.split_at(first.len());
+        if first.last_chunk::<MARK>() != now.last_chunk() {
+            first.copy_from_slice(now);
+            for piece in pieces {
                 let (now, later) = rest.split_at(piece.len());
                 piece.copy_from_slice(now);
                 rest = later;
             }
-            if let Some(word) = word.take() {
-                word.encode(&mut piece[..Word::LENGTH]);
-            }
-            if holds {
-                break;
-            }
         }
+        Word { number, ..word }.encode(&mut first[..Word::LENGTH]);
     }
     drafts
 }

@@ -10,6 +10,7 @@ use stackwright_wire::Message;
 use crate::error::Error;
 use crate::offered::Size;
 use crate::pace::Pace;
+use crate::shared::TOGETHER;
 use crate::together::Together;
 
 /// What an association has carried.
@@ -162,9 +163,11 @@ impl<M: Message> Link<M> {
         self.statistics.late += 1;
     }
 
-    /// How many messages of so many octets there is ever room for, of so many.
+    /// How many messages of so many octets may be handed over at once, of so many: where there is ever room for them, and beyond what leaves
+    /// by one system call, for as many behind them while they are on their way.
     pub(crate) fn takes_together(&self, octets: usize, messages: usize) -> usize {
-        messages.min(self.room_most.messages).min(self.room_most.octets / octets).max(1)
+        let Room { octets: room, messages: most } = self.room_most;
+        messages.min(most).min((room / 4).max(TOGETHER).min(room) / octets).max(1)
     }
 
     /// Messages were handed over, for which there was room. Gives how many octets are handed over and were not given back.

@@ -125,13 +125,17 @@ impl<H: Host> Associations<H> {
         // only room is missing, that wakes it.
         let mut least = now.later(1_000);
         while at.association().engine.may_transmit(now) {
-            let room = at.room_below();
-            if room.messages == 0 || room.octets < self.packet {
+            let (room, most) = (at.room_below(), at.room_below_most());
+            let session = at.association();
+            // More came, and this is all: a long wait is worse than a copy.
+            let waits = !session.room_came && session.engine.waits_for_room(now, room, most);
+            if room.messages == 0 || room.octets < self.packet || waits {
                 at.wants_room();
                 least = now.later(MILLISECOND);
                 break;
             }
-            if let Some(run) = at.association().engine.transmit_run(now, &mut self.memory, room) {
+            session.room_came = false;
+            if let Some(run) = session.engine.transmit_run(now, &mut self.memory, room) {
                 Self::bear(at);
                 at.send_run(run);
                 continue;
@@ -291,6 +295,8 @@ pub struct Session<H: Host> {
     half_open: bool,
     /// All that came since the last turn were messages that went up as they came.
     only_messages: bool,
+    /// There is more room below than when something was last said.
+    room_came: bool,
 }
 
 /// Whose packet it is. Nothing is taken off: a check may cover the header.
@@ -350,6 +356,7 @@ impl<H: Host> Hooks for Associations<H> {
             told: arrived,
             half_open: arrived,
             only_messages: false,
+            room_came: false,
         }
     }
 
@@ -422,6 +429,7 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     fn room_came(&mut self, at: &mut impl Place<Self>) {
+        at.association().room_came = true;
         at.later();
     }
 

@@ -232,6 +232,8 @@ pub trait Place<H: Hooks> {
     fn give_room(&mut self, room: Room);
     /// How much may be sent now: what is sent beyond it waits. All associations with one peer share it.
     fn room_below(&self) -> Room;
+    /// How much that is when nothing is on its way: who waits for so much gets it.
+    fn room_below_most(&self) -> Room;
     /// [`room_came`](Hooks::room_came) is called, once, when there is more room below. Those that want it are called in the
     /// order in which they asked, as long as there is some.
     fn wants_room(&mut self);

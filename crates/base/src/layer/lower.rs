@@ -55,7 +55,9 @@ pub(super) struct Association<M> {
     pub(super) local: Option<Participant>,
     /// Names above that want to hear when there is more room.
     pub(super) wanting: VecDeque<Handle>,
+    /// How much may be sent now, and when nothing is on its way.
     room: Room,
+    room_most: Room,
     /// What was delivered since room was last given back.
     used: Room,
     backlog: VecDeque<Waiting<M>>,
@@ -87,6 +89,11 @@ impl<H: Hooks> Lowers<H> {
     /// How much may be sent now. Nothing where the association is not open, or messages wait.
     pub(super) fn room(&self, name: Handle) -> Room {
         self.associations.get(name).map_or(Room::default(), Association::free)
+    }
+
+    /// How much that is when nothing is on its way.
+    pub(super) fn room_most(&self, name: Handle) -> Room {
+        self.associations.get(name).map_or(Room::default(), |association| association.room_most)
     }
 
     /// Somebody came, under a name that waited for it.
@@ -345,6 +352,7 @@ impl<M> Association<M> {
             local: None,
             wanting: VecDeque::new(),
             room: Room::default(),
+            room_most: Room::default(),
             used: Room::default(),
             backlog: VecDeque::new(),
         }
@@ -352,7 +360,7 @@ impl<M> Association<M> {
 
     pub(super) fn opened(&mut self, local: Participant, room: Room) -> Vec<Handle> {
         self.local = Some(local);
-        self.room = room;
+        (self.room, self.room_most) = (room, room);
         core::mem::take(&mut self.waiting)
     }
 

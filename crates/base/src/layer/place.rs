@@ -200,6 +200,10 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         self.lowers.room(self.link.lower)
     }
 
+    fn room_below_most(&self) -> Room {
+        self.lowers.room_most(self.link.lower)
+    }
+
     fn wants_room(&mut self) {
         if !mem::replace(&mut self.link.wants_room, true)
             && let Some(below) = self.lowers.association(self.link.lower)

@@ -35,7 +35,7 @@ impl<M: Message> Udp<M> {
         // No SO_REUSEADDR, unlike TCP: a UDP port is free as soon as its socket is closed, and with the option two
         // programs could take the same one.
         let socket = if self.shared_port { share(local)? } else { UdpSocket::bind(local)? };
-        let peers = Peers::Many { listener: Some(name), awaited: VecDeque::new(), known: HashMap::new() };
+        let peers = Peers::Many { listener: Some(name), awaited: VecDeque::new(), known: HashMap::new(), last: None };
         self.start(socket, peers)
     }
 
@@ -103,11 +103,18 @@ impl<M: Message> Socket<M> {
         names: &mut Mirror<Named>,
         out: &mut dyn Outlet<Udp<M>>,
     ) -> Result<Handle, &'static str> {
-        let (awaited, known) = match &mut self.peers {
+        let (awaited, known, last) = match &mut self.peers {
             Peers::One(association) => return Ok(*association),
-            Peers::Many { awaited, known, .. } => (awaited, known),
+            Peers::Many { awaited, known, last, .. } => (awaited, known, last),
         };
+        let is_he = |open: &Association| open.remote == from && open.socket == itself;
+        if let Some(association) = *last
+            && matches!(names.get(association), Some(Named::Open(open)) if is_he(open))
+        {
+            return Ok(association);
+        }
         if let Some(association) = known.get(&from) {
+            *last = Some(*association);
             return Ok(*association);
         }
         let (association, room) =

@@ -161,7 +161,13 @@ enum Peers {
     /// It is connected, to the peer of this association.
     One(Handle),
     /// It is a listener's. The names that were awaited bound the table.
-    Many { listener: Option<Handle>, awaited: VecDeque<(Handle, Room)>, known: HashMap<SocketAddr, Handle> },
+    Many {
+        listener: Option<Handle>,
+        awaited: VecDeque<(Handle, Room)>,
+        known: HashMap<SocketAddr, Handle>,
+        /// Who was heard last: as a rule it is he again. He may be gone.
+        last: Option<Handle>,
+    },
 }
 
 impl<M: Message> Udp<M> {

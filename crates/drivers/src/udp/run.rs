@@ -53,16 +53,14 @@ pub(super) struct Run {
 
 impl<M: Message> Socket<M> {
     /// The datagrams that leave next, of which `first` is for `open`.
-    pub(super) fn run(&self, first: &Waiting<M>, open: &Association, most: usize) -> Run {
+    pub(super) fn run(&self, first: &Waiting<M>, open: &Association) -> Run {
         let Waiting { association, stride, ecn, .. } = *first;
-        // No run of empty ones: behind each other they are nothing. What waits may be more than leaves at once.
-        let most = if stride > 0 && stride <= open.batched {
-            self.offload.max_gso_segments().min(LONGEST / stride).min(most)
-        } else {
-            1
-        };
-        let mut room =
-            Room { octets: (most * stride).min(first.message.len()), messages: most.min(first.count) };
+        // No run of empty ones: behind each other they are nothing.
+        let batched = stride > 0 && stride <= open.batched;
+        let most = if batched { self.offload.max_gso_segments().min(LONGEST / stride) } else { 1 };
+        // What waits may be more than leaves at once: then it leaves in equal parts. What its sender wrote together arrives so.
+        let messages = first.count.div_ceil(first.count.div_ceil(most).max(1));
+        let mut room = Room { octets: (messages * stride).min(first.message.len()), messages };
         for next in self.queue.iter().skip(1) {
             let octets = next.message.len();
             let is_whole = room.octets == room.messages * stride;

@@ -50,7 +50,7 @@ impl<M: Message> Udp<M> {
             let Some(Named::Open(open)) = names.get_mut(first.association) else {
                 unreachable!("an association ends when all that was sent has left")
             };
-            let run = socket.run(first, open, share.messages);
+            let run = socket.run(first, open);
             match socket.transmit(open.remote, &run, &mut into, pool) {
                 Ok(()) => {}
                 Err(Errno::AGAIN) => {
@@ -76,7 +76,7 @@ impl<M: Message> Udp<M> {
             }
             open.left = sum(open.left, run.room);
             share.octets = share.octets.saturating_sub(run.room.octets);
-            share.messages -= run.room.messages;
+            share.messages = share.messages.saturating_sub(run.room.messages);
             socket.left(&run, pool);
         }
         if let Some(block) = into {

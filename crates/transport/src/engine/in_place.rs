@@ -11,7 +11,7 @@ use stackwright_contract::services::{Quality, Room, Run};
 use stackwright_wire::{Block as _, Layout, Message, Strides};
 
 use super::run::ends_before;
-use super::{Association, Memory};
+use super::{Association, Memory, RUNS_MOST};
 use crate::configuration::Configuration;
 use crate::sending::Ahead;
 use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};
@@ -36,8 +36,8 @@ struct Alike {
 impl<C: Configuration> Association<C> {
     /// Messages of so many octets to be written, and then to be [sent](Association::send_run), that lie where their packets leave from:
     /// what stands between the pieces is written there, and nothing is copied. What they hold is anything. They are one behind the
-    /// other, as many as leave in one run, and no more than `most`. `None`: one leaves in one packet, or in more than one run, or what
-    /// stands before its pieces is not known yet.
+    /// other, as many as leave in one run, or in several if those may leave at one moment, and no more than `most`. `None`: one leaves
+    /// in one packet, or in more than one run, or what stands before its pieces is not known yet.
     pub fn draft(&self, octets: usize, most: usize, memory: &Memory<C::Message>) -> Option<C::Message> {
         let slots = &self.slots;
         let runs = C::Message::SHARES && slots.format.runs() && memory.blocks.octets() > 0;
@@ -54,22 +54,33 @@ impl<C: Configuration> Association<C> {
         let start = memory.headroom + slots.format.headroom() + before;
         let first = start..start + piece.checked_sub(before).filter(|octets| *octets > 0)?;
         let end = first.end + (behind - 1) * stride + skip_last + last;
-        // Of what leaves in several runs only the first would find nobody else holding the block; and a packet that is shorter than the
-        // others ends a run.
+        // A packet that is shorter than the others ends a run.
         let even = skip_last + last == stride;
         let gap = skip + before;
         let each = end - start + gap;
         let together = if even { most } else { most.min(1) };
-        let messages = together.min(memory.blocks.octets() / each);
+        let run = memory.blocks.octets() / each;
+        // A message that lies in two runs would come in two pieces.
+        let runs = if together > run { self.runs_at_once(together, run, each, piece) } else { 1 };
+        let messages = together.min(run * runs);
         let all = messages.checked_sub(1)? * each + end;
         let pool = &memory.pool;
+        let octets = if runs > 1 { memory.blocks.octets() * runs } else { all };
         let block = match pool.block() {
             // What is nearly as long as a block of the pool is one: there are more of them than of other lengths.
             block if (all..2 * all).contains(&block) => pool.take(),
-            _ => pool.again(all).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(all)),
+            _ => pool.again(octets).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(octets)),
         };
         let parts = Strides { stride, count: behind, skip, skip_last };
         Some(C::Message::laid_out(block, &Layout { first, parts, end, messages, gap }))
+    }
+
+    /// In how many runs of `run` messages some `messages` lie at once: one, two, four, so that their blocks have few lengths.
+    fn runs_at_once(&self, messages: usize, run: usize, each: usize, piece: usize) -> usize {
+        let Some(wanted) = messages.checked_div(run) else { return 1 };
+        let leave = self.leaves_at_once(piece) / (run * each) as u64;
+        let runs = wanted.min(leave as usize).clamp(1, RUNS_MOST);
+        1 << runs.ilog2()
     }
 
     /// Whether the message that waits first lies so, with room for any header before it, and nobody has to know whether another one
@@ -87,8 +98,8 @@ impl<C: Configuration> Association<C> {
                 .is_some_and(|first| first.first_part() == body && first.first_gap() >= headroom)
     }
 
-    /// The next packets, as [`transmit_run`](Association::transmit_run) gives them, as long as they lie so. `None`: they do not fit where
-    /// they lie.
+    /// The next packets, as [`transmit_run`](Association::transmit_run) gives them, as long as they lie so: a run, or what is several for the
+    /// driver. `None`: they do not fit where they lie.
     #[inline(never)]
     pub(super) fn write_in_place(
         &mut self,
@@ -96,7 +107,10 @@ impl<C: Configuration> Association<C> {
         memory: &mut Memory<C::Message>,
         room: Room,
     ) -> Option<Run<C::Message>> {
-        let most = Room { octets: memory.blocks.octets().min(room.octets), messages: room.messages };
+        let one = memory.blocks.octets();
+        let several = self.sending.together().is_some_and(|(octets, _)| octets > one as u64);
+        let octets = if several { memory.several_runs() } else { one };
+        let most = Room { octets: octets.min(room.octets), messages: room.messages };
         let (mut left, mut alike, mut run) = (most, None, None);
         loop {
             if self.drop_expired(&view, memory) {
@@ -104,7 +118,8 @@ impl<C: Configuration> Association<C> {
             }
             let (written, stride) = (most.octets - left.octets, alike.map_or(0, |alike: Alike| alike.stride));
             let Some(ahead) = self.sending.ahead() else { break };
-            if ends_before(ahead.pieces() * stride, written, most.octets) || self.keeps_together(&view) {
+            let is_enough = several && written > 0 || ends_before(ahead.pieces() * stride, written, most.octets);
+            if is_enough || self.keeps_together(&view) {
                 break;
             }
             let header = &mut memory.header;

@@ -39,6 +39,10 @@ use run::Blocks;
 /// Of how many questions it is known when they were asked: whose answers take longer are no measure of the way.
 const QUESTIONS: usize = 8;
 
+/// So many runs are written at once, at most, where their messages lie as they leave: what is done for each is done once for all of them. With
+/// more of them, headers would leave the processor's cache before they leave the machine.
+const RUNS_MOST: usize = 2;
+
 /// Memory that all associations of a transport share, so that an idle one has nearly none.
 #[derive(Debug)]
 pub struct Memory<M: Message> {
@@ -65,10 +69,16 @@ impl<M: Message> Memory<M> {
         Memory { pool, headroom, blocks, header: Vec::new(), heard, saying }
     }
 
-    /// Packets that [leave together](Association::transmit_run) lie in blocks of so many octets, and `headroom` before them.
+    /// Packets that [leave together](Association::transmit_run) lie in blocks of so many octets, and `headroom` before them: as many
+    /// as the driver below sends by one system call.
     #[must_use]
     pub fn with_runs(self, octets: usize) -> Self {
         Memory { blocks: Blocks::new(self.headroom + octets), ..self }
+    }
+
+    /// The octets of a block in which several runs lie.
+    fn several_runs(&self) -> usize {
+        self.blocks.octets() * RUNS_MOST
     }
 }
 

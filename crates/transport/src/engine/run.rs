@@ -77,7 +77,7 @@ impl<C: Configuration> Association<C> {
     }
 
     /// Whether the association is well, and nobody but the application has something to say.
-    fn has_only_data(&self, view: &View) -> bool {
+    pub(super) fn has_only_data(&self, view: &View) -> bool {
         let slots = &self.slots;
         <C::Message as Message>::SHARES
             && slots.format.runs()

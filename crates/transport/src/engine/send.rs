@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
+use stackwright_contract::services::Room;
 use stackwright_wire::Message;
 
 use super::{Association, Memory, QUESTIONS};
@@ -302,6 +303,26 @@ impl<C: Configuration> Association<C> {
         (room < octets || left < packets) && octets <= gathered(view, room)
     }
 
+    /// Whether they wait, in the same way, until there is `room` below for all of them, which they find where there is `most`.
+    #[inline]
+    pub fn waits_for_room(&self, now: Instant, room: Room, most: Room) -> bool {
+        let Some((octets, packets)) = self.sending.together() else { return false };
+        let octets = octets + packets * self.slots.format.headroom() as u64;
+        let fits = |room: Room| octets <= room.octets as u64 && packets <= room.messages as u64;
+        !fits(room) && fits(most) && self.has_only_data(&self.view(now))
+    }
+
+    /// How many octets may leave at one moment, in packets whose bodies have so many, as far as is known before: nothing where they are paced.
+    pub(super) fn leaves_at_once(&self, body: usize) -> u64 {
+        let (slots, view) = (&self.slots, self.view(self.left_at));
+        if slots.rate.heeds_sent() {
+            return 0;
+        }
+        let packets = slots.flow.limit(&view).saturating_sub(view.settled_upto);
+        let window = slots.congestion.window().min(packets.saturating_mul(body as u64));
+        part_at_once(&view, window)
+    }
+
     /// Whether what the window takes now is so little that more should leave together: each acknowledgement would let a few
     /// packets go, which cost as much as many do. It waits for an acknowledgement, so most of the window must be on its way, and
     /// it waits no longer than a millisecond: so much of the window is as good as it gets.
@@ -353,8 +374,14 @@ impl<C: Configuration> Association<C> {
 /// So much of what the window takes leaves together, where so many octets more may leave now.
 #[inline]
 fn gathered(view: &View, room: u64) -> u64 {
+    part_at_once(view, view.in_flight + room)
+}
+
+/// The same, of a window.
+#[inline]
+fn part_at_once(view: &View, window: u64) -> u64 {
     let parts = (view.rtt.smoothed / MILLISECOND).max(4);
-    ((view.in_flight + room) / parts).min(GATHER_MOST)
+    (window / parts).min(GATHER_MOST)
 }
 
 /// A packet of the engine's own lies in no longer block of the pool, in octets.

@@ -5,9 +5,9 @@ use core::cell::RefCell;
 
 use super::{Block, Message};
 
-/// How many blocks of other lengths a pool keeps, and of how many octets together.
+/// How many blocks of other lengths a pool keeps, and of how many octets together: what one association may have on its way.
 const ODD_MOST: usize = 128;
-const ODD_OCTETS: usize = 1 << 20;
+const ODD_OCTETS: usize = 4 << 20;
 
 /// A pool of equal blocks for one kind of message, shared by the drivers of one stack: one takes, another gives back. Some blocks of
 /// other lengths are kept too, in which messages came from above.
@@ -66,7 +66,7 @@ impl<B: Block> Odd<B> {
         Some(block)
     }
 
-    /// Where there is no room, the class that holds most of it makes some; the block is let go where that is its own.
+    /// Where there is no room, the class that holds most of it makes some, of blocks or of octets; the block is let go where that is its own.
     #[inline]
     fn give(&mut self, block: B) {
         let own = class(block.len());
@@ -74,7 +74,8 @@ impl<B: Block> Odd<B> {
             return;
         }
         while self.blocks >= ODD_MOST || self.octets + block.len() > ODD_OCTETS {
-            let held = |class: &usize| self.classes[*class].blocks.len() << *class;
+            let counts = self.blocks >= ODD_MOST;
+            let held = |class: &usize| self.classes[*class].blocks.len() << if counts { 0 } else { *class };
             let most = (0..CLASSES).max_by_key(held).unwrap_or(own);
             // It is wanted no more than what is there.
             self.classes[most].wanted = self.classes[most].blocks.len();
@@ -142,5 +143,40 @@ impl<M: Message> Pool<M> {
             lent.swap_remove(free).reclaim(self);
         }
         free.is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::BufferTree;
+
+    /// Takes blocks of `octets` octets until as many are wanted as `count`.
+    fn wanted(pool: &Pool<BufferTree>, octets: usize, count: usize) -> Vec<<BufferTree as Message>::Block> {
+        (0..count)
+            .map(|_| pool.again(octets).unwrap_or_else(|| <BufferTree as Message>::Block::zeroed(octets)))
+            .collect()
+    }
+
+    #[test]
+    fn many_short_blocks_do_not_drive_out_few_long_ones() {
+        let pool = Pool::<BufferTree>::new(1 << 16, 1);
+        let long = wanted(&pool, 1 << 18, 8);
+        let middle = wanted(&pool, 10_000, ODD_MOST);
+        let short = wanted(&pool, 100, ODD_MOST);
+        for block in long.into_iter().chain(middle).chain(short) {
+            pool.give(block);
+        }
+        let kept = (0..8).filter(|_| pool.again(1 << 18).is_some()).count();
+        assert_eq!(kept, 8);
+        assert!(pool.again(100).is_some() && pool.again(10_000).is_some(), "each has some");
+    }
+
+    #[test]
+    fn no_more_octets_are_kept_than_it_may() {
+        let pool = Pool::<BufferTree>::new(1 << 16, 1);
+        let (one, count) = (1 << 18, ODD_OCTETS >> 18);
+        wanted(&pool, one, 2 * count).into_iter().for_each(|block| pool.give(block));
+        assert_eq!((0..2 * count).filter(|_| pool.again(one).is_some()).count(), count);
     }
 }

@@ -134,9 +134,15 @@ impl<'a> Iterator for Octets<'a> {
         if self.left == 0 {
             return None;
         }
-        let Leaf::Octets(leaf) = self.leaves.next()? else {
-            self.left = 0;
-            return None;
+        let leaf = match &mut self.leaves {
+            Leaves::Spaced(parts) => parts.next()?,
+            leaves => match leaves.next()? {
+                Leaf::Octets(leaf) => leaf,
+                Leaf::Region(_) => {
+                    self.left = 0;
+                    return None;
+                }
+            },
         };
         let end = leaf.len().min(self.passed + self.left);
         let piece = &leaf[self.passed..end];
