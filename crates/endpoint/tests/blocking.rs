@@ -93,6 +93,39 @@ fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
 }
 
 #[test]
+fn what_comes_together_is_received_together_or_one_by_one() {
+    const LENGTH: usize = 10_000;
+    let (_endpoint, [one, other]) = pair(Config::default());
+    let (mut sent, mut came, mut several) = (0_u32, Vec::new(), 0);
+    let number = |octets: &[u8]| u32::from_be_bytes(*octets.first_chunk().unwrap());
+    for _ in 0..100 {
+        let mut drafts = one.drafts(LENGTH, 6);
+        for pieces in drafts.each() {
+            pieces.for_each(|piece| piece[..4].copy_from_slice(&sent.to_be_bytes()));
+            sent += 1;
+        }
+        one.send_drafts(drafts).unwrap();
+        while came.len() < sent as usize {
+            let (message, _) = other.receive_message().unwrap();
+            assert_eq!(message.len(), LENGTH);
+            came.push(number(message.messages(4).next().and_then(|mut pieces| pieces.next()).unwrap()));
+            if came.len() == sent as usize {
+                break;
+            }
+            let together = other.receive_together().unwrap();
+            several += usize::from(together.messages() > 1);
+            assert_eq!(together.octets(), together.messages() * LENGTH);
+            came.extend(together.each().map(|mut pieces| number(pieces.next().unwrap())));
+        }
+    }
+    assert!(several > 0, "some came together, of which one was taken before");
+    came.sort_unstable();
+    assert!(came.into_iter().eq(0..sent), "each once");
+    let received = other.statistics().received;
+    assert_eq!((received.messages, received.octets), (sent as usize, sent as usize * LENGTH));
+}
+
+#[test]
 fn what_is_wished_of_a_message_comes_with_it() {
     let (_endpoint, [one, other]) = pair(Config::default());
     let wish = Quality { number: Some(77), priority: 3, ..Quality::default() };

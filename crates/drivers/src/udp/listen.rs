@@ -35,7 +35,8 @@ impl<M: Message> Udp<M> {
         // No SO_REUSEADDR, unlike TCP: a UDP port is free as soon as its socket is closed, and with the option two
         // programs could take the same one.
         let socket = if self.shared_port { share(local)? } else { UdpSocket::bind(local)? };
-        let peers = Peers::Many { listener: Some(name), awaited: VecDeque::new(), known: HashMap::new(), last: None };
+        let peers =
+            Peers::Many { listener: Some(name), awaited: VecDeque::new(), known: HashMap::new(), last: None };
         self.start(socket, peers)
     }
 

@@ -118,7 +118,8 @@ impl<C: Configuration> Association<C> {
             }
             let (written, stride) = (most.octets - left.octets, alike.map_or(0, |alike: Alike| alike.stride));
             let Some(ahead) = self.sending.ahead() else { break };
-            let is_enough = several && written > 0 || ends_before(ahead.pieces() * stride, written, most.octets);
+            let is_enough =
+                several && written > 0 || ends_before(ahead.pieces() * stride, written, most.octets);
             if is_enough || self.keeps_together(&view) {
                 break;
             }

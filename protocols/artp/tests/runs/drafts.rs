@@ -6,7 +6,7 @@ use stackwright_contract::services::{DatagramsRequest, Quality, Room, Run};
 use stackwright_contract::{Duration, Protocol as _};
 use stackwright_wire::{Leaf, Message as _};
 
-use crate::talk::{LENGTH, MUCH, NAME, Said, Side, Talk, UP};
+use crate::talk::{LENGTH, M, MUCH, NAME, Said, Side, Talk, UP, octets};
 
 /// The octets of messages that lie as they leave are not copied: each leaves from the block in which it was written.
 #[test]
@@ -123,7 +123,10 @@ fn what_leaves_in_place_after_a_rest_is_no_more_than_what_is_copied() {
 
 /// A conversation whose window is wide.
 fn wide(together: bool, broken: Option<usize>) -> Talk {
-    let mut talk = Talk::new(together, broken);
+    widen(Talk::new(together, broken))
+}
+
+fn widen(mut talk: Talk) -> Talk {
     for side in [0, 1, 0] {
         talk.speak(side);
     }
@@ -164,30 +167,103 @@ fn say_together(talk: &mut Talk, first: u8, most: usize) -> usize {
     messages
 }
 
-/// What is drafted together leaves together, from where it was written, and is what it is message by message.
-#[test]
-fn drafts_that_are_sent_together_are_the_packets_of_each_in_one_piece() {
-    let mut talk = wide(true, None);
-    assert_eq!(say_together(&mut talk, 1, 100), 6, "in 64 kB");
+/// A conversation whose window takes several runs at one moment, over a layer that takes so much.
+fn wider(room: Room) -> Talk {
+    let mut talk = widen(Talk::on(true, None, room));
+    for said in 1.. {
+        assert!(said < 10_000, "the window grows");
+        talk.sides[0].say(&talk.cx, &[0; LENGTH]);
+        pass(&mut talk, 1);
+        if drafted(&talk, usize::MAX) > RUN {
+            break;
+        }
+    }
+    // Not so long that it begins anew.
+    pass(&mut talk, 20);
+    talk.sides[1].said.came.clear();
+    talk
+}
+
+/// How many messages are in 64 kB.
+const RUN: usize = 6;
+
+/// How many messages are drafted at once, of so many.
+fn drafted(talk: &Talk, most: usize) -> usize {
+    talk.sides[0].layer.draft(NAME, LENGTH, most).map_or(0, |all| all.len() / LENGTH)
+}
+
+/// The runs that leave now: how long their packets are, and these.
+fn leave(talk: &mut Talk) -> Vec<(usize, M)> {
     let Side { layer, said } = &mut talk.sides[0];
     layer.handle_timeout(&talk.cx, said);
     let runs = said.down.drain(..).filter_map(|asked| match asked {
         DatagramsRequest::SendRun { run, .. } => Some((run.stride(), run.into_octets())),
         _ => None,
     });
-    let runs: Vec<_> = runs.collect();
-    let [(stride, together)] = &runs[..] else { panic!("{} runs", runs.len()) };
-    assert_eq!(together.leaves().count(), 1, "in one piece");
+    runs.collect()
+}
 
-    let mut talk = wide(true, None);
-    talk.packets[0].clear();
-    (1..=6).for_each(|octet| talk.sides[0].say_in_place(&talk.cx, octet, LENGTH));
-    talk.speak(0);
-    let each: Vec<_> = talk.packets[0].clone();
-    assert!(each.iter().all(|packet| packet.len() == *stride), "they are even");
-    let mut octets = vec![0; together.len()];
-    together.copy_to(&mut octets);
-    assert!(octets == each.concat(), "octet for octet");
+/// What is drafted together leaves together, from where it was written, and is what it is message by message: also where it is several runs
+/// for the driver.
+#[test]
+fn drafts_that_are_sent_together_are_the_packets_of_each_in_one_piece() {
+    let made: [(fn() -> Talk, usize); 2] = [(|| wide(true, None), RUN), (|| wider(MUCH), 2 * RUN)];
+    for (make, messages) in made {
+        let mut talk = make();
+        assert_eq!(say_together(&mut talk, 1, 100), messages);
+        let runs = leave(&mut talk);
+        let [(stride, together)] = &runs[..] else { panic!("{} runs", runs.len()) };
+        assert_eq!(together.leaves().count(), 1, "in one piece");
+
+        let mut talk = make();
+        talk.packets[0].clear();
+        (1..=messages as u8).for_each(|octet| talk.sides[0].say_in_place(&talk.cx, octet, LENGTH));
+        talk.speak(0);
+        let each: Vec<_> = talk.packets[0].clone();
+        let all = messages * LENGTH.div_ceil(1200);
+        assert!(
+            each.len() == all || messages == RUN,
+            "all of them, if the window is wide enough for several runs"
+        );
+        assert!(each.iter().all(|packet| packet.len() == *stride), "they are even");
+        assert!(octets(together) == each.concat(), "octet for octet");
+    }
+}
+
+/// No message lies in two runs, and no more of them are drafted than may leave at one moment.
+#[test]
+fn drafts_are_of_whole_runs() {
+    let (narrow, wider) = (wide(true, None), wider(MUCH));
+    for most in 1..3 * RUN {
+        assert_eq!(drafted(&narrow, most), most.min(RUN));
+        assert_eq!(drafted(&wider, most), if most < 2 * RUN { most.min(RUN) } else { 2 * RUN });
+    }
+}
+
+/// Where there is room below for some of the messages that were drafted together, they wait for the rest of it: what left of them
+/// could not be written before any more. They wait once, and not for what never comes.
+#[test]
+fn drafts_wait_for_room_below() {
+    let packets =
+        |runs: &[(usize, M)]| runs.iter().map(|(stride, run)| run.len() / stride).collect::<Vec<_>>();
+    let give_back = |talk: &mut Talk, octets, messages| {
+        talk.sides[0].give_back(&talk.cx, Room { octets, messages });
+    };
+    let mut talk = wider(Room { octets: 200_000, messages: 1000 });
+    let all = 2 * RUN * LENGTH.div_ceil(1200);
+    // The first of them take most of it.
+    for expected in [&[all][..], &[]] {
+        assert_eq!(say_together(&mut talk, 1, 100), 2 * RUN);
+        assert_eq!(packets(&leave(&mut talk)), expected);
+    }
+    give_back(&mut talk, 60_000, 50);
+    assert_eq!(packets(&leave(&mut talk)), [all]);
+
+    assert_eq!(say_together(&mut talk, 1, 100), 2 * RUN);
+    assert_eq!(packets(&leave(&mut talk)), []);
+    give_back(&mut talk, 10_000, 10);
+    let left = packets(&leave(&mut talk));
+    assert!((1..all).contains(&left.iter().sum()), "as much as there is room for: {left:?}");
 }
 
 /// What has to be copied does not take with it what need not be: the first of messages that lie together would leave with it, and

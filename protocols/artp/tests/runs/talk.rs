@@ -109,6 +109,12 @@ impl Side {
         self.ask(cx, DatagramsRequest::Send { association: NAME, message, quality: Quality::default() });
     }
 
+    /// So much has left below.
+    pub(crate) fn give_back(&mut self, cx: &Context, room: Room) {
+        let association = self.said.below.expect("it is open");
+        self.tell(cx, DatagramsIndication::Room { association, room });
+    }
+
     pub(crate) fn tell(&mut self, cx: &Context, indication: DatagramsIndication<M>) {
         self.layer.handle_indication(cx, indication, &mut self.said);
     }
@@ -129,6 +135,11 @@ pub(crate) struct Talk {
 
 impl Talk {
     pub(crate) fn new(together: bool, broken: Option<usize>) -> Self {
+        Self::on(together, broken, MUCH)
+    }
+
+    /// The same over a layer that takes so much at once.
+    pub(crate) fn on(together: bool, broken: Option<usize>, room: Room) -> Self {
         let (cx, mut sides) = (Context::new(1), [1, 2].map(Side::new));
         cx.set_now(Instant::from_nanoseconds(1_000_000_000));
         let [here, there]: [Participant; 2] =
@@ -142,7 +153,7 @@ impl Talk {
         sides[0].ask(&cx, DatagramsRequest::Open { association: NAME, remote: there, room: UP });
         for (side, (local, remote)) in sides.iter_mut().zip([(here, there), (there, here)]) {
             let association = side.said.below.expect("it is asked for below");
-            side.tell(&cx, DatagramsIndication::Opened { association, local, remote, room: MUCH });
+            side.tell(&cx, DatagramsIndication::Opened { association, local, remote, room });
         }
         Talk { cx, sides, together, broken, runs: 0, packets: [Vec::new(), Vec::new()] }
     }
@@ -155,9 +166,13 @@ impl Talk {
         let association = self.sides[1 - from].said.below.expect("it is open");
         for asked in down {
             match asked {
-                DatagramsRequest::Send { message, .. } => self.cross(from, message),
+                DatagramsRequest::Send { message, .. } => {
+                    self.sides[from].give_back(&self.cx, Room { octets: message.len(), messages: 1 });
+                    self.cross(from, message);
+                }
                 DatagramsRequest::SendRun { run, .. } => {
                     self.runs += 1;
+                    self.sides[from].give_back(&self.cx, run.room());
                     if self.together {
                         let stride = run.stride();
                         let first = self.packets[from].len();

@@ -204,6 +204,41 @@ fn receive() {
 }
 
 #[test]
+fn receive_together() {
+    run(each(1, async |polls| {
+        let scene = Scene::new(artp).await;
+        let (one, other) = pair(&scene).await;
+        let sends = spawn_local(async move {
+            for number in 0..20 {
+                let mut drafts = one.drafts(LENGTH, 2);
+                drafts.truncate(2);
+                for (place, pieces) in (2 * number..).zip(drafts.each()) {
+                    pieces.for_each(|piece| piece[..4].copy_from_slice(&u32::to_be_bytes(place)));
+                }
+                one.send_drafts(drafts).await.unwrap();
+            }
+            one.close().await.unwrap();
+        });
+        let mut numbers = Vec::new();
+        let over = match polled(other.receive_together(), polls).await {
+            Some(came) => {
+                for pieces in came.unwrap().each() {
+                    numbers.push(number(&pieces.flatten().copied().collect::<Vec<_>>()));
+                }
+                true
+            }
+            None => false,
+        };
+        numbers.extend(all(other).await);
+        numbers.sort_unstable();
+        assert!(numbers.into_iter().eq(0..40), "each once");
+        sends.await.unwrap();
+        scene.ends().await;
+        over
+    }));
+}
+
+#[test]
 fn close() {
     run(each(1, async |polls| {
         let scene = Scene::new(artp).await;

@@ -297,7 +297,13 @@ impl<'a> Iterator for Stretches<'a> {
         let stride = gap + part;
         let (packets, rest) = mem::take(block).split_at_mut(stride * count);
         (*block, *left) = (rest, places.at(count));
-        Some(Stretch::new(packets, count, stride, if ends.behind == 0 { places.gap.into() } else { gap }, ends))
+        Some(Stretch::new(
+            packets,
+            count,
+            stride,
+            if ends.behind == 0 { places.gap.into() } else { gap },
+            ends,
+        ))
     }
 }
 
