@@ -143,8 +143,8 @@ impl<S: Ground> Association<S> {
         Sending::new(&self.hold, &self.watch, message, quality)
     }
 
-    /// Messages of so many octets, to be written and [sent](Association::send_drafts) together, that lie as they will leave: as many as one
-    /// system call takes, and `most` at most. There is at least one.
+    /// Messages of so many octets, to be written and [sent](Association::send_drafts) together, that lie as they will leave: as many as leave
+    /// by one system call, or by two where the way is fast, and `most` at most. There is at least one.
     ///
     /// ```
     /// # use stackwright_wire::BufferTree;
