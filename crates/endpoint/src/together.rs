@@ -25,22 +25,30 @@ use stackwright_wire::Message;
 #[derive(Debug)]
 pub struct Together<M> {
     all: M,
-    /// The octets of each, but the last: some.
-    each: usize,
+    /// Where there are several, the octets of each, but the last.
+    each: u32,
     /// How many there are.
-    messages: usize,
+    messages: u32,
     /// Of the first.
     quality: Quality,
 }
 
 impl<M: Message> Together<M> {
     pub(crate) fn one(message: M, quality: Quality) -> Self {
-        Together { each: message.len().max(1), all: message, messages: 1, quality }
+        Together { all: message, each: 0, messages: 1, quality }
     }
 
     pub(crate) fn run(run: Run<M>) -> Self {
         let quality = Quality { number: run.number(), ..Quality::default() };
-        Together { each: run.stride(), messages: run.messages(), all: run.into_octets(), quality }
+        // A run is shorter than 4 GiB: it came in memory, in one piece.
+        let (each, messages) = (run.stride() as u32, run.messages() as u32);
+        Together { each, messages, all: run.into_octets(), quality }
+    }
+
+    /// The octets of the first.
+    #[inline]
+    fn next_octets(&self) -> usize {
+        if self.messages > 1 { self.each as usize } else { self.all.len() }
     }
 
     /// How many there are.
@@ -57,7 +65,7 @@ impl<M: Message> Together<M> {
     /// ```
     #[inline]
     pub fn messages(&self) -> usize {
-        self.messages
+        self.messages as usize
     }
 
     /// How many octets they have, all of them.
@@ -93,7 +101,7 @@ impl<M: Message> Together<M> {
     /// ```
     #[inline]
     pub fn each(&self) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
-        self.all.messages(self.each)
+        self.all.messages(self.next_octets().max(1))
     }
 }
 
@@ -103,15 +111,15 @@ impl<M: Message> Iterator for Together<M> {
 
     #[inline]
     fn next(&mut self) -> Option<(M, Quality)> {
+        let octets = self.next_octets();
         self.messages = self.messages.checked_sub(1)?;
         let quality = self.quality;
         self.quality.number = quality.number.map(|number| number.wrapping_add(1));
-        let octets = self.all.len().min(self.each);
         Some((self.all.split_to(octets), quality))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.messages, Some(self.messages))
+        (self.messages(), Some(self.messages()))
     }
 }
 

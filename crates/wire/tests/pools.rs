@@ -74,7 +74,7 @@ fn a_pool_keeps_so_much_and_no_more() {
         (0..1000).for_each(|_| M::with_headroom(0, &vec![7; length]).reclaim(&pool));
         std::iter::from_fn(|| pool.again(length)).count()
     }
-    /// What was kept makes room for what is given now, down to as many octets.
+    /// What was kept makes room for what is given now, down to as many blocks.
     fn makes_room<M: Message>() -> [usize; 2] {
         let pool = Pool::<M>::new(64, 4);
         for length in [10_000, 1_000] {
@@ -83,9 +83,22 @@ fn a_pool_keeps_so_much_and_no_more() {
         }
         [10_000, 1_000].map(|length| std::iter::from_fn(|| pool.again(length)).count())
     }
-    assert_eq!([makes_room::<BufferTree>(), makes_room::<SingleBuffer>()], [[7, 121]; 2]);
-    assert_eq!([100, 10_000, 1_100_000].map(kept::<BufferTree>), [128, 104, 0]);
-    assert_eq!([100, 10_000, 1_100_000].map(kept::<SingleBuffer>), [128, 104, 0]);
+    assert_eq!([makes_room::<BufferTree>(), makes_room::<SingleBuffer>()], [[63, 65]; 2]);
+    let lengths = [100, 10_000, 1_100_000, 5_000_000];
+    assert_eq!(lengths.map(kept::<BufferTree>), [128, 128, 3, 0]);
+    assert_eq!(lengths.map(kept::<SingleBuffer>), [128, 128, 3, 0]);
+}
+
+/// Where there are too many blocks, they are of a length of which there are many: few long ones stay.
+#[test]
+fn short_blocks_do_not_drive_out_long_ones() {
+    let pool = Pool::<BufferTree>::new(64, 4);
+    for (length, count) in [(1 << 18, 8), (10_000, 200), (100, 200)] {
+        (0..count).for_each(|_| drop(pool.again(length)));
+        (0..count).for_each(|_| BufferTree::with_headroom(0, &vec![7; length]).reclaim(&pool));
+    }
+    let left = [1 << 18, 10_000, 100].map(|length| std::iter::from_fn(|| pool.again(length)).count());
+    assert_eq!(left, [8, 59, 61]);
 }
 
 /// A block goes back to its pool from the last message that holds it.

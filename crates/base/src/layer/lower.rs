@@ -55,9 +55,9 @@ pub(super) struct Association<M> {
     pub(super) local: Option<Participant>,
     /// Names above that want to hear when there is more room.
     pub(super) wanting: VecDeque<Handle>,
-    /// How much may be sent now, and when nothing is on its way.
     room: Room,
-    room_most: Room,
+    /// How many octets and messages that is when nothing is on its way: so many of each that it is not asked whether there are more.
+    room_most: [u32; 2],
     /// What was delivered since room was last given back.
     used: Room,
     backlog: VecDeque<Waiting<M>>,
@@ -93,7 +93,9 @@ impl<H: Hooks> Lowers<H> {
 
     /// How much that is when nothing is on its way.
     pub(super) fn room_most(&self, name: Handle) -> Room {
-        self.associations.get(name).map_or(Room::default(), |association| association.room_most)
+        let [octets, messages] =
+            self.associations.get(name).map_or([0; 2], |association| association.room_most);
+        Room { octets: octets as usize, messages: messages as usize }
     }
 
     /// Somebody came, under a name that waited for it.
@@ -352,7 +354,7 @@ impl<M> Association<M> {
             local: None,
             wanting: VecDeque::new(),
             room: Room::default(),
-            room_most: Room::default(),
+            room_most: [0; 2],
             used: Room::default(),
             backlog: VecDeque::new(),
         }
@@ -360,7 +362,8 @@ impl<M> Association<M> {
 
     pub(super) fn opened(&mut self, local: Participant, room: Room) -> Vec<Handle> {
         self.local = Some(local);
-        (self.room, self.room_most) = (room, room);
+        self.room = room;
+        self.room_most = [room.octets, room.messages].map(|room| u32::try_from(room).unwrap_or(u32::MAX));
         core::mem::take(&mut self.waiting)
     }
 

@@ -145,38 +145,3 @@ impl<M: Message> Pool<M> {
         free.is_some()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::message::BufferTree;
-
-    /// Takes blocks of `octets` octets until as many are wanted as `count`.
-    fn wanted(pool: &Pool<BufferTree>, octets: usize, count: usize) -> Vec<<BufferTree as Message>::Block> {
-        (0..count)
-            .map(|_| pool.again(octets).unwrap_or_else(|| <BufferTree as Message>::Block::zeroed(octets)))
-            .collect()
-    }
-
-    #[test]
-    fn many_short_blocks_do_not_drive_out_few_long_ones() {
-        let pool = Pool::<BufferTree>::new(1 << 16, 1);
-        let long = wanted(&pool, 1 << 18, 8);
-        let middle = wanted(&pool, 10_000, ODD_MOST);
-        let short = wanted(&pool, 100, ODD_MOST);
-        for block in long.into_iter().chain(middle).chain(short) {
-            pool.give(block);
-        }
-        let kept = (0..8).filter(|_| pool.again(1 << 18).is_some()).count();
-        assert_eq!(kept, 8);
-        assert!(pool.again(100).is_some() && pool.again(10_000).is_some(), "each has some");
-    }
-
-    #[test]
-    fn no_more_octets_are_kept_than_it_may() {
-        let pool = Pool::<BufferTree>::new(1 << 16, 1);
-        let (one, count) = (1 << 18, ODD_OCTETS >> 18);
-        wanted(&pool, one, 2 * count).into_iter().for_each(|block| pool.give(block));
-        assert_eq!((0..2 * count).filter(|_| pool.again(one).is_some()).count(), count);
-    }
-}
