@@ -5,9 +5,10 @@ use core::cell::RefCell;
 
 use super::{Block, Message};
 
-/// How many blocks of other lengths a pool keeps, and of how many octets together: what one association may have on its way.
-const ODD_MOST: usize = 128;
-const ODD_OCTETS: usize = 4 << 20;
+/// How many blocks of other lengths a pool keeps, and of how many octets together: all that one association may have on its way may come back
+/// at once, and goes again.
+const ODD_MOST: usize = 256;
+const ODD_OCTETS: usize = 16 << 20;
 
 /// A pool of equal blocks for one kind of message, shared by the drivers of one stack: one takes, another gives back. Some blocks of
 /// other lengths are kept too, in which messages came from above.
