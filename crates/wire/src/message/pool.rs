@@ -5,9 +5,9 @@ use core::cell::RefCell;
 
 use super::{Block, Message};
 
-/// How many blocks of other lengths a pool keeps, and of how many octets together: all that one association may have on its way may come back
-/// at once, and goes again.
-const ODD_MOST: usize = 256;
+/// How many short blocks of other lengths a pool keeps, and of how many octets all of them may be together: all that one association may have on
+/// its way may come back at once, and goes again.
+const ODD_MOST: usize = 128;
 const ODD_OCTETS: usize = 16 << 20;
 
 /// A pool of equal blocks for one kind of message, shared by the drivers of one stack: one takes, another gives back. Some blocks of
@@ -27,8 +27,9 @@ pub struct Pool<M: Message> {
 #[derive(Debug)]
 struct Odd<B> {
     classes: [Class<B>; CLASSES],
+    /// Of those that are short.
+    short: usize,
     /// Of all of them.
-    blocks: usize,
     octets: usize,
 }
 
@@ -38,6 +39,9 @@ struct Class<B> {
     /// How many were asked for, and not there: so many are worth keeping, and what nobody ever asks for is not kept.
     wanted: usize,
 }
+
+/// Blocks of these classes are not short: their octets bound their number.
+const LONG: usize = class(64 << 10);
 
 /// None is longer than all may be together.
 const CLASSES: usize = class(ODD_OCTETS) + 1;
@@ -49,45 +53,52 @@ const fn class(octets: usize) -> usize {
 
 impl<B: Block> Odd<B> {
     const EMPTY: Self =
-        Odd { classes: [const { Class { blocks: Vec::new(), wanted: 0 } }; CLASSES], blocks: 0, octets: 0 };
+        Odd { classes: [const { Class { blocks: Vec::new(), wanted: 0 } }; CLASSES], short: 0, octets: 0 };
 
     /// The last that was given with room for so many octets, but not for four times as many, unless both are short.
     #[inline]
     fn take(&mut self, octets: usize) -> Option<B> {
         let from = class(octets);
-        let fits = |class: &&mut Class<B>| class.blocks.last().is_some_and(|block| block.len() >= octets);
+        let fits =
+            |place: &usize| self.classes[*place].blocks.last().is_some_and(|block| block.len() >= octets);
         // Of its own class one may be too short; of the next, none is.
-        let Some(class) = self.classes.iter_mut().skip(from).take(2).find(fits) else {
+        let Some(place) = (from..CLASSES.min(from + 2)).find(fits) else {
             self.classes.get_mut(from)?.wanted += 1;
             return None;
         };
-        let block = class.blocks.pop()?;
-        self.blocks -= 1;
+        self.remove(place)
+    }
+
+    #[inline]
+    fn remove(&mut self, place: usize) -> Option<B> {
+        let block = self.classes[place].blocks.pop()?;
+        self.short -= usize::from(place < LONG);
         self.octets -= block.len();
         Some(block)
     }
 
-    /// Where there is no room, the class that holds most of it makes some, of blocks or of octets; the block is let go where that is its own.
+    /// Where there is no room, the class that holds most of it makes some, of short blocks or of octets; the block is let go where that is
+    /// its own.
     #[inline]
     fn give(&mut self, block: B) {
         let own = class(block.len());
         if self.classes.get(own).is_none_or(|class| class.blocks.len() >= class.wanted) {
             return;
         }
-        while self.blocks >= ODD_MOST || self.octets + block.len() > ODD_OCTETS {
-            let counts = self.blocks >= ODD_MOST;
-            let held = |class: &usize| self.classes[*class].blocks.len() << if counts { 0 } else { *class };
-            let most = (0..CLASSES).max_by_key(held).unwrap_or(own);
+        loop {
+            let counts = own < LONG && self.short >= ODD_MOST;
+            if !counts && self.octets + block.len() <= ODD_OCTETS {
+                break;
+            }
+            let held = |place: &usize| self.classes[*place].blocks.len() << if counts { 0 } else { *place };
+            let most = (0..if counts { LONG } else { CLASSES }).max_by_key(held).unwrap_or(own);
             // It is wanted no more than what is there.
             self.classes[most].wanted = self.classes[most].blocks.len();
-            if most == own {
+            if most == own || self.remove(most).is_none() {
                 return;
             }
-            let Some(other) = self.classes[most].blocks.pop() else { return };
-            self.blocks -= 1;
-            self.octets -= other.len();
         }
-        self.blocks += 1;
+        self.short += usize::from(own < LONG);
         self.octets += block.len();
         self.classes[own].blocks.push(block);
     }
