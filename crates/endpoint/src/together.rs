@@ -40,7 +40,7 @@ impl<M: Message> Together<M> {
 
     pub(crate) fn run(run: Run<M>) -> Self {
         let quality = Quality { number: run.number(), ..Quality::default() };
-        // A run is shorter than 4 GiB: it came in memory, in one piece.
+        // Its stride has 32 bits, and nobody has room for as many messages as more bits count.
         let (each, messages) = (run.stride() as u32, run.messages() as u32);
         Together { each, messages, all: run.into_octets(), quality }
     }
