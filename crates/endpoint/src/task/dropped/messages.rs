@@ -175,6 +175,14 @@ fn send_drafts() {
     }));
 }
 
+/// Forty messages come, each once: those that came before, and what is received from now on.
+async fn forty(mut numbers: Vec<u32>, other: Association<Artp>, sends: JoinHandle<()>) {
+    numbers.extend(all(other).await);
+    numbers.sort_unstable();
+    assert!(numbers.into_iter().eq(0..40), "each once");
+    sends.await.unwrap();
+}
+
 #[test]
 fn receive() {
     run(each(1, async |polls| {
@@ -194,10 +202,7 @@ fn receive() {
             }
             None => false,
         };
-        numbers.extend(all(other).await);
-        numbers.sort_unstable();
-        assert!(numbers.into_iter().eq(0..40), "each once");
-        sends.await.unwrap();
+        forty(numbers, other, sends).await;
         scene.ends().await;
         over
     }));
@@ -229,10 +234,7 @@ fn receive_together() {
             }
             None => false,
         };
-        numbers.extend(all(other).await);
-        numbers.sort_unstable();
-        assert!(numbers.into_iter().eq(0..40), "each once");
-        sends.await.unwrap();
+        forty(numbers, other, sends).await;
         scene.ends().await;
         over
     }));
