@@ -58,7 +58,8 @@ pub(super) trait Keyed<M> {
 
 /// What protects the datagrams of one session.
 pub(crate) struct Guard<M> {
-    protection: Protection,
+    /// `None` where nothing protects them: such a session takes no room for secrets.
+    protection: Option<Box<Protection>>,
     /// There is none before both sides' salts are known.
     keyed: Option<Box<dyn Keyed<M>>>,
     /// How many in a row could not be opened.
@@ -67,12 +68,18 @@ pub(crate) struct Guard<M> {
 
 impl<M> Guard<M> {
     pub(crate) fn new(protection: Protection) -> Self {
-        Guard { protection, keyed: None, forged: 0 }
+        let protects = protection != Protection::Absent;
+        Guard { protection: protects.then(|| Box::new(protection)), keyed: None, forged: 0 }
+    }
+
+    /// See [`Protection::signature`].
+    fn signature(&self) -> Option<usize> {
+        self.protection.as_ref().map_or(Some(0), |protection| protection.signature())
     }
 
     /// How many octets a datagram becomes longer.
     pub(crate) fn adds(&self, kind: MessageKind) -> usize {
-        match (self.protection.signature(), kind) {
+        match (self.signature(), kind) {
             (None, _) | (Some(0), MessageKind::Control) => 0,
             (Some(octets), MessageKind::Data) => Signed::LENGTH + octets,
             (Some(octets), MessageKind::Control) => ControlHeader::LENGTH + octets,
@@ -82,7 +89,7 @@ impl<M> Guard<M> {
     /// Whether nothing is protected: data are looked at where they lie then.
     #[inline]
     pub(crate) fn is_absent(&self) -> bool {
-        matches!(self.protection, Protection::Absent)
+        self.protection.is_none()
     }
 
     pub(crate) fn gives_up(&self) -> bool {
@@ -93,8 +100,8 @@ impl<M> Guard<M> {
 impl<M: Message> Guard<M> {
     /// The session has begun, and this is what both sides agreed on.
     pub(crate) fn begin(&mut self, agreed: &[u8]) {
-        if let Some(agreed) = Agreed::read(agreed) {
-            self.keyed = keyed(&self.protection, agreed);
+        if let (Some(protection), Some(agreed)) = (&self.protection, Agreed::read(agreed)) {
+            self.keyed = keyed(protection, agreed);
         }
     }
 
@@ -105,7 +112,7 @@ impl<M: Message> Guard<M> {
     /// should bear the application's signature and is shorter than that says.
     pub(crate) fn protect(&mut self, mut message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, M> {
         let control = datagram.kind == MessageKind::Control;
-        let signature = match self.protection.signature() {
+        let signature = match self.signature() {
             None if control || opaque::is_whole(&mut message) => return Ok(message),
             None => return Err(message),
             Some(0) if control => return Ok(message),
@@ -159,7 +166,7 @@ impl<M: Message> Guard<M> {
 
     fn opened(&mut self, mut message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, Dropped> {
         let control = datagram.kind == MessageKind::Control;
-        let signature = match self.protection.signature() {
+        let signature = match self.signature() {
             None if control || opaque::is_whole(&mut message) => return Ok(message),
             None => return Err(Dropped::Unjoinable),
             Some(0) if control => return Ok(message),
