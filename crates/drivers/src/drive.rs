@@ -210,17 +210,18 @@ impl Driver {
     /// else it wants a [turn](Driver::turn).
     pub fn run_due<P: Protocol>(&mut self, stack: &mut P, out: &mut impl Outlet<P>) -> bool {
         let now = self.cx.now();
-        self.settle(stack, out, now);
-        !is_due(stack, now)
+        self.settle(stack, out, now) || !is_due(stack, now)
     }
 
-    fn settle<P: Protocol>(&self, stack: &mut P, out: &mut impl Outlet<P>, now: Instant) {
+    /// Whether it is known that nothing is due any more: after as many rounds as there are, nobody asks.
+    fn settle<P: Protocol>(&self, stack: &mut P, out: &mut impl Outlet<P>, now: Instant) -> bool {
         for _round in 0..ROUNDS {
             if !is_due(stack, now) {
-                break;
+                return true;
             }
             stack.handle_timeout(&self.cx, out);
         }
+        false
     }
 
     /// Has the descriptors wake whoever waits for them at `deadline`, in whole milliseconds from now, or somewhat sooner. It costs a

@@ -68,6 +68,9 @@ const SEND_TURN: Room = Room { octets: 1 << 20, messages: 512 };
 const RECEIVE_TURN: Room = Room { octets: 256 << 10, messages: 256 };
 /// How many blocks one system call may fill.
 const BLOCKS: usize = 4;
+/// After so many system calls that filled no more than one, the next are given two: one to be filled, and one that stays empty, so
+/// that nobody need ask whether there is more.
+const ALONE: u8 = 8;
 /// The octets of a block: what the kernel puts together at most.
 pub const BLOCK: usize = 64 << 10;
 /// How many blocks may be lent. Whoever keeps one datagram of a block keeps the block: beyond so many, datagrams are copied, and
@@ -148,6 +151,8 @@ struct Socket<M: Message> {
     held: VecDeque<Coalesced<M>>,
     held_since: Instant,
     readable: bool,
+    /// How many system calls in a row filled one block at most.
+    alone: u8,
     /// It was not full when it was last written. Only while it is full is it registered to be told of room: each datagram that
     /// leaves makes some, and would end a wait.
     writable: bool,
@@ -240,6 +245,7 @@ impl<M: Message> Udp<M> {
             held: VecDeque::new(),
             held_since: Instant::START,
             readable: false,
+            alone: 0,
             // It is from the start; if not, the first datagram finds out.
             writable: true,
             broken: false,

@@ -12,7 +12,7 @@ use stackwright_contract::{Context, Handle, Mirror, Outlet};
 use stackwright_wire::{Message, Pool};
 
 use super::coalesced::Coalesced;
-use super::{BLOCKS, LENT_MOST, NAME, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
+use super::{ALONE, BLOCKS, LENT_MOST, NAME, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
 
 /// What is left of datagrams for which there is no room, at this moment.
 struct NoRoom<M: Message>(Coalesced<M>);
@@ -45,7 +45,8 @@ impl<M: Message> Udp<M> {
         }
         let mut share = RECEIVE_TURN;
         while socket.readable && socket.held.is_empty() && share.octets > 0 && share.messages > 0 {
-            let mut blocks: [M::Block; BLOCKS] = array::from_fn(|_| again(lent, pool));
+            let asks = if socket.alone < ALONE { BLOCKS } else { 2 };
+            let mut blocks: [_; BLOCKS] = array::from_fn(|at| (at < asks).then(|| again(lent, pool)));
             let mut came = [RecvMeta::default(); BLOCKS];
             let filled = match take(&socket.socket, &socket.offload, &mut blocks, &mut came) {
                 Ok(filled) => filled,
@@ -63,8 +64,9 @@ impl<M: Message> Udp<M> {
             };
             // Fewer than asked for: nothing is left, and what comes from now on is told again. An error that came in between is
             // told again too.
-            socket.readable &= filled == 0 || filled == BLOCKS;
-            for (at, block) in blocks.into_iter().enumerate() {
+            socket.readable &= filled == 0 || filled == asks;
+            socket.alone = if filled > 1 { 0 } else { socket.alone.saturating_add(1) };
+            for (at, block) in blocks.into_iter().flatten().enumerate() {
                 if at >= filled {
                     pool.give(block);
                     continue;
@@ -96,12 +98,13 @@ fn again<M: Message>(lent: &mut Vec<M>, pool: &Pool<M>) -> M::Block {
 fn take<B: stackwright_wire::Block>(
     socket: &UdpSocket,
     offload: &UdpSocketState,
-    blocks: &mut [B; BLOCKS],
+    blocks: &mut [Option<B>; BLOCKS],
     came: &mut [RecvMeta; BLOCKS],
 ) -> Result<usize, Errno> {
-    let mut slices = blocks.each_mut().map(|block| IoSliceMut::new(block));
+    let asks = blocks.iter().flatten().count();
+    let mut slices = blocks.each_mut().map(|block| IoSliceMut::new(block.as_deref_mut().unwrap_or_default()));
     offload
-        .recv(socket.into(), &mut slices, came)
+        .recv(socket.into(), &mut slices[..asks], &mut came[..asks])
         .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
 }
 

@@ -64,6 +64,24 @@ fn blocks_that_would_cut_a_datagram_are_refused() {
     Side::with_blocks(2048);
 }
 
+/// The socket is given fewer blocks then, and the kernel tells of what lies there only once.
+#[test]
+fn many_at_once_come_whole_after_many_that_came_alone() {
+    let (mut side, association, peer, at) = arrival("127.0.0.1:0", AMPLE);
+    for _alone in 0..20 {
+        side.heard.0.clear();
+        peer.send_to(b"alone", at).unwrap();
+        side.hears(association, &[b"alone"]);
+    }
+    for many in [2, 3, 4, 30] {
+        side.heard.0.clear();
+        let sent: Vec<_> = (0..many).map(|number: u8| vec![number; 9]).collect();
+        sent.iter().for_each(|octets| assert_eq!(peer.send_to(octets, at).unwrap(), 9));
+        side.hears(association, &sent.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    }
+    assert_eq!(side.dropped(), 0);
+}
+
 /// Datagrams that lie one behind the other in the socket and in the queue, equally long but for the last one of each message.
 #[test]
 fn what_travels_together_comes_one_by_one_and_in_order() {

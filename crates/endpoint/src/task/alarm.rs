@@ -1,5 +1,6 @@
 //! Who waits for the stack, so that somebody runs it when it has something to do.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
@@ -10,7 +11,11 @@ use stackwright_contract::{Handle, Names};
 ///
 /// The runtime may ring it from another thread; else nobody contends for the lock.
 #[derive(Default)]
-pub(super) struct Alarm(Mutex<Waiting>);
+pub(super) struct Alarm {
+    waiting: Mutex<Waiting>,
+    /// How many wait, for the endpoint's own thread, which alone changes it: it need not ask for the lock to know.
+    len: AtomicUsize,
+}
 
 #[derive(Default)]
 struct Waiting {
@@ -32,7 +37,7 @@ impl Waiting {
 impl Alarm {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         // Nothing in it is ever half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whoever is woken by `waker` waits, under the name in `slot`.
@@ -43,7 +48,11 @@ impl Alarm {
                 known.clone_from(waker);
                 name
             }
-            None => *slot.insert(wakers.name(waker.clone())),
+            None => {
+                let name = wakers.name(waker.clone());
+                self.len.store(wakers.len(), Ordering::Relaxed);
+                *slot.insert(name)
+            }
         }
     }
 
@@ -56,6 +65,7 @@ impl Alarm {
     pub(super) fn leave(&self, slot: Handle) {
         let waiting = &mut *self.waiting();
         let gone = waiting.wakers.forget(slot);
+        self.len.store(waiting.wakers.len(), Ordering::Relaxed);
         if waiting.runner == Some(slot) {
             waiting.runner = None;
         }
@@ -80,7 +90,7 @@ impl Alarm {
 
     /// How many wait.
     pub(super) fn len(&self) -> usize {
-        self.waiting().wakers.len()
+        self.len.load(Ordering::Relaxed)
     }
 
     pub(super) fn ring(&self) {

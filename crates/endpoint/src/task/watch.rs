@@ -50,23 +50,25 @@ impl<S: Ground> Watch<S> {
     ) -> Poll<Result<T, Error>> {
         let progress = ready!(coop::poll_proceed(cx));
         let mut find = || look(&mut self.shared.borrow_mut());
-        let is_stale = {
-            let shared = &mut *self.shared.borrow_mut();
-            let is_stale = shared.is_stale();
-            // Also what was put off by whoever was alone.
-            shared.ask();
-            is_stale
-        };
+        // Who waited has not left the stack alone.
+        let is_stale = place.slot.is_none() && self.shared.borrow().is_stale();
         let at_once = if is_stale { None } else { find() };
         let found = match at_once {
             Some(found) => Ok(Some(found)),
             None => {
                 // First of all: what is told from here on shall reach us, on whatever thread the runtime waits.
                 let slot = self.alarm.enter(&mut place.slot, cx.waker());
-                self.shared.borrow_mut().desk.await_on(name, slot);
+                let asks = {
+                    let shared = &mut *self.shared.borrow_mut();
+                    shared.desk.await_on(name, slot);
+                    // Also what was put off by whoever found all that he asked for.
+                    let asks = !shared.desk.asks.is_empty();
+                    shared.ask();
+                    asks
+                };
                 match self.tend(&mut find) {
-                    // It was looked for only after a batch, and there was none.
-                    Ok(None) if is_stale => Ok(find()),
+                    // It was looked for only after a batch, and there was none; the stack may have answered.
+                    Ok(None) if is_stale || asks => Ok(find()),
                     tended => tended,
                 }
             }
@@ -147,10 +149,13 @@ impl<S: Ground> Watch<S> {
 
     /// Wakes those to whom something was told, but for `me`, who just looked.
     pub(super) fn wake(&self, me: Option<Handle>) {
-        let mut woken = mem::take(&mut self.shared.borrow_mut().desk.woken);
-        if woken.is_empty() {
-            return;
-        }
+        let mut woken = {
+            let woken = &mut self.shared.borrow_mut().desk.woken;
+            if woken.is_empty() {
+                return; // and keeps its memory
+            }
+            mem::take(woken)
+        };
         woken.retain(|slot| Some(*slot) != me);
         self.alarm.wake(&woken);
         // Its memory is of use again, unless a task that was woken said something meanwhile.
