@@ -91,7 +91,7 @@ pub(crate) struct Tuning {
     #[arg(long, value_name = "OCTETS", value_parser = octets, conflicts_with = "window")]
     pub(crate) flight: Option<u64>,
     /// Of ARTP, how many packets are acknowledged at once, unless time is up; where nobody says it, 2 full ones, or up to 32 that hold
-    /// as much. Who only receives never measured the way: two are the most there, whatever this says.
+    /// as much. Who only receives never measured the way, and waits for two at most, whatever this says.
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     pub(crate) gather: Option<u32>,
     /// Of ARTP, what bounds what is on its way: document, new-reno, cubic, bbr.

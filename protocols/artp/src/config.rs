@@ -36,7 +36,7 @@ pub struct Config {
     pub run: usize,
     /// How long numbers are gathered before they are acknowledged.
     pub gather: Nanoseconds,
-    /// How many numbers are acknowledged at once, at most: of short packets. Who only receives never measured the way, and gathers 2.
+    /// How many numbers are acknowledged at once, at most: of short packets. Who only receives never measured the way, and waits for 2 at most.
     pub gather_most: u64,
     /// How many full packets are acknowledged at once, or more that hold as much.
     pub gather_full: u32,

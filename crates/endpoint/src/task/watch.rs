@@ -67,7 +67,7 @@ impl<S: Ground> Watch<S> {
                     asks
                 };
                 match self.tend(&mut find) {
-                    // It was looked for only after a batch, and there was none; the stack may have answered.
+                    // There was no batch after which it would have been looked for; or the stack has answered at once.
                     Ok(None) if is_stale || asks => Ok(find()),
                     tended => tended,
                 }
