@@ -171,9 +171,7 @@ impl<V: Offered> Desk<V> {
             Some(Named::Listener(listener)) => &mut listener.waits,
             _ => return,
         };
-        if !waits.contains(&slot) {
-            waits.push(slot);
-        }
+        waits.push(slot);
     }
 
     /// `slot` waits no more.

@@ -1,5 +1,6 @@
 //! Who waits for the stack, so that somebody runs it when it has something to do.
 
+use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
@@ -40,20 +41,23 @@ impl Alarm {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever is woken by `waker` waits, under the name in `slot`.
-    pub(super) fn enter(&self, slot: &mut Option<Handle>, waker: &Waker) -> Handle {
+    /// Whoever is woken by `waker` waits, under the name that is given back.
+    pub(super) fn enter(&self, waker: &Waker) -> Handle {
         let wakers = &mut self.waiting().wakers;
-        match slot.and_then(|name| Some((name, wakers.get_mut(name)?))) {
-            Some((name, known)) => {
-                known.clone_from(waker);
-                name
-            }
-            None => {
-                let name = wakers.name(waker.clone());
-                self.len.store(wakers.len(), Ordering::Relaxed);
-                *slot.insert(name)
-            }
-        }
+        let slot = wakers.name(waker.clone());
+        self.len.store(wakers.len(), Ordering::Relaxed);
+        slot
+    }
+
+    /// Who waits in this slot still does, and is woken by `waker`. Where that is not the one from before, he is woken at once: what was
+    /// told meanwhile, the other one heard.
+    pub(super) fn stay(&self, slot: Handle, waker: &Waker) {
+        let before = match self.waiting().wakers.get_mut(slot) {
+            Some(known) if !known.will_wake(waker) => mem::replace(known, waker.clone()),
+            _ => return,
+        };
+        drop(before);
+        waker.wake_by_ref();
     }
 
     /// Who waits in this slot does nothing but run the stack.
@@ -120,7 +124,7 @@ mod tests {
     fn three(alarm: &Alarm) -> [(Arc<Count>, Handle); 3] {
         [(); 3].map(|()| {
             let count = Arc::new(Count::default());
-            let slot = alarm.enter(&mut None, &Arc::clone(&count).into());
+            let slot = alarm.enter(&Arc::clone(&count).into());
             (count, slot)
         })
     }
@@ -155,12 +159,15 @@ mod tests {
     #[test]
     fn who_is_polled_by_another_task_is_woken_there() {
         let alarm = Alarm::default();
-        let mut slot = None;
         let [before, now] = [(); 2].map(|()| Arc::new(Count::default()));
-        alarm.enter(&mut slot, &Arc::clone(&before).into());
-        alarm.enter(&mut slot, &Arc::clone(&now).into());
-        assert_eq!(alarm.len(), 1);
+        let counts = || [&before, &now].map(|count| count.0.load(Ordering::Relaxed));
+        let wakers = [&before, &now].map(|count| Arc::clone(count).into());
+        let slot = alarm.enter(&wakers[0]);
+        alarm.stay(slot, &wakers[0]);
+        assert_eq!(counts(), [0, 0]);
+        alarm.stay(slot, &wakers[1]);
+        assert_eq!((alarm.len(), counts()), (1, [0, 1]), "what was told meanwhile was told to the other one");
         alarm.ring();
-        assert_eq!((before.0.load(Ordering::Relaxed), now.0.load(Ordering::Relaxed)), (0, 1));
+        assert_eq!(counts(), [0, 2]);
     }
 }

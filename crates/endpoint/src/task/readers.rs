@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::io;
-use std::mem;
 use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 
@@ -45,6 +45,8 @@ enum Descriptor {
 /// Readers to be asked: the runtime tells nothing more of them until they were. It may tell from another thread.
 struct Told {
     marks: Mutex<Vec<Mark>>,
+    /// There are some: who finds none need not ask for the lock.
+    some: AtomicBool,
     alarm: Arc<Alarm>,
 }
 
@@ -65,6 +67,7 @@ struct Marker {
 pub(super) struct Seen {
     pub(super) sockets: Vec<Token>,
     pub(super) looks: bool,
+    /// Readers to be asked now: those that had something the last time once more.
     asked: Vec<Mark>,
 }
 
@@ -72,7 +75,7 @@ impl Readers {
     /// Watches the driver's descriptor. It wakes the alarm, and so whoever waits.
     pub(super) fn new(driver: Rc<Registry>, alarm: Arc<Alarm>) -> io::Result<Rc<Self>> {
         let runtime = runtime::Handle::try_current().map_err(io::Error::other)?;
-        let told = Arc::new(Told { marks: Mutex::default(), alarm });
+        let told = Arc::new(Told { marks: Mutex::default(), some: AtomicBool::new(false), alarm });
         let readers = Rc::new(Readers { runtime, known: Known::default(), told });
         readers.add(Descriptor::Driver(driver))?;
         Ok(readers)
@@ -99,7 +102,10 @@ impl Readers {
 
     /// Asks those that have told something, and has the others tell.
     pub(super) fn look(&self, seen: &mut Seen) -> io::Result<()> {
-        mem::swap(&mut *self.told.marks(), &mut seen.asked);
+        self.told.move_to(&mut seen.asked);
+        if seen.asked.is_empty() {
+            return Ok(());
+        }
         let known = self.known.borrow();
         let mut failed = Ok(());
         seen.asked.retain(|mark| {
@@ -112,9 +118,6 @@ impl Readers {
             }
             !mark.fails
         });
-        if !seen.asked.is_empty() {
-            self.told.marks().append(&mut seen.asked);
-        }
         failed
     }
 
@@ -149,6 +152,21 @@ impl Told {
         // Nothing in it is ever half done.
         self.marks.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn mark(&self, mark: Mark) {
+        let mut marks = self.marks();
+        marks.push(mark);
+        self.some.store(true, Ordering::Release);
+    }
+
+    #[inline]
+    fn move_to(&self, asked: &mut Vec<Mark>) {
+        if self.some.load(Ordering::Acquire) {
+            let mut marks = self.marks();
+            asked.append(&mut marks);
+            self.some.store(false, Ordering::Relaxed);
+        }
+    }
 }
 
 impl Wake for Marker {
@@ -157,7 +175,7 @@ impl Wake for Marker {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        self.told.marks().push(self.mark);
+        self.told.mark(self.mark);
         self.told.alarm.ring();
     }
 }

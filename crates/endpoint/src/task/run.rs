@@ -45,10 +45,11 @@ impl<S: Ground> Future for Run<S> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Run { watch, alarm, place } = self.get_mut();
         let Some(watch) = watch.upgrade() else { return Poll::Ready(Ok(())) };
-        let slot = alarm.enter(&mut place.slot, cx.waker());
+        let slot = *place.slot.get_or_insert_with(|| alarm.enter(cx.waker()));
         alarm.appoint(slot);
         watch.shared.borrow_mut().ask();
         let tended = watch.tend(|| None::<()>);
+        alarm.stay(slot, cx.waker());
         watch.wake(place.slot);
         match tended {
             Ok(_) => Poll::Pending,

@@ -51,16 +51,20 @@ impl<S: Ground> Watch<S> {
         let progress = ready!(coop::poll_proceed(cx));
         let mut find = || look(&mut self.shared.borrow_mut());
         // Who waited has not left the stack alone.
-        let is_stale = place.slot.is_none() && self.shared.borrow().is_stale();
+        let waited = place.slot;
+        let is_stale = waited.is_none() && self.shared.borrow().is_stale();
         let at_once = if is_stale { None } else { find() };
         let found = match at_once {
             Some(found) => Ok(Some(found)),
             None => {
-                // First of all: what is told from here on shall reach us, on whatever thread the runtime waits.
-                let slot = self.alarm.enter(&mut place.slot, cx.waker());
                 let asks = {
                     let shared = &mut *self.shared.borrow_mut();
-                    shared.desk.await_on(name, slot);
+                    if waited.is_none() {
+                        // First of all: what is told from here on shall reach us, on whatever thread the runtime waits.
+                        let slot = self.alarm.enter(cx.waker());
+                        shared.desk.await_on(name, slot);
+                        place.slot = Some(slot);
+                    }
                     // Also what was put off by whoever found all that he asked for.
                     let asks = !shared.desk.asks.is_empty();
                     shared.ask();
@@ -86,6 +90,9 @@ impl<S: Ground> Watch<S> {
                 Poll::Ready(Err(error))
             }
             Ok(None) => {
+                if let Some(slot) = waited {
+                    self.alarm.stay(slot, cx.waker());
+                }
                 self.wake(place.slot);
                 Poll::Pending
             }
