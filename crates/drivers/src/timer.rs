@@ -61,6 +61,9 @@ impl Timer {
     /// Ends a wait until `deadline`, in whole milliseconds after `now` as of any wait, or somewhat sooner: who is awake too soon waits
     /// again. It may be later than `now` already.
     pub(crate) fn end(&mut self, clock: &Clock, now: Instant, deadline: Instant) {
+        if self.at.is_some_and(|at| now < at && at <= deadline) {
+            return; // as it is with most of them
+        }
         let wait = deadline.since(now).min(FAR);
         let parts = wait.subsec_nanos().div_ceil(EXACT.subsec_nanos());
         let until = now + Duration::from_secs(wait.as_secs()) + EXACT * parts;

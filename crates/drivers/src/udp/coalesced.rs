@@ -1,16 +1,18 @@
 //! What one block holds: datagrams of one peer, as the kernel has put them together.
 
+use std::mem;
 use std::net::SocketAddr;
 
-use quinn_udp::RecvMeta;
 use stackwright_contract::services::{Ecn, Room, Run};
 use stackwright_wire::{Message, Pool};
 
-use super::{connect, mark};
+use super::connect;
+use super::fill::Came;
 
 /// Datagrams of one peer, one behind the other.
 pub(super) struct Coalesced<M: Message> {
-    pub(super) from: SocketAddr,
+    /// Who, where that was asked.
+    pub(super) from: Option<SocketAddr>,
     /// What each says of congestion: the kernel puts none together that do not say the same.
     pub(super) ecn: Ecn,
     /// How long each is; the last may be shorter.
@@ -22,32 +24,45 @@ pub(super) struct Coalesced<M: Message> {
 
 /// Where their octets are.
 enum Rest<M: Message> {
-    /// In a message of which each is a slice.
+    /// In a message of which each is a slice, or which is the only one.
     Shared(M),
     /// In a block of which each is a copy: `start..end` is left.
     Block { block: M::Block, start: usize, end: usize },
+    /// All of them were taken.
+    Nothing,
+}
+
+/// What becomes of a block that was filled.
+pub(super) enum Spent<M: Message> {
+    /// Slices of it are given away: this is one more, of all of it.
+    Lent(M),
+    /// It was copied from, and can be filled again.
+    Free(M::Block),
+    /// It went with what came.
+    Gone,
 }
 
 impl<M: Message> Coalesced<M> {
-    /// What `came` in `block`; the block as a message once more, where slices of it are given away, which it is if it `may`.
+    /// What `came` in `block`, of which slices are given away if they `may`; and what becomes of the block.
     ///
     /// A block that holds little is copied from: it would let the peer fill memory with emptiness, because room counts octets
     /// and not blocks.
-    pub(super) fn new(came: &RecvMeta, block: M::Block, may: bool) -> (Self, Option<M>) {
-        let (octets, stride) = (came.len, came.stride.max(1));
-        let count = octets.div_ceil(stride).max(1);
+    #[inline]
+    pub(super) fn new(came: &Came, block: M::Block, may: bool, pool: &Pool<M>) -> (Self, Spent<M>) {
+        let (octets, stride) = (came.octets, came.stride.max(1));
+        let count = if octets <= stride { 1 } else { octets.div_ceil(stride) };
         let full = octets > block.len() / 4;
-        let (rest, lent) = if may && full && (M::SHARES || count == 1) {
+        let (rest, spent) = if may && full && (M::SHARES || count == 1) {
             let whole = M::from_block(block, 0, octets);
-            let lent = M::SHARES.then(|| whole.share());
-            (Rest::Shared(whole), lent)
+            let spent = if M::SHARES { Spent::Lent(whole.share()) } else { Spent::Gone };
+            (Rest::Shared(whole), spent)
+        } else if count == 1 {
+            (Rest::Shared(pool.copy(&block[..octets])), Spent::Free(block))
         } else {
-            (Rest::Block { block, start: 0, end: octets }, None)
+            (Rest::Block { block, start: 0, end: octets }, Spent::Gone)
         };
-        (
-            Coalesced { from: connect::identity(came.addr), ecn: mark::read(came.ecn), stride, count, rest },
-            lent,
-        )
+        let from = came.from.map(connect::identity);
+        (Coalesced { from, ecn: came.ecn, stride, count, rest }, spent)
     }
 
     /// How long the next one is.
@@ -57,13 +72,12 @@ impl<M: Message> Coalesced<M> {
 
     /// All that are left, as a run: where there are several, and nothing has to be copied for it.
     pub(super) fn run(&mut self) -> Option<Run<M>> {
-        match &mut self.rest {
-            Rest::Shared(whole) if self.count > 1 => {
-                self.count = 0;
-                Some(Run::new(whole.split_to(whole.len()), self.stride).bearing(self.ecn))
-            }
-            _ => None,
+        if self.count < 2 || !matches!(self.rest, Rest::Shared(_)) {
+            return None;
         }
+        let Rest::Shared(whole) = mem::replace(&mut self.rest, Rest::Nothing) else { return None };
+        self.count = 0;
+        Some(Run::new(whole, self.stride).bearing(self.ecn))
     }
 
     /// The room that those take which are left.
@@ -75,6 +89,7 @@ impl<M: Message> Coalesced<M> {
         match &self.rest {
             Rest::Shared(whole) => whole.len(),
             Rest::Block { start, end, .. } => end - start,
+            Rest::Nothing => 0,
         }
     }
 
@@ -82,21 +97,29 @@ impl<M: Message> Coalesced<M> {
     pub(super) fn take(&mut self, pool: &Pool<M>) -> M {
         let octets = self.next_octets();
         self.count -= 1;
-        match &mut self.rest {
-            Rest::Shared(whole) => whole.split_to(octets),
-            Rest::Block { block, start, .. } => {
-                let at = *start;
-                *start += octets;
-                pool.copy(&block[at..at + octets])
+        match mem::replace(&mut self.rest, Rest::Nothing) {
+            Rest::Shared(whole) if self.count == 0 => whole,
+            Rest::Shared(mut whole) => {
+                let next = whole.split_to(octets);
+                self.rest = Rest::Shared(whole);
+                next
             }
+            Rest::Block { block, start, end } => {
+                let next = pool.copy(&block[start..start + octets]);
+                self.rest = Rest::Block { block, start: start + octets, end };
+                next
+            }
+            Rest::Nothing => unreachable!("one is left"),
         }
     }
 
-    /// The block, where it is not a message.
+    /// What is left is let go.
+    #[inline]
     pub(super) fn reclaim(self, pool: &Pool<M>) {
         match self.rest {
             Rest::Shared(whole) => whole.reclaim(pool),
             Rest::Block { block, .. } => pool.give(block),
+            Rest::Nothing => {}
         }
     }
 }
@@ -111,18 +134,17 @@ mod tests {
     #[test]
     fn what_may_not_be_lent_is_copied() {
         let pool = Pool::<BufferTree>::new(4096, 1);
-        let mut came = RecvMeta::default();
-        (came.len, came.stride) = (4000, 1000);
+        let came = Came { octets: 4000, stride: 1000, ..Came::default() };
         for may in [true, false] {
             let mut block = pool.take();
             block[..4000].fill(7);
-            let (mut coalesced, lent) = Coalesced::<BufferTree>::new(&came, block, may);
-            assert_eq!(lent.is_some(), may);
+            let (mut coalesced, spent) = Coalesced::<BufferTree>::new(&came, block, may, &pool);
+            assert_eq!(matches!(spent, Spent::Lent(_)), may);
             let kept = coalesced.take(&pool);
             assert_eq!((kept.len(), coalesced.count), (1000, 3));
             assert_eq!(kept.leaves().count(), 1);
             coalesced.reclaim(&pool);
-            drop(lent);
+            drop(spent);
             // The pool's one block is there again, unless the kept datagram lies in it.
             let again = pool.take();
             assert_eq!(again.first() == Some(&7), !may, "lent: {may}");

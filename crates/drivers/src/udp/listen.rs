@@ -100,7 +100,7 @@ impl<M: Message> Socket<M> {
     pub(super) fn recipient(
         &mut self,
         itself: Handle,
-        from: SocketAddr,
+        from: Option<SocketAddr>,
         names: &mut Mirror<Named>,
         out: &mut dyn Outlet<Udp<M>>,
     ) -> Result<Handle, &'static str> {
@@ -108,6 +108,7 @@ impl<M: Message> Socket<M> {
             Peers::One(association) => return Ok(*association),
             Peers::Many { awaited, known, last, .. } => (awaited, known, last),
         };
+        let from = from.ok_or("a datagram of nobody")?;
         let is_he = |open: &Association| open.remote == from && open.socket == itself;
         if let Some(association) = *last
             && matches!(names.get(association), Some(Named::Open(open)) if is_he(open))

@@ -1,6 +1,5 @@
 //! What datagrams and the network say of congestion: the two last bits of the traffic class (RFC 3168 §5).
 
-use quinn_udp::EcnCodepoint;
 use rustix::net::sockopt;
 use stackwright_contract::services::Ecn;
 use stackwright_wire::Message;
@@ -26,7 +25,7 @@ impl<M: Message> Socket<M> {
     /// Datagrams that leave alone say this from now on. The socket remembers it: nothing has to be said beside each of them.
     #[cold]
     pub(super) fn bear(&mut self, ecn: Ecn) {
-        let bits = written(ecn).map_or(0, |codepoint| codepoint as u8);
+        let bits = written(ecn);
         let _ = sockopt::set_ip_tos(&self.socket, bits);
         if self.local.is_ipv6() {
             let _ = sockopt::set_ipv6_tclass(&self.socket, bits.into());
@@ -35,18 +34,20 @@ impl<M: Message> Socket<M> {
     }
 }
 
-fn written(ecn: Ecn) -> Option<EcnCodepoint> {
+/// RFC 3168 §5: the two bits for what is said.
+fn written(ecn: Ecn) -> u8 {
     match ecn {
-        Ecn::NotEct => None,
-        Ecn::Ect => Some(EcnCodepoint::Ect0),
-        Ecn::Ce => Some(EcnCodepoint::Ce),
+        Ecn::NotEct => 0b00,
+        Ecn::Ect => 0b10, // ECT(0)
+        Ecn::Ce => 0b11,
     }
 }
 
-pub(super) fn read(came: Option<EcnCodepoint>) -> Ecn {
-    match came {
-        None => Ecn::NotEct,
-        Some(EcnCodepoint::Ect0 | EcnCodepoint::Ect1) => Ecn::Ect,
-        Some(EcnCodepoint::Ce) => Ecn::Ce,
+/// What the traffic class of a datagram says that came.
+pub(super) fn read(class: u8) -> Ecn {
+    match class & 0b11 {
+        0b00 => Ecn::NotEct,
+        0b11 => Ecn::Ce,
+        _ => Ecn::Ect, // ECT(0), and ECT(1), which is as good
     }
 }

@@ -5,6 +5,7 @@
 //! | `listen.rs` | arrivals: the first datagram of an unknown peer takes the next name that waits |
 //! | `connect.rs` | associations that we open, and what the address of a peer is |
 //! | `receive.rs` | socket → datagrams, upward, within the room that was given |
+//! | `fill.rs` | blocks that one system call fills |
 //! | `coalesced.rs` | what one block holds: datagrams of one peer, as the kernel has put them together |
 //! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
 //! | `run.rs` | datagrams that leave by one system call |
@@ -28,6 +29,7 @@
 
 mod coalesced;
 mod connect;
+mod fill;
 mod listen;
 mod mark;
 mod receive;
@@ -52,6 +54,7 @@ use stackwright_wire::{Message, Pool};
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::{Registry, Watched};
 use coalesced::Coalesced;
+use fill::Came;
 use run::Waiting;
 
 /// How much of one association may wait for the socket: the first room downward.
@@ -100,6 +103,9 @@ pub struct Udp<M: Message> {
     left: Vec<Handle>,
     /// Blocks of which the upper layer got slices, up to [`LENT_MOST`]. They are filled again when nobody holds one any more.
     lent: Vec<M>,
+    /// Blocks that are filled next, the last one first, and what came with those that were: kept for their memory.
+    empty: Vec<M::Block>,
+    came: [Came; BLOCKS],
     /// Others may listen where its listeners do.
     shared_port: bool,
 }
@@ -151,6 +157,8 @@ struct Socket<M: Message> {
     held: VecDeque<Coalesced<M>>,
     held_since: Instant,
     readable: bool,
+    /// Datagrams may lie there that came before it was connected, of anybody.
+    strangers: bool,
     /// How many system calls in a row filled one block at most.
     alone: u8,
     /// It was not full when it was last written. Only while it is full is it registered to be told of room: each datagram that
@@ -192,6 +200,8 @@ impl<M: Message> Udp<M> {
             done: Vec::new(),
             left: Vec::new(),
             lent: Vec::new(),
+            empty: Vec::new(),
+            came: [Came::default(); BLOCKS],
             shared_port: false,
         }
     }
@@ -245,6 +255,7 @@ impl<M: Message> Udp<M> {
             held: VecDeque::new(),
             held_since: Instant::START,
             readable: false,
+            strangers: true,
             alone: 0,
             // It is from the start; if not, the first datagram finds out.
             writable: true,
@@ -285,7 +296,9 @@ impl<M: Message> Udp<M> {
     fn turn(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Some(socket) = self.sockets.get_mut(name) else { return };
         socket.due = false;
-        self.send(cx, name, out);
+        if !socket.queue.is_empty() {
+            self.send(cx, name, out);
+        }
         self.receive(cx, name, out);
         // The last word on its last association may have ended it.
         let Some(socket) = self.sockets.get(name) else { return };

@@ -1,21 +1,15 @@
 //! From the socket upward, within the room that the upper layer gave.
 
-use std::array;
-use std::io::IoSliceMut;
 use std::mem;
 
-use mio::net::UdpSocket;
-use quinn_udp::{RecvMeta, UdpSocketState};
 use rustix::io::Errno;
 use stackwright_contract::services::{DatagramsIndication, Quality, Room};
 use stackwright_contract::{Context, Handle, Mirror, Outlet};
 use stackwright_wire::{Message, Pool};
 
-use super::coalesced::Coalesced;
+use super::coalesced::{Coalesced, Spent};
+use super::fill::fill;
 use super::{ALONE, BLOCKS, LENT_MOST, NAME, Named, Peers, RECEIVE_TURN, Socket, Udp, connect, less};
-
-/// What is left of datagrams for which there is no room, at this moment.
-struct NoRoom<M: Message>(Coalesced<M>);
 
 impl<M: Message> Udp<M> {
     /// Delivers up to a fair share.
@@ -24,62 +18,62 @@ impl<M: Message> Udp<M> {
     /// what an application says when the batch is. So datagrams for which a batch has used up the room are held until the
     /// next; where there is none then, they are dropped.
     pub(super) fn receive(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Udp { sockets, names, pool, lent, .. } = self;
+        let Udp { sockets, names, pool, lent, empty, came, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
-        if !socket.readable {
+        if !socket.readable || !socket.held.is_empty() && !socket.deliver_held(cx, name, names, pool, out) {
             return;
-        }
-        let mut delivered = false;
-        while let Some(coalesced) = socket.held.pop_front() {
-            let count = coalesced.count;
-            if let Err(NoRoom(rest)) = socket.deliver(cx, name, coalesced, names, pool, out) {
-                delivered |= rest.count < count;
-                if delivered || socket.held_since == cx.now() {
-                    socket.held_since = cx.now();
-                    return socket.held.push_front(rest);
-                }
-                (0..rest.count).for_each(|_| cx.dropped(NAME, "a datagram for which there is no room"));
-                rest.reclaim(pool);
-            }
-            delivered = true;
         }
         let mut share = RECEIVE_TURN;
         while socket.readable && socket.held.is_empty() && share.octets > 0 && share.messages > 0 {
             let asks = if socket.alone < ALONE { BLOCKS } else { 2 };
-            let mut blocks: [_; BLOCKS] = array::from_fn(|at| (at < asks).then(|| again(lent, pool)));
-            let mut came = [RecvMeta::default(); BLOCKS];
-            let filled = match take(&socket.socket, &socket.offload, &mut blocks, &mut came) {
+            while empty.len() < asks {
+                // One that was lent and that nobody holds any more, where there is one.
+                pool.regain(lent);
+                empty.push(pool.take());
+            }
+            // Whom a connected socket is for need not be asked, once nothing is left from before it was.
+            let asks_who = !socket.is_connected() || socket.strangers;
+            let filled = match fill(&socket.socket, empty, &mut came[..asks], asks_who) {
                 Ok(filled) => filled,
+                Err(Errno::AGAIN) => {
+                    (socket.readable, socket.strangers) = (false, false);
+                    break;
+                }
                 Err(error) => {
-                    match error {
-                        Errno::AGAIN => socket.readable = false,
-                        // It was told once and is gone: what the peer said before it still lies there, and is delivered before
-                        // that is judged.
-                        error if connect::unreachable(error) && socket.is_connected() => socket.broken = true,
-                        _ => cx.dropped(NAME, "receive: the network reports an error"),
-                    }
+                    socket.hear_of_error(cx, error);
                     share.messages -= 1;
-                    0
+                    continue;
                 }
             };
             // Fewer than asked for: nothing is left, and what comes from now on is told again. An error that came in between is
             // told again too.
-            socket.readable &= filled == 0 || filled == asks;
+            if filled < asks {
+                (socket.readable, socket.strangers) = (false, false);
+            }
             socket.alone = if filled > 1 { 0 } else { socket.alone.saturating_add(1) };
-            for (at, block) in blocks.into_iter().flatten().enumerate() {
-                if at >= filled {
-                    pool.give(block);
+            let blocks = empty.len();
+            for (came, block) in came.iter().zip((blocks - filled..blocks).rev()) {
+                let block = empty.swap_remove(block);
+                if came.cut_off {
+                    cx.dropped(NAME, "a datagram that was cut off");
+                    empty.push(block);
                     continue;
                 }
-                let (coalesced, whole) = Coalesced::new(&came[at], block, lent.len() < LENT_MOST);
-                lent.extend(whole);
-                share.octets = share.octets.saturating_sub(came[at].len);
+                let (mut coalesced, spent) = Coalesced::new(came, block, lent.len() < LENT_MOST, pool);
+                match spent {
+                    Spent::Lent(whole) => lent.push(whole),
+                    Spent::Free(block) => empty.push(block),
+                    Spent::Gone => {}
+                }
+                share.octets = share.octets.saturating_sub(came.octets);
                 share.messages = share.messages.saturating_sub(coalesced.count);
                 if !socket.held.is_empty() {
                     socket.held.push_back(coalesced);
-                } else if let Err(NoRoom(rest)) = socket.deliver(cx, name, coalesced, names, pool, out) {
+                } else if socket.deliver(cx, name, &mut coalesced, names, pool, out) {
+                    coalesced.reclaim(pool);
+                } else {
                     (socket.held_since, socket.readable) = (cx.now(), true);
-                    socket.held.push_back(rest);
+                    socket.held.push_back(coalesced);
                 }
             }
         }
@@ -89,48 +83,70 @@ impl<M: Message> Udp<M> {
     }
 }
 
-/// A block to be filled: one that was lent and that nobody holds any more, where there is one.
-fn again<M: Message>(lent: &mut Vec<M>, pool: &Pool<M>) -> M::Block {
-    pool.regain(lent);
-    pool.take()
-}
-
-fn take<B: stackwright_wire::Block>(
-    socket: &UdpSocket,
-    offload: &UdpSocketState,
-    blocks: &mut [Option<B>; BLOCKS],
-    came: &mut [RecvMeta; BLOCKS],
-) -> Result<usize, Errno> {
-    let asks = blocks.iter().flatten().count();
-    let mut slices = blocks.each_mut().map(|block| IoSliceMut::new(block.as_deref_mut().unwrap_or_default()));
-    offload
-        .recv(socket.into(), &mut slices[..asks], &mut came[..asks])
-        .map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))
-}
-
 impl<M: Message> Socket<M> {
+    /// Delivers what was held: whether all of it is gone.
+    #[cold]
+    #[inline(never)]
+    fn deliver_held(
+        &mut self,
+        cx: &Context,
+        itself: Handle,
+        names: &mut Mirror<Named>,
+        pool: &Pool<M>,
+        out: &mut dyn Outlet<Udp<M>>,
+    ) -> bool {
+        let mut delivered = false;
+        while let Some(mut coalesced) = self.held.pop_front() {
+            let count = coalesced.count;
+            if !self.deliver(cx, itself, &mut coalesced, names, pool, out) {
+                delivered |= coalesced.count < count;
+                if delivered || self.held_since == cx.now() {
+                    self.held_since = cx.now();
+                    self.held.push_front(coalesced);
+                    return false;
+                }
+                (0..coalesced.count).for_each(|_| cx.dropped(NAME, "a datagram for which there is no room"));
+            }
+            coalesced.reclaim(pool);
+            delivered = true;
+        }
+        true
+    }
+
+    /// The network has reported something. It was told once and is gone: what the peer said before it still lies there, and is delivered
+    /// before that is judged.
+    #[cold]
+    #[inline(never)]
+    fn hear_of_error(&mut self, cx: &Context, error: Errno) {
+        if connect::unreachable(error) && self.is_connected() {
+            self.broken = true;
+        } else {
+            cx.dropped(NAME, "receive: the network reports an error");
+        }
+    }
+
     pub(super) fn is_connected(&self) -> bool {
         matches!(self.peers, Peers::One(_))
     }
 
-    /// Hands datagrams to whom they are for, as far as there is room. What never can be handed over is dropped.
+    /// Hands datagrams to whom they are for, as far as there is room: whether that is all of them. What never can be handed over is
+    /// dropped.
     fn deliver(
         &mut self,
         cx: &Context,
         itself: Handle,
-        mut coalesced: Coalesced<M>,
+        coalesced: &mut Coalesced<M>,
         names: &mut Mirror<Named>,
         pool: &Pool<M>,
         out: &mut dyn Outlet<Udp<M>>,
-    ) -> Result<(), NoRoom<M>> {
-        let from = coalesced.from;
-        let open = match self.recipient(itself, from, names, out) {
+    ) -> bool {
+        let open = match self.recipient(itself, coalesced.from, names, out) {
             Err(reason) => Err(reason),
             Ok(association) => match names.get_mut(association) {
                 Some(Named::Open(open)) if open.closing => {
                     Err("a datagram for an association that is being closed")
                 }
-                Some(Named::Open(open)) if open.remote != from => {
+                Some(Named::Open(open)) if coalesced.from.is_some_and(|from| from != open.remote) => {
                     Err("a datagram of somebody else, from before the socket was connected")
                 }
                 Some(Named::Open(open)) => Ok((association, open)),
@@ -148,9 +164,7 @@ impl<M: Message> Socket<M> {
                 }
                 while coalesced.count > 0 {
                     let next = Room { octets: coalesced.next_octets(), messages: 1 };
-                    let Some(up) = less(open.up, next) else {
-                        return Err(NoRoom(coalesced));
-                    };
+                    let Some(up) = less(open.up, next) else { return false };
                     open.up = up;
                     let (message, ecn) = (coalesced.take(pool), coalesced.ecn);
                     let quality = Quality { ecn, ..Quality::default() };
@@ -159,7 +173,68 @@ impl<M: Message> Socket<M> {
             }
             Err(reason) => (0..mem::take(&mut coalesced.count)).for_each(|_| cx.dropped(NAME, reason)),
         }
-        coalesced.reclaim(pool);
-        Ok(())
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+    use std::net::UdpSocket;
+    use std::rc::Rc;
+
+    use mio::Poll;
+    use rustix::net::connect;
+    use stackwright_contract::services::DatagramsRequest;
+    use stackwright_contract::{Names, Protocol};
+    use stackwright_wire::BufferTree;
+
+    use super::*;
+    use crate::readiness::Ready;
+    use crate::registry::Registry;
+
+    type M = BufferTree;
+
+    /// What was delivered.
+    #[derive(Default)]
+    struct Heard(Vec<Vec<u8>>);
+
+    impl Outlet<Udp<M>> for Heard {
+        fn indicate(&mut self, told: DatagramsIndication<M>) {
+            if let DatagramsIndication::Delivered { mut message, .. } = told {
+                let octets = message.len();
+                self.0.extend(message.front(octets).map(<[u8]>::to_vec));
+            }
+        }
+
+        fn request(&mut self, never: Infallible) {
+            match never {}
+        }
+    }
+
+    #[test]
+    fn what_a_stranger_sent_before_the_socket_was_connected_is_not_the_peers() {
+        let registry = Registry::from(Poll::new().unwrap().registry().try_clone().unwrap());
+        let mut udp = Udp::<M>::new(Rc::new(registry), 0, Rc::new(Pool::new(64 << 10, 8)));
+        let (cx, mut heard) = (Context::new(1), Heard::default());
+        let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
+        let (association, room) = (Names::new().name(()), Room { octets: 1000, messages: 10 });
+        let there = peer.local_addr().unwrap();
+        let open = DatagramsRequest::Open { association, remote: there.into(), room };
+        udp.handle_request(&cx, open, &mut heard);
+        let (name, socket) = udp.sockets.iter().next().expect("it has a socket");
+        let (here, socket) = (socket.local, Rc::clone(&socket.socket));
+        connect(&socket, &stranger.local_addr().unwrap()).unwrap();
+        stranger.send_to(b"forged", here).unwrap();
+        connect(&socket, &there).unwrap();
+        let ready = Ready { name, readable: true, ending: false, urgent: false, writable: false };
+        for said in [&b"first"[..], b"second"] {
+            peer.send_to(said, here).unwrap();
+            udp.handle_indication(&cx, ready, &mut heard);
+            udp.handle_timeout(&cx, &mut heard);
+        }
+        assert_eq!(heard.0, [&b"first"[..], b"second"]);
+        assert_eq!(cx.dropped_count(), 1);
+        assert!(!udp.sockets.get(name).unwrap().strangers, "who sends is not asked any more");
     }
 }

@@ -1,0 +1,232 @@
+//! Blocks that one system call fills: recvmmsg(2).
+//!
+//! It is asked by hand. quinn-udp, which does the rest, clears the headers of 32 datagrams with each call, and asks who sent them even
+//! where the socket is connected: that was a fiftieth of an exchange of short messages.
+
+use std::array;
+use std::io::{Error, IoSliceMut};
+use std::mem;
+use std::net::{Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
+use std::os::fd::AsRawFd;
+use std::ptr;
+
+use nix::libc;
+use rustix::io::Errno;
+use stackwright_contract::services::Ecn;
+use stackwright_wire::Block;
+
+use super::{BLOCKS, mark};
+
+/// What came in one block: datagrams of one peer, as the kernel has put them together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Came {
+    pub(super) octets: usize,
+    /// How long each datagram is; the last may be shorter.
+    pub(super) stride: usize,
+    /// What each says of congestion.
+    pub(super) ecn: Ecn,
+    /// Who sent them, where that was asked.
+    pub(super) from: Option<SocketAddr>,
+    /// Something was cut off, of them or of what was said of them.
+    pub(super) cut_off: bool,
+}
+
+/// Room for an address of either family.
+#[derive(Clone, Copy)]
+#[repr(C)]
+union Address {
+    family: libc::sa_family_t,
+    v4: libc::sockaddr_in,
+    v6: libc::sockaddr_in6,
+}
+
+/// Room for all that is said beside a datagram (cmsg(3)): `UDP_GRO`, `IP_TOS` and `IPV6_TCLASS` are 24 octets each.
+type Notes = [u64; 10];
+
+/// Fills the last blocks of `empty`, the very last first, as many as there are of `came`, and says what came in each of them; who
+/// sent it where `asks_who`. Gives how many.
+///
+/// # Errors
+/// What the kernel says: [`Errno::AGAIN`] where there is nothing.
+#[allow(unsafe_code, reason = "named exception: recvmmsg")]
+pub(super) fn fill<B: Block>(
+    socket: &impl AsRawFd,
+    empty: &mut [B],
+    came: &mut [Came],
+    asks_who: bool,
+) -> Result<usize, Errno> {
+    let asks = came.len().min(empty.len()).min(BLOCKS);
+    let mut slices: [_; BLOCKS] = array::from_fn(|_| IoSliceMut::new(&mut []));
+    for (slice, block) in slices.iter_mut().zip(empty.iter_mut().rev()) {
+        *slice = IoSliceMut::new(block);
+    }
+    // SAFETY: all of them are integers and pointers that nobody follows: zero is one of their values.
+    let mut addresses: [Address; BLOCKS] = unsafe { mem::zeroed() };
+    let mut notes: [Notes; BLOCKS] = [[0; _]; _];
+    // SAFETY: as above.
+    let mut headers: [libc::mmsghdr; BLOCKS] = unsafe { mem::zeroed() };
+    let parts = slices.iter_mut().zip(&mut addresses).zip(&mut notes);
+    for (header, ((slice, address), notes)) in headers.iter_mut().zip(parts) {
+        let header = &mut header.msg_hdr;
+        if asks_who {
+            header.msg_name = ptr::from_mut(address).cast();
+            header.msg_namelen = size_of::<Address>() as libc::socklen_t;
+        }
+        // It is laid out as an `iovec` is, says its documentation.
+        header.msg_iov = ptr::from_mut(slice).cast();
+        header.msg_iovlen = 1;
+        header.msg_control = ptr::from_mut(notes).cast();
+        header.msg_controllen = size_of::<Notes>() as _;
+    }
+    let filled = loop {
+        let (socket, flags) = (socket.as_raw_fd(), libc::MSG_DONTWAIT);
+        // SAFETY: `asks` headers are there. Each points to one slice, one address and one place for notes, which live as long as this
+        // function, are its own, and have the lengths that are said. Slices point to blocks that are lent to it for writing, or to
+        // nothing. The kernel keeps none of it.
+        let filled =
+            unsafe { libc::recvmmsg(socket, headers.as_mut_ptr(), asks as u32, flags as _, ptr::null_mut()) };
+        if let Ok(filled) = usize::try_from(filled) {
+            break filled;
+        }
+        match Errno::from_io_error(&Error::last_os_error()) {
+            Some(Errno::INTR) => {}
+            other => return Err(other.unwrap_or(Errno::IO)),
+        }
+    };
+    for (came, (header, address)) in came.iter_mut().zip(headers.iter().zip(&addresses)).take(filled) {
+        let from = if asks_who { socket_address(address) } else { None };
+        *came = Came { from, ..noted(header) };
+    }
+    Ok(filled)
+}
+
+/// What was said beside a datagram that came.
+#[inline]
+#[allow(unsafe_code, reason = "named exception: recvmmsg")]
+fn noted(header: &libc::mmsghdr) -> Came {
+    let (octets, header) = (header.msg_len as usize, &header.msg_hdr);
+    let cut_off = header.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0;
+    let mut came = Came { octets, stride: octets, cut_off, ..Came::default() };
+    // SAFETY: the header is one that the kernel has written, and what it points to lives: `fill` calls while it does.
+    let mut note = unsafe { libc::CMSG_FIRSTHDR(header) };
+    // SAFETY: null, or a note that lies within the place for notes with its header, by what the kernel said of its length.
+    while let Some(head) = unsafe { note.as_ref() } {
+        // SAFETY: the same; of its octets those are read that it has, wherever they lie.
+        let (octet, integer) = unsafe {
+            let octets = libc::CMSG_DATA(note);
+            let has = |octets: usize| head.cmsg_len >= libc::CMSG_LEN(octets as u32) as _;
+            (
+                has(1).then(|| octets.read()),
+                has(size_of::<libc::c_int>()).then(|| octets.cast::<libc::c_int>().read_unaligned()),
+            )
+        };
+        match (head.cmsg_level, head.cmsg_type) {
+            (libc::IPPROTO_IP, libc::IP_TOS) => came.ecn = octet.map_or(came.ecn, mark::read),
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS) => {
+                came.ecn = integer.map_or(came.ecn, |class| mark::read(class as u8));
+            }
+            (libc::SOL_UDP, libc::UDP_GRO) => {
+                came.stride = integer.and_then(|stride| usize::try_from(stride).ok()).unwrap_or(octets);
+            }
+            _ => {}
+        }
+        // SAFETY: as for the first one.
+        note = unsafe { libc::CMSG_NXTHDR(header, note) };
+    }
+    came
+}
+
+#[inline]
+#[allow(unsafe_code, reason = "named exception: recvmmsg")]
+fn socket_address(address: &Address) -> Option<SocketAddr> {
+    // SAFETY: they are integers, all were zero, and the kernel has written some: whichever is looked at has a value.
+    unsafe {
+        match i32::from(address.family) {
+            libc::AF_INET => {
+                let libc::sockaddr_in { sin_addr, sin_port, .. } = address.v4;
+                let ip = sin_addr.s_addr.to_ne_bytes().into();
+                Some(SocketAddrV4::new(ip, u16::from_be(sin_port)).into())
+            }
+            libc::AF_INET6 => {
+                let libc::sockaddr_in6 { sin6_addr, sin6_port, sin6_flowinfo, sin6_scope_id, .. } =
+                    address.v6;
+                let (ip, port) = (Ipv6Addr::from(sin6_addr.s6_addr), u16::from_be(sin6_port));
+                Some(SocketAddrV6::new(ip, port, sin6_flowinfo, sin6_scope_id).into())
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::net::UdpSocket;
+
+    use nix::sys::socket::setsockopt;
+    use nix::sys::socket::sockopt::{UdpGroSegment, UdpGsoSegment};
+    use rustix::net::sockopt;
+    use stackwright_wire::{BufferTree, Message};
+
+    use super::*;
+
+    type M = BufferTree;
+
+    fn blocks<const N: usize>(octets: usize) -> [<M as Message>::Block; N] {
+        [(); N].map(|()| vec![0; octets].into())
+    }
+
+    fn sockets(here: &str) -> io::Result<(UdpSocket, UdpSocket)> {
+        let (one, other) = (UdpSocket::bind(here)?, UdpSocket::bind(here)?);
+        one.connect(other.local_addr()?)?;
+        Ok((one, other))
+    }
+
+    #[test]
+    fn the_last_block_is_filled_first_and_who_sent_is_said_to_who_asks() {
+        for here in ["127.0.0.1:0", "[::1]:0"] {
+            let (one, other) = sockets(here).unwrap();
+            one.send(b"first").unwrap();
+            one.send(b"second, and last").unwrap();
+            let (mut empty, mut came) = (blocks::<3>(100), [Came::default(); 3]);
+            assert_eq!(fill(&other, &mut empty, &mut came, true), Ok(2));
+            let from = Some(one.local_addr().unwrap());
+            let said = |octets| Came { octets, stride: octets, from, ..Came::default() };
+            assert_eq!(came[..2], [said(5), said(16)]);
+            assert_eq!((&empty[2][..5], &empty[1][..16]), (&b"first"[..], &b"second, and last"[..]));
+            assert_eq!(fill(&other, &mut empty, &mut came, true), Err(Errno::AGAIN));
+            one.send(b"third").unwrap();
+            assert_eq!(fill(&other, &mut empty, &mut came[..1], false), Ok(1));
+            assert_eq!(came[0], Came { from: None, ..said(5) });
+        }
+    }
+
+    #[test]
+    fn what_is_said_beside_datagrams_is_heard_of_both_families() {
+        for here in ["127.0.0.1:0", "[::1]:0"] {
+            let (one, other) = sockets(here).unwrap();
+            if other.local_addr().unwrap().is_ipv4() {
+                sockopt::set_ip_tos(&one, 3).unwrap();
+                sockopt::set_ip_recvtos(&other, true).unwrap();
+            } else {
+                sockopt::set_ipv6_tclass(&one, 3).unwrap();
+                sockopt::set_ipv6_recvtclass(&other, true).unwrap();
+            }
+            setsockopt(&other, UdpGroSegment, &true).unwrap();
+            setsockopt(&one, UdpGsoSegment, &40).unwrap();
+            one.send(&[7; 100]).unwrap();
+            let (mut empty, mut came) = (blocks::<2>(100), [Came::default(); 2]);
+            assert_eq!(fill(&other, &mut empty, &mut came, false), Ok(1));
+            assert_eq!(came[0], Came { octets: 100, stride: 40, ecn: Ecn::Ce, from: None, cut_off: false });
+        }
+    }
+
+    #[test]
+    fn what_is_cut_off_is_known() {
+        let (one, other) = sockets("127.0.0.1:0").unwrap();
+        one.send(&[7; 100]).unwrap();
+        let (mut empty, mut came) = (blocks::<1>(60), [Came::default(); 1]);
+        assert_eq!(fill(&other, &mut empty, &mut came, false), Ok(1));
+        assert_eq!((came[0].octets, came[0].cut_off), (60, true));
+    }
+}
