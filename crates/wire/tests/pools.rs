@@ -126,6 +126,23 @@ fn blocks_go_back() {
 
 /// All blocks of a message go back, whatever lies between them.
 #[test]
+fn what_is_written_in_place_is_taken_next_the_last_one_first() {
+    fn written<M: Message>(pool: &Pool<M>, used: usize) {
+        let lies = pool.write_next(3, |blocks| {
+            for (octet, block) in (1..).zip(blocks.iter_mut()) {
+                block.fill(octet);
+            }
+            blocks.last().map(|block| block.as_ptr().addr())
+        });
+        assert_eq!(lies, Some(used), "what was used before is taken before what is new");
+        for octet in [3, 2, 1] {
+            assert!(pool.take().iter().all(|at| *at == octet));
+        }
+    }
+    with_a_pool(written, written);
+}
+
+#[test]
 fn all_blocks_of_a_message_go_back() {
     let pool = Pool::<BufferTree>::new(128, 8);
     let places = |blocks: &[Unshared]| BTreeSet::from_iter(blocks.iter().map(|block| block.as_ptr().addr()));

@@ -43,21 +43,21 @@ union Address {
 /// Room for all that is said beside a datagram (cmsg(3)): `UDP_GRO`, `IP_TOS` and `IPV6_TCLASS` are 24 octets each.
 type Notes = [u64; 10];
 
-/// Fills the last blocks of `empty`, the very last first, as many as there are of `came`, and says what came in each of them; who
-/// sent it where `asks_who`. Gives how many.
+/// Fills the last of `blocks`, the very last first, as many as there are of `came`, and says what came in each of them; who sent it
+/// where `asks_who`. Gives how many.
 ///
 /// # Errors
 /// What the kernel says: [`Errno::AGAIN`] where there is nothing.
 #[allow(unsafe_code, reason = "named exception: recvmmsg")]
 pub(super) fn fill<B: Block>(
     socket: &impl AsRawFd,
-    empty: &mut [B],
+    blocks: &mut [B],
     came: &mut [Came],
     asks_who: bool,
 ) -> Result<usize, Errno> {
-    let asks = came.len().min(empty.len()).min(BLOCKS);
+    let asks = came.len().min(blocks.len()).min(BLOCKS);
     let mut slices: [_; BLOCKS] = array::from_fn(|_| IoSliceMut::new(&mut []));
-    for (slice, block) in slices.iter_mut().zip(empty.iter_mut().rev()) {
+    for (slice, block) in slices.iter_mut().zip(blocks.iter_mut().rev()) {
         *slice = IoSliceMut::new(block);
     }
     // SAFETY: all of them are integers and pointers that nobody follows: zero is one of their values.

@@ -103,8 +103,7 @@ pub struct Udp<M: Message> {
     left: Vec<Handle>,
     /// Blocks of which the upper layer got slices, up to [`LENT_MOST`]. They are filled again when nobody holds one any more.
     lent: Vec<M>,
-    /// Blocks that are filled next, the last one first, and what came with those that were: kept for their memory.
-    empty: Vec<M::Block>,
+    /// What came in the blocks that were filled last: kept for its memory.
     came: [Came; BLOCKS],
     /// Others may listen where its listeners do.
     shared_port: bool,
@@ -200,7 +199,6 @@ impl<M: Message> Udp<M> {
             done: Vec::new(),
             left: Vec::new(),
             lent: Vec::new(),
-            empty: Vec::new(),
             came: [Came::default(); BLOCKS],
             shared_port: false,
         }

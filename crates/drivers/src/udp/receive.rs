@@ -1,5 +1,6 @@
 //! From the socket upward, within the room that the upper layer gave.
 
+use std::array;
 use std::mem;
 
 use rustix::io::Errno;
@@ -18,7 +19,7 @@ impl<M: Message> Udp<M> {
     /// what an application says when the batch is. So datagrams for which a batch has used up the room are held until the
     /// next; where there is none then, they are dropped.
     pub(super) fn receive(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Udp { sockets, names, pool, lent, empty, came, .. } = self;
+        let Udp { sockets, names, pool, lent, came, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
         if !socket.readable || !socket.held.is_empty() && !socket.deliver_held(cx, name, names, pool, out) {
             return;
@@ -26,14 +27,12 @@ impl<M: Message> Udp<M> {
         let mut share = RECEIVE_TURN;
         while socket.readable && socket.held.is_empty() && share.octets > 0 && share.messages > 0 {
             let asks = if socket.alone < ALONE { BLOCKS } else { 2 };
-            while empty.len() < asks {
-                // One that was lent and that nobody holds any more, where there is one.
-                pool.regain(lent);
-                empty.push(pool.take());
-            }
+            // Those that were lent and that nobody holds any more are filled first.
+            (0..asks).take_while(|_| pool.regain(lent)).for_each(drop);
             // Whom a connected socket is for need not be asked, once nothing is left from before it was.
             let asks_who = !socket.is_connected() || socket.strangers;
-            let filled = match fill(&socket.socket, empty, &mut came[..asks], asks_who) {
+            let came = &mut came[..asks];
+            let filled = match pool.write_next(asks, |blocks| fill(&socket.socket, blocks, came, asks_who)) {
                 Ok(filled) => filled,
                 Err(Errno::AGAIN) => {
                     (socket.readable, socket.strangers) = (false, false);
@@ -51,18 +50,18 @@ impl<M: Message> Udp<M> {
                 (socket.readable, socket.strangers) = (false, false);
             }
             socket.alone = if filled > 1 { 0 } else { socket.alone.saturating_add(1) };
-            let blocks = empty.len();
-            for (came, block) in came.iter().zip((blocks - filled..blocks).rev()) {
-                let block = empty.swap_remove(block);
+            // All of them, before others take some.
+            let blocks: [_; BLOCKS] = array::from_fn(|at| (at < filled).then(|| pool.take()));
+            for (came, block) in came.iter().zip(blocks.into_iter().flatten()) {
                 if came.cut_off {
                     cx.dropped(NAME, "a datagram that was cut off");
-                    empty.push(block);
+                    pool.give(block);
                     continue;
                 }
                 let (mut coalesced, spent) = Coalesced::new(came, block, lent.len() < LENT_MOST, pool);
                 match spent {
                     Spent::Lent(whole) => lent.push(whole),
-                    Spent::Free(block) => empty.push(block),
+                    Spent::Free(block) => pool.give(block),
                     Spent::Gone => {}
                 }
                 share.octets = share.octets.saturating_sub(came.octets);

@@ -105,7 +105,7 @@ impl<B: Block> Odd<B> {
 }
 
 impl<M: Message> Pool<M> {
-    /// A pool of blocks of `block` octets that keeps at most `most` of them.
+    /// A pool of blocks of `block` octets that keeps at most `most` of them, or as many as are [written](Pool::write_next) at once.
     pub fn new(block: usize, most: usize) -> Self {
         Pool { block, most, free: RefCell::new(Vec::with_capacity(most)), odd: RefCell::new(Odd::EMPTY) }
     }
@@ -119,6 +119,18 @@ impl<M: Message> Pool<M> {
     #[inline]
     pub fn take(&self) -> M::Block {
         self.free.borrow_mut().pop().unwrap_or_else(|| M::Block::zeroed(self.block))
+    }
+
+    /// Lends so many of the blocks that are [taken](Pool::take) next to be written in place, of which the last one is the next.
+    #[inline]
+    pub fn write_next<T>(&self, count: usize, write: impl FnOnce(&mut [M::Block]) -> T) -> T {
+        let free = &mut *self.free.borrow_mut();
+        while free.len() < count {
+            // Those that are there were used before.
+            free.insert(0, M::Block::zeroed(self.block));
+        }
+        let first = free.len() - count;
+        write(&mut free[first..])
     }
 
     /// A block of another length that was used before and has room for so many octets, but not for four times as many: a short
