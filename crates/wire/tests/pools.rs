@@ -124,7 +124,6 @@ fn blocks_go_back() {
     assert!(nothing.is_empty() && rest.is_empty(), "and they hold nothing");
 }
 
-/// All blocks of a message go back, whatever lies between them.
 #[test]
 fn what_is_written_in_place_is_taken_next_the_last_one_first() {
     fn written<M: Message>(pool: &Pool<M>, used: usize) {
@@ -142,6 +141,7 @@ fn what_is_written_in_place_is_taken_next_the_last_one_first() {
     with_a_pool(written, written);
 }
 
+/// All blocks of a message go back, whatever lies between them.
 #[test]
 fn all_blocks_of_a_message_go_back() {
     let pool = Pool::<BufferTree>::new(128, 8);

@@ -17,18 +17,6 @@ use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, conn
 use crate::readiness::token;
 use crate::registry::Registry;
 
-/// Why datagrams did not leave.
-enum Unsent {
-    /// The socket is full.
-    Full,
-    /// The network says that the peer cannot be reached.
-    Unreachable,
-    /// Longer than the way takes in one piece, or a device that cannot cut: each alone may go.
-    Uncut,
-    /// Too long for the way, forbidden here, or nobody there.
-    Lost,
-}
-
 impl<M: Message> Udp<M> {
     pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: M, ecn: Ecn) {
         let room = Room { octets: message.len(), messages: 1 };
@@ -63,20 +51,25 @@ impl<M: Message> Udp<M> {
                 unreachable!("an association ends when all that was sent has left")
             };
             let run = socket.run(first, open);
-            if let Err(error) = socket.transmit(open.remote, &run, &mut into, pool) {
-                match socket.judge(error, &run) {
-                    Unsent::Full => {
-                        socket.hear_of_room(registry, token(*lane, name), true);
-                        break;
-                    }
-                    Unsent::Unreachable => break,
-                    Unsent::Uncut => {
-                        open.batched = run.stride - 1;
-                        continue;
-                    }
-                    Unsent::Lost => (0..run.room.messages)
-                        .for_each(|_| cx.dropped(NAME, "send: the network does not take this datagram")),
+            match socket.transmit(open.remote, &run, &mut into, pool) {
+                Ok(()) => {}
+                Err(Errno::AGAIN) => {
+                    socket.hear_of_room(registry, token(*lane, name), true);
+                    break;
                 }
+                Err(error) if connect::unreachable(error) && socket.is_connected() => {
+                    // That was told of an earlier one: this one waits. The turn's other half delivers what the peer said before.
+                    (socket.broken, socket.readable) = (true, true);
+                    break;
+                }
+                // Longer than the way takes in one piece, or a device that cannot cut: each alone may go.
+                Err(Errno::MSGSIZE | Errno::INVAL | Errno::IO) if run.room.messages > 1 => {
+                    open.batched = run.stride - 1;
+                    continue;
+                }
+                // Too long for the way, forbidden here, or nobody there: datagrams are lost.
+                Err(_) => (0..run.room.messages)
+                    .for_each(|_| cx.dropped(NAME, "send: the network does not take this datagram")),
             }
             if open.left == Room::default() {
                 left.push(run.association);
@@ -111,22 +104,6 @@ impl<M: Message> Udp<M> {
 }
 
 impl<M: Message> Socket<M> {
-    /// What an error says of a run.
-    #[cold]
-    #[inline(never)]
-    fn judge(&mut self, error: Errno, run: &Run) -> Unsent {
-        match error {
-            Errno::AGAIN => Unsent::Full,
-            error if connect::unreachable(error) && self.is_connected() => {
-                // That was told of an earlier one: this one waits. The turn's other half delivers what the peer said before.
-                (self.broken, self.readable) = (true, true);
-                Unsent::Unreachable
-            }
-            Errno::MSGSIZE | Errno::INVAL | Errno::IO if run.room.messages > 1 => Unsent::Uncut,
-            _ => Unsent::Lost,
-        }
-    }
-
     /// It is full, and wants to be told when it can be written; or it can be, and does not.
     pub(super) fn hear_of_room(&mut self, registry: &Registry, token: Token, full: bool) {
         // Nobody would tell: so it is tried again with the next turn.
@@ -196,7 +173,6 @@ impl<M: Message> Socket<M> {
     }
 
     /// Datagrams that lie in several pieces, of which none ends with one of them.
-    #[inline(never)]
     fn transmit_pieces(&self, to: SocketAddr, pieces: &[IoSlice<'_>]) -> Result<(), Errno> {
         let to = match self.peers {
             Peers::One(_) => None,
