@@ -28,7 +28,7 @@ pub mod words;
 pub use configuration::{Boxed, Configuration, Exchange, IntoPart, Part, Parts, Policies, SLOTS, Slots};
 pub use engine::{Association, Memory};
 pub use receipts::Receipts;
-pub use sending::{Acknowledged, Sending, Sent};
+pub use sending::{Acknowledged, Sending};
 pub use transport::{Associations, Host, Located, Session, Transport};
 
 #[doc(hidden)]

@@ -50,8 +50,9 @@ impl<C: Configuration> Association<C> {
         let mut lost = 0;
         while let Some(patience) = self.slots.recovery.patience(view) {
             let before = view.now.nanoseconds().checked_sub(patience).map(Instant::from_nanoseconds);
-            let Some(place) = before.and_then(|before| self.sending.overdue(before)) else { break };
-            let times = self.sending.get(place).times;
+            let Some((times, octets)) = before.and_then(|before| self.sending.lose_overdue(before)) else {
+                break;
+            };
             let silence = view.now.nanoseconds_since(self.quiet_since);
             // Nobody is left above to give up on a peer who says that he is there, and takes nothing.
             let standstill = view.now.nanoseconds_since(self.moved) / STANDSTILL;
@@ -59,7 +60,7 @@ impl<C: Configuration> Association<C> {
             if recovery.gives_up(times, silence) || self.closing && recovery.gives_up(times, standstill) {
                 self.given_up = Some(Ending::Silent);
             }
-            lost += self.sending.give_up_waiting(place);
+            lost += octets;
         }
         if lost > 0 {
             self.slots.rtt.on_timeout();
