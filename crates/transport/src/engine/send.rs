@@ -193,7 +193,9 @@ impl<C: Configuration> Association<C> {
         let stamp = self.asked.wrapping_add(1);
         self.on_asked(view, asked);
         let (slots, header) = (&mut self.slots, &mut memory.header);
-        let (kept, headroom) = (slots.recovery.keeps(), memory.headroom + slots.format.headroom());
+        let kept = slots.recovery.keeps();
+        // Pieces that are shared stay where they are.
+        let headroom = if C::Message::SHARES { 0 } else { memory.headroom + slots.format.headroom() };
         // The next question covers it, be it in this very packet or in a later one.
         self.sending.leave(view.now, stamp, kept, (&memory.pool, headroom), |body| pack(slots, header, body))
     }

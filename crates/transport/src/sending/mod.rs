@@ -220,16 +220,22 @@ impl<M: Message> Sending<M> {
     }
 
     /// What could leave next. What was lost comes first.
-    #[inline]
+    #[inline(always)] // for each packet, more than once
     pub(crate) fn next(&mut self) -> Option<Next<'_, M>> {
-        let numbering = self.sent.numbering();
         if self.is_losing() {
-            let range = self.sent.first_lost()?;
-            let span = range.numbers.start..range.number(1, numbering);
-            return Some(Next { span, payload: &range.payload });
+            return self.next_lost();
         }
+        let numbering = self.sent.numbering();
         let (payload, start) = (self.waiting.first()?, self.sent.sent_upto());
         Some(Next { span: start..start + payload.pieces.numbers(1, numbering), payload })
+    }
+
+    #[inline(never)]
+    fn next_lost(&mut self) -> Option<Next<'_, M>> {
+        let numbering = self.sent.numbering();
+        let range = self.sent.first_lost()?;
+        let span = range.numbers.start..range.number(1, numbering);
+        Some(Next { span, payload: &range.payload })
     }
 
     /// The octets of what could follow it, and the number after its last one.

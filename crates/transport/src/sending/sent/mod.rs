@@ -231,7 +231,7 @@ impl<M: Message> SentQueue<M> {
         self.in_flight += body.len() as u64;
         let order = self.transmit(&numbers, count);
         let (times, state, sent_at) = (1, State::InFlight, now);
-        self.ranges.push_back(SentRange {
+        let range = self.ranges.push_back_mut(SentRange {
             numbers,
             count,
             times,
@@ -241,8 +241,7 @@ impl<M: Message> SentQueue<M> {
             order,
             payload: Payload { pieces, body, since, lifetime, credit },
         });
-        let last = self.ranges.len() - 1;
-        &mut self.ranges[last].payload.body
+        &mut range.payload.body
     }
 
     /// Records that pieces were sent of which nothing will be heard.
@@ -304,7 +303,7 @@ impl<M: Message> SentQueue<M> {
     }
 
     /// Appends to the transmissions; returns the order of the first packet.
-    #[inline]
+    #[inline(always)] // as `push`
     fn transmit(&mut self, numbers: &Range<u64>, count: usize) -> u64 {
         let order = self.orders;
         self.orders += count as u64;
@@ -313,16 +312,18 @@ impl<M: Message> SentQueue<M> {
             Some(last) if last.numbers.end == numbers.start && last.orders.end == order => {
                 (last.numbers.end, last.orders.end) = (numbers.end, self.orders);
             }
-            _ => {
-                // Where nobody asks for the oldest, nothing else takes them away.
-                if self.transmissions.len() > 2 * self.ranges.len() + 16 {
-                    self.forget_transmissions();
-                }
-                let orders = order..self.orders;
-                self.transmissions.push_back(Transmission { numbers: numbers.clone(), orders });
-            }
+            _ => self.enter(Transmission { numbers: numbers.clone(), orders: order..self.orders }),
         }
         order
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, transmission: Transmission) {
+        // Where nobody asks for the oldest, nothing else takes them away.
+        if self.transmissions.len() > 2 * self.ranges.len() + 16 {
+            self.forget_transmissions();
+        }
+        self.transmissions.push_back(transmission);
     }
 
     /// Drops the spans of `lost` that are settled; returns the index of the first lost range.
