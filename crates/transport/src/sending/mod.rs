@@ -186,7 +186,7 @@ impl<M: Message> Sending<M> {
         since: Instant,
         lifetime: Option<NonZeroU32>,
     ) {
-        let pieces = Pieces::new(label, piece, body.len());
+        let pieces = Pieces::new(label, self.messages.enter(1), piece, body.len());
         self.waiting.push(Payload { pieces, body, since, lifetime, credit });
     }
 
@@ -201,7 +201,8 @@ impl<M: Message> Sending<M> {
         credit: usize,
         since: Instant,
     ) {
-        let pieces = Pieces::new(label, piece, body.len() / messages).and(messages as u32 - 1);
+        let (each, count) = (body.len() / messages, messages as u32);
+        let pieces = Pieces::new(label, self.messages.enter(count), piece, each).and(count - 1);
         self.waiting.push(Payload { pieces, body, since, lifetime: None, credit });
     }
 

@@ -20,18 +20,29 @@ pub(crate) struct Pieces {
     more: u32,
     /// Octets of each message, from its beginning on.
     each: usize,
+    /// Entry of the first message in [`Messages`](super::messages::Messages).
+    serial: u32,
+}
+
+/// Which messages some pieces are of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Parts {
+    /// Messages of which all pieces are among them.
+    pub(super) whole: usize,
+    /// Serial and octets of the messages before and behind those.
+    pub(super) partial: [Option<(u32, usize)>; 2],
 }
 
 impl Pieces {
     /// Describes one message of `octets` octets, cut into pieces of `piece` octets. `label` is that of its first piece.
     #[inline]
-    pub(super) fn new(label: Label, piece: usize, octets: usize) -> Self {
+    pub(super) fn new(label: Label, serial: u32, piece: usize, octets: usize) -> Self {
         debug_assert!(piece > 0, "a piece has octets");
         let label = Label { last: octets <= piece, ..label };
-        Pieces { label, piece, left: octets, more: 0, each: octets }
+        Pieces { label, piece, left: octets, more: 0, each: octets, serial }
     }
 
-    /// Adds `more` messages of the same length.
+    /// Adds `more` messages of the same length. Their serials follow the first's.
     pub(super) fn and(self, more: u32) -> Self {
         debug_assert!(
             more == 0 || self.label.count as usize == self.in_message(),
@@ -146,17 +157,37 @@ impl Pieces {
             last: left <= self.piece,
             ..self.label
         };
-        Pieces { label, left, more: self.more.saturating_sub(messages + 1), ..*self }
+        let (more, serial) = (self.more.saturating_sub(messages + 1), self.serial.wrapping_add(messages + 1));
+        Pieces { label, left, more, serial, ..*self }
     }
 
-    /// Returns how many messages end with one of the first `count` pieces.
+    /// Returns the octets of each message, from its beginning on.
     #[inline]
-    pub(super) fn ends(&self, count: usize) -> usize {
-        match count.checked_sub(self.in_message()) {
-            None => 0,
-            Some(0) => 1,
-            Some(behind) => 1 + behind / self.per_message(),
+    pub(super) fn each(&self) -> usize {
+        self.each
+    }
+
+    /// Returns whether the first `count` pieces are one message, and all of it.
+    #[inline]
+    pub(super) fn are_message(&self, count: usize) -> bool {
+        self.left == self.each && count == self.in_message()
+    }
+
+    /// Returns which messages the first `count` pieces are of.
+    pub(super) fn parts(&self, count: usize) -> Parts {
+        let octets = self.left.min(count * self.piece);
+        let is_whole = octets == self.each;
+        let first = (!is_whole).then_some((self.serial, octets));
+        let mut parts = Parts { whole: usize::from(is_whole), partial: [first, None] };
+        if let Some(behind) = count.checked_sub(self.in_message()) {
+            let (messages, rest) = (behind / self.per_message(), behind % self.per_message());
+            parts.whole += messages;
+            if rest > 0 {
+                let serial = self.serial.wrapping_add(messages as u32 + 1);
+                parts.partial[1] = Some((serial, rest * self.piece));
+            }
         }
+        parts
     }
 
     /// Returns whether these packets hold the first of the pieces, as long as they are, and end their messages where those do.
@@ -178,7 +209,7 @@ mod tests {
     /// The second piece of a message in four, and two messages behind it, of 37 octets each in pieces of ten.
     fn three() -> (Pieces, [usize; 11]) {
         let label = Label { message: u32::MAX, count: 4, ..Label::default() };
-        (Pieces::new(label, 10, 37).and(2).skip(1), [10, 10, 7, 10, 10, 10, 7, 10, 10, 10, 7])
+        (Pieces::new(label, u32::MAX, 10, 37).and(2).skip(1), [10, 10, 7, 10, 10, 10, 7, 10, 10, 10, 7])
     }
 
     #[test]
@@ -189,7 +220,6 @@ mod tests {
             let octets = lengths[..count].iter().sum();
             assert_eq!(pieces.octets(count), octets);
             assert_eq!((pieces.whole(octets), pieces.whole(octets + 6)), (count, count));
-            assert_eq!(pieces.ends(count), lengths[..count].iter().filter(|length| **length == 7).count());
         }
         for (place, length) in lengths.iter().enumerate() {
             let rest = pieces.skip(place);
@@ -198,6 +228,7 @@ mod tests {
             assert_eq!(rest.first_octets(), *length);
             assert_eq!(rest.second_octets(), lengths.get(place + 1).copied());
             let label = rest.label();
+            assert_eq!(rest.serial, label.message);
             assert_eq!(label.message, u32::MAX.wrapping_add(message as u32));
             assert_eq!((label.index, label.last, label.count), (index as u32, index == 3, 4));
             assert_eq!(rest.messages(), 3 - message);
@@ -215,8 +246,20 @@ mod tests {
     }
 
     #[test]
+    fn the_first_pieces_are_of_whole_messages_and_of_parts() {
+        let (pieces, _) = three();
+        let parts = |skipped: usize, count| pieces.skip(skipped).parts(count);
+        assert_eq!(parts(1, 8), Parts { whole: 1, partial: [Some((u32::MAX, 17)), Some((1, 20))] });
+        assert_eq!(parts(3, 4), Parts { whole: 1, partial: [None, None] });
+        assert_eq!(parts(3, 8), Parts { whole: 2, partial: [None, None] });
+        assert_eq!(parts(4, 1), Parts { whole: 0, partial: [Some((0, 10)), None] });
+        assert!(pieces.skip(3).are_message(4) && !pieces.are_message(3) && !pieces.skip(3).are_message(8));
+    }
+
+    #[test]
     fn an_empty_message_has_one_piece() {
-        let pieces = Pieces::new(Label::default(), 1, 0);
-        assert_eq!((pieces.count(), pieces.octets(1), pieces.ends(1), pieces.whole(0)), (1, 0, 1, 1));
+        let pieces = Pieces::new(Label::default(), 0, 1, 0);
+        assert_eq!((pieces.count(), pieces.octets(1), pieces.whole(0)), (1, 0, 1));
+        assert!(pieces.are_message(1));
     }
 }

@@ -44,8 +44,8 @@ struct Packet {
     octets: usize,
     first_octet: Option<u8>,
     label: Label,
-    /// Octets that the application gets back for its message.
-    credit: usize,
+    /// Place of its message in the model.
+    message: usize,
     sent_at: Instant,
     order: u64,
     times: u16,
@@ -57,6 +57,8 @@ struct Packet {
 #[derive(Default)]
 struct Model {
     packets: Vec<Packet>,
+    /// Of each message, the packets that are not settled, and the octets that the application gets back.
+    messages: Vec<(u32, usize)>,
     released: Room,
     orders: u64,
     acknowledged_order: u64,
@@ -67,8 +69,10 @@ impl Model {
     fn settle(&mut self, at: usize) {
         let packet = &mut self.packets[at];
         packet.state = None;
-        if packet.label.last {
-            self.released.octets += packet.credit;
+        let (left, credit) = &mut self.messages[packet.message];
+        *left -= 1;
+        if *left == 0 {
+            self.released.octets += *credit;
             self.released.messages += 1;
         }
     }
@@ -131,8 +135,8 @@ struct Pair {
     now: u64,
     message: u32,
     asked: u32,
-    /// A message of which more pieces are to be sent.
-    begun: Option<Payload<BufferTree>>,
+    /// A message of which more pieces are to be sent, and its place in the model.
+    begun: Option<(Payload<BufferTree>, usize)>,
 }
 
 fn at(nanoseconds: u64) -> Instant {
@@ -160,7 +164,7 @@ impl Pair {
         }
     }
 
-    fn payload(&mut self) -> Payload<BufferTree> {
+    fn payload(&mut self) -> (Payload<BufferTree>, usize) {
         let piece = 1 + self.random.below(9) as usize;
         let is_empty = self.numbering == Numbering::Packets && self.random.chance(20);
         let each = if is_empty { 0 } else { 1 + self.random.below(60) as usize };
@@ -168,16 +172,18 @@ impl Pair {
         let (message, count) = (self.message, each.div_ceil(piece).max(1) as u32);
         self.message = message.wrapping_add(more + 1);
         let label = Label { message, count, ..Label::default() };
-        let pieces = Pieces::new(label, piece, each).and(more);
+        let pieces = Pieces::new(label, self.messages.enter(more + 1), piece, each).and(more);
         let octets: Vec<u8> = (0..each * (more as usize + 1)).map(|_| self.random.next() as u8).collect();
         let body = BufferTree::with_headroom(8, &octets);
         // What the framing put before it is not the application's.
         let credit = each.saturating_sub(2);
-        Payload { pieces, body, since: at(self.now), lifetime: None, credit }
+        let first = self.model.messages.len();
+        self.model.messages.extend((0..=more).map(|_| (count, credit)));
+        (Payload { pieces, body, since: at(self.now), lifetime: None, credit }, first)
     }
 
     fn push(&mut self) {
-        let mut payload = self.begun.take().unwrap_or_else(|| self.payload());
+        let (mut payload, mut message) = self.begun.take().unwrap_or_else(|| self.payload());
         let all = payload.pieces.count();
         let count = if self.random.chance(2) { all } else { 1 + self.random.below(all as u64) as usize };
         let (mut pieces, mut body) = (payload.pieces, payload.body.share());
@@ -189,7 +195,7 @@ impl Pair {
                 octets,
                 first_octet: if octets > 0 { body.front(1).map(|front| front[0]) } else { None },
                 label,
-                credit: payload.credit,
+                message,
                 sent_at: at(self.now),
                 order: self.model.orders,
                 times: 1,
@@ -198,12 +204,13 @@ impl Pair {
             });
             self.model.upto = end;
             self.model.orders += 1;
+            message += usize::from(label.last);
             body.advance(octets);
             pieces = pieces.skip(1);
         }
         let leaving = if count < all {
             let leaving = payload.split_to(count, payload.pieces.octets(count));
-            self.begun = Some(payload);
+            self.begun = Some((payload, message));
             leaving
         } else {
             payload
@@ -378,6 +385,7 @@ impl Pair {
         self.acknowledge(all.clone(), Instant::START, &mut sum);
         self.model.acknowledge(all, Instant::START, &mut sum);
         self.check();
+        assert!(self.begun.is_some() || self.messages.partial() == 0, "all are released");
     }
 }
 
@@ -404,7 +412,7 @@ fn holes_cost_little_memory() {
     let (mut messages, pool) = (Messages::new(), Pool::new(64, 1));
     let label = Label { count: 44, ..Label::default() };
     while queue.sent_upto() < 2 * 4096 {
-        let pieces = Pieces::new(label, 1, 44);
+        let pieces = Pieces::new(label, messages.enter(1), 1, 44);
         let body = BufferTree::with_headroom(0, &[7; 44]);
         let payload = Payload { pieces, body, since: Instant::START, lifetime: None, credit: 44 };
         queue.push(payload, 44, Instant::START, 0);
