@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use stackwright::contract::services::Ended;
-use stackwright::contract::{Outlet, Participant, Protocol, RequestOf};
+use stackwright::contract::{Outlet, Protocol, RequestOf};
 use stackwright::copy::Request;
 use stackwright::ftp::server::{self, Anonymous, Indication, Rights, Serving};
 use stackwright_drivers::{Driver, Lanes, Stop};
@@ -210,7 +210,7 @@ struct Told(mpsc::Sender<Result<SocketAddr, Ended>>);
 impl<S: Protocol<Provides = Serving>> Outlet<S> for Told {
     fn indicate(&mut self, indication: Indication) {
         let _ = match indication {
-            Indication::Serving { local: Participant::Internet(local) } => self.0.send(Ok(local)),
+            Indication::Serving { local } => local.internet().map_or(Ok(()), |local| self.0.send(Ok(local))),
             Indication::NotServing { why } => self.0.send(Err(why)),
             _ => Ok(()),
         };

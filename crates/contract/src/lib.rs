@@ -17,6 +17,7 @@
 
 extern crate alloc;
 
+mod call_sign;
 mod context;
 mod facts;
 mod names;
@@ -28,10 +29,11 @@ pub mod services;
 mod time;
 pub mod words;
 
+pub use call_sign::{BadCallSign, CallSign};
 pub use context::{Context, Listener, Moved};
 pub use facts::{Facts, Guarantees};
 pub use names::{Handle, Mirror, Names};
-pub use participant::Participant;
+pub use participant::{Address, Interface, Participant};
 pub use protocol::{IndicationOf, IndicationTo, Outlet, PayloadOf, Protocol, RequestOf, RequestTo};
 pub use service::{Both, Either, Meets, Nothing, Service};
 pub use time::{Duration, Instant, earliest};

@@ -285,7 +285,7 @@ fn datagrams() {
         ]
     );
     assert_eq!(
-        recorded::<Datagrams<M>>(0, words(Participant::OtherEnd, Participant::OtherEnd)),
+        recorded::<Datagrams<M>>(0, words(Participant::OTHER_END, Participant::OTHER_END)),
         [
             "plain ask; Datagrams Send, association 3.1",
             "plain answer; Datagrams Delivered, association 3.1",

@@ -118,7 +118,7 @@ impl Known {
                 }
                 DatagramsRequest::Await { association, .. } | DatagramsRequest::Open { association, .. } => {
                     let room = Room { octets: 100, messages: 3 };
-                    let (local, remote) = (Participant::OtherEnd, Participant::OtherEnd);
+                    let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
                     opened.push(DatagramsIndication::Opened { association, local, remote, room });
                 }
                 DatagramsRequest::SendRun { .. } => unreachable!("its messages leave one by one"),
@@ -139,7 +139,7 @@ fn play(opens: bool, deeds: Vec<Deed>) {
     let patience = Duration::from_secs(1);
     let mut alone = Alone::new(Config { window: WINDOW, room: 50, piece: 30, patience });
     let mut known = Known { up: 50, ..Known::default() };
-    let (listener, association, remote) = (name(0), name(1), Participant::OtherEnd);
+    let (listener, association, remote) = (name(0), name(1), Participant::OTHER_END);
     if opens {
         alone.ask(StreamsRequest::Open { association, remote, local: None, room: known.up });
     } else {
