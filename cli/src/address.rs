@@ -1,4 +1,5 @@
-//! Addresses of servers: `scheme://user:password@host:port/path` (RFC 3986 §3), as far as this program has them.
+//! Addresses of servers: `scheme://user:password@host:port/path` (RFC 3986 §3), as far as this
+//! program has them.
 
 use std::net::{Ipv6Addr, SocketAddr, ToSocketAddrs};
 
@@ -14,7 +15,8 @@ pub(crate) struct Address<'a> {
     /// Neither is ever empty.
     pub(crate) user: Option<&'a str>,
     pub(crate) password: Option<&'a str>,
-    /// A name in small letters, an IPv4 address, or an IPv6 address in brackets, with its zone if it has one. Never empty.
+    /// A name in small letters, an IPv4 address, or an IPv6 address in brackets, with its zone if
+    /// it has one. Never empty.
     pub(crate) host: String,
     pub(crate) port: Option<u16>,
     /// Empty, or begins with `/`.
@@ -68,7 +70,8 @@ fn host_and_port(place: &str) -> Result<(String, Option<u16>), &'static str> {
     Ok((host, Some(port)))
 }
 
-/// An IPv6 address, perhaps with a zone behind `%25` (RFC 6874), or behind a bare `%`, as `ip address` shows it.
+/// An IPv6 address, perhaps with a zone behind `%25` (RFC 6874), or behind a bare `%`, as `ip
+/// address` shows it.
 fn internet_6(literal: &str) -> Result<String, &'static str> {
     let (address, zone) = match literal.split_once('%') {
         None => (literal, None),

@@ -82,7 +82,8 @@ impl Remote {
     }
 }
 
-/// The path without its transfer type (RFC 1738 §3.2.2): files are moved as they are, which is `;type=i`.
+/// The path without its transfer type (RFC 1738 §3.2.2): files are moved as they are, which is
+/// `;type=i`.
 fn as_it_is(path: &str) -> Result<&str, &'static str> {
     let Some((before, code)) = path.rsplit_once(";type=") else { return Ok(path) };
     match code {

@@ -93,7 +93,8 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     Ok(outcome)
 }
 
-/// The buffer, full of messages that are `payload` behind their words, of which `word` is the first.
+/// The buffer, full of messages that are `payload` behind their words, of which `word` is the
+/// first.
 fn written<M: Message>(mut buffer: SendBuffer<M>, word: Word, payload: &mut [u8]) -> SendBuffer<M> {
     for number in (word.number..).take(buffer.messages()) {
         Word { number, ..word }.encode(&mut payload[..Word::LENGTH]);

@@ -34,7 +34,8 @@ impl<S: Ground> Hold<S> {
         self.shared.borrow_mut().desk.finish(self.name);
     }
 
-    /// Reserves memory for messages of `len` octets, in the stack's layout: as many as are sent at once, at most `n`, at least one.
+    /// Reserves memory for messages of `len` octets, in the stack's layout: as many as are sent at
+    /// once, at most `n`, at least one.
     pub(crate) fn reserve(&self, len: usize, n: usize) -> SendBuffer<S::Message> {
         let shared = &mut *self.shared.borrow_mut();
         let n = shared.desk.link(self.name).map_or(1, |link| link.takes_at_once(len, n));
@@ -75,12 +76,14 @@ impl<S: Ground> Hold<S> {
     }
 }
 
-/// What associations and streams do alike, blocking or awaited: methods of types that have a `hold`.
+/// What associations and streams do alike, blocking or awaited: methods of types that have a
+/// `hold`.
 macro_rules! by_hold {
     () => {
-        /// Reserves memory for up to `n` messages of `len` octets (for `n * len` octets of a stream), at least one, to be written
-        /// and committed: as many as are sent at once, some 64 KiB. Where the stack knows the layout in which it transmits them
-        /// (ARTP without a cipher does, from one packet to 64 KiB), they are not copied on the way down.
+        /// Reserves memory for up to `n` messages of `len` octets (for `n * len` octets of a
+        /// stream), at least one, to be written and committed: as many as are sent at once, some 64
+        /// KiB. Where the stack knows the layout in which it transmits them (ARTP without a cipher
+        /// does, from one packet to 64 KiB), they are not copied on the way down.
         pub fn reserve(&self, len: usize, n: usize) -> $crate::SendBuffer<S::Message> {
             self.hold.reserve(len, n)
         }

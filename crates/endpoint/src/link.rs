@@ -164,8 +164,9 @@ impl<M: Message> Link<M> {
         self.statistics.late += 1;
     }
 
-    /// How many of `n` messages of `len` octets may be handed over at once: as many as there is ever room for, and beyond one
-    /// system call only a quarter of that, so that others can follow while they are on their way. At least one.
+    /// How many of `n` messages of `len` octets may be handed over at once: as many as there is
+    /// ever room for, and beyond one system call only a quarter of that, so that others can follow
+    /// while they are on their way. At least one.
     pub(crate) fn takes_at_once(&self, len: usize, n: usize) -> usize {
         let Room { octets: room, messages: most } = self.room_most;
         n.min(most).min((room / 4).max(TOGETHER).min(room) / len.max(1)).max(1)

@@ -45,13 +45,15 @@ pub trait Spoken: Service<Payload: Message> {
     fn word(indication: Self::Indication) -> Word<Self::Payload>;
 }
 
-/// What an application hands over at once: a message, or what it has written into a [`SendBuffer`]. Nobody outside can name it.
+/// What an application hands over at once: a message, or what it has written into a [`SendBuffer`].
+/// Nobody outside can name it.
 pub trait Parcel<V: Spoken> {
     fn size(&self) -> Size;
     fn send(self, association: Handle, quality: Quality, asks: &mut Vec<V::Request>);
 }
 
-/// How large a parcel is: all its octets, those of its longest message, and how many messages there are.
+/// How large a parcel is: all its octets, those of its longest message, and how many messages there
+/// are.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub octets: usize,

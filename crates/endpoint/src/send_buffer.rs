@@ -4,19 +4,22 @@ use std::io;
 
 use stackwright_wire::Message;
 
-/// Memory for one or several messages of equal length, reserved in the layout in which the stack transmits them: where it knows
-/// one, committing copies nothing. Worth it for messages of several packets, and several at once for streams of them.
+/// Memory for one or several messages of equal length, reserved in the layout in which the stack
+/// transmits them: where it knows one, committing copies nothing. Worth it for messages of several
+/// packets, and several at once for streams of them.
 ///
-/// It is written as a file is ([`io::Write`]), message behind message, or [in place](SendBuffer::each_mut), and then committed.
-/// Only what was written is sent; the last message may be shorter than the others. The memory is used again and again, but
-/// what it held before is never shown.
+/// It is written as a file is ([`io::Write`]), message behind message, or [in
+/// place](SendBuffer::each_mut), and then committed. Only what was written is sent; the last
+/// message may be shorter than the others. The memory is used again and again, but what it held
+/// before is never shown.
 ///
 /// ```
 /// use std::io::Write;
 /// use stackwright_contract::services::Quality;
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
-/// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+/// # let here = "127.0.0.1:0".parse()?;
+/// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
 /// # let one = endpoint.connect(endpoint.local().unwrap())?;
 /// let mut buffer = one.reserve(1000, 3);
 /// buffer.write_all(&[7; 1000])?;
@@ -39,18 +42,21 @@ pub struct SendBuffer<M> {
 }
 
 impl<M: Message> SendBuffer<M> {
-    /// Memory for messages of `len` octets, which the stack has laid out with gaps for headers, or not.
+    /// Memory for messages of `len` octets, which the stack has laid out with gaps for headers, or
+    /// not.
     pub(crate) fn new(octets: M, len: usize, is_gapped: bool) -> Self {
         SendBuffer { octets, len, written: 0, is_gapped }
     }
 
-    /// Whether the stack has laid it out with gaps for headers, so that nothing is copied. Where it has not, a message that
-    /// exists already is as well [sent](crate::blocking::Association::send_message) as it is.
+    /// Whether the stack has laid it out with gaps for headers, so that nothing is copied. Where it
+    /// has not, a message that exists already is as well
+    /// [sent](crate::blocking::Association::send_message) as it is.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// assert!(!one.reserve(10_000, 1).is_gapped(), "UDP puts no header into a message");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -64,7 +70,8 @@ impl<M: Message> SendBuffer<M> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// assert_eq!(one.reserve(10_000, 3).messages(), 3);
     /// assert_eq!(one.reserve(10_000, 1000).messages(), 6, "no more than are sent at once");
@@ -79,7 +86,8 @@ impl<M: Message> SendBuffer<M> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use std::io::Write;
     /// let mut buffer = one.reserve(1000, 2);
@@ -91,14 +99,15 @@ impl<M: Message> SendBuffer<M> {
         self.octets.len() - self.written
     }
 
-    /// The octets of each message, piece by piece, to be written in place. All of them count as written from then on: those that
-    /// were not are zero.
+    /// The octets of each message, piece by piece, to be written in place. All of them count as
+    /// written from then on: those that were not are zero.
     ///
     /// ```
     /// # use stackwright_contract::services::Quality;
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// let mut buffer = one.reserve(5, 2);
     /// for (n, pieces) in buffer.each_mut().enumerate() {
@@ -116,13 +125,15 @@ impl<M: Message> SendBuffer<M> {
         self.octets.messages_mut(self.len.max(1))
     }
 
-    /// Keeps only the first `octets` octets of what was written; nothing happens where no more were.
+    /// Keeps only the first `octets` octets of what was written; nothing happens where no more
+    /// were.
     ///
     /// ```
     /// # use stackwright_contract::services::Quality;
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// let mut buffer = one.reserve(1000, 1);
     /// buffer.each_mut().flatten().for_each(|piece| piece[..2].copy_from_slice(b"hi"));

@@ -1,4 +1,5 @@
-//! Segmentation by the kernel (UDP GSO, `UDP_SEGMENT`): one system call sends several datagrams of one length.
+//! Segmentation by the kernel (UDP GSO, `UDP_SEGMENT`): one system call sends several datagrams of
+//! one length.
 
 use std::os::fd::AsFd;
 use std::time::Duration;
@@ -21,7 +22,8 @@ pub(super) struct Segmentation {
     size: usize,
     /// Longer datagrams are sent alone: the kernel refused to segment into them.
     longest: usize,
-    /// Until when that is believed; `None` where nothing was refused, or the kernel has no segmentation.
+    /// Until when that is believed; `None` where nothing was refused, or the kernel has no
+    /// segmentation.
     until: Option<Instant>,
 }
 
@@ -42,7 +44,8 @@ impl Segmentation {
         if octets == 0 || octets > self.longest { 1 } else { SEGMENTS_MOST.min(LONGEST / octets) }
     }
 
-    /// The kernel refused to send `messages` datagrams of `octets` octets by one call. Returns whether each may be sent alone.
+    /// The kernel refused to send `messages` datagrams of `octets` octets by one call. Returns
+    /// whether each may be sent alone.
     #[cold]
     pub(super) fn refused(&mut self, error: Errno, messages: usize, octets: usize, now: Instant) -> bool {
         let longest = match error {

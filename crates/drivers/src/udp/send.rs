@@ -129,7 +129,8 @@ impl<M: Message> Socket<M> {
             self.segmentation.set(&self.socket, if is_one { 0 } else { run.stride })?;
         }
         match self.transmit_run(to, run, into, pool) {
-            // The path takes no datagrams of the length that the socket is set to any more, or segments none.
+            // The path takes no datagrams of the length that the socket is set to any more, or
+            // segments none.
             Err(Errno::INVAL | Errno::IO) if is_one && self.segmentation.size() > 0 => {
                 self.segmentation.set(&self.socket, 0)?;
                 self.transmit_run(to, run, into, pool)
@@ -289,7 +290,8 @@ mod tests {
         is_told_of_room_once(side);
     }
 
-    /// Where a socket leaves the checksum out, the kernel refuses to segment (udp(7), `SO_NO_CHECK`): as a device does that cannot.
+    /// Where a socket leaves the checksum out, the kernel refuses to segment (udp(7),
+    /// `SO_NO_CHECK`): as a device does that cannot.
     #[derive(Clone, Copy)]
     struct NoChecksum;
 

@@ -141,8 +141,9 @@ impl<S: Ground> Association<S> {
         self.send_within(message, quality, self.patience)
     }
 
-    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all of it. Each message arrives as if it had been sent by
-    /// itself, with this quality; numbers count on from the first message's.
+    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
+    /// of it. Each message arrives as if it had been sent by itself, with this quality; numbers
+    /// count on from the first message's.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -253,8 +254,8 @@ impl<S: Ground> Association<S> {
         self.receive_within(self.patience)
     }
 
-    /// Receives the next messages that came together, as the stack has them: for streams of messages, since what is done for each
-    /// message by itself is done once for all of them.
+    /// Receives the next messages that came together, as the stack has them: for streams of
+    /// messages, since what is done for each message by itself is done once for all of them.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};

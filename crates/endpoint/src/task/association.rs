@@ -119,9 +119,10 @@ impl<S: Ground> Association<S> {
         Sending::new(&self.hold, &self.watch, message, quality)
     }
 
-    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all of it. Each message arrives as if it had been sent by
-    /// itself, with this quality; numbers count on from the first message's. The future has the buffer until the stack takes it,
-    /// and gives it back.
+    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
+    /// of it. Each message arrives as if it had been sent by itself, with this quality; numbers
+    /// count on from the first message's. The future has the buffer until the stack takes it, and
+    /// gives it back.
     ///
     /// ```
     /// # use stackwright_wire::BufferTree;
@@ -241,8 +242,8 @@ impl<S: Ground> Association<S> {
         Wait::new(&self.watch, name, |shared| shared.take(name)).await?
     }
 
-    /// Receives the next messages that came together, as the stack has them: for streams of messages, since what is done for each
-    /// message by itself is done once for all of them.
+    /// Receives the next messages that came together, as the stack has them: for streams of
+    /// messages, since what is done for each message by itself is done once for all of them.
     ///
     /// ```
     /// use stackwright_wire::BufferTree;

@@ -61,8 +61,9 @@ impl<S: Ground> Stream<S> {
         Stream { hold, watch, rest: None, reads: Place::default(), writes: Place::default() }
     }
 
-    /// Writes what is in a [reserved](Self::reserve) buffer, all at once, without a copy, once there is room for all of it. The
-    /// future has the buffer until the stack takes it, and gives it back.
+    /// Writes what is in a [reserved](Self::reserve) buffer, all at once, without a copy, once
+    /// there is room for all of it. The future has the buffer until the stack takes it, and gives
+    /// it back.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -86,13 +87,15 @@ impl<S: Ground> Stream<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooLong`] where there is never room for as much, or [`Error::Ended`] with the reason; with the buffer.
+    /// [`Error::TooLong`] where there is never room for as much, or [`Error::Ended`] with the
+    /// reason; with the buffer.
     pub fn commit(&self, buffer: SendBuffer<S::Message>) -> Sending<'_, S, SendBuffer<S::Message>> {
         Sending::new(&self.hold, &self.watch, buffer, Quality::default())
     }
 
-    /// Writes no more, and waits until it is over: until the peer has all that was written, and has finished, too. What he
-    /// still sends is read and forgotten. Dropped before, it is as if the stream was dropped after a shutdown.
+    /// Writes no more, and waits until it is over: until the peer has all that was written, and has
+    /// finished, too. What he still sends is read and forgotten. Dropped before, it is as if the
+    /// stream was dropped after a shutdown.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
