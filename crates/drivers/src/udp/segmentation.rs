@@ -95,7 +95,7 @@ mod tests {
         let most = [0, 1, 1024, 10_000, LONGEST].map(|octets| there.most(octets, seconds(1)));
         assert_eq!(most, [1, 64, 63, 6, 1]);
         let mut absent = Segmentation { longest: 0, ..AT_FIRST };
-        assert_eq!(absent.most(1024, Instant::END), 1, "a kernel without it gets it from nobody");
+        assert_eq!(absent.most(1024, Instant::END), 1, "a kernel without it never has it");
     }
 
     #[test]
