@@ -1,6 +1,6 @@
 //! Messages that are written into the memory from which they are sent.
 
-use std::io;
+use std::{fmt, io};
 
 use stackwright_wire::Message;
 
@@ -30,7 +30,6 @@ use stackwright_wire::Message;
 /// assert_eq!(other.receive()?.0, b"12.5 degrees");
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct SendBuffer<M> {
     /// All messages, one behind the other. Nobody else holds their block.
     octets: M,
@@ -171,6 +170,19 @@ impl<M: Message> SendBuffer<M> {
     pub(crate) fn into_octets(mut self) -> M {
         self.octets.truncate(self.written);
         self.octets
+    }
+}
+
+impl<M: Message> fmt::Debug for SendBuffer<M> {
+    /// Without its octets: a message shows all of its block, with what it held before.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let SendBuffer { len, written, is_gapped, .. } = self;
+        f.debug_struct("SendBuffer")
+            .field("messages", &self.messages())
+            .field("len", len)
+            .field("written", written)
+            .field("is_gapped", is_gapped)
+            .finish()
     }
 }
 
