@@ -56,7 +56,7 @@ impl<S: Stack> Guest<S> {
         let taken = self.taken;
         // Nobody is asked who has nothing: each question costs a look at the operating system.
         while self.taken < self.association.statistics().received.messages {
-            let Ok(together) = self.association.receive_together() else { break };
+            let Ok(together) = self.association.receive_batch() else { break };
             self.taken += together.messages();
             self.take_together(together);
         }

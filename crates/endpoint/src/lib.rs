@@ -56,7 +56,7 @@
 //! | `host.rs`, `hold.rs` | what endpoints and associations own, however their calls wait |
 //! | `shared.rs` | the stack between the driver and the desk: what is asked of it, and what it needs to be one |
 //! | `desk.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
-//! | `draft.rs`, `drafts.rs` | a message that is written where it will leave from, and several that leave together |
+//! | `send_buffer.rs` | messages that are written into the memory from which they are sent |
 //! | `together.rs` | messages that came together |
 //! | `pace.rs` | how long what is sent now waits |
 //! | `offered.rs` | datagrams and streams in one set of words |
@@ -66,26 +66,24 @@
 
 pub mod blocking;
 mod desk;
-mod draft;
-mod drafts;
 mod error;
 mod hold;
 mod host;
 mod link;
 mod offered;
 mod pace;
+mod send_buffer;
 mod shared;
 mod system;
 #[cfg(feature = "tokio")]
 mod task;
 mod together;
 
-pub use draft::Draft;
-pub use drafts::Drafts;
 pub use error::{Error, Refused};
 pub use host::Totals;
 pub use link::Statistics;
 pub use offered::Offered;
+pub use send_buffer::SendBuffer;
 pub use shared::{Config, Ground, Stack, StreamStack};
 pub use system::System;
 #[cfg(feature = "tokio")]

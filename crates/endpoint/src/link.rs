@@ -144,8 +144,9 @@ impl<M: Message> Link<M> {
             State::Finishing | State::Closing => return Some(Err(Ended::Finished.into())),
             State::Ended(why) => return Some(Err(why.into())),
         }
-        let octets = size.octets();
-        if size.each > longest || octets > self.room_most.octets || size.messages > self.room_most.messages {
+        let octets = size.octets;
+        if size.longest > longest || octets > self.room_most.octets || size.messages > self.room_most.messages
+        {
             return Some(Err(Error::TooLong));
         }
         if let Some(due) = due {
@@ -163,18 +164,19 @@ impl<M: Message> Link<M> {
         self.statistics.late += 1;
     }
 
-    /// How many messages of so many octets may be handed over at once, of so many: where there is ever room for them, and beyond what leaves
-    /// by one system call, for as many behind them while they are on their way.
-    pub(crate) fn takes_together(&self, octets: usize, messages: usize) -> usize {
+    /// How many of `n` messages of `len` octets may be handed over at once: as many as there is
+    /// ever room for, and beyond one system call only a quarter of that, so that others can follow
+    /// while they are on their way. At least one.
+    pub(crate) fn takes_at_once(&self, len: usize, n: usize) -> usize {
         let Room { octets: room, messages: most } = self.room_most;
-        messages.min(most).min((room / 4).max(TOGETHER).min(room) / octets).max(1)
+        n.min(most).min((room / 4).max(TOGETHER).min(room) / len.max(1)).max(1)
     }
 
     /// Messages were handed over, for which there was room. Gives how many octets are handed over and were not given back.
     pub(crate) fn handed_over(&mut self, size: Size, limited: bool) -> usize {
-        self.room.octets -= size.octets();
+        self.room.octets -= size.octets;
         self.room.messages -= size.messages;
-        self.statistics.sent.octets += size.octets();
+        self.statistics.sent.octets += size.octets;
         self.statistics.sent.messages += size.messages;
         let waits = self.waiting().octets;
         if limited || self.pace.is_some() {

@@ -7,7 +7,7 @@ use stackwright_contract::services::{
 use stackwright_contract::{Handle, Participant, Service};
 use stackwright_wire::Message;
 
-use crate::drafts::Drafts;
+use crate::send_buffer::SendBuffer;
 
 /// A service that an endpoint can offer to an application. [`Datagrams`] and [`Streams`] are, and nothing else is.
 ///
@@ -45,27 +45,26 @@ pub trait Spoken: Service<Payload: Message> {
     fn word(indication: Self::Indication) -> Word<Self::Payload>;
 }
 
-/// What an application hands over at once: a message, or several that are as long as each other. Nobody outside can name it.
+/// What an application hands over at once: a message, or what it has written into a [`SendBuffer`].
+/// Nobody outside can name it.
 pub trait Parcel<V: Spoken> {
     fn size(&self) -> Size;
-    fn send(self, association: Handle, quality: Quality) -> V::Request;
+    fn send(self, association: Handle, quality: Quality, asks: &mut Vec<V::Request>);
 }
 
-/// How many octets each message of a parcel has, and how many messages there are.
+/// How large a parcel is: all its octets, those of its longest message, and how many messages there
+/// are.
 #[derive(Clone, Copy)]
 pub struct Size {
-    pub each: usize,
+    pub octets: usize,
+    pub longest: usize,
     pub messages: usize,
 }
 
 impl Size {
     /// Of one message.
-    pub(crate) fn one(each: usize) -> Self {
-        Size { each, messages: 1 }
-    }
-
-    pub(crate) fn octets(self) -> usize {
-        self.each.saturating_mul(self.messages)
+    pub(crate) fn one(octets: usize) -> Self {
+        Size { octets, longest: octets, messages: 1 }
     }
 }
 
@@ -74,18 +73,31 @@ impl<M: Message, V: Spoken<Payload = M>> Parcel<V> for M {
         Size::one(self.len())
     }
 
-    fn send(self, association: Handle, quality: Quality) -> V::Request {
-        V::send(association, self, quality)
+    fn send(self, association: Handle, quality: Quality, asks: &mut Vec<V::Request>) {
+        asks.push(V::send(association, self, quality));
     }
 }
 
-impl<M: Message, V: Spoken<Payload = M>> Parcel<V> for Drafts<M> {
+impl<M: Message, V: Spoken<Payload = M>> Parcel<V> for SendBuffer<M> {
     fn size(&self) -> Size {
-        Size { each: self.octets, messages: self.messages() }
+        let (octets, len) = (self.written(), self.len());
+        // Where nothing was written, that is a message too.
+        Size { octets, longest: octets.min(len), messages: octets.div_ceil(len.max(1)).max(1) }
     }
 
-    fn send(self, association: Handle, _nothing_is_wished_of_several: Quality) -> V::Request {
-        V::send_run(association, Run::new(self.all, self.octets))
+    fn send(self, association: Handle, quality: Quality, asks: &mut Vec<V::Request>) {
+        let (len, octets) = (self.len(), self.into_octets());
+        if octets.len() <= len {
+            asks.push(V::send(association, octets, quality));
+        } else if quality == Quality::default() {
+            asks.push(V::send_run(association, Run::new(octets, len)));
+        } else {
+            // A run has no properties but its numbers.
+            asks.extend(Run::new(octets, len).into_iter().zip(0..).map(|(message, n)| {
+                let number = quality.number.map(|first| first.wrapping_add(n));
+                V::send(association, message, Quality { number, ..quality })
+            }));
+        }
     }
 }
 

@@ -275,12 +275,12 @@ impl<S: Ground> Shared<S> {
         let Some(link) = self.desk.link(name) else { return 0 };
         let size = parcel.size();
         let waits = link.handed_over(size, due.is_some());
-        self.unturned += size.octets();
+        self.unturned += size.octets;
         self.turns = self.unturned >= if size.messages > 1 { TURNED_MOST_TOGETHER } else { TURNED_MOST };
         // What it has waited for room is a part of its life.
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
-        self.desk.asks.push(parcel.send(name, Quality { lifetime, ..quality }));
+        parcel.send(name, Quality { lifetime, ..quality }, &mut self.desk.asks);
         waits
     }
 
@@ -290,7 +290,7 @@ impl<S: Ground> Shared<S> {
     }
 
     /// The next messages that came together, in the same way.
-    pub(crate) fn take_together(&mut self, name: Handle) -> Option<Result<Together<S::Message>, Error>> {
+    pub(crate) fn take_batch(&mut self, name: Handle) -> Option<Result<Together<S::Message>, Error>> {
         self.take_from(
             name,
             |link| link.inbox.pop_front(),

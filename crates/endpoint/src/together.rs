@@ -7,15 +7,19 @@ use stackwright_wire::Message;
 /// is at least one. They are [read where they lie](Together::each), or taken apart as an iterator.
 ///
 /// ```
+/// use std::io::Write;
+/// use stackwright_contract::services::Quality;
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
 /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
 /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-/// one.send_drafts(one.drafts(1000, 3))?;
+/// let mut buffer = one.reserve(1000, 3);
+/// buffer.write_all(&[7; 3000])?;
+/// one.commit(buffer, Quality::default())?;
 /// # let other = endpoint.accept()?;
 /// let (mut messages, mut octets) = (0, 0);
 /// while messages < 3 {
-///     let together = other.receive_together()?;
+///     let together = other.receive_batch()?;
 ///     messages += together.messages();
 ///     octets += together.octets();
 /// }
@@ -60,7 +64,7 @@ impl<M: Message> Together<M> {
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
     /// # let other = endpoint.accept()?;
-    /// assert_eq!(other.receive_together()?.messages(), 1);
+    /// assert_eq!(other.receive_batch()?.messages(), 1);
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
@@ -77,7 +81,7 @@ impl<M: Message> Together<M> {
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
     /// # let other = endpoint.accept()?;
-    /// assert_eq!(other.receive_together()?.octets(), 5);
+    /// assert_eq!(other.receive_batch()?.octets(), 5);
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     #[inline]
@@ -94,7 +98,7 @@ impl<M: Message> Together<M> {
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
     /// # let other = endpoint.accept()?;
-    /// for pieces in other.receive_together()?.each() {
+    /// for pieces in other.receive_batch()?.each() {
     ///     assert_eq!(pieces.flatten().copied().collect::<Vec<u8>>(), b"hello");
     /// }
     /// # Ok::<_, Box<dyn std::error::Error>>(())

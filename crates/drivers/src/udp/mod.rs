@@ -9,6 +9,7 @@
 //! | `coalesced.rs` | what one block holds: datagrams of one peer, as the kernel has put them together |
 //! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
 //! | `run.rs` | datagrams that leave by one system call |
+//! | `segmentation.rs` | what the kernel cuts apart: how many by one call, and for how long not |
 //! | `mark.rs` | what datagrams and the network say of congestion |
 //!
 //! A listener has one socket for all its peers, an association that we opened has its own. Several stacks, each with a thread of
@@ -34,6 +35,7 @@ mod listen;
 mod mark;
 mod receive;
 mod run;
+mod segmentation;
 mod send;
 
 use std::collections::{HashMap, VecDeque};
@@ -44,8 +46,7 @@ use std::rc::Rc;
 
 use mio::net::UdpSocket;
 use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6DontFrag, Ipv6RecvPacketInfo, ReceiveTimestampns};
-use quinn_udp::UdpSocketState;
+use nix::sys::socket::sockopt::UdpGroSegment;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
@@ -56,6 +57,7 @@ use crate::registry::{Registry, Watched};
 use coalesced::Coalesced;
 use fill::Came;
 use run::Waiting;
+use segmentation::Segmentation;
 
 /// How much of one association may wait for the socket: the first room downward.
 pub const SEND_ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
@@ -131,24 +133,19 @@ struct Association {
     closing: bool,
     /// The peer has said something.
     heard: bool,
-    /// Datagrams that are longer leave alone: the kernel does not cut them apart on this way.
-    batched: usize,
 }
 
 struct Socket<M: Message> {
     /// Before the socket: it is given up first.
     watched: Watched,
     socket: Rc<UdpSocket>,
-    /// What the kernel can do for it.
-    offload: UdpSocketState,
+    segmentation: Segmentation,
     local: SocketAddr,
     /// What a datagram says of congestion that leaves alone now, and whether it is told what those say that come.
     ecn: Ecn,
     hears_marks: bool,
     /// It holds so much that nothing is lost if it is read somewhat later.
     roomy: bool,
-    /// What leaves by one call is cut into datagrams of so many octets; 0: it is one.
-    cut: usize,
     peers: Peers,
     /// What waits for the socket, in the order in which it was sent.
     queue: VecDeque<Waiting<M>>,
@@ -224,30 +221,22 @@ impl<M: Message> Udp<M> {
     /// Names a bound socket and registers it.
     fn start(&mut self, socket: UdpSocket, peers: Peers) -> io::Result<Handle> {
         let local = connect::identity(socket.local_addr()?);
-        let offload = UdpSocketState::new((&socket).into())?;
         // Wishes: where one is refused, the socket is what it was.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, HELD);
         let _ = sockopt::set_socket_send_buffer_size(&socket, HELD);
         // What is longer than the way takes is fragmented, as from any socket.
         let _ = sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::WANT);
         let _ = sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::WANT);
-        let _ = setsockopt(&socket, Ipv6DontFrag, &false);
-        // Nobody looks at what would be told beside each datagram; at marks only where they may come.
-        let _ = setsockopt(&socket, ReceiveTimestampns, &false);
-        let _ = setsockopt(&socket, Ipv4PacketInfo, &false);
-        let _ = setsockopt(&socket, Ipv6RecvPacketInfo, &false);
-        let _ = sockopt::set_ip_recvtos(&socket, false);
-        let _ = sockopt::set_ipv6_recvtclass(&socket, false);
+        let _ = setsockopt(&socket, UdpGroSegment, &true);
         let roomy = sockopt::socket_recv_buffer_size(&socket).is_ok_and(|octets| octets >= ROOMY);
         let name = self.sockets.name(Socket {
             watched: Watched::default(),
+            segmentation: Segmentation::probe(&socket),
             socket: Rc::new(socket),
-            offload,
             local,
             ecn: Ecn::NotEct,
             hears_marks: false,
             roomy,
-            cut: 0,
             peers,
             queue: VecDeque::new(),
             held: VecDeque::new(),

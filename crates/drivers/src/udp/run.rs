@@ -6,7 +6,7 @@ use stackwright_contract::Handle;
 use stackwright_contract::services::{self, Ecn, Room};
 use stackwright_wire::{Leaf, Message, Pool};
 
-use super::{Association, LONGEST, NAME, Socket};
+use super::{LONGEST, NAME, Socket};
 
 /// In so many pieces at most a run leaves from where it lies. A piece that is shorter than the other number costs the kernel as much as
 /// its octets do when they are copied.
@@ -21,7 +21,7 @@ pub(super) struct Waiting<M> {
     pub(super) association: Handle,
     /// The datagrams: each has `stride` octets, but the last, which may have fewer.
     message: M,
-    stride: usize,
+    pub(super) stride: usize,
     count: usize,
     ecn: Ecn,
 }
@@ -52,12 +52,9 @@ pub(super) struct Run {
 }
 
 impl<M: Message> Socket<M> {
-    /// The datagrams that leave next, of which `first` is for `open`.
-    pub(super) fn run(&self, first: &Waiting<M>, open: &Association) -> Run {
+    /// The datagrams that leave next, of which `first` is the first: at most `most`.
+    pub(super) fn run(&self, first: &Waiting<M>, most: usize) -> Run {
         let Waiting { association, stride, ecn, .. } = *first;
-        // No run of empty ones: behind each other they are nothing.
-        let batched = stride > 0 && stride <= open.batched;
-        let most = if batched { self.offload.max_gso_segments().min(LONGEST / stride) } else { 1 };
         // What waits may be more than leaves at once: then it leaves in equal parts. What its sender wrote together arrives so.
         let messages = first.count.div_ceil(first.count.div_ceil(most).max(1));
         let mut room = Room { octets: (messages * stride).min(first.message.len()), messages };

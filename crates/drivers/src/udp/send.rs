@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use mio::Token;
-use nix::sys::socket::{MsgFlags, SockaddrStorage, sendmsg, setsockopt, sockopt};
+use nix::sys::socket::{MsgFlags, SockaddrStorage, sendmsg};
 use rustix::io::Errno;
 use stackwright_contract::services::{self, DatagramsIndication, Ecn, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet};
@@ -50,7 +50,8 @@ impl<M: Message> Udp<M> {
             let Some(Named::Open(open)) = names.get_mut(first.association) else {
                 unreachable!("an association ends when all that was sent has left")
             };
-            let run = socket.run(first, open);
+            let most = socket.segmentation.most(first.stride, cx.now());
+            let run = socket.run(first, most);
             match socket.transmit(open.remote, &run, &mut into, pool) {
                 Ok(()) => {}
                 Err(Errno::AGAIN) => {
@@ -62,9 +63,7 @@ impl<M: Message> Udp<M> {
                     (socket.broken, socket.readable) = (true, true);
                     break;
                 }
-                // Longer than the way takes in one piece, or a device that cannot cut: each alone may go.
-                Err(Errno::MSGSIZE | Errno::INVAL | Errno::IO) if run.room.messages > 1 => {
-                    open.batched = run.stride - 1;
+                Err(error) if socket.segmentation.refused(error, run.room.messages, run.stride, cx.now()) => {
                     continue;
                 }
                 // Too long for the way, forbidden here, or nobody there: datagrams are lost.
@@ -126,31 +125,21 @@ impl<M: Message> Socket<M> {
         }
         let is_one = run.room.messages == 1;
         // One that is no longer leaves as it is.
-        if !is_one || run.room.octets > self.cut {
-            self.cut_into(if is_one { 0 } else { run.stride })?;
+        if !is_one || run.room.octets > self.segmentation.size() {
+            self.segmentation.set(&self.socket, if is_one { 0 } else { run.stride })?;
         }
-        match self.transmit_cut(to, run, into, pool) {
-            // The way takes no datagrams of that length any more, or none that are cut.
-            Err(Errno::INVAL | Errno::IO) if is_one && self.cut > 0 => {
-                self.cut_into(0)?;
-                self.transmit_cut(to, run, into, pool)
+        match self.transmit_run(to, run, into, pool) {
+            // The path takes no datagrams of the length that the socket is set to any more, or
+            // segments none.
+            Err(Errno::INVAL | Errno::IO) if is_one && self.segmentation.size() > 0 => {
+                self.segmentation.set(&self.socket, 0)?;
+                self.transmit_run(to, run, into, pool)
             }
             sent => sent,
         }
     }
 
-    /// What leaves by one call is cut into datagrams of so many octets from now on; 0: it is one.
-    fn cut_into(&mut self, octets: usize) -> Result<(), Errno> {
-        if octets != self.cut {
-            let cut = i32::try_from(octets).map_err(|_| Errno::MSGSIZE)?;
-            setsockopt(&self.socket, sockopt::UdpGsoSegment, &cut)
-                .map_err(|error| Errno::from_raw_os_error(error as i32))?;
-            self.cut = octets;
-        }
-        Ok(())
-    }
-
-    fn transmit_cut(
+    fn transmit_run(
         &self,
         to: SocketAddr,
         run: &Run,
@@ -193,6 +182,10 @@ mod tests {
     use std::time::Duration;
 
     use mio::{Events, Poll};
+    use nix::libc;
+    use nix::sys::socket::setsockopt;
+    use nix::sys::socket::sockopt::{self, SetBool};
+    use stackwright_contract::Instant;
     use stackwright_contract::services::{DatagramsRequest, Quality};
     use stackwright_contract::{Names, Protocol};
     use stackwright_wire::{BufferTree, Pool};
@@ -250,12 +243,18 @@ mod tests {
             Side { poll, cx, udp, association, there }
         }
 
-        fn send(&mut self) {
+        fn queue(&mut self, datagrams: usize) {
             let Side { cx, udp, association, .. } = self;
-            let (message, quality) = (M::with_headroom(0, b"hello"), Quality::default());
-            let send = DatagramsRequest::Send { association: *association, message, quality };
-            udp.handle_request(cx, send, &mut Unheard);
-            udp.handle_timeout(cx, &mut Unheard);
+            for _ in 0..datagrams {
+                let (message, quality) = (M::with_headroom(0, b"hello"), Quality::default());
+                let send = DatagramsRequest::Send { association: *association, message, quality };
+                udp.handle_request(cx, send, &mut Unheard);
+            }
+        }
+
+        fn send(&mut self) {
+            self.queue(1);
+            self.udp.handle_timeout(&self.cx, &mut Unheard);
         }
 
         /// The socket's name, where it is told that it can be written.
@@ -289,6 +288,40 @@ mod tests {
         side.poll.poll(&mut events, Some(Duration::ZERO)).unwrap();
         assert!(events.is_empty(), "the driver is told nothing of it");
         is_told_of_room_once(side);
+    }
+
+    /// Where a socket leaves the checksum out, the kernel refuses to segment (udp(7),
+    /// `SO_NO_CHECK`): as a device does that cannot.
+    #[derive(Clone, Copy)]
+    struct NoChecksum;
+
+    const SO_NO_CHECK: i32 = 11;
+    nix::setsockopt_impl!(NoChecksum, libc::SOL_SOCKET, SO_NO_CHECK, bool, SetBool);
+
+    #[test]
+    fn segmentation_that_was_refused_is_tried_again_after_a_minute() {
+        let mut side = Side::new();
+        setsockopt(&side.there, sockopt::UdpGroSegment, &true).unwrap();
+        let name = side.udp.sockets.iter().next().expect("it has a socket").0;
+        let mut lengths_at = |seconds: u64, no_checksum: bool| {
+            side.cx.set_now(Instant::from_nanoseconds(seconds * 1_000_000_000));
+            setsockopt(&side.udp.sockets.get(name).unwrap().socket, NoChecksum, &no_checksum).unwrap();
+            side.queue(3);
+            side.udp.handle_timeout(&side.cx, &mut Unheard);
+            let (mut octets, mut lengths) = ([0; 100], Vec::new());
+            while lengths.iter().sum::<usize>() < 15 {
+                lengths.push(side.there.recv(&mut octets).unwrap());
+            }
+            lengths
+        };
+        assert_eq!(lengths_at(1, false), [15], "one system call, and the receiver gets them together");
+        assert_eq!(lengths_at(2, true), [5, 5, 5], "each alone");
+        assert_eq!(lengths_at(61, false), [5, 5, 5], "that is believed for a minute");
+        assert_eq!(lengths_at(62, false), [15]);
+        assert_eq!(lengths_at(63, true), [5, 5, 5]);
+        assert_eq!(lengths_at(123, true), [5, 5, 5], "refused again");
+        assert_eq!(lengths_at(182, false), [5, 5, 5], "and believed again");
+        assert_eq!(lengths_at(183, false), [15]);
     }
 
     fn is_told_of_room_once(mut side: Side) {
