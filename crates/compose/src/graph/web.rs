@@ -12,9 +12,7 @@ use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Service};
 
 use super::place::{Above, Below, Joint, Place, State};
-
-/// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
-const TURNS_MOST: usize = 10_000;
+use crate::stack::ROUNDS_MOST;
 
 /// What lies above and below a whole graph.
 pub(super) trait Ends<M, B: Service> {
@@ -200,7 +198,7 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
 
     /// Settles all joints, from below, until nothing waits anywhere.
     pub(super) fn settle_all(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
-        for _turn in 0..TURNS_MOST {
+        for _round in 0..ROUNDS_MOST {
             if self.waiting.get() == 0 {
                 return;
             }
@@ -220,25 +218,36 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         if self.waiting.get() == 0 || joint.state.get() != State::Idle {
             return;
         }
-        for _turn in 0..TURNS_MOST {
-            // The borrow ends before the word is handled.
-            let rising = joint.rising.borrow_mut().pop_front();
-            if let Some((place, port, word)) = rising {
-                self.waiting.set(self.waiting.get() - 1);
-                joint.state.set(State::Rising);
-                self.indicate(&self.places[place], port, word, cx, out);
-                joint.state.set(State::Idle);
-                continue;
+        for _round in 0..ROUNDS_MOST {
+            let waiting = joint.rising.borrow().len() + joint.sinking.borrow().len();
+            if waiting == 0 {
+                return;
             }
-            let sinking = joint.sinking.borrow_mut().pop_front();
-            let Some((place, port, word)) = sinking else { return };
+            for _word in 0..waiting {
+                self.deliver_next(joint, cx, out);
+            }
+        }
+        let name = |places: &[usize]| self.places[places[0]].facts.name;
+        panic!("`{}` and `{}` answer each other without end", name(&joint.uppers), name(&joint.lowers));
+    }
+
+    /// Delivers the next word that waits at a joint: what rises first, as `Over` does.
+    fn deliver_next(&self, joint: &Joint<M, B>, cx: &Context, out: &mut dyn Ends<M, B>) {
+        // The borrows end before the word is handled.
+        let rising = joint.rising.borrow_mut().pop_front();
+        if let Some((place, port, word)) = rising {
+            self.waiting.set(self.waiting.get() - 1);
+            joint.state.set(State::Rising);
+            self.indicate(&self.places[place], port, word, cx, out);
+            return joint.state.set(State::Idle);
+        }
+        let sinking = joint.sinking.borrow_mut().pop_front();
+        if let Some((place, port, word)) = sinking {
             self.waiting.set(self.waiting.get() - 1);
             joint.state.set(State::Falling);
             self.request(place, port, word, cx, out);
             joint.state.set(State::Idle);
         }
-        let name = |places: &[usize]| self.places[places[0]].facts.name;
-        panic!("`{}` and `{}` answer each other without end", name(&joint.uppers), name(&joint.lowers));
     }
 
     /// The place with that name.

@@ -23,8 +23,10 @@ use stackwright_contract::{
     RequestOf, RequestTo, earliest, rules,
 };
 
-/// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
-const TURNS_MOST: usize = 10_000;
+/// The rounds of answers that two neighbours may exchange without a pause. A round is everything
+/// that waited when it began, however many associations it is for: a crowd that answers at once is
+/// one round, and only a dialogue that never ends reaches this bound.
+pub(crate) const ROUNDS_MOST: usize = 1_000;
 
 /// `U` over `L`.
 #[derive(Debug)]
@@ -79,14 +81,18 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
     #[cold]
     #[inline(never)]
     fn settle(&mut self, cx: &Context, out: &mut dyn Outlet<Self>) {
-        for _turn in 0..TURNS_MOST {
-            let Over { upper, lower, joint } = self;
-            if let Some(indication) = joint.rising.pop_front() {
-                upper.handle_indication(cx, indication, &mut UpperHears { joint, out, answered: false });
-            } else if let Some(request) = joint.sinking.pop_front() {
-                lower.handle_request(cx, request, &mut LowerHears { joint, out, answered: false });
-            } else {
+        for _round in 0..ROUNDS_MOST {
+            let waiting = self.joint.rising.len() + self.joint.sinking.len();
+            if waiting == 0 {
                 return;
+            }
+            for _word in 0..waiting {
+                let Over { upper, lower, joint } = self;
+                if let Some(indication) = joint.rising.pop_front() {
+                    upper.handle_indication(cx, indication, &mut UpperHears { joint, out, answered: false });
+                } else if let Some(request) = joint.sinking.pop_front() {
+                    lower.handle_request(cx, request, &mut LowerHears { joint, out, answered: false });
+                }
             }
         }
         panic!("`{}` and `{}` answer each other without end", U::FACTS.name, L::FACTS.name);
