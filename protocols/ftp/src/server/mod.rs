@@ -45,6 +45,8 @@ pub struct Server<M: Message> {
     /// No association that lingers is due earlier.
     next: Option<Instant>,
     stopping: bool,
+    /// Sessions with something to send, or to obey, at the end of the batch.
+    due: Vec<Handle>,
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<Server<M>>;
@@ -59,6 +61,7 @@ impl<M: Message> Server<M> {
             files: Names::default(),
             next: None,
             stopping: false,
+            due: Vec::new(),
         }
     }
 
@@ -157,9 +160,14 @@ impl<M: Message> Protocol for Server<M> {
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         self.expire(cx, out);
+        self.send_gathered(cx, out);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        earliest(self.sessions.next_deadline(), self.next)
+        if self.due.is_empty() {
+            earliest(self.sessions.next_deadline(), self.next)
+        } else {
+            Some(Instant::START)
+        }
     }
 }
