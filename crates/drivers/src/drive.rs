@@ -139,6 +139,7 @@ impl Driver {
         // Who looks and does not wait need not know how late it is before; nor who is woken in time anyway.
         let waits = wait_most != Some(Duration::ZERO);
         let wait = match stack.next_deadline().filter(|deadline| waits && !self.timer.ends_by(*deadline)) {
+            _ if stack.wants_flush() => Some(Duration::ZERO),
             Some(deadline) => {
                 let left = deadline.since(self.tick());
                 let first = wait_most.is_none_or(|most| left < most);
@@ -219,7 +220,12 @@ impl Driver {
             if !is_due(stack, now) {
                 return true;
             }
-            stack.handle_timeout(&self.cx, out);
+            if is_overdue(stack, now) {
+                stack.handle_timeout(&self.cx, out);
+            }
+            if stack.wants_flush() {
+                stack.flush(&self.cx, out);
+            }
         }
         false
     }
@@ -277,6 +283,11 @@ impl Driver {
     }
 }
 
+/// Whether there is something to do without a wait.
 fn is_due(stack: &impl Protocol, now: Instant) -> bool {
+    stack.wants_flush() || is_overdue(stack, now)
+}
+
+fn is_overdue(stack: &impl Protocol, now: Instant) -> bool {
     stack.next_deadline().is_some_and(|deadline| deadline <= now)
 }

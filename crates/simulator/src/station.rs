@@ -117,12 +117,19 @@ where
             self.settle(departures);
         }
         for _turn in 0..TURNS_MOST {
-            if self.stack.next_deadline().is_none_or(|deadline| deadline > now) {
+            let due = self.stack.next_deadline().is_some_and(|deadline| deadline <= now);
+            if due {
+                let Hosted { cx, stack, application, asks } = self;
+                stack.handle_timeout(cx, &mut Doors { cx, application, asks, departures });
+                self.settle(departures);
+            }
+            if self.stack.wants_flush() {
+                let Hosted { cx, stack, application, asks } = self;
+                stack.flush(cx, &mut Doors { cx, application, asks, departures });
+                self.settle(departures);
+            } else if !due {
                 return;
             }
-            let Hosted { cx, stack, application, asks } = self;
-            stack.handle_timeout(cx, &mut Doors { cx, application, asks, departures });
-            self.settle(departures);
         }
         panic!("`{}` always has something to do at once, and time does not pass", P::FACTS.name);
     }

@@ -50,6 +50,14 @@ pub trait Node<M, B: Service>: Any {
         None
     }
 
+    /// Sends what was gathered, at the end of a batch.
+    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+
+    /// Whether something is gathered.
+    fn wants_flush(&self) -> bool {
+        false
+    }
+
     /// What was wrapped, for whoever knows what it is.
     fn as_any(&self) -> &dyn Any;
 
@@ -85,6 +93,14 @@ pub trait Module<M, B: Service>: Any {
     /// When to call [`handle_timeout`](Module::handle_timeout).
     fn next_deadline(&self) -> Option<Instant> {
         None
+    }
+
+    /// Sends what was gathered, at the end of a batch.
+    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+
+    /// Whether something is gathered.
+    fn wants_flush(&self) -> bool {
+        false
     }
 
     /// How many messages it holds. It leaves the graph only when it holds none.
@@ -150,6 +166,14 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
 
     fn next_deadline(&self) -> Option<Instant> {
         self.0.next_deadline()
+    }
+
+    fn flush(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        self.0.flush(cx, mouth);
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.0.wants_flush()
     }
 
     fn as_any(&self) -> &dyn Any {

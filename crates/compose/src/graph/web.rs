@@ -11,6 +11,7 @@ use core::cell::{Cell, RefCell};
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Service};
 
+use super::Node;
 use super::place::{Above, Below, Joint, Place, State};
 use crate::stack::ROUNDS_MOST;
 
@@ -20,10 +21,10 @@ pub(super) trait Ends<M, B: Service> {
     fn request(&mut self, lane: usize, word: Request<M, B>);
 }
 
-/// One step of a timeout.
+/// One step of a walk through all places: a timeout, or a flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    Timeout(usize),
+    Place(usize),
     Settle(usize),
 }
 
@@ -33,6 +34,8 @@ pub(super) struct Web<M, B: Service> {
     pub(super) joints: Vec<Joint<M, B>>,
     /// What a timeout does, lowers first; and the joints in the same order.
     pub(super) steps: Vec<Step>,
+    /// What a flush does, uppers first.
+    pub(super) descent: Vec<Step>,
     pub(super) order: Vec<usize>,
     /// How many words wait in all joints.
     pub(super) waiting: Cell<usize>,
@@ -184,11 +187,26 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
 
     /// Time has passed for everybody.
     pub(super) fn timeout(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
-        for step in &self.steps {
+        self.walk(&self.steps, cx, out, |node, mouth| node.handle_timeout(cx, mouth));
+    }
+
+    /// What was gathered leaves, from the top down.
+    pub(super) fn flush(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
+        self.walk(&self.descent, cx, out, |node, mouth| node.flush(cx, mouth));
+    }
+
+    fn walk(
+        &self,
+        steps: &[Step],
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+        handle: impl Fn(&mut dyn Node<M, B>, &mut Mouth<'_, M, B>),
+    ) {
+        for step in steps {
             match *step {
-                Step::Timeout(place) => {
+                Step::Place(place) => {
                     let here = &self.places[place];
-                    here.node.borrow_mut().handle_timeout(cx, &mut self.mouth(here, cx, out));
+                    handle(&mut **here.node.borrow_mut(), &mut self.mouth(here, cx, out));
                 }
                 Step::Settle(joint) => self.settle(joint, cx, out),
             }

@@ -151,6 +151,26 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
         earliest(self.upper.next_deadline(), self.lower.next_deadline())
     }
 
+    /// From the top down, once each: what the upper asks for now is what the lower sends now.
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let Over { upper, lower, joint } = self;
+        let mut outlet = UpperSpeaks { cx, lower, joint, out, answered: false };
+        upper.flush(cx, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
+        let Over { upper, lower, joint } = self;
+        let mut outlet = LowerSpeaks { cx, upper, joint, out, answered: false };
+        lower.flush(cx, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.upper.wants_flush() || self.lower.wants_flush()
+    }
+
     fn draft(&self, association: Handle, octets: usize, most: usize) -> Option<PayloadOf<Self>> {
         self.upper.draft(association, octets, most)
     }

@@ -86,7 +86,8 @@ fn run<P: Driven>(seed: u64, lanes: usize, stack: impl FnOnce(&Log) -> P) -> Vec
     for turn in 0..12 {
         cx.set_now(Instant::from_nanoseconds(turn));
         let said = (random.u32(..), random.u8(1..5));
-        match random.u8(..4) {
+        match random.u8(..6) {
+            4.. if stack.wants_flush() => stack.flush(&cx, &mut ends),
             0 => stack.handle_request(&cx, said, &mut ends),
             1 => stack.handle_indication(&cx, P::indication(random.usize(..lanes), said), &mut ends),
             _ if stack.next_deadline().is_some() => stack.handle_timeout(&cx, &mut ends),
