@@ -160,14 +160,17 @@ impl<M: Message> Protocol for Server<M> {
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         self.expire(cx, out);
-        self.send_gathered(cx, out);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        if self.due.is_empty() {
-            earliest(self.sessions.next_deadline(), self.next)
-        } else {
-            Some(Instant::START)
-        }
+        earliest(self.sessions.next_deadline(), self.next)
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.send_gathered(cx, out);
+    }
+
+    fn wants_flush(&self) -> bool {
+        !self.due.is_empty()
     }
 }
