@@ -108,7 +108,7 @@ pub trait Module<M, B: Service>: Any {
         0
     }
 
-    /// It is to leave: it lets go what it holds at its next timeout, and holds nothing any more.
+    /// It is to leave: with the next flush it releases what it holds, and holds nothing any more.
     fn drain(&mut self) {}
 }
 
