@@ -255,7 +255,7 @@ mod tests {
             let (message, quality) = (M::with_headroom(0, b"hello"), Quality::default());
             let send = DatagramsRequest::Send { association: *association, message, quality };
             udp.handle_request(cx, send, &mut Unheard);
-            udp.handle_timeout(cx, &mut Unheard);
+            udp.flush(cx, &mut Unheard);
         }
 
         /// The socket's name, where it is told that it can be written.
@@ -300,7 +300,7 @@ mod tests {
         assert_eq!(side.told(), Some(name));
         let ready = Ready { name, readable: false, ending: false, urgent: false, writable: true };
         side.udp.handle_indication(&side.cx, ready, &mut Unheard);
-        side.udp.handle_timeout(&side.cx, &mut Unheard);
+        side.udp.flush(&side.cx, &mut Unheard);
         assert_eq!(side.there.recv(&mut [0; 5]).unwrap(), 5);
         assert_eq!(side.told(), None);
     }
