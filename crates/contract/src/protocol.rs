@@ -42,8 +42,8 @@ pub trait Protocol {
     /// Time may have passed. It may be called early, or for a neighbour's sake, and then does nothing.
     fn handle_timeout(&mut self, _cx: &Context, _out: &mut impl Outlet<Self>) {}
 
-    /// When to call [`handle_timeout`](Protocol::handle_timeout). Asked after a batch of input, never between two
-    /// messages. A deadline that has passed already means "when this batch is done".
+    /// Returns when to call [`handle_timeout`](Protocol::handle_timeout): a time, never a sign that
+    /// the batch is done. Asked after a batch of input, never between two messages.
     fn next_deadline(&self) -> Option<Instant> {
         None
     }
