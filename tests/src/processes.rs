@@ -112,11 +112,37 @@ impl Running {
         self.child.stdout.take().expect("a piped output")
     }
 
+    /// Stops it (SIGSTOP) until what is returned is dropped: all that is sent to it meanwhile
+    /// arrives at once.
+    ///
+    /// # Panics
+    ///
+    /// When it cannot be stopped.
+    pub fn stop(&self) -> Stopped {
+        signal(self.number(), "-STOP");
+        Stopped(self.number())
+    }
+
     /// Ends it at once, without a chance to tidy up.
     pub fn kill(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A program that is stopped; it continues (SIGCONT) when this is dropped.
+#[derive(Debug)]
+pub struct Stopped(u32);
+
+impl Drop for Stopped {
+    fn drop(&mut self) {
+        signal(self.0, "-CONT");
+    }
+}
+
+fn signal(process: u32, name: &str) {
+    let status = Command::new("kill").args([name, &process.to_string()]).status();
+    assert!(status.is_ok_and(|status| status.success()), "kill {name} {process}");
 }
 
 impl Drop for Running {

@@ -1,5 +1,6 @@
 //! Files over ARTP over UDP, on loopback, and what is said of its packets.
 
+mod crowd;
 mod dissected;
 mod files;
 mod relay;

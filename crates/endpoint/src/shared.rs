@@ -244,6 +244,9 @@ impl<S: Ground> Shared<S> {
     /// Whether the stack wants to be called now; else the driver's descriptor can be read when it does, or somewhat sooner.
     #[cfg(feature = "tokio")]
     pub(crate) fn is_due(&mut self) -> bool {
+        if self.stack.wants_flush() {
+            return true;
+        }
         let Some(deadline) = self.stack.next_deadline() else { return false };
         let is_due = deadline <= self.driver.context().now();
         if !is_due {

@@ -6,9 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room,
 };
-use stackwright_contract::{
-    Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Participant, Protocol,
-};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
@@ -313,7 +311,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
         out.indicate(DatagramsIndication::Delivered { association, message, quality });
     }
 
-    fn handle_timeout(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
+    fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
         for (association, room) in std::mem::take(&mut self.left) {
             if let Some(Named::Open(open)) = self.names.get_mut(association) {
                 open.down = sum(open.down, room);
@@ -322,7 +320,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
         }
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        (!self.left.is_empty()).then_some(Instant::START)
+    fn wants_flush(&self) -> bool {
+        !self.left.is_empty()
     }
 }

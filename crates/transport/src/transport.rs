@@ -121,9 +121,8 @@ impl<H: Host> Associations<H> {
     /// All that the association has to say, as far as there is room below; and when it wants to be woken.
     fn speak(&mut self, at: &mut impl Place<Self>) {
         let now = at.cx().now();
-        // All that could be said now has been said below: what is due all the same is not due again in this batch, and where
-        // only room is missing, that wakes it.
-        let mut least = now.later(1_000);
+        // Where only room is missing, that wakes it: other deadlines are then looked at now and again.
+        let mut least = now;
         while at.association().engine.may_transmit(now) {
             let (room, most) = (at.room_below(), at.room_below_most());
             let session = at.association();
@@ -198,10 +197,10 @@ impl<H: Host> Associations<H> {
             debug_assert!(
                 session.engine.next_deadline(now).is_none_or(|all| all >= deadline.min(session.armed))
             );
-            return Self::arm_at(at, deadline.max(now.later(1_000)));
+            return Self::arm_at(at, deadline);
         }
         self.conclude(at);
-        Self::arm(at, now.later(1_000));
+        Self::arm(at, now);
     }
 
     /// Whether routers may mark what leaves now.
@@ -442,7 +441,7 @@ impl<H: Host> Hooks for Associations<H> {
         let session = at.association();
         session.armed = Instant::END;
         session.engine.handle_timeout(now);
-        self.speak(at);
+        at.later();
     }
 
     fn close(&mut self, at: &mut impl Place<Self>) -> bool {

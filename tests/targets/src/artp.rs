@@ -394,10 +394,15 @@ impl Stage {
                     words += 1;
                     assert!(words < 20_000, "a layer that never falls silent");
                 }
-                if side.layer.next_deadline().is_none_or(|deadline| deadline > side.cx.now()) {
+                let due = side.layer.next_deadline().is_some_and(|deadline| deadline <= side.cx.now());
+                if due {
+                    side.layer.handle_timeout(&side.cx, &mut side.said);
+                }
+                if side.layer.wants_flush() {
+                    side.layer.flush(&side.cx, &mut side.said);
+                } else if !due {
                     break;
                 }
-                side.layer.handle_timeout(&side.cx, &mut side.said);
             }
             let (half_open, all) = (side.layer.hooks().half_open(), side.layer.associations());
             assert!(half_open <= all, "{half_open} of {all} are half open");

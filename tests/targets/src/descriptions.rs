@@ -205,6 +205,7 @@ where
         let message = M::with_headroom(graph.facts().header_room, b"hello");
         graph.handle_request(&cx, OctetsRequest::Send { message }, &mut ends);
         graph.handle_timeout(&cx, &mut ends);
+        graph.flush(&cx, &mut ends);
     }
     assert!(ends.below <= 3 && ends.above == ends.below, "an echo answers once, and nobody else");
 }

@@ -164,7 +164,7 @@ pub trait Hooks: Sized + 'static {
     /// The association below, where [room was wanted](Place::wants_room), has some.
     fn room_came(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The batch is done in which it was [put off](Place::later) what there is to say.
+    /// The batch is done, and flushed, in which it was [put off](Place::later) what there is to say.
     fn batch(&mut self, _at: &mut impl Place<Self>) {}
 
     /// A timer has expired.

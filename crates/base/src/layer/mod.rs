@@ -231,7 +231,14 @@ impl<H: Hooks> Protocol for Layer<H> {
         while let Some((name, timer)) = self.base.expire(cx.now()) {
             self.at(cx, name, out, |hooks, place| hooks.expired(place, timer));
         }
-        // Who asks from now on is due with the next batch.
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.base.next_deadline()
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        // What is put off from now on waits for the next batch.
         for _ in 0..self.due.len() {
             let Some(name) = self.due.pop_front() else { break };
             self.at(cx, self.living(name), out, |hooks, place| {
@@ -242,8 +249,8 @@ impl<H: Hooks> Protocol for Layer<H> {
         }
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        if self.due.is_empty() { self.base.next_deadline() } else { Some(Instant::START) }
+    fn wants_flush(&self) -> bool {
+        !self.due.is_empty()
     }
 
     fn draft(&self, association: Handle, octets: usize, most: usize) -> Option<MessageOf<H>> {

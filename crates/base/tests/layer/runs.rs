@@ -57,6 +57,7 @@ fn outcome(scene: &mut Scene<Apart>) -> impl PartialEq + std::fmt::Debug + use<>
     let hooks = scene.layer.hooks();
     let (called, rooms) = (hooks.called.clone(), hooks.rooms.clone());
     let lives = (scene.layer.associations(), scene.layer.names(), scene.layer.next_deadline());
+    let lives = (lives, scene.layer.wants_flush());
     (scene.said(), scene.cx.dropped_count(), called, rooms, lives)
 }
 
@@ -108,6 +109,7 @@ fn a_run_is_what_its_messages_are_by_themselves() {
                 }
                 let before = outcome(&mut scene);
                 scene.times_out();
+                scene.ends();
                 scene.room_below(lower, 3);
                 (before, outcome(&mut scene))
             });

@@ -392,6 +392,11 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
         self.tell(DatagramsIndication::Delivered { association, message, quality });
     }
 
+    /// The batch is done.
+    pub(crate) fn ends(&mut self) {
+        self.layer.flush(&self.cx, &mut self.ends);
+    }
+
     pub(crate) fn times_out(&mut self) {
         self.layer.handle_timeout(&self.cx, &mut self.ends);
     }

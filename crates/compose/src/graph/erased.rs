@@ -58,6 +58,14 @@ where
         self.0.next_deadline()
     }
 
+    fn flush(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        self.0.flush(cx, mouth);
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.0.wants_flush()
+    }
+
     fn as_any(&self) -> &dyn Any {
         &self.0
     }

@@ -149,6 +149,15 @@ impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
         let deadlines = self.web.places.iter().map(|place| place.node.borrow().next_deadline());
         deadlines.fold(None, earliest)
     }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.web.flush(cx, &mut Doors(out, PhantomData));
+        self.see_off();
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.web.places.iter().any(|place| place.node.borrow().wants_flush())
+    }
 }
 
 impl<M: 'static, B: Service + 'static, T> fmt::Debug for Graph<M, B, T> {

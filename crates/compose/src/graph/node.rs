@@ -50,6 +50,14 @@ pub trait Node<M, B: Service>: Any {
         None
     }
 
+    /// Sends what was gathered, at the end of a batch.
+    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+
+    /// Whether something is gathered.
+    fn wants_flush(&self) -> bool {
+        false
+    }
+
     /// What was wrapped, for whoever knows what it is.
     fn as_any(&self) -> &dyn Any;
 
@@ -87,12 +95,20 @@ pub trait Module<M, B: Service>: Any {
         None
     }
 
+    /// Sends what was gathered, at the end of a batch.
+    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+
+    /// Whether something is gathered.
+    fn wants_flush(&self) -> bool {
+        false
+    }
+
     /// How many messages it holds. It leaves the graph only when it holds none.
     fn held(&self) -> usize {
         0
     }
 
-    /// It is to leave: it lets go what it holds at its next timeout, and holds nothing any more.
+    /// It is to leave: with the next flush it releases what it holds, and holds nothing any more.
     fn drain(&mut self) {}
 }
 
@@ -150,6 +166,14 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
 
     fn next_deadline(&self) -> Option<Instant> {
         self.0.next_deadline()
+    }
+
+    fn flush(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        self.0.flush(cx, mouth);
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.0.wants_flush()
     }
 
     fn as_any(&self) -> &dyn Any {

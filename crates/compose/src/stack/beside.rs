@@ -69,6 +69,15 @@ impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
     fn next_deadline(&self) -> Option<Instant> {
         earliest(self.left.next_deadline(), self.right.next_deadline())
     }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.left.flush(cx, &mut FromLeft(out, PhantomData::<R>));
+        self.right.flush(cx, &mut FromRight(out, PhantomData::<L>));
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.left.wants_flush() || self.right.wants_flush()
+    }
 }
 
 impl<L: Protocol, R: Protocol, O: Outlet<Beside<L, R>>> Outlet<L> for FromLeft<'_, O, R> {

@@ -188,6 +188,16 @@ where
     fn next_deadline(&self) -> Option<Instant> {
         earliest(self.left.next_deadline(), self.right.next_deadline())
     }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let Joined { left, right, ways } = self;
+        left.flush(cx, &mut FromLeft(out, ways, PhantomData::<L2>));
+        right.flush(cx, &mut FromRight(out, ways, PhantomData::<L1>));
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.left.wants_flush() || self.right.wants_flush()
+    }
 }
 
 impl<L1, L2, O> Outlet<L1> for FromLeft<'_, O, L2>

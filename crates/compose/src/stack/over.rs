@@ -23,8 +23,10 @@ use stackwright_contract::{
     RequestOf, RequestTo, earliest, rules,
 };
 
-/// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
-const TURNS_MOST: usize = 10_000;
+/// The rounds of answers that two neighbours may exchange without a pause. A round is everything
+/// that waited when it began, however many associations it is for: a crowd that answers at once is
+/// one round, and only a dialogue that never ends reaches this bound.
+pub(crate) const ROUNDS_MOST: usize = 1_000;
 
 /// `U` over `L`.
 #[derive(Debug)]
@@ -79,14 +81,18 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
     #[cold]
     #[inline(never)]
     fn settle(&mut self, cx: &Context, out: &mut dyn Outlet<Self>) {
-        for _turn in 0..TURNS_MOST {
-            let Over { upper, lower, joint } = self;
-            if let Some(indication) = joint.rising.pop_front() {
-                upper.handle_indication(cx, indication, &mut UpperHears { joint, out, answered: false });
-            } else if let Some(request) = joint.sinking.pop_front() {
-                lower.handle_request(cx, request, &mut LowerHears { joint, out, answered: false });
-            } else {
+        for _round in 0..ROUNDS_MOST {
+            let waiting = self.joint.rising.len() + self.joint.sinking.len();
+            if waiting == 0 {
                 return;
+            }
+            for _word in 0..waiting {
+                let Over { upper, lower, joint } = self;
+                if let Some(indication) = joint.rising.pop_front() {
+                    upper.handle_indication(cx, indication, &mut UpperHears { joint, out, answered: false });
+                } else if let Some(request) = joint.sinking.pop_front() {
+                    lower.handle_request(cx, request, &mut LowerHears { joint, out, answered: false });
+                }
             }
         }
         panic!("`{}` and `{}` answer each other without end", U::FACTS.name, L::FACTS.name);
@@ -143,6 +149,26 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
 
     fn next_deadline(&self) -> Option<Instant> {
         earliest(self.upper.next_deadline(), self.lower.next_deadline())
+    }
+
+    /// From the top down, once each: what the upper asks for now is what the lower sends now.
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let Over { upper, lower, joint } = self;
+        let mut outlet = UpperSpeaks { cx, lower, joint, out, answered: false };
+        upper.flush(cx, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
+        let Over { upper, lower, joint } = self;
+        let mut outlet = LowerSpeaks { cx, upper, joint, out, answered: false };
+        lower.flush(cx, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.upper.wants_flush() || self.lower.wants_flush()
     }
 
     fn draft(&self, association: Handle, octets: usize, most: usize) -> Option<PayloadOf<Self>> {

@@ -17,8 +17,9 @@
 //! associations and listeners; the adapter names its sockets, because a socket outlives its listener while peers that
 //! arrived through it still speak.
 //!
-//! Requests and readiness only mark a socket as due. Its turn comes when the batch is done (a deadline that has passed), so
-//! that everything said in a batch leaves together, and no socket keeps the others waiting.
+//! Readiness is a turn of its socket: a fair share is read. Requests only mark it as due; its next
+//! turn is the flush, so that everything said in a batch leaves together. A turn that ends before
+//! all is done leaves the socket due, so that none keeps the others waiting.
 //!
 //! Datagrams for one peer that are equally long (the last may be shorter) leave by one system call and are cut apart behind it
 //! (`UDP_SEGMENT`): a run as it lies there, and what was sent one by one gathered. Those that arrive so come together in one
@@ -404,21 +405,22 @@ impl<M: Message> Protocol for Udp<M> {
         }
     }
 
-    fn handle_indication(&mut self, _cx: &Context, ready: Ready, _out: &mut impl Outlet<Self>) {
+    fn handle_indication(&mut self, cx: &Context, ready: Ready, out: &mut impl Outlet<Self>) {
         let Udp { registry, lane, sockets, .. } = self;
         if let Some(socket) = sockets.get_mut(ready.name) {
             socket.readable |= ready.readable;
             if ready.writable && !socket.writable {
                 socket.hear_of_room(registry, token(*lane, ready.name), false);
             }
-            // That a socket can be written is news only where something waits to be.
-            if socket.readable || !socket.queue.is_empty() {
-                self.mark(ready.name);
+            // That a socket can be written is news only where something waits to be. What is due
+            // has its turn at the end of the batch.
+            if !socket.due && (socket.readable || !socket.queue.is_empty()) {
+                self.turn(cx, ready.name, out);
             }
         }
     }
 
-    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if self.due.is_empty() {
             return;
         }
@@ -429,7 +431,7 @@ impl<M: Message> Protocol for Udp<M> {
         self.done = due;
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        (!self.due.is_empty()).then_some(Instant::START)
+    fn wants_flush(&self) -> bool {
+        !self.due.is_empty()
     }
 }

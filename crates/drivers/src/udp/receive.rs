@@ -230,7 +230,6 @@ mod tests {
         for said in [&b"first"[..], b"second"] {
             peer.send_to(said, here).unwrap();
             udp.handle_indication(&cx, ready, &mut heard);
-            udp.handle_timeout(&cx, &mut heard);
         }
         assert_eq!(heard.0, [&b"first"[..], b"second"]);
         assert_eq!(cx.dropped_count(), 1);

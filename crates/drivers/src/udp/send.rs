@@ -254,7 +254,7 @@ mod tests {
 
         fn send(&mut self) {
             self.queue(1);
-            self.udp.handle_timeout(&self.cx, &mut Unheard);
+            self.udp.flush(&self.cx, &mut Unheard);
         }
 
         /// The socket's name, where it is told that it can be written.
@@ -333,7 +333,7 @@ mod tests {
         assert_eq!(side.told(), Some(name));
         let ready = Ready { name, readable: false, ending: false, urgent: false, writable: true };
         side.udp.handle_indication(&side.cx, ready, &mut Unheard);
-        side.udp.handle_timeout(&side.cx, &mut Unheard);
+        side.udp.flush(&side.cx, &mut Unheard);
         assert_eq!(side.there.recv(&mut [0; 5]).unwrap(), 5);
         assert_eq!(side.told(), None);
     }

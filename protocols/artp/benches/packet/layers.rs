@@ -89,6 +89,9 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Side<P> {
         if self.layer.next_deadline().is_some_and(|deadline| deadline <= cx.now()) {
             self.layer.handle_timeout(cx, &mut self.ends);
         }
+        if self.layer.wants_flush() {
+            self.layer.flush(cx, &mut self.ends);
+        }
     }
 }
 

@@ -182,10 +182,15 @@ impl Server {
     /// What is due is done.
     fn turn(&mut self) {
         for _ in 0..100 {
-            if self.layer.next_deadline().is_none_or(|deadline| deadline > self.cx.now()) {
+            let due = self.layer.next_deadline().is_some_and(|deadline| deadline <= self.cx.now());
+            if due {
+                self.layer.handle_timeout(&self.cx, &mut self.said);
+            }
+            if self.layer.wants_flush() {
+                self.layer.flush(&self.cx, &mut self.said);
+            } else if !due {
                 return;
             }
-            self.layer.handle_timeout(&self.cx, &mut self.said);
             self.settle();
         }
         panic!("a deadline that never passes");

@@ -42,6 +42,7 @@ fn what_is_written_in_place_leaves_from_there() {
         .collect();
     let Side { layer, said } = &mut talk.sides[0];
     layer.handle_timeout(&talk.cx, said);
+    layer.flush(&talk.cx, said);
     let mut left = Vec::new();
     for asked in said.down.drain(..) {
         if let DatagramsRequest::SendRun { run, .. } = asked {
@@ -196,6 +197,7 @@ fn drafted(talk: &Talk, most: usize) -> usize {
 fn leave(talk: &mut Talk) -> Vec<(usize, M)> {
     let Side { layer, said } = &mut talk.sides[0];
     layer.handle_timeout(&talk.cx, said);
+    layer.flush(&talk.cx, said);
     let runs = said.down.drain(..).filter_map(|asked| match asked {
         DatagramsRequest::SendRun { run, .. } => Some((run.stride(), run.into_octets())),
         _ => None,
@@ -275,6 +277,7 @@ fn drafts_behind_what_is_copied_leave_from_where_they_lie() {
     assert_eq!([1, 3].map(|first| say_together(&mut talk, first, 2)), [2, 2]);
     let Side { layer, said } = &mut talk.sides[0];
     layer.handle_timeout(&talk.cx, said);
+    layer.flush(&talk.cx, said);
     let runs = said.down.drain(..).filter_map(|asked| match asked {
         DatagramsRequest::SendRun { run, .. } => Some((run.messages(), run.into_octets().leaves().count())),
         _ => None,

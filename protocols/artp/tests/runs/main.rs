@@ -87,6 +87,7 @@ fn what_comes_with_the_answer_is_heard_after_it() {
     talk.sides[1].say(&talk.cx, b"at once");
     let Side { layer, said } = &mut talk.sides[1];
     layer.handle_timeout(&talk.cx, said);
+    layer.flush(&talk.cx, said);
     let sends = said.down.drain(..).filter_map(|asked| match asked {
         DatagramsRequest::Send { message, .. } => Some(octets(&message)),
         _ => None,

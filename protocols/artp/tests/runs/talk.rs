@@ -162,6 +162,7 @@ impl Talk {
     pub(crate) fn speak(&mut self, from: usize) {
         let Side { layer, said } = &mut self.sides[from];
         layer.handle_timeout(&self.cx, said);
+        layer.flush(&self.cx, said);
         let down = std::mem::take(&mut said.down);
         let association = self.sides[1 - from].said.below.expect("it is open");
         for asked in down {

@@ -1,5 +1,8 @@
 //! ARTP between stations: over datagrams that are lost, doubled and late.
+//!
+//! `SEEDS=n` runs a crowd with as many seeds.
 
+mod crowd;
 mod scene;
 
 use stackwright_artp::{Cipher, Config, Protection, Sealing, Secret, boxed_layer, layer};

@@ -161,6 +161,37 @@ pub(super) fn commands_without_end(prey: &Prey) {
     prey.unharmed();
 }
 
+/// Many clients say nothing but empty lines, all in one instant: each line has its reply, and a
+/// transfer of somebody else, which runs meanwhile, is whole.
+pub(super) fn crowd_of_empty_lines(prey: &Prey) {
+    const CLIENTS: usize = 64;
+    const LINES: usize = 2048;
+    let content = prey.with_big();
+    let mut crowd: Vec<Control> =
+        (0..CLIENTS).map(|_| Control::connect(prey.server.address).expect("a greeting")).collect();
+    let mut other = prey.guest();
+    let mut data = other.begin("RETR big").expect("a transfer");
+    let mut arrived = vec![0; 10_000];
+    data.read_exact(&mut arrived).expect("the first octets");
+    let before = prey.memory();
+    let stopped = prey.server.running.stop();
+    for control in &mut crowd {
+        control.send(&[b'\n'; LINES]).expect("a connection");
+    }
+    drop(stopped);
+    data.read_to_end(&mut arrived).expect("the rest");
+    assert_same(&arrived, &content);
+    other.expect(226).expect("the transfer's end");
+    for control in &mut crowd {
+        for _ in 0..LINES {
+            control.expect(500).expect("a reply to each line");
+        }
+    }
+    let grown = prey.memory().saturating_sub(before);
+    assert!(grown < GROWTH, "{grown} kB for a crowd of empty lines");
+    prey.unharmed();
+}
+
 /// A short dialogue that ends after its first octet, its second, ... : no file appears, and the server goes on.
 pub(super) fn dropped_at_every_octet(prey: &Prey) {
     let listener = TcpListener::bind((loopback(false), 0)).expect("a port");

@@ -43,9 +43,9 @@ impl<W> Held<W> {
         None
     }
 
-    fn due(&mut self, now: Instant, all: bool) -> Option<W> {
+    fn due(&mut self, now: Instant) -> Option<W> {
         let (time, _, _) = self.0.front()?;
-        if *time > now && !all {
+        if *time > now {
             return None;
         }
         self.0.pop_front().map(|(_, _, word)| word)
@@ -53,6 +53,18 @@ impl<W> Held<W> {
 
     fn next(&self) -> Option<Instant> {
         self.0.front().map(|(time, _, _)| *time)
+    }
+}
+
+impl<M: 'static, B: Service + 'static> Delay<M, B> {
+    /// Lets everything go on whose time has come: what rises first.
+    fn release(&mut self, now: Instant, mouth: &mut Mouth<'_, M, B>) {
+        while let Some(word) = self.up.due(now) {
+            mouth.tell(0, word);
+        }
+        while let Some(word) = self.down.due(now) {
+            mouth.ask(0, word);
+        }
     }
 }
 
@@ -85,17 +97,22 @@ impl<M: 'static, B: Service + 'static> Module<M, B> for Delay<M, B> {
     }
 
     fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
-        while let Some(word) = self.up.due(cx.now(), self.draining) {
-            mouth.tell(0, word);
-        }
-        while let Some(word) = self.down.due(cx.now(), self.draining) {
-            mouth.ask(0, word);
-        }
+        self.release(cx.now(), mouth);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let next = earliest(self.up.next(), self.down.next());
-        if self.draining { next.map(|_| Instant::START) } else { next }
+        earliest(self.up.next(), self.down.next())
+    }
+
+    /// Who is to leave keeps nothing, whether its time has come or not.
+    fn flush(&mut self, _cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        if self.draining {
+            self.release(Instant::END, mouth);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.draining && self.held() > 0
     }
 
     fn held(&self) -> usize {
