@@ -100,7 +100,9 @@ pub struct Association<C: Configuration> {
     pending: u64,
     /// Since when something is in flight and nothing was heard of the peer.
     quiet_since: Instant,
-    /// When something was last acknowledged, or sent while nothing was in flight.
+    /// How often something timed out since then.
+    timeouts: u32,
+    /// When the first number that is not acknowledged last rose, or something was sent while nothing was in flight.
     moved: Instant,
     /// The layer above has no more to send.
     closing: bool,
@@ -133,6 +135,7 @@ impl<C: Configuration> Association<C> {
             inbox: VecDeque::new(),
             pending: 0,
             quiet_since: Instant::START,
+            timeouts: 0,
             moved: Instant::START,
             closing: false,
             stirred: Instant::START,

@@ -107,7 +107,9 @@ fn a_way_that_becomes_narrow_while_data_flow_is_found_out_and_everything_comes()
             let before = flow.ends.now();
             assert!(flow.go(100), "{congestion:?}, {length} octets");
             let took = flow.ends.now().since(before);
-            assert!(took < Duration::from_secs(20), "{congestion:?}, {length} octets: {took:?}");
+            // It takes seven timeouts of 220 ms, and what BBR then believes of the path is low for long.
+            let most = if congestion == Congestion::Bbr { 40 } else { 5 };
+            assert!(took < Duration::from_secs(most), "{congestion:?}, {length} octets: {took:?}");
             assert!(flow.parts > 0);
             let parts = flow.parts;
             assert!(flow.go(100));
@@ -143,8 +145,12 @@ fn where_every_tenth_packet_is_lost_by_chance_packets_stay_long() {
             assert!(flow.go(1));
             flow.ends.set_conditions(&Conditions { loss: 0.1.into(), ..way(9000) });
             assert!(flow.go(200), "{congestion:?}, seed {seed}");
-            assert_eq!(flow.parts, 0, "{congestion:?}, seed {seed}");
-            assert!(flow.go(1) && flow.last.iter().any(|octets| *octets > BASE));
+            // Some leave in parts, to find out whether anything does.
+            flow.last.clear();
+            assert!(
+                flow.go(1) && flow.last.iter().any(|octets| *octets > BASE),
+                "{congestion:?}, seed {seed}"
+            );
         }
     }
 }
