@@ -48,8 +48,8 @@ pub struct Config {
     /// the peer may [gather](Config::gather), and a steady path has jitter all the same.
     pub timeout_least: Nanoseconds,
     /// The peer is dead when no acknowledgement arrived for this long while one is owed, or for three round trips with four times
-    /// their variation, whichever is longer; but not before five timeouts in a row, which take 31 times the first: longer than
-    /// 30 s where a round trip takes more than 0.75 s.
+    /// their variation, whichever is longer; but with fewer than eight timeouts in a row, which take 255 times the first, that is
+    /// three times as long.
     pub silence: Nanoseconds,
     /// After so long without a word from the peer he is asked whether he is there; `None`: never, as in the document. Then
     /// nobody notices that he is gone who has nothing to send.
@@ -73,7 +73,7 @@ pub struct Config {
     pub epoch: u64,
     /// What a stranger must not know: random octets, drawn anew at each start. Salts follow from it, and keys from these.
     pub secret: [u8; 16],
-    /// What bounds what is on its way.
+    /// What bounds what is on its way: CUBIC by default.
     pub congestion: Congestion,
     /// What protects datagrams.
     pub protection: Protection,

@@ -14,12 +14,16 @@ const LAG_LEAST: Nanoseconds = MILLISECOND;
 /// longer than `silence`, it is no sign of death.
 const ROUND_TRIPS_LEAST: u64 = 3;
 
-/// How many timeouts in a row go unanswered before the peer is dead: a few losses, or a host that slept, are no death.
-const TIMEOUTS_LEAST: u32 = 5;
+/// A few losses are no death: with fewer timeouts in a row than this, the silence lasts three times as long. With one, nobody can
+/// have answered yet: this host may have slept.
+const TIMEOUTS_LEAST: u32 = 8;
+
+/// How many times as long.
+const PATIENCE: u64 = 3;
 
 /// Each packet is sent again when nothing was heard of it in time (ARTP §1.4.5), until something is heard or the peer is dead:
-/// after max(`silence`, 3 · (SRTT + 4 · RTTVAR)) without an acknowledgement, and no sooner than five timeouts in a row, which take
-/// 31 times the first. That is a deadline of its own, whatever is due to be sent again.
+/// after max(`silence`, 3 · (SRTT + 4 · RTTVAR)) without an acknowledgement and eight timeouts in a row, which take 255 times the
+/// first, or after three times as long. That is a deadline of its own, whatever is due to be sent again.
 ///
 /// Two things make that quick without making it wrong. A packet is lost already when `reordering` packets that left after it
 /// have arrived, or one that left later by a quarter of the shortest round trip (`None`: neither means anything, as in the
@@ -76,7 +80,12 @@ impl Recovery for IndividualTimeout {
     fn dead_after(&self, view: &View, timeouts: u32) -> Option<Nanoseconds> {
         // Not the timeout: backed off, it would put off the end by minutes.
         let round_trips = ROUND_TRIPS_LEAST * (view.rtt.smoothed + 4 * view.rtt.variation);
-        (timeouts >= TIMEOUTS_LEAST).then(|| self.silence.max(round_trips))
+        let silence = self.silence.max(round_trips);
+        match timeouts {
+            0 | 1 => None,
+            2..TIMEOUTS_LEAST => Some(PATIENCE.saturating_mul(silence)),
+            _ => Some(silence),
+        }
     }
 }
 
@@ -105,8 +114,9 @@ mod tests {
 
     #[test]
     fn the_peer_is_dead_after_the_silence_or_three_round_trips_however_far_the_timeout_backed_off() {
-        let dead_after = |view: View| IndividualTimeout::new(30 * SECOND).dead_after(&view, 5);
-        assert_eq!(IndividualTimeout::new(SECOND).dead_after(&view(0, 0, SECOND), 4), None);
+        let dead_after = |view: View| IndividualTimeout::new(30 * SECOND).dead_after(&view, 8);
+        let few = [0, 1, 2, 7].map(|few| IndividualTimeout::new(SECOND).dead_after(&view(0, 0, SECOND), few));
+        assert_eq!(few, [None, None, Some(3 * SECOND), Some(3 * SECOND)]);
         assert_eq!(dead_after(view(0, 0, SECOND)), Some(30 * SECOND));
         assert_eq!(dead_after(view(SECOND, SECOND, 60 * SECOND)), Some(30 * SECOND));
         assert_eq!(dead_after(view(20 * SECOND, 5 * SECOND, 60 * SECOND)), Some(120 * SECOND));

@@ -102,8 +102,10 @@ pub struct Association<C: Configuration> {
     quiet_since: Instant,
     /// How often something timed out since then.
     timeouts: u32,
-    /// When the first number that is not acknowledged last rose, or something was sent while nothing was in flight.
+    /// When something was last acknowledged, or sent while nothing was in flight.
     moved: Instant,
+    /// When the first number that is not acknowledged last rose, or a timeout expired: the retransmission timer runs from then.
+    timer_since: Instant,
     /// The layer above has no more to send.
     closing: bool,
     /// When something was last sent, or heard of.
@@ -137,6 +139,7 @@ impl<C: Configuration> Association<C> {
             quiet_since: Instant::START,
             timeouts: 0,
             moved: Instant::START,
+            timer_since: Instant::START,
             closing: false,
             stirred: Instant::START,
             left_at: Instant::START,

@@ -247,10 +247,10 @@ impl<C: Configuration> Association<C> {
             slots.congestion.on_marked(view, marked);
         }
         if sum.units > 0 {
-            (self.stirred, self.probed) = (view.now, false);
+            (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
             // Not by what lies behind a hole: where only time tells what is lost, the hole's timer would never expire.
             if self.sending.settled_upto() > view.settled_upto {
-                self.moved = view.now;
+                self.timer_since = view.now;
             }
             slots.format.on_acknowledged(sum.longest, sum.in_parts);
             slots.congestion.on_acknowledged(view, &sum);

@@ -66,10 +66,11 @@ impl<C: Configuration> Association<C> {
     }
 
     /// When the oldest unit in flight is overdue, after `patience`. Progress restarts the timer (RFC 6298 (5.3)): what waits in the
-    /// queue of a slow link is not lost as long as what left before it arrives.
+    /// queue of a slow link is not lost as long as what left before it arrives. So does its expiry (5.6): what left a little later
+    /// is no second timeout.
     fn overdue_at(&mut self, patience: Nanoseconds) -> Option<Instant> {
         let sent = self.sending.oldest_at()?;
-        Some(sent.max(self.moved).later(patience))
+        Some(sent.max(self.timer_since).later(patience))
     }
 
     fn lose_overdue(&mut self, view: &View) {
@@ -83,7 +84,7 @@ impl<C: Configuration> Association<C> {
             lost += self.sending.give_up_waiting(place);
         }
         if lost > 0 {
-            self.timeouts = self.timeouts.saturating_add(1);
+            (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
             self.slots.rtt.on_timeout();
             self.slots.congestion.on_lost(view, lost);
             if self.sending.in_flight() == 0 {

@@ -119,6 +119,23 @@ fn a_way_that_becomes_narrow_while_data_flow_is_found_out_and_everything_comes()
     }
 }
 
+/// Seven timeouts, and the round trips of what leaves meanwhile: 1.6 s and 7.4 s.
+#[test]
+fn a_path_that_becomes_narrow_is_found_out_in_the_time_that_is_documented() {
+    for (round_trip, most) in [(20, 2.0), (600, 9.0)] {
+        let of = |mtu| Conditions { delay: Duration::from_micros(500 * round_trip), ..way(mtu) };
+        let congestion = Congestion::default();
+        let config = Config { congestion, timeout_first: 1_000_000_000, ..long() };
+        let mut flow = Flow::new([config; 2], &of(9000), 1, 8000);
+        assert!(flow.go(20) && flow.last.iter().any(|octets| *octets > BASE));
+        flow.ends.set_conditions(&of(1300));
+        let before = flow.ends.now();
+        assert!(flow.go(4));
+        let took = flow.ends.now().since(before).as_secs_f64();
+        assert!(took < most, "{round_trip} ms: {took} s");
+    }
+}
+
 #[test]
 fn datagrams_that_are_sealed_or_signed_come_over_a_way_that_becomes_narrow() {
     let own = |side: usize| Secret([side as u8 + 1; 32]);
