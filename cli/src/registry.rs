@@ -140,13 +140,17 @@ const ARTP: &[Parameter] = &[
         "how long numbers are gathered before they are acknowledged, in milliseconds",
     ),
     Parameter::new("first", Kind::Number, "how long the first answer is waited for, in milliseconds"),
-    Parameter::new("timeout", Kind::Number, "how long any answer is waited for at least, in milliseconds"),
+    Parameter::new(
+        "timeout",
+        Kind::Number,
+        "how much longer than the round trip any answer is waited for at least, in milliseconds",
+    ),
     Parameter::new("silence", Kind::Number, "after so many seconds without an answer the peer is dead"),
     Parameter::new("tries", Kind::Number, "how often a session is asked for at most"),
     Parameter::new(
         "congestion",
         Kind::Text,
-        "what bounds what is on its way: `document` as by default, `new-reno`, `cubic`, or `bbr`",
+        "what bounds what is on its way: `cubic` as by default, `bbr`, `new-reno`, or `document`",
     ),
 ];
 const ORDERED: &[Parameter] = &[

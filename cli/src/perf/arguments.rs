@@ -94,7 +94,7 @@ pub(crate) struct Tuning {
     /// as much. Who only receives never measured the way, and waits for two at most, whatever this says.
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     pub(crate) gather: Option<u32>,
-    /// Of ARTP, what bounds what is on its way: document, new-reno, cubic, bbr.
+    /// Of ARTP, what bounds what is on its way: cubic (as by default), bbr, new-reno, document.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub(crate) congestion: Option<Congestion>,
     /// Of ARTP, what seals datagrams.

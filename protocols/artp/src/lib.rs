@@ -64,7 +64,7 @@ use stackwright_transport::words::{Cargo, Dropped, Numbering, Plain, Report, Say
 use stackwright_transport::{Associations, Boxed, Transport, slots};
 use stackwright_wire::{Message, Pool, Stretch};
 
-use path::Path;
+use path::PathMtu;
 
 impl<M: Message> slots::Format<M> for Format<M> {
     fn numbering(&self) -> Numbering {
@@ -132,7 +132,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     #[inline]
     fn runs(&self) -> bool {
-        self.path != Path::Narrowed
+        self.path != PathMtu::BlackHole
     }
 
     #[inline]
@@ -151,12 +151,12 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     #[inline]
     fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
-        self.doubts(view, number, octets);
+        self.detect(view, number, octets);
     }
 
     #[inline]
-    fn on_acknowledged(&mut self, longest: usize) {
-        self.doubt.on_acknowledged(longest);
+    fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+        self.black_hole.on_acknowledged(longest, in_parts);
     }
 }
 

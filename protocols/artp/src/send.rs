@@ -13,7 +13,7 @@ use crate::header::{
     PacketKind, Proposal, Single, Token, Verdict, Version,
 };
 use crate::option::{Large, Marks, PADDING, PacketOption, Part};
-use crate::path::{BASE, Path};
+use crate::path::{BASE, PathMtu};
 use crate::state::{Format, Matter, ORDER, can_be_padded};
 
 fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
@@ -71,7 +71,7 @@ impl<M: Message> Format<M> {
             } else {
                 fragment(label).encode(&mut octets[Packet::LENGTH..]);
             }
-            if self.path == Path::Narrowed && octets.len() + unit.octets > BASE {
+            if octets.len() + unit.octets > BASE && self.leaves_in_parts(span.start) {
                 self.write_part(unit, settled, saying, octets);
             }
         }
@@ -193,7 +193,7 @@ impl<M: Message> Format<M> {
     pub(crate) fn before_pieces(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
         let short = piece.checked_sub(last)?;
         let padding = if can_be_padded(short) { short } else { 0 };
-        let plain = !self.both(|proposal| proposal.expires) && self.path != Path::Narrowed;
+        let plain = !self.both(|proposal| proposal.expires) && self.path != PathMtu::BlackHole;
         plain.then_some((BARE, BARE + padding))
     }
 

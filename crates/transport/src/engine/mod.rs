@@ -100,8 +100,12 @@ pub struct Association<C: Configuration> {
     pending: u64,
     /// Since when something is in flight and nothing was heard of the peer.
     quiet_since: Instant,
+    /// How often something timed out since then.
+    timeouts: u32,
     /// When something was last acknowledged, or sent while nothing was in flight.
     moved: Instant,
+    /// When the first number that is not acknowledged last rose, or a timeout expired: the retransmission timer runs from then.
+    timer_since: Instant,
     /// The layer above has no more to send.
     closing: bool,
     /// When something was last sent, or heard of.
@@ -133,7 +137,9 @@ impl<C: Configuration> Association<C> {
             inbox: VecDeque::new(),
             pending: 0,
             quiet_since: Instant::START,
+            timeouts: 0,
             moved: Instant::START,
+            timer_since: Instant::START,
             closing: false,
             stirred: Instant::START,
             left_at: Instant::START,

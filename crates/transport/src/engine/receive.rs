@@ -215,7 +215,7 @@ impl<C: Configuration> Association<C> {
         for span in &report.held {
             self.sending.acknowledge(span.clone(), copies, pool, &mut sum);
         }
-        self.quiet_since = view.now;
+        (self.quiet_since, self.timeouts) = (view.now, 0);
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
         let asked_at = report.answers.and_then(|number| self.asked_at(number));
         let slots = &mut self.slots;
@@ -248,8 +248,11 @@ impl<C: Configuration> Association<C> {
         }
         if sum.units > 0 {
             (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
-            slots.rtt.on_progress();
-            slots.format.on_acknowledged(sum.longest);
+            // Not by what lies behind a hole: where only time tells what is lost, the hole's timer would never expire.
+            if self.sending.settled_upto() > view.settled_upto {
+                self.timer_since = view.now;
+            }
+            slots.format.on_acknowledged(sum.longest, sum.in_parts);
             slots.congestion.on_acknowledged(view, &sum);
             if let Some(pace) = slots.congestion.pace() {
                 slots.rate.on_pace(view, pace);

@@ -203,7 +203,7 @@ impl<C: Configuration> Association<C> {
     #[inline]
     pub(super) fn on_boarded(&mut self, view: &mut View, octets: usize, body: usize, end: u64) {
         if view.idle {
-            (self.quiet_since, self.moved) = (view.now, view.now);
+            (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
         }
         (self.stirred, self.probed, self.left_at) = (view.now, false, view.now);
         let slots = &mut self.slots;

@@ -172,6 +172,7 @@ impl<C: Configuration> Association<C> {
         if last {
             let kept = slots.recovery.keeps();
             self.leave(view, place, None, kept);
+            self.sending.on_sent_in_parts(place);
             if !kept {
                 self.sending.settle(place, &memory.pool);
             }
@@ -190,7 +191,7 @@ impl<C: Configuration> Association<C> {
         kept: bool,
     ) -> &mut C::Message {
         if self.sending.is_idle() {
-            (self.quiet_since, self.moved) = (view.now, view.now);
+            (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
         }
         // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
         let sent = self.sending.get(place);

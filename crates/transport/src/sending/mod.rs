@@ -52,6 +52,8 @@ pub struct Sent<M> {
     pub times: u16,
     /// The first question that covers it.
     pub stamp: u32,
+    /// Whether it left in parts, the last time.
+    pub in_parts: bool,
     /// What the layer above gets back when this last piece of a message is settled: the message's octets.
     release: Option<usize>,
     state: State,
@@ -305,6 +307,7 @@ impl<M: Message> Sending<M> {
             self.lost_units -= 1;
         }
         (sent.at, sent.order, sent.stamp, sent.state) = (now, order, stamp, State::InFlight);
+        sent.in_parts = false;
         sent.times = sent.times.saturating_add(1);
         self.in_flight += sent.unit.body.len() as u64;
         if fresh && kept && !self.trains.is_empty() {
@@ -320,6 +323,14 @@ impl<M: Message> Sending<M> {
             self.left.push_back(Left { at: now, order, number });
         }
         &mut self.units[place].unit.body
+    }
+
+    /// The unit that just left did so in parts.
+    #[cold]
+    pub(crate) fn on_sent_in_parts(&mut self, place: usize) {
+        if let Some(sent) = self.units.get_mut(place) {
+            sent.in_parts = true;
+        }
     }
 
     /// Those of `span` that are in flight and that `is_lost` says are lost. Gives their octets.

@@ -15,8 +15,10 @@ pub struct Acknowledged {
     pub octets: u64,
     /// In units.
     pub units: u64,
-    /// The octets of the longest of them.
+    /// The octets of the longest of them that left whole, the last time.
     pub longest: usize,
+    /// Whether one of them left in parts, the last time.
+    pub in_parts: bool,
     /// When the newest of those left that were sent once: of the others nobody knows which copy was heard of.
     pub newest: Option<Instant>,
     /// When the newest of the others left.
@@ -93,7 +95,11 @@ impl<M: Message> Sending<M> {
             let octets = sent.unit.body.len();
             sum.octets += octets as u64;
             sum.units += 1;
-            longest = longest.max(octets);
+            if sent.in_parts {
+                sum.in_parts = true;
+            } else {
+                longest = longest.max(octets);
+            }
             if sent.times == 1 {
                 newest = Some(newest.map_or(sent.at, |newest: Instant| newest.max(sent.at)));
                 self.heard_order = self.heard_order.max(sent.order);

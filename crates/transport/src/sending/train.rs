@@ -66,7 +66,7 @@ impl<M: Message> Train<M> {
         let unit = Unit { span, label, body, since: self.since, lifetime: self.lifetime };
         let (at, order, stamp) = (self.at, self.order, self.stamp);
         self.pass(1);
-        Some(Sent { unit, at, order, times: 1, stamp, release, state: State::InFlight })
+        Some(Sent { unit, at, order, times: 1, stamp, in_parts: false, release, state: State::InFlight })
     }
 
     /// So many of the first are not among them any more.

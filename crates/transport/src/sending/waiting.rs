@@ -263,6 +263,7 @@ impl<M: Message> Sending<M> {
             order: 0,
             times: 0,
             stamp: 0,
+            in_parts: false,
             release,
             state: State::Numbered,
         });

@@ -78,8 +78,9 @@ slot! {
         fn gaps(&self, piece: usize, last: usize) -> Option<(usize, usize)> = None;
         /// A unit whose first number this is, and whose body has so many octets, left once more: for the second time or a later one.
         fn on_repeated(&mut self, view: &View, number: u64, octets: usize) = ();
-        /// It was heard that units have arrived, of which the longest body has so many octets.
-        fn on_acknowledged(&mut self, longest: usize) = ();
+        /// Units were acknowledged: the longest body of those that left whole has `longest` octets, and one at least left in
+        /// [parts](Saying::part) or none did.
+        fn on_acknowledged(&mut self, longest: usize, in_parts: bool) = ();
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use stackwright_artp::{Config, Layer, layer};
+use stackwright_artp::{Config, Congestion, Layer, layer};
 use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Run};
 use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol as _};
 use stackwright_wire::{BufferTree, Message};
@@ -83,7 +83,9 @@ pub(crate) struct Side {
 
 impl Side {
     pub(crate) fn new(nth: u8) -> Self {
-        let config = Config { secret: [nth; 16], ..Config::default() };
+        // Its window grows though the application sends little at a time.
+        let congestion = Congestion::Document;
+        let config = Config { secret: [nth; 16], congestion, ..Config::default() };
         Side { layer: layer(config, u64::from(nth)), said: Said::default() }
     }
 
