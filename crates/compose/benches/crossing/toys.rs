@@ -1,4 +1,4 @@
-//! Our toy layers: the work of the sketch's layers, in the contract.
+//! Toy layers, static and in a graph.
 
 use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
@@ -11,7 +11,7 @@ use crate::{Ends, NAME, PAYLOAD, ROOM, Rounds};
 
 /// A layer with a header of so many octets, of which the first four are a sequence number.
 ///
-/// It is written in both of the ways that a layer may be: with two exits, as the sketch's are, one for payload and one for
+/// It is written in both of the ways that a layer may be: with two exits, one for payload and one for
 /// every other word; or with one, through which the altered word leaves. What is called from one place the compiler
 /// inlines more gladly.
 #[derive(Default)]
