@@ -75,11 +75,8 @@ pub fn wait<M, T>(
 }
 
 /// Streams over the same.
-pub fn order<M, T>(
-    datagrams: T,
-    request: RequestTo<Ordered<M>>,
-    out: &mut impl Outlet<Over<Ordered<M>, T>>,
-) where
+pub fn order<M, T>(datagrams: T, request: RequestTo<Ordered<M>>, out: &mut impl Outlet<Over<Ordered<M>, T>>)
+where
     M: Message,
     T: Protocol<Provides = Datagrams<M>>,
 {
