@@ -26,8 +26,6 @@ use stackwright_wire::{Message, SingleBuffer};
 
 /// The association of all messages.
 const NAME: Handle = Handle { index: 0, generation: 0 };
-/// The payload of the toy stacks, in octets.
-const PAYLOAD: usize = 100;
 /// Room for the headers of the deepest stack.
 const ROOM: usize = 128;
 
