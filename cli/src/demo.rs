@@ -8,7 +8,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA256};
 use stackwright::contract::services::Ended;
 use stackwright::contract::{Outlet, Protocol, RequestOf};
 use stackwright::copy::Request;
@@ -102,20 +102,20 @@ pub(crate) fn run() -> Result<(), Problem> {
 /// Content that nobody could guess or compress, and that is the same in every run.
 fn make_file(path: &Path) -> io::Result<String> {
     let mut random = fastrand::Rng::with_seed(64);
-    let (mut file, mut digest, mut piece) = (File::create(path)?, Sha256::new(), vec![0; 1 << 20]);
+    let (mut file, mut digest, mut piece) = (File::create(path)?, Context::new(&SHA256), vec![0; 1 << 20]);
     for _ in 0..OCTETS / piece.len() {
         random.fill(&mut piece);
         digest.update(&piece);
         file.write_all(&piece)?;
     }
-    Ok(hex(&digest.finalize()))
+    Ok(hex(digest.finish().as_ref()))
 }
 
 fn hash(path: &Path) -> io::Result<String> {
-    let (mut file, mut digest, mut piece) = (File::open(path)?, Sha256::new(), vec![0; 1 << 20]);
+    let (mut file, mut digest, mut piece) = (File::open(path)?, Context::new(&SHA256), vec![0; 1 << 20]);
     loop {
         match file.read(&mut piece)? {
-            0 => return Ok(hex(&digest.finalize())),
+            0 => return Ok(hex(digest.finish().as_ref())),
             octets => digest.update(&piece[..octets]),
         }
     }

@@ -11,6 +11,7 @@
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
 //! | [`services`] | the closed set of vocabularies |
 //! | [`words`] | the same vocabularies as one enum, for graphs |
+//! | [`described`] | what a file may say of a protocol |
 //! | [`Facts`], [`rules`] | what a stack guarantees, and why it is refused |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ extern crate alloc;
 
 mod call_sign;
 mod context;
+pub mod described;
 mod facts;
 mod names;
 mod participant;

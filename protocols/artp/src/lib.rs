@@ -25,7 +25,7 @@ pub use control::{APPLICATION, Item, items};
 pub use message::Messages;
 #[cfg(feature = "sign")]
 pub use protection::Signing;
-#[cfg(feature = "seal")]
+#[cfg(feature = "__seal")]
 pub use protection::{Cipher, Sealing};
 pub use protection::{Protection, Secret, compose, take_apart};
 pub use sessions::{Decide, Sessions};

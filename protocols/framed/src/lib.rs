@@ -6,6 +6,7 @@ extern crate alloc;
 
 use alloc::collections::VecDeque;
 
+use stackwright_contract::described::Described;
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room, Streams, StreamsIndication,
     StreamsRequest,
@@ -51,6 +52,11 @@ impl<M: Message> Default for Framed<M> {
     fn default() -> Self {
         Framed { associations: Mirror::new() }
     }
+}
+
+/// How a file describes it: nothing can be chosen.
+pub const fn described<M: Message>() -> Described<Framed<M>> {
+    Described { parameters: &[], make: |_, _| Ok(Framed::default()) }
 }
 
 impl<M: Message> Framed<M> {

@@ -8,12 +8,14 @@
 //! | `outgoing.rs`, `incoming.rs` | the two halves of a stream |
 //! | `linger.rs` | after the last word above, until the last one below |
 //! | `state.rs` | what names stand for |
+//! | `config.rs`, `described.rs` | what can be chosen; how a file says it |
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
 mod config;
+mod described;
 mod header;
 mod incoming;
 mod linger;
@@ -23,6 +25,7 @@ mod send;
 mod state;
 
 pub use config::Config;
+pub use described::described;
 pub use header::{Kind, Label};
 
 use stackwright_base::events::{Expires, Simple};

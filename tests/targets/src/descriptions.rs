@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use stackwright_compose::graph::{
     Description, Erased, Flaw, Graph, Kind, Node, Parameter, Parameters, Registry,
 };
+use stackwright_contract::described::Table;
 use stackwright_contract::services::{Datagrams, Octets, OctetsIndication, OctetsRequest};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{

@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::net::{SendFlags, send};
-use stackwright_tests::content::{assert_same, octets};
-use stackwright_tests::control::{Control, announcement};
-use stackwright_tests::processes::eventually;
-use stackwright_tests::servers::loopback;
+use stackwright_programs::content::{assert_same, octets};
+use stackwright_programs::control::{Control, announcement};
+use stackwright_programs::processes::eventually;
+use stackwright_programs::servers::loopback;
 
 use super::{BIG, GROWTH, Prey};
 use crate::scripted::reset;

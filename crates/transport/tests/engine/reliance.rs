@@ -7,10 +7,9 @@ use stackwright_simulator::Conditions;
 use stackwright_transport::slots::Rtt as _;
 use stackwright_transport::words::{Ending, MILLISECOND, Phase, SECOND};
 use stackwright_transport::{Association, Boxed, IntoPart, Memory, Parts, SLOTS};
+use stackwright_trial::choices::{Choice, M, built, but, parts};
 use stackwright_trial::{Promise, Talk, Trial};
 use stackwright_wire::{BufferTree, Message};
-
-use crate::choices::{Choice, M, built, but, parts};
 
 fn association(parts: Parts<M>) -> Association<Boxed<M>> {
     Association::new(built(parts))

@@ -10,11 +10,9 @@ use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{
     Boxed, Configuration, Exchange, IntoPart, Part, Policies, Slots, configuration, slots,
 };
-use stackwright_trial::{End, Promise, Talk, Trial};
-
-use crate::choices::M;
-use crate::format::Everything;
-use crate::talks::{bad, promise};
+use stackwright_trial::choices::M;
+use stackwright_trial::format::Everything;
+use stackwright_trial::{End, Promise, Talk, Trial, bad};
 
 configuration! {
     /// What a transport of today selects.
@@ -60,7 +58,7 @@ fn boxed(side: usize) -> Slots<Boxed<M>> {
 }
 
 fn talk() -> Talk {
-    let promise = promise(Modern::<M>::PARTS, false);
+    let promise = Promise::of(Modern::<M>::PARTS, false);
     assert_eq!(promise, Promise::InOrder);
     Talk { there: 24, back: 12, longest: 4000, promise, ..Talk::default() }
 }

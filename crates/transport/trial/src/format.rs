@@ -93,10 +93,11 @@ const SIGNALS: [Signals; 9] = [
 
 /// Carries everything; numbers count octets, or else packets.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Everything<const OCTETS: bool, M>(PhantomData<fn() -> M>);
+pub struct Everything<const OCTETS: bool, M>(PhantomData<fn() -> M>);
 
 impl<const OCTETS: bool, M> Everything<OCTETS, M> {
-    pub(crate) const fn new() -> Self {
+    /// Makes it.
+    pub const fn new() -> Self {
         Everything(PhantomData)
     }
 }

@@ -6,10 +6,13 @@
 //! | `end.rs` | one end: an association, its memory, its clock |
 //! | `wire.rs` | the link between them |
 //! | `talk.rs` | what they say to each other, and what is promised about it |
+//! | `format.rs`, `choices.rs` | a format that carries everything; every policy of every slot |
 
 #![forbid(unsafe_code)]
 
+pub mod choices;
 mod end;
+pub mod format;
 mod talk;
 mod wire;
 
@@ -22,6 +25,7 @@ use stackwright_wire::{BufferTree, Message};
 pub use end::{Clock, End};
 pub use talk::{Failure, Outcome, Promise, Talk};
 use wire::Wire;
+pub use wire::bad;
 
 /// Two ends, and the link between them.
 pub struct Trial<C: Configuration<Message = BufferTree>> {

@@ -38,7 +38,7 @@ pub fn use_program(program: PathBuf) {
 
 /// Something in the build folder of this workspace.
 pub fn built(name: &str) -> PathBuf {
-    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let workspace = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| format!("{workspace}/target").into(), PathBuf::from)
         .join(name)

@@ -1,9 +1,11 @@
-//! In Rust alone.
+//! By RustCrypto, in Rust alone.
 
 use aes_gcm::Aes256Gcm;
 use aes_gcm::aead::inout::InOutBuf;
 use aes_gcm::aead::{AeadInOut, KeyInit};
 use chacha20poly1305::ChaCha20Poly1305;
+use hkdf::Hkdf;
+use sha2::Sha256;
 
 use super::Cipher;
 
@@ -21,7 +23,7 @@ impl Aead {
         }
     }
 
-    /// Encrypts in place; gives the tag. `None`: it is longer than the cipher can.
+    /// Encrypts in place and returns the tag; `None`: it is longer than the cipher can.
     pub(in super::super) fn seal(
         &self,
         nonce: [u8; 12],
@@ -31,7 +33,7 @@ impl Aead {
         self.encrypt(nonce, associated, octets.into())
     }
 
-    /// The same of what stays as it is, into as many octets.
+    /// Encrypts `plain` into `into`, which is as long; otherwise as [`Aead::seal`].
     pub(in super::super) fn seal_into(
         &self,
         nonce: [u8; 12],
@@ -66,5 +68,19 @@ impl Aead {
             Aead::ChaCha(cipher) => cipher.decrypt_inout_detached(&nonce, associated, octets.into(), &tag),
         };
         opened.is_ok()
+    }
+}
+
+/// What HKDF-SHA-256 (RFC 5869) extracted of a secret: keys are expanded from it.
+pub(in super::super) struct Extracted(Hkdf<Sha256>);
+
+impl Extracted {
+    pub(in super::super) fn new(salt: &[u8], secret: &[u8]) -> Self {
+        Extracted(Hkdf::new(Some(salt), secret))
+    }
+
+    /// Fills `octets`, at most 8160.
+    pub(in super::super) fn expand(&self, info: &[&[u8]], octets: &mut [u8]) {
+        self.0.expand_multi_info(info, octets).expect("HKDF gives up to 8160 octets");
     }
 }

@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use stackwright_contract::Instant;
-use stackwright_simulator::{Carried, Conditions, Event, Link, Packet};
+use fastrand::Rng;
+use stackwright_contract::{Duration, Instant};
+use stackwright_simulator::{Carried, Conditions, Event, Link, Packet, Reorder};
 
 struct Octets(Vec<u8>);
 
@@ -82,5 +83,19 @@ impl Wire {
             self.packets.clear();
         }
         Some((at, side, octets))
+    }
+}
+
+/// A link that loses, doubles and reorders packets, as follows from `seed`; and alters them, where that is `checked`.
+pub fn bad(seed: u64, checked: bool) -> Conditions {
+    let mut random = Rng::with_seed(seed);
+    Conditions {
+        delay: Duration::from_millis(random.u64(0..20)),
+        jitter: Duration::from_millis(random.u64(0..20)),
+        loss: (random.f64() * 0.2).into(),
+        duplicate: random.f64() * 0.1,
+        reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..60)) },
+        corrupt: if checked { random.f64() * 0.1 } else { 0.0 },
+        ..Conditions::IDEAL
     }
 }

@@ -1,6 +1,6 @@
 //! The content that travels is the same every time, and a difference in it is found.
 
-use stackwright_tests::content::{assert_same, octets};
+use stackwright_programs::content::{assert_same, octets};
 
 #[test]
 fn content_is_the_same_every_time_and_holds_every_octet() {

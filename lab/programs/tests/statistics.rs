@@ -1,6 +1,6 @@
 //! Medians and intervals, against cases whose answer is known.
 
-use stackwright_tests::statistics::{Ratio, median, ratio};
+use stackwright_programs::statistics::{Ratio, median, ratio};
 
 #[test]
 fn a_median_is_the_middle() {

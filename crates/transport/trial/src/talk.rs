@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 use fastrand::Rng;
 use stackwright_contract::services::Quality;
-use stackwright_contract::{Duration, Instant};
+use stackwright_contract::{Duration, Guarantees, Instant};
 use stackwright_transport::Configuration;
+use stackwright_transport::rules::{Facts, Property, given, promised};
 use stackwright_transport::words::{Ending, Phase};
 use stackwright_wire::BufferTree;
 
@@ -24,6 +25,22 @@ pub enum Promise {
     Rising,
     /// The octets arrive in order; the bounds of messages do not count.
     Octets,
+}
+
+impl Promise {
+    /// What policies with these facts promise about messages; `expiring`: messages have a lifetime.
+    pub fn of(facts: &[Facts], expiring: bool) -> Self {
+        let promised = promised(facts);
+        let reliable = promised.has(Guarantees::RELIABLE) && !expiring;
+        let bounds = given(facts).has(Property::BOUNDS);
+        match (reliable, promised.has(Guarantees::ORDERED)) {
+            (true, true) if !bounds => Promise::Octets,
+            (true, true) => Promise::InOrder,
+            (true, false) => Promise::Once,
+            (false, true) => Promise::Rising,
+            (false, false) => Promise::AtMostOnce,
+        }
+    }
 }
 
 impl Promise {

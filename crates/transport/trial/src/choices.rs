@@ -13,10 +13,11 @@ use stackwright_wire::BufferTree;
 
 use crate::format::Everything;
 
-pub(crate) type M = BufferTree;
+/// The kind of message of all trials.
+pub type M = BufferTree;
 
 /// Which policy of each slot, in the order of [`SLOTS`].
-pub(crate) type Choice = [usize; SLOTS.len()];
+pub type Choice = [usize; SLOTS.len()];
 
 /// How much both sides take, in packets.
 const WINDOW: u64 = 64;
@@ -53,12 +54,12 @@ macro_rules! choices {
         })*
 
         /// What the rule book knows of each policy of each slot.
-        pub(crate) fn facts() -> Vec<Vec<Facts>> {
+        pub fn facts() -> Vec<Vec<Facts>> {
             vec![$($slot().iter().map(|policy| *policy(&SETTING).facts()).collect()),*]
         }
 
         /// The policies of one end.
-        pub(crate) fn parts(choice: &Choice) -> Parts<M> {
+        pub fn parts(choice: &Choice) -> Parts<M> {
             let [$($slot),*] = *choice;
             let at = Setting::of(choice);
             Parts { $($slot: self::$slot()[$slot](&at)),* }
@@ -133,8 +134,11 @@ choices! { |at|
     ];
 }
 
-/// The policies of one end, which the rule book accepts.
-pub(crate) fn built(parts: Parts<M>) -> Slots<Boxed<M>> {
+/// The policies of one end.
+///
+/// # Panics
+/// Where the rule book refuses them.
+pub fn built(parts: Parts<M>) -> Slots<Boxed<M>> {
     parts.build().unwrap_or_else(|misfit| panic!("{}", misfit.explain().as_str()))
 }
 
@@ -142,14 +146,17 @@ fn place(slot: &str) -> usize {
     SLOTS.iter().position(|other| *other == slot).expect("a slot")
 }
 
-/// The same selection, but for one slot.
-pub(crate) fn but(mut choice: Choice, slot: &str, name: &str) -> Choice {
+/// The same selection, but for one slot, which has the policy called `name`.
+///
+/// # Panics
+/// Where no policy of the slot is called so.
+pub fn but(mut choice: Choice, slot: &str, name: &str) -> Choice {
     let named = facts()[place(slot)].iter().position(|facts| facts.name == name);
     choice[place(slot)] = named.unwrap_or_else(|| panic!("no policy is called {name}"));
     choice
 }
 
 /// In words.
-pub(crate) fn names(choice: &Choice) -> String {
+pub fn names(choice: &Choice) -> String {
     parts(choice).facts().map(|facts| facts.name).join("; ")
 }
