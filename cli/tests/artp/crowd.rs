@@ -10,9 +10,9 @@ use stackwright::compose::Over;
 use stackwright::ordered::Ordered;
 use stackwright::wire::BufferTree;
 use stackwright_endpoint::{Config, Endpoint, System};
-use stackwright_tests::content::{assert_same, octets};
-use stackwright_tests::processes::Running;
-use stackwright_tests::scratch::Scratch;
+use stackwright_programs::content::{assert_same, octets};
+use stackwright_programs::processes::Running;
+use stackwright_programs::scratch::Scratch;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::{Server, path, program, say};
