@@ -8,6 +8,7 @@
 //! | to read | for |
 //! | --- | --- |
 //! | [`Protocol`], [`Outlet`], [`Context`] | the contract itself |
+//! | [`Batches`] | who takes several messages at once, and who takes them apart |
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
 //! | [`services`] | the closed set of vocabularies |
 //! | [`words`] | the same vocabularies as one enum, for graphs |
@@ -17,6 +18,7 @@
 
 extern crate alloc;
 
+mod batches;
 mod context;
 mod facts;
 mod names;
@@ -28,6 +30,7 @@ pub mod services;
 mod time;
 pub mod words;
 
+pub use batches::{Batches, hand_down, hand_up};
 pub use context::{Context, Listener, Moved};
 pub use facts::{Facts, Guarantees};
 pub use names::{Handle, Mirror, Names};

@@ -1,5 +1,6 @@
 //! Messages that are written where they will leave from, together.
 
+use stackwright_contract::services::Batch;
 use stackwright_wire::Message;
 
 /// Messages of one length to be written, which lie as they will leave, one behind the other, and are sent at once: a
@@ -27,6 +28,12 @@ pub struct Drafts<M> {
     pub(crate) all: M,
     pub(crate) octets: usize,
     laid_out: bool,
+}
+
+impl<M: Message> From<Drafts<M>> for Batch<M> {
+    fn from(drafts: Drafts<M>) -> Self {
+        Batch::new(drafts.all, drafts.octets)
+    }
 }
 
 impl<M: Message> Drafts<M> {

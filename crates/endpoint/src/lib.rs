@@ -57,7 +57,6 @@
 //! | `shared.rs` | the stack between the driver and the desk: what is asked of it, and what it needs to be one |
 //! | `desk.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
 //! | `draft.rs`, `drafts.rs` | a message that is written where it will leave from, and several that leave together |
-//! | `together.rs` | messages that came together |
 //! | `pace.rs` | how long what is sent now waits |
 //! | `offered.rs` | datagrams and streams in one set of words |
 //! | `system.rs` | what a new stack gets from the operating system |
@@ -78,7 +77,6 @@ mod shared;
 mod system;
 #[cfg(feature = "tokio")]
 mod task;
-mod together;
 
 pub use draft::Draft;
 pub use drafts::Drafts;
@@ -90,4 +88,3 @@ pub use shared::{Config, Ground, Stack, StreamStack};
 pub use system::System;
 #[cfg(feature = "tokio")]
 pub use task::{Association, Endpoint, Run, Sending, Stream};
-pub use together::Together;

@@ -112,10 +112,10 @@ fn what_comes_together_is_received_together_or_one_by_one() {
             if came.len() == sent as usize {
                 break;
             }
-            let together = other.receive_together().unwrap();
-            several += usize::from(together.messages() > 1);
-            assert_eq!(together.octets(), together.messages() * LENGTH);
-            came.extend(together.each().map(|mut pieces| number(pieces.next().unwrap())));
+            let (messages, _) = other.receive_batch().unwrap();
+            several += usize::from(messages.count() > 1);
+            assert_eq!(messages.octets(), messages.count() * LENGTH);
+            came.extend(messages.pieces().map(|mut pieces| number(pieces.next().unwrap())));
         }
     }
     assert!(several > 0, "some came together, of which one was taken before");

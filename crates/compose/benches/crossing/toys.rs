@@ -47,16 +47,16 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     fn handle_request(&mut self, _: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         if EXITS == 2 {
             match request {
-                DatagramsRequest::Send { association, mut message, quality } => {
-                    self.wrap(&mut message);
-                    out.request(DatagramsRequest::Send { association, message, quality });
+                DatagramsRequest::Send { association, mut messages, quality } => {
+                    self.wrap(messages.single_mut());
+                    out.request(DatagramsRequest::Send { association, messages, quality });
                 }
                 other => out.request(other),
             }
             return;
         }
-        if let DatagramsRequest::Send { message, .. } = &mut request {
-            self.wrap(message);
+        if let DatagramsRequest::Send { messages, .. } = &mut request {
+            self.wrap(messages.single_mut());
         }
         out.request(request);
     }
@@ -70,17 +70,17 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     ) {
         if EXITS == 2 {
             match indication {
-                DatagramsIndication::Delivered { association, mut message, quality } => {
-                    if unwrap(&mut message, HEADER) {
-                        out.indicate(DatagramsIndication::Delivered { association, message, quality });
+                DatagramsIndication::Delivered { association, mut messages, quality } => {
+                    if unwrap(messages.single_mut(), HEADER) {
+                        out.indicate(DatagramsIndication::Delivered { association, messages, quality });
                     }
                 }
                 other => out.indicate(other),
             }
             return;
         }
-        if let DatagramsIndication::Delivered { message, .. } = &mut indication
-            && !unwrap(message, HEADER)
+        if let DatagramsIndication::Delivered { messages, .. } = &mut indication
+            && !unwrap(messages.single_mut(), HEADER)
         {
             return;
         }
@@ -105,16 +105,16 @@ where
         for _ in 0..rounds {
             *tick += 1;
             cx.set_now(Instant::from_nanoseconds(*tick));
-            let message = ends.risen.take().expect("what rose goes down again");
+            let messages = ends.risen.take().expect("what rose goes down again").into();
             stack.handle_request(
                 cx,
-                DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
+                DatagramsRequest::Send { association: NAME, messages, quality: Quality::default() },
                 ends,
             );
-            let message = ends.fallen.take().expect("what goes down arrives below");
+            let messages = ends.fallen.take().expect("what goes down arrives below").into();
             stack.handle_indication(
                 cx,
-                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() },
+                DatagramsIndication::Delivered { association: NAME, messages, quality: Quality::default() },
                 ends,
             );
             octets += ends.risen.as_ref().map_or(0, Message::len);
@@ -206,15 +206,15 @@ struct Around<'a>(&'a mut Ends);
 impl Outlet<ToyGraph> for Around<'_> {
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
-        if let DatagramsIndication::Delivered { message, .. } = indication {
-            self.0.risen = Some(message);
+        if let DatagramsIndication::Delivered { messages, .. } = indication {
+            self.0.risen = Some(messages.into_single());
         }
     }
 
     #[inline]
     fn request(&mut self, request: InLane<DatagramsRequest<SingleBuffer>>) {
-        if let DatagramsRequest::Send { message, .. } = request.word {
-            self.0.fallen = Some(message);
+        if let DatagramsRequest::Send { messages, .. } = request.word {
+            self.0.fallen = Some(messages.into_single());
         }
     }
 }
@@ -226,12 +226,12 @@ impl Rounds for WovenSubject {
         for _ in 0..rounds {
             *tick += 1;
             cx.set_now(Instant::from_nanoseconds(*tick));
-            let message = ends.risen.take().expect("what rose goes down again");
-            let word = DatagramsRequest::Send { association: NAME, message, quality: Quality::default() };
+            let messages = ends.risen.take().expect("what rose goes down again").into();
+            let word = DatagramsRequest::Send { association: NAME, messages, quality: Quality::default() };
             graph.handle_request(cx, word, &mut Around(ends));
-            let message = ends.fallen.take().expect("what goes down arrives below");
+            let messages = ends.fallen.take().expect("what goes down arrives below").into();
             let word =
-                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() };
+                DatagramsIndication::Delivered { association: NAME, messages, quality: Quality::default() };
             graph.handle_indication(cx, InLane { lane: 0, word }, &mut Around(ends));
             octets += ends.risen.as_ref().map_or(0, Message::len);
         }

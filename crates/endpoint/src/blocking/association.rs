@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::{Batch, Quality};
 
 use crate::blocking::endpoint::wait;
 use crate::draft::Draft;
@@ -13,7 +13,6 @@ use crate::hold::{self, Hold, in_one_piece};
 use crate::link::Statistics;
 use crate::offered::Parcel;
 use crate::shared::Ground;
-use crate::together::Together;
 
 /// One association of an endpoint.
 ///
@@ -208,7 +207,7 @@ impl<S: Ground> Association<S> {
         self.send_within(drafts, Quality::default(), self.patience)
     }
 
-    fn send_within<P: Parcel<S::Provides>>(
+    fn send_within<P: Parcel<S::Message>>(
         &self,
         message: P,
         quality: Quality,
@@ -290,8 +289,8 @@ impl<S: Ground> Association<S> {
         self.receive_within(self.patience)
     }
 
-    /// The next messages that came together, as the stack has them: what is done for each message by itself is done for all of them. It is
-    /// worth the trouble for who receives streams of messages.
+    /// Receives the next messages that came together, as the stack has them, and what came with each:
+    /// the number is that of the first. What is done for each message is done once for all of them.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -301,14 +300,15 @@ impl<S: Ground> Association<S> {
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
     /// # let other = endpoint.accept()?;
-    /// assert_eq!(other.receive_together()?.octets(), 5);
+    /// let (messages, _) = other.receive_batch()?;
+    /// assert_eq!((messages.count(), messages.octets()), (1, 5));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub fn receive_together(&self) -> Result<Together<S::Message>, Error> {
-        wait(&self.hold.shared, self.patience, |shared| shared.take_together(self.hold.name))?
+    pub fn receive_batch(&self) -> Result<(Batch<S::Message>, Quality), Error> {
+        wait(&self.hold.shared, self.patience, |shared| shared.take_batch(self.hold.name))?
     }
 
     fn receive_within(&self, patience: Option<Duration>) -> Result<(S::Message, Quality), Error> {

@@ -33,12 +33,12 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
     #[inline]
     fn handle_request(&mut self, _: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         match request {
-            DatagramsRequest::Send { association, mut message, quality } => {
+            DatagramsRequest::Send { association, mut messages, quality } => {
                 self.number = self.number.wrapping_add(1);
                 let mut header = [0; HEADER];
                 header[..4].copy_from_slice(&self.number.to_be_bytes());
-                message.push_front(HEADER).copy_from_slice(&header);
-                out.request(DatagramsRequest::Send { association, message, quality });
+                messages.single_mut().push_front(HEADER).copy_from_slice(&header);
+                out.request(DatagramsRequest::Send { association, messages, quality });
             }
             other => out.request(other),
         }
@@ -52,10 +52,11 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, mut message, quality } => {
+            DatagramsIndication::Delivered { association, mut messages, quality } => {
+                let message = messages.single_mut();
                 if message.front(HEADER).is_some() {
                     message.advance(HEADER);
-                    out.indicate(DatagramsIndication::Delivered { association, message, quality });
+                    out.indicate(DatagramsIndication::Delivered { association, messages, quality });
                 }
             }
             other => out.indicate(other),
@@ -88,15 +89,15 @@ where
 {
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
-        if let DatagramsIndication::Delivered { message, .. } = indication {
-            self.risen = Some(message);
+        if let DatagramsIndication::Delivered { messages, .. } = indication {
+            self.risen = Some(messages.into_single());
         }
     }
 
     #[inline]
     fn request(&mut self, request: DatagramsRequest<SingleBuffer>) {
-        if let DatagramsRequest::Send { message, .. } = request {
-            self.fallen = Some(message);
+        if let DatagramsRequest::Send { messages, .. } = request {
+            self.fallen = Some(messages.into_single());
         }
     }
 }
@@ -115,16 +116,16 @@ where
         let Fixed { stack, cx, ends } = self;
         let begin = Clock::now();
         for _ in 0..ROUNDS {
-            let message = black_box(ends.risen.take()).ok_or_else(lost)?;
+            let messages = black_box(ends.risen.take()).ok_or_else(lost)?.into();
             stack.handle_request(
                 cx,
-                DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
+                DatagramsRequest::Send { association: NAME, messages, quality: Quality::default() },
                 ends,
             );
-            let message = black_box(ends.fallen.take()).ok_or_else(lost)?;
+            let messages = black_box(ends.fallen.take()).ok_or_else(lost)?.into();
             stack.handle_indication(
                 cx,
-                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() },
+                DatagramsIndication::Delivered { association: NAME, messages, quality: Quality::default() },
                 ends,
             );
         }
@@ -193,15 +194,15 @@ struct Around<'a>(&'a mut Ends);
 impl Outlet<Woven> for Around<'_> {
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
-        if let DatagramsIndication::Delivered { message, .. } = indication {
-            self.0.risen = Some(message);
+        if let DatagramsIndication::Delivered { messages, .. } = indication {
+            self.0.risen = Some(messages.into_single());
         }
     }
 
     #[inline]
     fn request(&mut self, request: InLane<DatagramsRequest<SingleBuffer>>) {
-        if let DatagramsRequest::Send { message, .. } = request.word {
-            self.0.fallen = Some(message);
+        if let DatagramsRequest::Send { messages, .. } = request.word {
+            self.0.fallen = Some(messages.into_single());
         }
     }
 }
@@ -211,15 +212,15 @@ impl Rounds for Weave {
         let Weave { graph, cx, ends } = self;
         let begin = Clock::now();
         for _ in 0..ROUNDS {
-            let message = ends.risen.take().ok_or_else(lost)?;
+            let messages = ends.risen.take().ok_or_else(lost)?.into();
             graph.handle_request(
                 cx,
-                DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
+                DatagramsRequest::Send { association: NAME, messages, quality: Quality::default() },
                 &mut Around(ends),
             );
-            let message = ends.fallen.take().ok_or_else(lost)?;
+            let messages = ends.fallen.take().ok_or_else(lost)?.into();
             let word =
-                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() };
+                DatagramsIndication::Delivered { association: NAME, messages, quality: Quality::default() };
             graph.handle_indication(cx, InLane { lane: 0, word }, &mut Around(ends));
         }
         Ok(begin.elapsed().as_secs_f64() / f64::from(ROUNDS))

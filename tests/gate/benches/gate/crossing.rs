@@ -47,7 +47,8 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
 
     #[inline]
     fn handle_request(&mut self, _: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
-        if let DatagramsRequest::Send { message, .. } = &mut request {
+        if let DatagramsRequest::Send { messages, .. } = &mut request {
+            let message = messages.single_mut();
             self.number = self.number.wrapping_add(1);
             let header = message.push_front(HEADER);
             header.fill(0);
@@ -63,7 +64,8 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
         mut indication: IndicationTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
-        if let DatagramsIndication::Delivered { message, .. } = &mut indication {
+        if let DatagramsIndication::Delivered { messages, .. } = &mut indication {
+            let message = messages.single_mut();
             if message.front(HEADER).is_none() {
                 return;
             }
@@ -129,15 +131,15 @@ struct Ends {
 impl<P: Protocol<Provides = Datagrams<SingleBuffer>, Uses: Below>> Outlet<P> for Ends {
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
-        if let DatagramsIndication::Delivered { message, .. } = indication {
-            self.message = Some(message);
+        if let DatagramsIndication::Delivered { messages, .. } = indication {
+            self.message = Some(messages.into_single());
         }
     }
 
     #[inline]
     fn request(&mut self, request: RequestOf<P>) {
-        if let DatagramsRequest::Send { message, .. } = P::Uses::left(request) {
-            self.message = Some(message);
+        if let DatagramsRequest::Send { messages, .. } = P::Uses::left(request) {
+            self.message = Some(messages.into_single());
         }
     }
 }
@@ -162,15 +164,15 @@ impl<P: Protocol<Provides = Datagrams<SingleBuffer>, Uses: Below>> Subject for R
         let mut octets = 0;
         for round in 0..ROUNDS {
             cx.set_now(Instant::from_nanoseconds(round));
-            let message = ends.message.take().expect("what rose goes down again");
+            let messages = ends.message.take().expect("what rose goes down again").into();
             stack.handle_request(
                 cx,
-                DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
+                DatagramsRequest::Send { association: NAME, messages, quality: Quality::default() },
                 ends,
             );
-            let message = ends.message.take().expect("what falls arrives below");
+            let messages = ends.message.take().expect("what falls arrives below").into();
             let word =
-                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() };
+                DatagramsIndication::Delivered { association: NAME, messages, quality: Quality::default() };
             stack.handle_indication(cx, P::Uses::arrived(word), ends);
             octets += ends.message.as_ref().map_or(0, Message::len);
         }

@@ -209,7 +209,7 @@ fn receive() {
 }
 
 #[test]
-fn receive_together() {
+fn receive_batch() {
     run(each(1, async |polls| {
         let scene = Scene::new(artp).await;
         let (one, other) = pair(&scene).await;
@@ -225,9 +225,9 @@ fn receive_together() {
             one.close().await.unwrap();
         });
         let mut numbers = Vec::new();
-        let over = match polled(other.receive_together(), polls).await {
+        let over = match polled(other.receive_batch(), polls).await {
             Some(came) => {
-                for pieces in came.unwrap().each() {
+                for pieces in came.unwrap().0.pieces() {
                     numbers.push(number(&pieces.flatten().copied().collect::<Vec<_>>()));
                 }
                 true
