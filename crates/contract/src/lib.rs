@@ -8,6 +8,7 @@
 //! | to read | for |
 //! | --- | --- |
 //! | [`Protocol`], [`Outlet`], [`Context`] | the contract itself |
+//! | [`Batches`] | who takes several messages at once, and who takes them apart |
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
 //! | [`services`] | the closed set of vocabularies |
 //! | [`words`] | the same vocabularies as one enum, for graphs |
@@ -18,6 +19,7 @@
 
 extern crate alloc;
 
+mod batches;
 mod call_sign;
 mod context;
 pub mod described;
@@ -31,6 +33,7 @@ pub mod services;
 mod time;
 pub mod words;
 
+pub use batches::{Batches, hand_down, hand_up};
 pub use call_sign::{BadCallSign, CallSign};
 pub use context::{Context, Listener, Moved};
 pub use facts::{Facts, Guarantees};

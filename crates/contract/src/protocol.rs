@@ -1,6 +1,6 @@
 //! The contract between layers.
 
-use crate::{Context, Facts, Handle, Instant, Service};
+use crate::{Batches, Context, Facts, Handle, Instant, Service};
 
 /// A state machine that provides one service to the layer above and uses one service of the layer below.
 ///
@@ -23,6 +23,9 @@ use crate::{Context, Facts, Handle, Instant, Service};
 pub trait Protocol {
     /// What the rule book has to know of it.
     const FACTS: Facts;
+    /// Which batches of several messages it takes, and sends. By default none: it is handed one message at a time, and sends one
+    /// at a time.
+    const BATCHES: Batches = Batches::NONE;
     /// Offered to the layer above.
     type Provides: Service;
     /// Expected from the layer below.

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
-use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo};
+use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo, hand_down};
 
 use crate::clock::Clock;
 use crate::lull::{LULL, Lull};
@@ -101,7 +101,7 @@ impl Driver {
     ) {
         self.tick();
         for request in requests {
-            stack.handle_request(&self.cx, request, out);
+            hand_down(stack, true, &self.cx, request, out);
         }
     }
 

@@ -57,7 +57,6 @@
 //! | `shared.rs` | the stack between the driver and the desk: what is asked of it, and what it needs to be one |
 //! | `desk.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
 //! | `send_buffer.rs` | messages that are written into the memory from which they are sent |
-//! | `together.rs` | messages that came together |
 //! | `pace.rs` | how long what is sent now waits |
 //! | `offered.rs` | datagrams and streams in one set of words |
 //! | `system.rs` | what a new stack gets from the operating system |
@@ -77,7 +76,6 @@ mod shared;
 mod system;
 #[cfg(feature = "tokio")]
 mod task;
-mod together;
 
 pub use error::{Error, Refused};
 pub use host::Totals;
@@ -88,4 +86,3 @@ pub use shared::{Config, Ground, Stack, StreamStack};
 pub use system::System;
 #[cfg(feature = "tokio")]
 pub use task::{Association, Endpoint, Run, Sending, Stream};
-pub use together::Together;

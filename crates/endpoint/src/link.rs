@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Batch, Ended, Quality, Room};
 use stackwright_contract::{Handle, Participant};
 use stackwright_wire::Message;
 
@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::offered::Size;
 use crate::pace::Pace;
 use crate::shared::TOGETHER;
-use crate::together::Together;
 
 /// What an association has carried.
 ///
@@ -46,7 +45,8 @@ pub(crate) struct Link<M> {
     /// How much may be sent; and at most, when nothing is on its way.
     pub(crate) room: Room,
     room_most: Room,
-    pub(crate) inbox: VecDeque<Together<M>>,
+    /// What came and was not taken, and what came with each; the number is that of the first.
+    pub(crate) inbox: VecDeque<(Batch<M>, Quality)>,
     /// The peer sends no more.
     pub(crate) finished: bool,
     statistics: Statistics,
@@ -110,25 +110,29 @@ impl<M: Message> Link<M> {
         }
     }
 
-    pub(crate) fn delivered(&mut self, together: Together<M>) {
-        self.statistics.received.octets += together.octets();
-        self.statistics.received.messages += together.messages();
+    pub(crate) fn delivered(&mut self, messages: Batch<M>, quality: Quality) {
+        let Room { octets, messages: count } = messages.cost();
+        self.statistics.received.octets += octets;
+        self.statistics.received.messages += count;
         // The first place alone, and not four: most associations never have two that nobody has taken.
         if self.inbox.capacity() == 0 {
             self.inbox.reserve_exact(1);
         }
-        self.inbox.push_back(together);
+        self.inbox.push_back((messages, quality));
     }
 
     /// The next message, and what came with it.
     #[inline]
     pub(crate) fn take_message(&mut self) -> Option<(M, Quality)> {
-        let first = self.inbox.front_mut()?;
-        let message = first.next();
-        if first.messages() == 0 {
-            self.inbox.pop_front();
+        let (messages, of_first) = self.inbox.front_mut()?;
+        match messages.split_first() {
+            Some(message) => {
+                let quality = *of_first;
+                *of_first = quality.of_next();
+                Some((message, quality))
+            }
+            None => self.inbox.pop_front().map(|(messages, quality)| (messages.into_single(), quality)),
         }
-        message
     }
 
     /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to wait.

@@ -2,6 +2,7 @@
 
 use std::{fmt, io};
 
+use stackwright_contract::services::Batch;
 use stackwright_wire::Message;
 
 /// Memory for one or several messages of equal length, reserved in the layout in which the stack
@@ -170,6 +171,14 @@ impl<M: Message> SendBuffer<M> {
     pub(crate) fn into_octets(mut self) -> M {
         self.octets.truncate(self.written);
         self.octets
+    }
+}
+
+impl<M: Message> From<SendBuffer<M>> for Batch<M> {
+    fn from(buffer: SendBuffer<M>) -> Self {
+        let (len, octets) = (buffer.len(), buffer.into_octets());
+        // One message, which may be empty.
+        if octets.len() <= len { octets.into() } else { Batch::new(octets, len) }
     }
 }
 

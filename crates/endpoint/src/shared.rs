@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use mio::Token;
-use stackwright_contract::services::{Datagrams, Ended, Quality, Room, Streams};
+use stackwright_contract::services::{Batch, Datagrams, Ended, Quality, Room, Streams};
 use stackwright_contract::{Handle, Protocol};
 use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
@@ -16,7 +16,6 @@ use crate::error::Error;
 use crate::link::{Link, State};
 use crate::offered::{Offered, Parcel, Size, Spoken};
 use crate::system::System;
-use crate::together::Together;
 
 /// A stack that an endpoint can stand on: it provides datagrams or streams over descriptors. Every such protocol is one.
 ///
@@ -271,7 +270,7 @@ impl<S: Ground> Shared<S> {
     pub(crate) fn hand_over(
         &mut self,
         name: Handle,
-        parcel: impl Parcel<S::Provides>,
+        parcel: impl Parcel<S::Message>,
         quality: Quality,
         due: Option<Instant>,
     ) -> usize {
@@ -283,7 +282,7 @@ impl<S: Ground> Shared<S> {
         // What it has waited for room is a part of its life.
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
-        parcel.send(name, Quality { lifetime, ..quality }, &mut self.desk.asks);
+        self.desk.asks.push(S::Provides::send(name, parcel.into(), Quality { lifetime, ..quality }));
         waits
     }
 
@@ -293,12 +292,8 @@ impl<S: Ground> Shared<S> {
     }
 
     /// The next messages that came together, in the same way.
-    pub(crate) fn take_batch(&mut self, name: Handle) -> Option<Result<Together<S::Message>, Error>> {
-        self.take_from(
-            name,
-            |link| link.inbox.pop_front(),
-            |together| Room { octets: together.octets(), messages: together.messages() },
-        )
+    pub(crate) fn take_batch(&mut self, name: Handle) -> Option<Result<(Batch<S::Message>, Quality), Error>> {
+        self.take_from(name, |link| link.inbox.pop_front(), |(messages, _)| messages.cost())
     }
 
     #[inline]

@@ -113,10 +113,10 @@ fn a_batch_is_received_at_once_or_one_by_one() {
             if came.len() == sent as usize {
                 break;
             }
-            let together = other.receive_batch().unwrap();
-            several += usize::from(together.messages() > 1);
-            assert_eq!(together.octets(), together.messages() * LENGTH);
-            came.extend(together.each().map(|mut pieces| number(pieces.next().unwrap())));
+            let (messages, _) = other.receive_batch().unwrap();
+            several += usize::from(messages.count() > 1);
+            assert_eq!(messages.octets(), messages.count() * LENGTH);
+            came.extend(messages.pieces().map(|mut pieces| number(pieces.next().unwrap())));
         }
     }
     assert!(several > 0, "some came together, of which one was taken before");
@@ -145,7 +145,7 @@ fn a_send_buffer_shows_nothing_of_another_association() {
             one.commit(buffer, Quality::default()).unwrap();
         }
         while left > 0 {
-            left -= one_there.receive_batch().unwrap().messages();
+            left -= one_there.receive_batch().unwrap().0.count();
         }
         for (n, mut buffer) in reserved(&two).into_iter().enumerate() {
             let shown = format!("{buffer:?}");

@@ -272,14 +272,8 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
             DatagramsRequest::Open { association, remote, room } => {
                 self.open(cx, association, remote, room, out);
             }
-            DatagramsRequest::Send { association, message, quality } => {
-                self.send(cx, association, message, quality.ecn, out);
-            }
-            DatagramsRequest::SendRun { association, run } => {
-                let ecn = run.ecn();
-                for message in run {
-                    self.send(cx, association, message, ecn, out);
-                }
+            DatagramsRequest::Send { association, messages, quality } => {
+                self.send(cx, association, messages.into_single(), quality.ecn, out);
             }
             DatagramsRequest::Receive { association, room } => {
                 assert!(room != Room::default(), "{NAME}: a Receive of nothing: room is never zero");
@@ -308,7 +302,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
         }
         open.up = Room { octets: open.up.octets - message.len(), messages: open.up.messages - 1 };
         let quality = Quality { ecn: segment.ecn, ..Quality::default() };
-        out.indicate(DatagramsIndication::Delivered { association, message, quality });
+        out.indicate(DatagramsIndication::Delivered { association, messages: message.into(), quality });
     }
 
     fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {

@@ -4,7 +4,9 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 
-use stackwright_contract::{Context, IndicationOf, Instant, Outlet, Protocol, RequestOf, RequestTo};
+use stackwright_contract::{
+    Context, IndicationOf, Instant, Outlet, Protocol, RequestOf, RequestTo, Service, hand_down,
+};
 
 use crate::{Application, Asks, Lanes, Segment};
 
@@ -90,7 +92,7 @@ impl<P: Protocol, A: Application<P>> Hosted<P, A> {
             for _word in 0..self.asks.len() {
                 let Some(request) = self.asks.pop_front() else { break };
                 let Hosted { cx, stack, application, asks } = self;
-                stack.handle_request(cx, request, &mut Doors { cx, application, asks, departures });
+                hand_down(stack, true, cx, request, &mut Doors { cx, application, asks, departures });
             }
         }
         panic!("`{}` and its application answer each other without end", P::FACTS.name);
@@ -164,7 +166,11 @@ where
     P: Protocol<Uses: Lanes<M>>,
     A: Application<P>,
 {
-    fn indicate(&mut self, indication: IndicationOf<P>) {
+    /// An application takes one message at a time.
+    fn indicate(&mut self, mut indication: IndicationOf<P>) {
+        while let Some(first) = P::Provides::split_indication(&mut indication) {
+            self.application.hear(self.cx, first, self.asks);
+        }
         self.application.hear(self.cx, indication, self.asks);
     }
 

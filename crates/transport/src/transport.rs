@@ -7,7 +7,7 @@ use core::mem;
 use stackwright_base::features::Needs;
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
-use stackwright_contract::services::{Apart, Ecn, Ended, Quality, Room, Run};
+use stackwright_contract::services::{Batch, BatchMessages, Ecn, Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 use stackwright_wire::{Malformed, Message as _, Pool};
 
@@ -134,9 +134,9 @@ impl<H: Host> Associations<H> {
                 break;
             }
             session.room_came = false;
-            if let Some(run) = session.engine.transmit_run(now, &mut self.memory, room) {
+            if let Some(packets) = session.engine.transmit_batch(now, &mut self.memory, room) {
                 Self::bear(at);
-                at.send_run(run);
+                at.send_batch(packets);
                 continue;
             }
             let Some(packet) = at.association().engine.transmit(now, &mut self.memory) else { break };
@@ -243,7 +243,7 @@ impl<H: Host> Associations<H> {
             Ok(Some(Came { octets, messages: 1, quality })) => return at.deliver(octets, quality),
             Ok(Some(Came { octets, messages, quality })) => {
                 let each = octets.len() / messages;
-                return at.deliver_run(Run::new(octets, each).numbered(quality.number));
+                return at.deliver_batch(Batch::new(octets, each), quality);
             }
             _ => {}
         }
@@ -380,13 +380,18 @@ impl<H: Host> Hooks for Associations<H> {
         }
     }
 
-    fn push_run(
+    fn push_batch(
         &mut self,
         at: &mut impl Place<Self>,
-        run: Run<MessageOf<H>>,
-    ) -> Result<(), Apart<MessageOf<H>>> {
+        messages: Batch<MessageOf<H>>,
+        quality: Quality,
+    ) -> Result<(), Batch<MessageOf<H>>> {
+        // Messages of which something is wished wait, and leave, each by itself.
+        if quality != Quality::default() {
+            return Err(messages);
+        }
         let now = at.cx().now();
-        at.association().engine.send_run(now, run)?;
+        at.association().engine.send_batch(now, messages)?;
         at.later();
         Ok(())
     }
@@ -399,16 +404,16 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     #[inline]
-    fn pop_run(
+    fn pop_batch(
         &mut self,
         at: &mut impl Place<Self>,
         _: Located<H>,
         packet: MessageOf<H>,
-        behind: &mut Apart<MessageOf<H>>,
+        behind: &mut BatchMessages<MessageOf<H>>,
     ) {
-        let (now, before, room) = (at.cx().now(), behind.messages(), Self::room_at_once(at));
-        let taken = at.association().engine.receive_run(now, packet, behind, &mut self.memory, room);
-        Self::taken(at, taken, 1 + before - behind.messages());
+        let (now, before, room) = (at.cx().now(), behind.len(), Self::room_at_once(at));
+        let taken = at.association().engine.receive_batch(now, packet, behind, &mut self.memory, room);
+        Self::taken(at, taken, 1 + before - behind.len());
     }
 
     fn draft(&self, session: &Self::Association, octets: usize, most: usize) -> Option<MessageOf<H>> {

@@ -119,14 +119,8 @@ where
                 self.opened(cx, association, Arrival { local, remote }, room, out);
             }
             DatagramsIndication::Room { association, room } => self.more_room(cx, association, room, out),
-            DatagramsIndication::Delivered { association, message, quality } => {
-                self.delivered(cx, association, message, quality, out);
-            }
-            DatagramsIndication::DeliveredRun { association, run } => {
-                let quality = run.quality();
-                for message in run {
-                    self.delivered(cx, association, message, quality, out);
-                }
+            DatagramsIndication::Delivered { association, messages, quality } => {
+                self.delivered(cx, association, messages.into_single(), quality, out);
             }
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }

@@ -40,8 +40,8 @@ where
                     to.room.octets -= octets;
                     to.room.messages -= 1;
                     pair.passed[direction as usize] += 1;
-                    let (message, quality) = (first.message, first.quality);
-                    out.request(DatagramsRequest::Send { association, message, quality });
+                    let (messages, quality) = (first.message.into(), first.quality);
+                    out.request(DatagramsRequest::Send { association, messages, quality });
                 }
             }
             Self::give_back(pair, direction, first.octets, out);

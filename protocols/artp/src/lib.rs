@@ -58,7 +58,7 @@ pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> Layer<M, Boxed<M>> 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Apart, Quality};
+use stackwright_contract::services::{BatchMessages, Quality};
 use stackwright_transport::component;
 use stackwright_transport::words::{Cargo, Dropped, Numbering, Plain, Report, Saying, Segment, View, Whole};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
@@ -116,7 +116,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline]
-    fn read_whole(&mut self, view: &View, packet: M, behind: &mut Apart<M>) -> Result<Whole<M>, M> {
+    fn read_whole(&mut self, view: &View, packet: M, behind: &mut BatchMessages<M>) -> Result<Whole<M>, M> {
         self.read_together(view, packet, behind)
     }
 

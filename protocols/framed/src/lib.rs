@@ -124,7 +124,7 @@ impl<M: Message> Framed<M> {
             consumed += whole;
             out.indicate(DatagramsIndication::Delivered {
                 association: name,
-                message,
+                messages: message.into(),
                 quality: Quality::default(),
             });
         }
@@ -159,11 +159,8 @@ impl<M: Message> Protocol for Framed<M> {
                 self.begin(association, room);
                 out.request(StreamsRequest::Open { association, remote, local: None, room: ROOM_UP });
             }
-            DatagramsRequest::Send { association, message, .. } => self.push(cx, association, message, out),
-            DatagramsRequest::SendRun { association, run } => {
-                for message in run {
-                    self.push(cx, association, message, out);
-                }
+            DatagramsRequest::Send { association, messages, .. } => {
+                self.push(cx, association, messages.into_single(), out);
             }
             DatagramsRequest::Receive { association: name, room } => {
                 if let Some(Association { up, .. }) = self.associations.get_mut(name) {

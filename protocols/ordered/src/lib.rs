@@ -183,13 +183,8 @@ impl<M: Message> Protocol for Ordered<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, message, .. } => {
-                self.delivered(cx, association, message, out);
-            }
-            DatagramsIndication::DeliveredRun { association, run } => {
-                for message in run {
-                    self.delivered(cx, association, message, out);
-                }
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                self.delivered(cx, association, messages.into_single(), out);
             }
             DatagramsIndication::Room { association, room } => self.more_room(cx, association, room, out),
             DatagramsIndication::Opened { association, local, remote, room } => {

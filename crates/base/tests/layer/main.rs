@@ -1,7 +1,7 @@
 //! What a layer offers to a protocol that checks, agrees, gathers and paces: a transport.
 
+mod batches;
 mod marks;
-mod runs;
 mod scene;
 
 use scene::{Answer, Apart, FIRST, M, NONE, Obedient, ROOM, Scene, Together, name, place};
@@ -19,7 +19,7 @@ fn an_envelope_only_looks_and_its_check_covers_it() {
         let message = M::with_headroom(0, wrong);
         scene.tell(DatagramsIndication::Delivered {
             association: lower,
-            message,
+            messages: message.into(),
             quality: Quality::default(),
         });
     }

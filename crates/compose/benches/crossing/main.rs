@@ -48,15 +48,15 @@ where
 {
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
-        if let DatagramsIndication::Delivered { message, .. } = indication {
-            self.risen = Some(message);
+        if let DatagramsIndication::Delivered { messages, .. } = indication {
+            self.risen = Some(messages.into_single());
         }
     }
 
     #[inline]
     fn request(&mut self, request: DatagramsRequest<SingleBuffer>) {
-        if let DatagramsRequest::Send { message, .. } = request {
-            self.fallen = Some(message);
+        if let DatagramsRequest::Send { messages, .. } = request {
+            self.fallen = Some(messages.into_single());
         }
     }
 }

@@ -19,8 +19,8 @@
 use alloc::collections::VecDeque;
 
 use stackwright_contract::{
-    Context, Facts, Handle, IndicationOf, IndicationTo, Instant, Meets, Outlet, PayloadOf, Protocol,
-    RequestOf, RequestTo, earliest, rules,
+    Batches, Context, Facts, Handle, IndicationOf, IndicationTo, Instant, Meets, Outlet, PayloadOf, Protocol,
+    RequestOf, RequestTo, earliest, hand_down, hand_up, rules,
 };
 
 /// The rounds of answers that two neighbours may exchange without a pause. A round is everything
@@ -89,9 +89,11 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
             for _word in 0..waiting {
                 let Over { upper, lower, joint } = self;
                 if let Some(indication) = joint.rising.pop_front() {
-                    upper.handle_indication(cx, indication, &mut UpperHears { joint, out, answered: false });
+                    let outlet = &mut UpperHears { joint, out, answered: false };
+                    hand_up(upper, L::BATCHES.to_above, cx, indication, outlet);
                 } else if let Some(request) = joint.sinking.pop_front() {
-                    lower.handle_request(cx, request, &mut LowerHears { joint, out, answered: false });
+                    let outlet = &mut LowerHears { joint, out, answered: false };
+                    hand_down(lower, U::BATCHES.to_below, cx, request, outlet);
                 }
             }
         }
@@ -104,6 +106,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
         Self::fits();
         rules::stacked(&U::FACTS, &L::FACTS)
     };
+    const BATCHES: Batches = Batches::over(U::BATCHES, L::BATCHES);
     type Provides = U::Provides;
     type Uses = L::Uses;
 
@@ -215,7 +218,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
     #[inline(always)]
     fn request(&mut self, request: RequestOf<U>) {
         let mut outlet = LowerHears { joint: self.joint, out: self.out, answered: false };
-        self.lower.handle_request(self.cx, request, &mut outlet);
+        hand_down(self.lower, U::BATCHES.to_below, self.cx, request, &mut outlet);
         self.answered |= outlet.answered;
     }
 }
@@ -241,7 +244,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
     #[inline(always)]
     fn indicate(&mut self, indication: IndicationOf<L>) {
         let mut outlet = UpperHears { joint: self.joint, out: self.out, answered: false };
-        self.upper.handle_indication(self.cx, indication, &mut outlet);
+        hand_up(self.upper, L::BATCHES.to_above, self.cx, indication, &mut outlet);
         self.answered |= outlet.answered;
     }
 

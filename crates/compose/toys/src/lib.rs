@@ -55,16 +55,16 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     fn handle_request(&mut self, _: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         if EXITS == 2 {
             match request {
-                DatagramsRequest::Send { association, mut message, quality } => {
-                    self.wrap(&mut message);
-                    out.request(DatagramsRequest::Send { association, message, quality });
+                DatagramsRequest::Send { association, mut messages, quality } => {
+                    self.wrap(messages.single_mut());
+                    out.request(DatagramsRequest::Send { association, messages, quality });
                 }
                 other => out.request(other),
             }
             return;
         }
-        if let DatagramsRequest::Send { message, .. } = &mut request {
-            self.wrap(message);
+        if let DatagramsRequest::Send { messages, .. } = &mut request {
+            self.wrap(messages.single_mut());
         }
         out.request(request);
     }
@@ -78,17 +78,17 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     ) {
         if EXITS == 2 {
             match indication {
-                DatagramsIndication::Delivered { association, mut message, quality } => {
-                    if unwrap(&mut message, HEADER) {
-                        out.indicate(DatagramsIndication::Delivered { association, message, quality });
+                DatagramsIndication::Delivered { association, mut messages, quality } => {
+                    if unwrap(messages.single_mut(), HEADER) {
+                        out.indicate(DatagramsIndication::Delivered { association, messages, quality });
                     }
                 }
                 other => out.indicate(other),
             }
             return;
         }
-        if let DatagramsIndication::Delivered { message, .. } = &mut indication
-            && !unwrap(message, HEADER)
+        if let DatagramsIndication::Delivered { messages, .. } = &mut indication
+            && !unwrap(messages.single_mut(), HEADER)
         {
             return;
         }
@@ -169,15 +169,15 @@ struct Ends {
 impl<P: Protocol<Provides = Datagrams<SingleBuffer>, Uses: Below>> Outlet<P> for Ends {
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
-        if let DatagramsIndication::Delivered { message, .. } = indication {
-            self.message = Some(message);
+        if let DatagramsIndication::Delivered { messages, .. } = indication {
+            self.message = Some(messages.into_single());
         }
     }
 
     #[inline]
     fn request(&mut self, request: RequestOf<P>) {
-        if let DatagramsRequest::Send { message, .. } = P::Uses::left(request) {
-            self.message = Some(message);
+        if let DatagramsRequest::Send { messages, .. } = P::Uses::left(request) {
+            self.message = Some(messages.into_single());
         }
     }
 }
@@ -207,12 +207,12 @@ impl<P: Protocol<Provides = Datagrams<SingleBuffer>, Uses: Below>> Rounds<P> {
         let mut octets = 0;
         for round in 0..rounds {
             cx.set_now(Instant::from_nanoseconds(round));
-            let message = pass(ends.message.take().expect("what rose goes down again"));
-            let word = DatagramsRequest::Send { association: NAME, message, quality: Quality::default() };
+            let messages = pass(ends.message.take().expect("what rose goes down again")).into();
+            let word = DatagramsRequest::Send { association: NAME, messages, quality: Quality::default() };
             stack.handle_request(cx, word, ends);
-            let message = pass(ends.message.take().expect("what falls arrives below"));
+            let messages = pass(ends.message.take().expect("what falls arrives below")).into();
             let word =
-                DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() };
+                DatagramsIndication::Delivered { association: NAME, messages, quality: Quality::default() };
             stack.handle_indication(cx, P::Uses::arrived(word), ends);
             octets += ends.message.as_ref().map_or(0, Message::len);
         }

@@ -8,7 +8,7 @@
 //! | `fill.rs` | blocks that one system call fills |
 //! | `coalesced.rs` | what one block holds: datagrams of one peer, as the kernel has put them together |
 //! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
-//! | `run.rs` | datagrams that leave by one system call |
+//! | `burst.rs` | datagrams that leave by one system call |
 //! | `segmentation.rs` | what the kernel cuts apart: how many by one call, and for how long not |
 //! | `mark.rs` | what datagrams and the network say of congestion |
 //!
@@ -22,20 +22,20 @@
 //! all is done leaves the socket due, so that none keeps the others waiting.
 //!
 //! Datagrams for one peer that are equally long (the last may be shorter) leave by one system call and are cut apart behind it
-//! (`UDP_SEGMENT`): a run as it lies there, and what was sent one by one gathered. Those that arrive so come together in one
-//! block (`UDP_GRO`), and rise as one run of it where there is room for all of them. Where the kernel or the way cannot do
+//! (`UDP_SEGMENT`): a batch as it lies there, and what was sent one by one gathered. Those that arrive so come together in one
+//! block (`UDP_GRO`), and rise as one batch of it where there is room for all of them. Where the kernel or the way cannot do
 //! that, each is sent and received alone, and nobody above notices.
 //!
 //! Whoever must not grow us cannot: a peer takes a name or is forgotten, what cannot be delivered is dropped and counted,
 //! and what waits to leave is within the room of living names.
 
+mod burst;
 mod coalesced;
 mod connect;
 mod fill;
 mod listen;
 mod mark;
 mod receive;
-mod run;
 mod segmentation;
 mod send;
 
@@ -50,14 +50,16 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::UdpGroSegment;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
+use stackwright_contract::{
+    Batches, Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol,
+};
 use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::{Registry, Watched};
+use burst::Waiting;
 use coalesced::Coalesced;
 use fill::Came;
-use run::Waiting;
 use segmentation::Segmentation;
 
 /// How much of one association may wait for the socket: the first room downward.
@@ -381,6 +383,7 @@ fn less(room: Room, taken: Room) -> Option<Room> {
 impl<M: Message> Protocol for Udp<M> {
     // The Internet check is optional over IPv4 (RFC 768 "Checksum"); who leaves it out has chosen so.
     const FACTS: Facts = Facts { gives: Guarantees::CHECKED, ..Facts::named(NAME) };
+    const BATCHES: Batches = Batches::ALL;
     type Provides = Datagrams<M>;
     type Uses = Readiness;
 
@@ -392,10 +395,9 @@ impl<M: Message> Protocol for Udp<M> {
             }
             DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
             DatagramsRequest::Open { association, remote, room } => self.open(association, remote, room, out),
-            DatagramsRequest::Send { association, message, quality } => {
-                self.queue(cx, association, message, quality.ecn);
+            DatagramsRequest::Send { association, messages, quality } => {
+                self.queue(cx, association, messages, quality.ecn);
             }
-            DatagramsRequest::SendRun { association, run } => self.queue_run(cx, association, run),
             DatagramsRequest::Receive { association, room } => {
                 if let Some(open) = self.association(cx, association) {
                     open.up = sum(open.up, room);

@@ -8,34 +8,25 @@ use std::os::fd::AsRawFd;
 use mio::Token;
 use nix::sys::socket::{MsgFlags, SockaddrStorage, sendmsg};
 use rustix::io::Errno;
-use stackwright_contract::services::{self, DatagramsIndication, Ecn, Ended, Room};
+use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
-use super::run::{Run, Waiting};
+use super::burst::{Burst, Waiting};
 use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
 use crate::readiness::token;
 use crate::registry::Registry;
 
 impl<M: Message> Udp<M> {
-    pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: M, ecn: Ecn) {
-        let room = Room { octets: message.len(), messages: 1 };
-        self.wait(cx, room.octets, room, Waiting::one(name, message, ecn));
-    }
-
-    pub(super) fn queue_run(&mut self, cx: &Context, name: Handle, run: services::Run<M>) {
-        self.wait(cx, run.next_octets(), run.room(), Waiting::several(name, run));
-    }
-
-    /// Datagrams wait, of which the longest has `longest` octets.
+    /// Datagrams wait to be sent.
     #[inline]
-    fn wait(&mut self, cx: &Context, longest: usize, room: Room, waiting: Waiting<M>) {
-        assert!(longest <= LONGEST, "a datagram has at most {LONGEST} octets");
-        let Some(open) = self.association(cx, waiting.association) else { return };
-        open.down = less(open.down, room).expect("a Send keeps within the room");
+    pub(super) fn queue(&mut self, cx: &Context, name: Handle, messages: Batch<M>, ecn: Ecn) {
+        assert!(messages.longest() <= LONGEST, "a datagram has at most {LONGEST} octets");
+        let Some(open) = self.association(cx, name) else { return };
+        open.down = less(open.down, messages.cost()).expect("a Send keeps within the room");
         let socket = open.socket;
         if let Some(sending) = self.sockets.get_mut(socket) {
-            sending.queue.push_back(waiting);
+            sending.queue.push_back(Waiting::new(name, messages, ecn));
             self.mark(socket);
         }
     }
@@ -50,9 +41,9 @@ impl<M: Message> Udp<M> {
             let Some(Named::Open(open)) = names.get_mut(first.association) else {
                 unreachable!("an association ends when all that was sent has left")
             };
-            let most = socket.segmentation.most(first.stride, cx.now());
-            let run = socket.run(first, most);
-            match socket.transmit(open.remote, &run, &mut into, pool) {
+            let most = socket.segmentation.most(first.segment_size, cx.now());
+            let burst = socket.burst(first, most);
+            match socket.transmit(open.remote, &burst, &mut into, pool) {
                 Ok(()) => {}
                 Err(Errno::AGAIN) => {
                     socket.hear_of_room(registry, token(*lane, name), true);
@@ -63,20 +54,27 @@ impl<M: Message> Udp<M> {
                     (socket.broken, socket.readable) = (true, true);
                     break;
                 }
-                Err(error) if socket.segmentation.refused(error, run.room.messages, run.stride, cx.now()) => {
+                Err(error)
+                    if socket.segmentation.refused(
+                        error,
+                        burst.room.messages,
+                        burst.segment_size,
+                        cx.now(),
+                    ) =>
+                {
                     continue;
                 }
                 // Too long for the way, forbidden here, or nobody there: datagrams are lost.
-                Err(_) => (0..run.room.messages)
+                Err(_) => (0..burst.room.messages)
                     .for_each(|_| cx.dropped(NAME, "send: the network does not take this datagram")),
             }
             if open.left == Room::default() {
-                left.push(run.association);
+                left.push(burst.association);
             }
-            open.left = sum(open.left, run.room);
-            share.octets = share.octets.saturating_sub(run.room.octets);
-            share.messages = share.messages.saturating_sub(run.room.messages);
-            socket.left(&run, pool);
+            open.left = sum(open.left, burst.room);
+            share.octets = share.octets.saturating_sub(burst.room.octets);
+            share.messages = share.messages.saturating_sub(burst.room.messages);
+            socket.left(&burst, pool);
         }
         if let Some(block) = into {
             pool.give(block);
@@ -115,43 +113,43 @@ impl<M: Message> Socket<M> {
     fn transmit(
         &mut self,
         to: SocketAddr,
-        run: &Run,
+        burst: &Burst,
         into: &mut Option<M::Block>,
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
-        self.hear_of_marks(run.ecn);
-        if run.ecn != self.ecn {
-            self.bear(run.ecn);
+        self.hear_of_marks(burst.ecn);
+        if burst.ecn != self.ecn {
+            self.bear(burst.ecn);
         }
-        let is_one = run.room.messages == 1;
+        let is_one = burst.room.messages == 1;
         // One that is no longer leaves as it is.
-        if !is_one || run.room.octets > self.segmentation.size() {
-            self.segmentation.set(&self.socket, if is_one { 0 } else { run.stride })?;
+        if !is_one || burst.room.octets > self.segmentation.size() {
+            self.segmentation.set(&self.socket, if is_one { 0 } else { burst.segment_size })?;
         }
-        match self.transmit_run(to, run, into, pool) {
+        match self.transmit_burst(to, burst, into, pool) {
             // The path takes no datagrams of the length that the socket is set to any more, or
             // segments none.
             Err(Errno::INVAL | Errno::IO) if is_one && self.segmentation.size() > 0 => {
                 self.segmentation.set(&self.socket, 0)?;
-                self.transmit_run(to, run, into, pool)
+                self.transmit_burst(to, burst, into, pool)
             }
             sent => sent,
         }
     }
 
-    fn transmit_run(
+    fn transmit_burst(
         &self,
         to: SocketAddr,
-        run: &Run,
+        burst: &Burst,
         into: &mut Option<M::Block>,
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
-        let contents = if let Some(octets) = self.piece(run) {
+        let contents = if let Some(octets) = self.piece(burst) {
             octets
-        } else if let Some((pieces, count)) = self.pieces(run) {
+        } else if let Some((pieces, count)) = self.pieces(burst) {
             return self.transmit_pieces(to, &pieces[..count]);
         } else {
-            self.gather(run, into.get_or_insert_with(|| pool.take()))
+            self.gather(burst, into.get_or_insert_with(|| pool.take()))
         };
         // Where the socket is connected, not even an address is needed.
         let sent = match self.peers {
@@ -247,7 +245,8 @@ mod tests {
             let Side { cx, udp, association, .. } = self;
             for _ in 0..datagrams {
                 let (message, quality) = (M::with_headroom(0, b"hello"), Quality::default());
-                let send = DatagramsRequest::Send { association: *association, message, quality };
+                let messages = message.into();
+                let send = DatagramsRequest::Send { association: *association, messages, quality };
                 udp.handle_request(cx, send, &mut Unheard);
             }
         }

@@ -51,7 +51,7 @@ fn the_longest_datagram_travels_both_ways_and_ropes_are_gathered() {
             for piece in long.chunks(LONGEST.div_ceil(pieces)) {
                 rope.join(message(piece));
             }
-            side.ask(Ask::Send { association, message: rope, quality: Quality::default() });
+            side.ask(Ask::Send { association, messages: rope.into(), quality: Quality::default() });
             side.turn(0);
             assert!(hear(&peer).0 == long, "{pieces} pieces");
         }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::{Batch, Quality};
 
 use crate::blocking::endpoint::wait;
 use crate::error::{Error, Refused};
@@ -10,7 +10,6 @@ use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Parcel;
 use crate::send_buffer::SendBuffer;
 use crate::shared::Ground;
-use crate::together::Together;
 
 /// One association of an endpoint.
 ///
@@ -172,7 +171,7 @@ impl<S: Ground> Association<S> {
         self.send_within(buffer, quality, self.patience)
     }
 
-    fn send_within<P: Parcel<S::Provides>>(
+    fn send_within<P: Parcel<S::Message>>(
         &self,
         message: P,
         quality: Quality,
@@ -254,8 +253,8 @@ impl<S: Ground> Association<S> {
         self.receive_within(self.patience)
     }
 
-    /// Receives the next messages that came together, as the stack has them: for streams of
-    /// messages, since what is done for each message by itself is done once for all of them.
+    /// Receives the next messages that came together, as the stack has them, and what came with each:
+    /// the number is that of the first. What is done for each message is done once for all of them.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -265,13 +264,14 @@ impl<S: Ground> Association<S> {
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
     /// # let other = endpoint.accept()?;
-    /// assert_eq!(other.receive_batch()?.octets(), 5);
+    /// let (messages, _) = other.receive_batch()?;
+    /// assert_eq!((messages.count(), messages.octets()), (1, 5));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub fn receive_batch(&self) -> Result<Together<S::Message>, Error> {
+    pub fn receive_batch(&self) -> Result<(Batch<S::Message>, Quality), Error> {
         wait(&self.hold.shared, self.patience, |shared| shared.take_batch(self.hold.name))?
     }
 

@@ -1,6 +1,6 @@
 //! Messages: sending, receiving, closing.
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::{Batch, Quality};
 use stackwright_wire::Message;
 
 use crate::error::{Error, Refused};
@@ -10,7 +10,6 @@ use crate::send_buffer::SendBuffer;
 use crate::shared::Ground;
 use crate::task::sending::Sending;
 use crate::task::watch::{Teller, Wait};
-use crate::together::Together;
 
 /// One association of an endpoint, for messages.
 ///
@@ -242,8 +241,8 @@ impl<S: Ground> Association<S> {
         Wait::new(&self.watch, name, |shared| shared.take(name)).await?
     }
 
-    /// Receives the next messages that came together, as the stack has them: for streams of
-    /// messages, since what is done for each message by itself is done once for all of them.
+    /// Receives the next messages that came together, as the stack has them, and what came with each:
+    /// the number is that of the first. What is done for each message is done once for all of them.
     ///
     /// ```
     /// use stackwright_wire::BufferTree;
@@ -255,14 +254,15 @@ impl<S: Ground> Association<S> {
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"hello").await?;
     /// # let other = endpoint.accept().await?;
-    /// assert_eq!(other.receive_batch().await?.octets(), 5);
+    /// let (messages, _) = other.receive_batch().await?;
+    /// assert_eq!((messages.count(), messages.octets()), (1, 5));
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub async fn receive_batch(&self) -> Result<Together<S::Message>, Error> {
+    pub async fn receive_batch(&self) -> Result<(Batch<S::Message>, Quality), Error> {
         let name = self.hold.name;
         Wait::new(&self.watch, name, |shared| shared.take_batch(name)).await?
     }

@@ -78,7 +78,7 @@ impl<'a, S: Ground, P> Sending<'a, S, P> {
 /// Nothing in it is pinned.
 impl<S: Ground, P> Unpin for Sending<'_, S, P> {}
 
-impl<S: Ground, P: Parcel<S::Provides>> Future for Sending<'_, S, P> {
+impl<S: Ground, P: Parcel<S::Message>> Future for Sending<'_, S, P> {
     type Output = Result<(), Refused<P>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

@@ -22,7 +22,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Apart, Ecn, Quality, Room, Run};
+use stackwright_contract::services::{Batch, Ecn, Quality, Room};
 use stackwright_wire::{Message, Pool};
 
 use crate::configuration::{Configuration, Slots};
@@ -69,7 +69,7 @@ impl<M: Message> Memory<M> {
         Memory { pool, headroom, blocks, header: Vec::new(), heard, saying }
     }
 
-    /// Packets that [leave together](Association::transmit_run) lie in blocks of so many octets, and `headroom` before them: as many
+    /// Packets that [leave together](Association::transmit_batch) lie in blocks of so many octets, and `headroom` before them: as many
     /// as the driver below sends by one system call.
     #[must_use]
     pub fn with_runs(self, octets: usize) -> Self {
@@ -226,13 +226,13 @@ impl<C: Configuration> Association<C> {
     ///
     /// # Errors
     /// Gives them back where they do not: they are to be [sent](Association::send) one by one.
-    pub fn send_run(&mut self, now: Instant, run: Run<C::Message>) -> Result<(), Apart<C::Message>> {
-        let (octets, messages, slots) = (run.stride(), run.messages(), &mut self.slots);
+    pub fn send_batch(&mut self, now: Instant, batch: Batch<C::Message>) -> Result<(), Batch<C::Message>> {
+        let (octets, messages, slots) = (batch.longest(), batch.count(), &mut self.slots);
         if messages < 2 || octets > slots.format.longest() {
-            return Err(run.into_iter());
+            return Err(batch);
         }
         let room = slots.format.room(octets, &Quality::default());
-        match slots.framing.begin_run(run.into_octets(), octets, room) {
+        match slots.framing.begin_run(batch.into_octets(), octets, room) {
             Ok((run, label, piece)) => {
                 self.used = Some(now);
                 if self.sending.is_bare() {
@@ -241,7 +241,7 @@ impl<C: Configuration> Association<C> {
                 self.sending.push_run(run, messages, label, piece, octets, now);
                 Ok(())
             }
-            Err(run) => Err(Run::new(run, octets).into_iter()),
+            Err(run) => Err(Batch::new(run, octets)),
         }
     }
 

@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Room, Run};
+use stackwright_contract::services::{Batch, Room};
 use stackwright_wire::{Message, Pool};
 
 use super::{Association, Memory};
@@ -55,12 +55,12 @@ impl<C: Configuration> Association<C> {
     /// The next packets that are to leave, within `room`, if they are pieces of messages and nothing else is to be said. `None`:
     /// [`transmit`](Association::transmit) tells what leaves next.
     #[inline]
-    pub fn transmit_run(
+    pub fn transmit_batch(
         &mut self,
         now: Instant,
         memory: &mut Memory<C::Message>,
         room: Room,
-    ) -> Option<Run<C::Message>> {
+    ) -> Option<Batch<C::Message>> {
         if !self.sending.has_several() {
             return None;
         }
@@ -95,7 +95,7 @@ impl<C: Configuration> Association<C> {
         mut view: View,
         memory: &mut Memory<C::Message>,
         room: Room,
-    ) -> Option<Run<C::Message>> {
+    ) -> Option<Batch<C::Message>> {
         let start = memory.headroom;
         let most = memory.blocks.octets().min(start.saturating_add(room.octets));
         let mut block = if most > start { memory.blocks.take()? } else { return None };
@@ -138,7 +138,7 @@ impl<C: Configuration> Association<C> {
             memory.blocks.pool.give(block);
             return None;
         }
-        Some(Run::new(memory.blocks.lend(block, start, end), stride))
+        Some(Batch::new(memory.blocks.lend(block, start, end), stride))
     }
 
     /// Writes the packet of a piece to where it leaves from, where it fits and is no longer than `stride`, if that is not 0: then it

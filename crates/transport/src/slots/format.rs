@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use stackwright_contract::services::{Apart, Quality};
+use stackwright_contract::services::{BatchMessages, Quality};
 use stackwright_wire::Stretch;
 
 use super::slot;
@@ -56,7 +56,7 @@ slot! {
         ///
         /// # Errors
         /// Gives the packet back where they are not, and nothing was taken.
-        fn read_whole(&mut self, view: &View, packet: M, behind: &mut Apart<M>) -> Result<Whole<M>, M> = Err(packet);
+        fn read_whole(&mut self, view: &View, packet: M, behind: &mut BatchMessages<M>) -> Result<Whole<M>, M> = Err(packet);
         /// Words to octets: *takes* from `say` what one packet can carry and writes what stands before the body of its unit, or
         /// the whole of a packet that has none. Of a unit that is too long for a packet it says a [part](Saying::part), and is asked
         /// for the next one as soon as that may leave; where it is asked for another unit instead, that one begins again.

@@ -1,7 +1,7 @@
 //! One end.
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Apart, Quality, Room, Run};
+use stackwright_contract::services::{Batch, BatchMessages, Quality, Room};
 use stackwright_transport::words::{Came, Dropped, Phase};
 use stackwright_transport::{Association, Configuration, Memory, Slots};
 use stackwright_wire::{BufferTree, Message};
@@ -45,7 +45,7 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     /// Whether the last message lies apart.
     lays_out: bool,
     /// Packets that left together, and have not been sent yet.
-    run: Option<Apart<BufferTree>>,
+    run: Option<BatchMessages<BufferTree>>,
     /// Whether messages may go up as they come, and one that did.
     at_once: bool,
     up: Option<(BufferTree, Quality)>,
@@ -147,11 +147,11 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
                 }
                 continue;
             }
-            let run = Run::new(BufferTree::with_headroom(0, &run.concat()), first.len());
+            let run = Batch::new(BufferTree::with_headroom(0, &run.concat()), first.len());
             let mut run = run.into_iter();
             while let Some(packet) = run.next() {
                 let room = self.room();
-                let received = self.association.receive_run(now, packet, &mut run, &mut self.memory, room);
+                let received = self.association.receive_batch(now, packet, &mut run, &mut self.memory, room);
                 let one = |came: Came<_>| (came.octets, came.quality);
                 self.goes_up(received.map(|came| came.map(one)), &mut dropped);
             }
@@ -181,7 +181,7 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         }
         let now = self.clock.reads(now);
         self.run =
-            self.association.transmit_run(now, &mut self.memory, EVERYTHING).map(IntoIterator::into_iter);
+            self.association.transmit_batch(now, &mut self.memory, EVERYTHING).map(IntoIterator::into_iter);
         let first = self.run.as_mut().and_then(Iterator::next);
         first.or_else(|| self.association.transmit(now, &mut self.memory))
     }

@@ -61,7 +61,7 @@ impl Talker {
             octets[..4].copy_from_slice(&self.sent.to_be_bytes());
             let message = M::with_headroom(64, &octets);
             let quality = Quality { number: Some(self.sent), ..Quality::default() };
-            ask(DatagramsRequest::Send { association: ASSOCIATION, message, quality });
+            ask(DatagramsRequest::Send { association: ASSOCIATION, messages: message.into(), quality });
             self.sent += 1;
         }
         if self.opened && self.heard.len() as u32 == self.to_hear {
@@ -79,7 +79,8 @@ impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
                 self.room.octets += room.octets;
                 self.go_on(|request| asks.push_back(request));
             }
-            DatagramsIndication::Delivered { association, message, .. } => {
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                let message = messages.into_single();
                 let room = Room { octets: message.len(), messages: 1 };
                 let mut octets = vec![0; message.len()];
                 message.copy_to(&mut octets);

@@ -111,11 +111,8 @@ impl Server {
                         self.layer.handle_indication(&self.cx, told, &mut self.said);
                     }
                     DatagramsRequest::Await { association, .. } => self.awaited.push_back(association),
-                    DatagramsRequest::Send { association, message, .. } => {
-                        self.answered(association, &message)
-                    }
-                    DatagramsRequest::SendRun { association, run } => {
-                        run.into_iter().for_each(|message| self.answered(association, &message));
+                    DatagramsRequest::Send { association, messages, .. } => {
+                        messages.into_iter().for_each(|message| self.answered(association, &message));
                     }
                     DatagramsRequest::Close { association } => {
                         if let Some(peer) = self.below.remove(&association) {
@@ -173,7 +170,7 @@ impl Server {
         let message = M::with_headroom(0, octets);
         self.tell(DatagramsIndication::Delivered {
             association: lower,
-            message,
+            messages: message.into(),
             quality: stackwright_contract::services::Quality::default(),
         });
         self.turn();

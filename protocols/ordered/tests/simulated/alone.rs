@@ -93,7 +93,7 @@ impl Alone {
         message.push(&label);
         self.tell(DatagramsIndication::Delivered {
             association: name(below),
-            message,
+            messages: message.into(),
             quality: Quality::default(),
         });
     }
@@ -106,7 +106,8 @@ impl Alone {
     pub(crate) fn sent(&mut self) -> Vec<(Label, usize)> {
         let mut labels = Vec::new();
         self.said.down.retain_mut(|request| match request {
-            DatagramsRequest::Send { message, .. } => {
+            DatagramsRequest::Send { messages, .. } => {
+                let message = messages.single_mut();
                 let label = message.pull::<Label>().expect("ours can be read");
                 labels.push((label, message.len()));
                 false

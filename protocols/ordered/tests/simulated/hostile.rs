@@ -101,11 +101,12 @@ impl Known {
         let mut opened = Vec::new();
         for request in alone.said.down.drain(..) {
             match request {
-                DatagramsRequest::Send { association, message, .. } => {
+                DatagramsRequest::Send { association, messages, .. } => {
                     let (open, room) = self.below.as_mut().expect("it is sent on what is open");
                     assert_eq!(association, *open);
-                    assert!(message.len() <= room.octets && room.messages > 0, "within the room below");
-                    room.octets -= message.len();
+                    let octets = messages.into_single().len();
+                    assert!(octets <= room.octets && room.messages > 0, "within the room below");
+                    room.octets -= octets;
                     room.messages -= 1;
                 }
                 DatagramsRequest::Receive { association, room } => {
@@ -121,7 +122,6 @@ impl Known {
                     let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
                     opened.push(DatagramsIndication::Opened { association, local, remote, room });
                 }
-                DatagramsRequest::SendRun { .. } => unreachable!("its messages leave one by one"),
                 DatagramsRequest::Listen { .. } | DatagramsRequest::Unlisten { .. } => {}
             }
         }
@@ -153,7 +153,7 @@ fn play(opens: bool, deeds: Vec<Deed>) {
             if let Some(association) = below {
                 alone.tell(DatagramsIndication::Delivered {
                     association,
-                    message,
+                    messages: message.into(),
                     quality: Quality::default(),
                 });
             }

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Duration, Handle, Instant, Service, earliest};
+use stackwright_wire::Message;
 
 use crate::graph::speech;
 use crate::graph::{Module, Mouth};
@@ -75,9 +76,13 @@ impl<M, B: Service> Delay<M, B> {
     }
 }
 
-impl<M: 'static, B: Service + 'static> Module<M, B> for Delay<M, B> {
+impl<M: Message, B: Service + 'static> Module<M, B> for Delay<M, B> {
     fn name(&self) -> &'static str {
         "delay"
+    }
+
+    fn takes_batches(&self) -> bool {
+        true
     }
 
     fn handle_request(&mut self, cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {

@@ -226,7 +226,7 @@ fn receive_batch() {
         let mut numbers = Vec::new();
         let over = match polled(other.receive_batch(), polls).await {
             Some(came) => {
-                for pieces in came.unwrap().each() {
+                for pieces in came.unwrap().0.pieces() {
                     numbers.push(number(&pieces.flatten().copied().collect::<Vec<_>>()));
                 }
                 true

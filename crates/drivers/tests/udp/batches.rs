@@ -1,11 +1,11 @@
 //! What crosses the boundary together, and leaves and comes so where the kernel can do that.
 
-use stackwright_contract::services::{DatagramsRequest as Ask, Room, Run};
+use stackwright_contract::services::{Batch, Room};
 use stackwright_contract::{Handle, Moved, Protocol as _};
 use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
 use stackwright_wire::{BufferTree, Message};
 
-use crate::side::{AMPLE, BOTH, Side, arrival, delivered, hear, message, name, opened, rooms, runs};
+use crate::side::{AMPLE, BOTH, Side, arrival, batches, delivered, hear, message, name, opened, rooms};
 
 /// Octets of which no two datagrams are alike.
 fn octets(count: usize) -> Vec<u8> {
@@ -26,20 +26,18 @@ fn pair(local: &str, room: Room) -> (Side, Handle, Side, Handle) {
 }
 
 #[test]
-fn a_run_leaves_as_it_is_and_comes_as_runs() {
+fn a_batch_leaves_as_it_is_and_comes_as_several() {
     for local in BOTH {
         let (mut here, from, mut there, to) = pair(local, AMPLE);
         let sent = octets(44 * 1400 + 7);
         for _ in 0..3 {
-            here.send_run(from, &sent, 1400);
+            here.send_several(from, &sent, 1400);
         }
         here.turn(0);
         there.until(|told| (delivered(told, to).len() == 3 * 45).then_some(()));
         let came = delivered(&there.heard.0, to);
         assert!(came.chunks(45).all(|came| came == apart(&sent, 1400)), "over {local}");
         // Where the kernel puts nothing together, each comes alone, and nobody can say more.
-        let runs = runs(&there.heard.0, to);
-        assert!(runs.iter().all(|count| *count > 1), "one alone is no run: {runs:?}");
         assert_eq!(rooms(&here.heard.0, from), [Room { octets: 3 * sent.len(), messages: 3 * 45 }]);
         assert_eq!(here.dropped() + there.dropped(), 0);
     }
@@ -50,7 +48,7 @@ fn a_run_leaves_as_it_is_and_comes_as_runs() {
 fn what_came_is_said_where_it_may_gather() {
     let (mut here, from, mut there, to) = pair("127.0.0.1:0", AMPLE);
     let sent = octets(44 * 1400);
-    here.send_run(from, &sent, 1400);
+    here.send_several(from, &sent, 1400);
     here.turn(0);
     there.until(|told| (delivered(told, to).len() == 44).then_some(()));
     // Socket(7): twice what the system allows, and no more than was asked for.
@@ -62,9 +60,9 @@ fn what_came_is_said_where_it_may_gather() {
     assert_eq!(here.driver.context().take_moved(), Moved::default(), "it was asked just now");
 }
 
-/// How what leaves is cut is said of the socket: whatever is not cut leaves whole, before and behind a run.
+/// How what leaves is cut is said of the socket: whatever is not cut leaves whole, before and behind a batch.
 #[test]
-fn datagrams_between_runs_leave_as_they_are() {
+fn datagrams_between_batches_leave_as_they_are() {
     for local in BOTH {
         let (mut here, from, mut there, to) = pair(local, AMPLE);
         let mut expected = Vec::new();
@@ -74,7 +72,7 @@ fn datagrams_between_runs_leave_as_they_are() {
         {
             let sent = octets(length);
             if length > stride {
-                here.send_run(from, &sent, stride);
+                here.send_several(from, &sent, stride);
             } else {
                 here.send(from, &sent);
             }
@@ -91,10 +89,10 @@ fn datagrams_between_runs_leave_as_they_are() {
 #[test]
 fn what_the_kernel_has_put_together_crosses_the_boundary_together() {
     let (mut here, from, mut there, to) = pair("127.0.0.1:0", AMPLE);
-    here.send_run(from, &octets(40 * 1000), 1000);
+    here.send_several(from, &octets(40 * 1000), 1000);
     here.turn(0);
     there.until(|told| (delivered(told, to).len() == 40).then_some(()));
-    assert_eq!(runs(&there.heard.0, to), [40]);
+    assert_eq!(batches(&there.heard.0, to), [40]);
 }
 
 /// More segments than one system call takes, and more octets than one datagram holds.
@@ -103,7 +101,7 @@ fn a_run_that_is_longer_than_what_leaves_at_once_leaves_whole() {
     for (stride, count) in [(100, 150), (1, 300), (1400, 200), (LONGEST, 3), (LONGEST / 2 + 1, 5)] {
         let (mut here, from, mut there, to) = pair("127.0.0.1:0", AMPLE);
         let sent = octets(stride * count - stride / 2);
-        here.send_run(from, &sent, stride);
+        here.send_several(from, &sent, stride);
         here.send(from, b"behind");
         let mut expected = apart(&sent, stride);
         expected.push(b"behind".to_vec());
@@ -116,7 +114,7 @@ fn a_run_that_is_longer_than_what_leaves_at_once_leaves_whole() {
         assert!(delivered(&there.heard.0, to) == expected, "{count} of {stride}");
         // What fills little of a block is copied out of it, one by one.
         if stride == 1400 {
-            assert_eq!(runs(&there.heard.0, to), [40; 5], "in equal parts, where 46 might leave at once");
+            assert_eq!(batches(&there.heard.0, to), [40; 5], "in equal parts, where 46 might leave at once");
         }
         let rooms = rooms(&here.heard.0, from);
         let back = (rooms.iter().map(|room| room.octets).sum(), rooms.iter().map(|room| room.messages).sum());
@@ -143,8 +141,8 @@ fn a_run_that_lies_in_pieces_is_gathered() {
             }
             // Through a socket that knows its peer, and through one that has many.
             let before = [&here, &there].map(|side| side.heard.0.len());
-            here.ask(Ask::SendRun { association: name(5), run: Run::new(rope.share(), stride) });
-            there.ask(Ask::SendRun { association: to, run: Run::new(rope, stride) });
+            here.send_batch(name(5), Batch::new(rope.share(), stride));
+            there.send_batch(to, Batch::new(rope, stride));
             here.turn(0);
             there.turn(0);
             for (side, at, before) in [(&mut here, name(5), before[0]), (&mut there, to, before[1])] {
@@ -158,7 +156,7 @@ fn a_run_that_lies_in_pieces_is_gathered() {
 }
 
 #[test]
-fn runs_and_single_datagrams_leave_in_the_order_in_which_they_were_said() {
+fn batches_and_single_datagrams_leave_in_the_order_in_which_they_were_said() {
     let (mut side, association, peer, _) = opened("127.0.0.1:0");
     let mut expected = Vec::new();
     for (length, stride) in [(7, 7), (20, 7), (7, 7), (3, 7), (70, 7), (7, 7), (1, 1), (14, 7)] {
@@ -166,7 +164,7 @@ fn runs_and_single_datagrams_leave_in_the_order_in_which_they_were_said() {
         if length == stride {
             side.send(association, &sent);
         } else {
-            side.send_run(association, &sent, stride);
+            side.send_several(association, &sent, stride);
         }
         expected.extend(apart(&sent, stride));
     }
@@ -181,25 +179,25 @@ fn runs_and_single_datagrams_leave_in_the_order_in_which_they_were_said() {
 fn where_there_is_room_for_half_of_a_run_half_of_it_comes() {
     let (mut here, from, mut there, to) = pair("127.0.0.1:0", Room { octets: 1 << 20, messages: 20 });
     let sent = octets(40 * 1000);
-    here.send_run(from, &sent, 1000);
+    here.send_several(from, &sent, 1000);
     here.turn(0);
     there.until(|told| (!delivered(told, to).is_empty()).then_some(()));
-    assert_eq!((delivered(&there.heard.0, to).len(), runs(&there.heard.0, to)), (20, vec![]));
+    assert_eq!((delivered(&there.heard.0, to).len(), batches(&there.heard.0, to)), (20, vec![]));
     there.ask(Ask::Receive { association: to, room: Room { octets: 0, messages: 20 } });
     there.until(|told| (delivered(told, to).len() == 40).then_some(()));
     assert!(delivered(&there.heard.0, to) == apart(&sent, 1000));
-    assert_eq!(runs(&there.heard.0, to), [20], "what was left of it is a run");
+    assert_eq!(batches(&there.heard.0, to), [20], "what was left of it is a batch");
     assert_eq!(there.dropped(), 0);
 }
 
 #[test]
 fn octets_are_room_too() {
     let (mut here, from, mut there, to) = pair("127.0.0.1:0", Room { octets: 4500, messages: 100 });
-    here.send_run(from, &octets(10 * 1000), 1000);
+    here.send_several(from, &octets(10 * 1000), 1000);
     here.turn(0);
     there.until(|told| (!delivered(told, to).is_empty()).then_some(()));
     there.idle();
-    assert_eq!((delivered(&there.heard.0, to).len(), runs(&there.heard.0, to)), (4, vec![]));
+    assert_eq!((delivered(&there.heard.0, to).len(), batches(&there.heard.0, to)), (4, vec![]));
     assert_eq!(there.dropped(), 6, "the next batch brought no room");
 }
 
@@ -207,12 +205,12 @@ fn octets_are_room_too() {
 #[should_panic = "a Send keeps within the room"]
 fn a_run_beyond_the_room_is_a_bug() {
     let (mut side, association, _peer, _) = arrival("127.0.0.1:0", AMPLE);
-    side.send_run(association, &vec![0; SEND_ROOM.messages + 1], 1);
+    side.send_several(association, &vec![0; SEND_ROOM.messages + 1], 1);
 }
 
 #[test]
 #[should_panic = "a datagram has at most 65507 octets"]
 fn a_run_of_what_is_longer_than_any_datagram_is_a_bug() {
     let (mut side, association, _peer, _) = arrival("127.0.0.1:0", AMPLE);
-    side.send_run(association, &vec![0; LONGEST + 2], LONGEST + 1);
+    side.send_several(association, &vec![0; LONGEST + 2], LONGEST + 1);
 }

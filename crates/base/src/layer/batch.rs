@@ -1,28 +1,31 @@
-//! Messages that come from below together. Those that follow each other and are for the same association are popped in one
-//! place: all else is as if each had come by itself.
+//! Messages that come from below together. Those that follow each other and are for the same
+//! association are popped in one place: all else is as if each had come by itself.
 
-use stackwright_contract::services::{Apart, Ecn, Run};
+use stackwright_contract::services::{Batch, BatchMessages, Ecn};
 use stackwright_contract::{Context, Handle, Outlet};
 
 use super::receive::UNREADABLE;
 use super::{Envelope as _, Hooks, Layer, MessageOf};
 
 impl<H: Hooks> Layer<H> {
-    /// Hears the messages of a run, in order. Their room is given back at the end.
+    /// Handles several messages, in order. Their room is given back at the end.
     #[inline(never)]
-    pub(super) fn pop_run(
+    pub(super) fn pop_batch(
         &mut self,
         cx: &Context,
         lower: Handle,
-        run: Run<MessageOf<H>>,
+        batch: Batch<MessageOf<H>>,
+        ecn: Ecn,
         out: &mut impl Outlet<Self>,
     ) {
-        let (room, ecn) = (run.room(), run.ecn());
-        let (mut run, mut next) = (run.into_iter(), None);
+        let room = batch.cost();
+        let (mut left, mut next) = (batch.into_iter(), None);
         loop {
-            let opened = next.take().or_else(|| run.next().map(open::<H>));
+            let opened = next.take().or_else(|| left.next().map(open::<H>));
             match opened {
-                Some(Some(opened)) => next = self.lead_run(cx, lower, opened, ecn, &mut run, out).map(Some),
+                Some(Some(opened)) => {
+                    next = self.lead_several(cx, lower, opened, ecn, &mut left, out).map(Some)
+                }
                 Some(None) => cx.dropped(H::FACTS.name, UNREADABLE),
                 None => break,
             }
@@ -35,29 +38,30 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// A message goes to its association, and those of the run that follow it and are for the same. Gives the first that is not.
+    /// A message goes to its association, and those that follow it and are for the same. Returns the
+    /// first that is not.
     #[inline(always)]
-    fn lead_run(
+    fn lead_several(
         &mut self,
         cx: &Context,
         lower: Handle,
         (header, mut message): Opened<H>,
         ecn: Ecn,
-        run: &mut Apart<MessageOf<H>>,
+        left: &mut BatchMessages<MessageOf<H>>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Opened<H>> {
         let key = H::key(&header);
         let name = self.whose(cx, lower, &header, &mut message, out)?;
         let mut other = None;
         self.at_bearing(cx, name, ecn, out, |hooks, at| {
-            hooks.pop_run(at, header, message, run);
+            hooks.pop_batch(at, header, message, left);
             // What is behind its end is not for it any more.
             while !at.is_over()
-                && let Some(message) = run.next()
+                && let Some(message) = left.next()
             {
                 match open::<H>(message) {
                     Some((header, message)) if H::key(&header) == key => {
-                        hooks.pop_run(at, header, message, run);
+                        hooks.pop_batch(at, header, message, left);
                     }
                     Some(opened) => {
                         other = Some(opened);

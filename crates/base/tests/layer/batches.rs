@@ -1,6 +1,6 @@
 //! Messages that cross a boundary together: what becomes of them is what becomes of each by itself.
 
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Quality, Room, Run};
+use stackwright_contract::services::{Batch, DatagramsIndication, DatagramsRequest, Quality, Room};
 use stackwright_contract::{Handle, Protocol as _};
 use stackwright_wire::Message;
 
@@ -13,18 +13,23 @@ fn packets(script: &Script) -> Vec<Vec<u8>> {
     script.iter().map(|(channel, octets)| packet(*channel, *octets)).collect()
 }
 
-fn run(packets: &[Vec<u8>]) -> Run<M> {
-    Run::new(M::with_headroom(0, &packets.concat()), packets[0].len())
+fn batch(packets: &[Vec<u8>]) -> Batch<M> {
+    Batch::new(M::with_headroom(0, &packets.concat()), packets[0].len())
 }
 
-fn comes_as_run(scene: &mut Scene<Apart>, lower: Handle, script: &Script) {
-    scene.tell(DatagramsIndication::DeliveredRun { association: lower, run: run(&packets(script)) });
+fn come_together(scene: &mut Scene<Apart>, lower: Handle, script: &Script) {
+    tell_together(scene, lower, &packets(script));
+}
+
+fn tell_together(scene: &mut Scene<Apart>, lower: Handle, packets: &[Vec<u8>]) {
+    let (messages, quality) = (batch(packets), Quality::default());
+    scene.tell(DatagramsIndication::Delivered { association: lower, messages, quality });
 }
 
 #[test]
-fn a_run_reaches_whom_its_messages_are_for_in_order() {
+fn a_batch_reaches_whom_its_messages_are_for_in_order() {
     let (mut scene, lower) = Scene::<Apart>::opened(2, ROOM);
-    comes_as_run(&mut scene, lower, &[(1, b"1st"), (1, b"2nd"), (2, b"his"), (1, b"3rd")]);
+    come_together(&mut scene, lower, &[(1, b"1st"), (1, b"2nd"), (2, b"his"), (1, b"3rd")]);
     let delivered = ["1: 1st", "1: 2nd", "2: his", "1: 3rd"].map(|said| format!("delivered {said}, 3"));
     assert_eq!(scene.said(), delivered);
     assert_eq!(scene.layer.hooks().popped, [1, 2, 1], "once for those that follow each other");
@@ -40,10 +45,10 @@ fn who_is_popped_alone_hears_of_it_too() {
 }
 
 #[test]
-fn the_room_of_a_run_is_given_back_in_one_word() {
+fn the_room_of_a_batch_is_given_back_in_one_word() {
     let (mut scene, lower) = Scene::<Apart>::opened(1, ROOM);
     let mut comes = |count: usize| {
-        comes_as_run(&mut scene, lower, &vec![(1, b"lll"); count]);
+        come_together(&mut scene, lower, &vec![(1, b"lll"); count]);
         scene.said()
     };
     // Not before there is enough of it.
@@ -62,7 +67,7 @@ fn outcome(scene: &mut Scene<Apart>) -> impl PartialEq + std::fmt::Debug + use<>
 }
 
 #[test]
-fn a_run_is_what_its_messages_are_by_themselves() {
+fn a_batch_is_what_its_messages_are_by_themselves() {
     let broken = |script: &Script, at: usize| {
         let mut packets = packets(script);
         packets[at][2] ^= 1;
@@ -100,11 +105,11 @@ fn a_run_is_what_its_messages_are_by_themselves() {
                 scene.listen(5);
                 let lower = *lower.get_or_insert_with(|| scene.opens_below(ROOM));
                 if together {
-                    scene.tell(DatagramsIndication::DeliveredRun { association: lower, run: run(script) });
+                    tell_together(&mut scene, lower, script);
                 } else {
                     for octets in script {
-                        let (message, quality) = (M::with_headroom(0, octets), Quality::default());
-                        scene.tell(DatagramsIndication::Delivered { association: lower, message, quality });
+                        let (messages, quality) = (M::with_headroom(0, octets).into(), Quality::default());
+                        scene.tell(DatagramsIndication::Delivered { association: lower, messages, quality });
                     }
                 }
                 let before = outcome(&mut scene);
@@ -119,17 +124,17 @@ fn a_run_is_what_its_messages_are_by_themselves() {
 }
 
 #[test]
-fn a_run_leaves_in_one_word_where_there_is_room_for_all_of_it() {
+fn a_batch_leaves_in_one_word_where_there_is_room_for_all_of_it() {
     let (mut scene, lower) = Scene::<Apart>::opened(1, ROOM);
     scene.comes(lower, 1, b"s3");
-    assert_eq!(scene.said(), ["run of 0, 1, 2"]);
+    assert_eq!(scene.said(), ["several on 1: 0, 1, 2"]);
     scene.comes(lower, 1, b"r");
     let left = Room { octets: ROOM.octets - 3 * 4, messages: ROOM.messages - 3 };
     assert_eq!(scene.layer.hooks().rooms, [left], "it has used up its octets and its messages");
 }
 
 #[test]
-fn a_run_for_which_there_is_no_room_leaves_one_by_one_as_room_comes() {
+fn a_batch_for_which_there_is_no_room_leaves_one_by_one_as_room_comes() {
     let (mut scene, lower) = Scene::<Apart>::opened(1, ROOM);
     scene.comes(lower, 1, b"s6");
     assert_eq!(scene.said(), ["send on 1: 0", "send on 1: 1", "send on 1: 2", "send on 1: 3"]);
@@ -141,11 +146,11 @@ fn a_run_for_which_there_is_no_room_leaves_one_by_one_as_room_comes() {
     scene.room_below(lower, 3);
     assert_eq!(scene.said(), ["send on 1: 5", "send on 1: 0"]);
     scene.comes(lower, 1, b"s1");
-    assert_eq!(scene.said(), ["run of 0"]);
+    assert_eq!(scene.said(), ["send on 1: 0"]);
 }
 
 #[test]
-fn octets_without_room_hold_a_run_back_too() {
+fn octets_without_room_hold_a_batch_back_too() {
     let (mut scene, lower) = Scene::<Apart>::opened(1, Room { octets: 11, messages: 10 });
     scene.comes(lower, 1, b"s3");
     assert_eq!(scene.said(), ["send on 1: 0", "send on 1: 1"]);
@@ -156,8 +161,9 @@ fn octets_without_room_hold_a_run_back_too() {
 #[test]
 fn what_comes_from_above_together_is_pushed_one_by_one() {
     let (mut scene, _) = Scene::<Together>::opened(1, ROOM);
-    let run = Run::new(M::with_headroom(0, b"abc"), 2);
-    scene.ask(DatagramsRequest::SendRun { association: name(1), run });
+    let quality = Quality { priority: 7, ..Quality::default() };
+    let messages = Batch::new(M::with_headroom(0, b"abc"), 2);
+    scene.ask(DatagramsRequest::Send { association: name(1), messages, quality });
     assert_eq!(scene.said(), ["send on 1: ab", "room 1: 2", "send on 1: c", "room 1: 1"]);
 }
 
@@ -165,6 +171,6 @@ fn what_comes_from_above_together_is_pushed_one_by_one() {
 #[should_panic(expected = "a Send keeps within the room")]
 fn and_each_takes_its_room() {
     let (mut scene, _) = Scene::<Apart>::opened(1, NONE);
-    let run = Run::new(M::with_headroom(0, b"abc"), 1);
-    scene.ask(DatagramsRequest::SendRun { association: name(1), run });
+    let (messages, quality) = (Batch::new(M::with_headroom(0, b"abc"), 1), Quality::default());
+    scene.ask(DatagramsRequest::Send { association: name(1), messages, quality });
 }

@@ -3,12 +3,12 @@
 use std::io::IoSlice;
 
 use stackwright_contract::Handle;
-use stackwright_contract::services::{self, Ecn, Room};
+use stackwright_contract::services::{Batch, Ecn, Room};
 use stackwright_wire::{Leaf, Message, Pool};
 
 use super::{LONGEST, NAME, Socket};
 
-/// In so many pieces at most a run leaves from where it lies. A piece that is shorter than the other number costs the kernel as much as
+/// In so many pieces at most a burst leaves from where it lies. A piece that is shorter than the other number costs the kernel as much as
 /// its octets do when they are copied.
 const PIECES_MOST: usize = 16;
 const PIECE_LEAST: usize = 2048;
@@ -16,36 +16,30 @@ const PIECE_LEAST: usize = 2048;
 /// So many that lie in one piece leave as they are: to put others behind them, all would have to be copied.
 const ENOUGH: usize = 8;
 
-/// What waits to leave: a datagram, or a run of them.
+/// What waits to leave: a datagram, or several.
 pub(super) struct Waiting<M> {
     pub(super) association: Handle,
-    /// The datagrams: each has `stride` octets, but the last, which may have fewer.
-    message: M,
-    pub(super) stride: usize,
+    /// The datagrams: each has `segment_size` octets, but the last, which may have fewer.
+    octets: M,
+    pub(super) segment_size: usize,
     count: usize,
     ecn: Ecn,
 }
 
 impl<M: Message> Waiting<M> {
     #[inline]
-    pub(super) fn one(association: Handle, message: M, ecn: Ecn) -> Self {
-        let stride = message.len();
-        Waiting { association, message, stride, count: 1, ecn }
-    }
-
-    #[inline]
-    pub(super) fn several(association: Handle, run: services::Run<M>) -> Self {
-        let (stride, count, ecn) = (run.next_octets(), run.messages(), run.ecn());
-        Waiting { association, message: run.into_octets(), stride, count, ecn }
+    pub(super) fn new(association: Handle, messages: Batch<M>, ecn: Ecn) -> Self {
+        let (segment_size, count) = (messages.longest(), messages.count());
+        Waiting { association, octets: messages.into_octets(), segment_size, count, ecn }
     }
 }
 
 /// So many of the first datagrams that wait: for one peer, equally long but for the last, which may be shorter, and with one word of
 /// congestion.
-pub(super) struct Run {
+pub(super) struct Burst {
     pub(super) association: Handle,
     /// How many octets each has.
-    pub(super) stride: usize,
+    pub(super) segment_size: usize,
     /// How many there are, and their octets.
     pub(super) room: Room,
     pub(super) ecn: Ecn,
@@ -53,40 +47,41 @@ pub(super) struct Run {
 
 impl<M: Message> Socket<M> {
     /// The datagrams that leave next, of which `first` is the first: at most `most`.
-    pub(super) fn run(&self, first: &Waiting<M>, most: usize) -> Run {
-        let Waiting { association, stride, ecn, .. } = *first;
+    pub(super) fn burst(&self, first: &Waiting<M>, most: usize) -> Burst {
+        let Waiting { association, segment_size, ecn, .. } = *first;
         // What waits may be more than leaves at once: then it leaves in equal parts. What its sender wrote together arrives so.
         let messages = first.count.div_ceil(first.count.div_ceil(most).max(1));
-        let mut room = Room { octets: (messages * stride).min(first.message.len()), messages };
+        let mut room = Room { octets: (messages * segment_size).min(first.octets.len()), messages };
         for next in self.queue.iter().skip(1) {
-            let octets = next.message.len();
-            let is_whole = room.octets == room.messages * stride;
+            let octets = next.octets.len();
+            let is_whole = room.octets == room.messages * segment_size;
             let fits = room.messages + next.count <= most && room.octets + octets <= LONGEST;
-            let alike = next.stride == stride || next.count == 1 && octets < stride && octets > 0;
+            let alike =
+                next.segment_size == segment_size || next.count == 1 && octets < segment_size && octets > 0;
             let alike = alike && next.ecn == ecn;
             if next.association != association || first.count >= ENOUGH || !is_whole || !fits || !alike {
                 break;
             }
             room = Room { octets: room.octets + octets, messages: room.messages + next.count };
         }
-        Run { association, stride, room, ecn }
+        Burst { association, segment_size, room, ecn }
     }
 
-    /// The octets of a run, one datagram behind the other, where they lie in one piece.
+    /// The octets of a burst, one datagram behind the other, where they lie in one piece.
     #[inline]
-    pub(super) fn piece(&self, run: &Run) -> Option<&[u8]> {
-        match self.queue.front()?.message.leaves().next()? {
-            Leaf::Octets(octets) => octets.get(..run.room.octets),
+    pub(super) fn piece(&self, burst: &Burst) -> Option<&[u8]> {
+        match self.queue.front()?.octets.leaves().next()? {
+            Leaf::Octets(octets) => octets.get(..burst.room.octets),
             Leaf::Region(_) => None,
         }
     }
 
     /// Where they lie in few pieces, none of which is short but the last: those, and how many there are.
-    pub(super) fn pieces(&self, run: &Run) -> Option<([IoSlice<'_>; PIECES_MOST], usize)> {
+    pub(super) fn pieces(&self, burst: &Burst) -> Option<([IoSlice<'_>; PIECES_MOST], usize)> {
         let (mut pieces, mut count) = ([IoSlice::new(&[]); PIECES_MOST], 0);
-        let (mut left, mut fits) = (run.room.octets, true);
+        let (mut left, mut fits) = (burst.room.octets, true);
         for waiting in &self.queue {
-            waiting.message.leaves().for_each(|leaf| {
+            waiting.octets.leaves().for_each(|leaf| {
                 let octets = octets(leaf);
                 let octets = &octets[..octets.len().min(left)];
                 if octets.is_empty() {
@@ -107,13 +102,13 @@ impl<M: Message> Socket<M> {
     }
 
     /// Wherever they lie: they are copied into a block.
-    pub(super) fn gather<'a>(&self, run: &Run, into: &'a mut M::Block) -> &'a [u8] {
+    pub(super) fn gather<'a>(&self, burst: &Burst, into: &'a mut M::Block) -> &'a [u8] {
         let mut end = 0;
         for octets in self.leaves() {
-            let octets = &octets[..octets.len().min(run.room.octets - end)];
+            let octets = &octets[..octets.len().min(burst.room.octets - end)];
             into[end..end + octets.len()].copy_from_slice(octets);
             end += octets.len();
-            if end == run.room.octets {
+            if end == burst.room.octets {
                 break;
             }
         }
@@ -122,23 +117,23 @@ impl<M: Message> Socket<M> {
 
     /// What waits, in order.
     fn leaves(&self) -> impl Iterator<Item = &[u8]> {
-        self.queue.iter().flat_map(|waiting| waiting.message.leaves()).map(octets)
+        self.queue.iter().flat_map(|waiting| waiting.octets.leaves()).map(octets)
     }
 
-    /// A run has left.
-    pub(super) fn left(&mut self, run: &Run, pool: &Pool<M>) {
-        let mut messages = run.room.messages;
+    /// A burst has left.
+    pub(super) fn left(&mut self, burst: &Burst, pool: &Pool<M>) {
+        let mut messages = burst.room.messages;
         while messages > 0
             && let Some(first) = self.queue.front_mut()
         {
             if messages < first.count {
-                first.message.advance(messages * first.stride);
+                first.octets.advance(messages * first.segment_size);
                 first.count -= messages;
                 return;
             }
             messages -= first.count;
             if let Some(first) = self.queue.pop_front() {
-                first.message.reclaim(pool);
+                first.octets.reclaim(pool);
             }
         }
     }
