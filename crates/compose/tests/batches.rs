@@ -197,7 +197,7 @@ fn neighbours_side_by_side_are_handed_what_each_takes() {
 
     // Through a fork, names are given first.
     let mut forked = fork(several(), one(), several());
-    let (remote, room) = (stackwright_contract::Participant::OtherEnd, Default::default());
+    let (remote, room) = (stackwright_contract::Participant::OTHER_END, Default::default());
     let (cx, mut ends) = (Context::new(1), Ends::default());
     for upper in [Either::Left, Either::Right] {
         let open = DatagramsRequest::Open { association: NAME, remote, room };
