@@ -146,8 +146,8 @@ impl<H: Host> Associations<H> {
         }
         debug_assert!(
             at.association().engine.may_transmit(now)
-                || at.association().engine.transmit(now, &mut self.memory).is_none(),
-            "who has something to say may"
+                || at.association().engine.is_silent(now, &mut self.memory),
+            "an association that has something to say may say it"
         );
         let released = at.association().engine.released();
         if released != Room::default() {
@@ -273,8 +273,10 @@ impl<H: Host> Associations<H> {
                     Ending::Finished => Ended::Finished,
                     Ending::Silent if session.told => Ended::Expired,
                     Ending::Silent => Ended::Unreachable,
-                    Ending::Refused | Ending::Reset => Ended::Reset,
+                    Ending::Refused => Ended::Refused,
+                    Ending::Reset => Ended::Reset,
                     Ending::Forged => Ended::Forged,
+                    Ending::Overrun => Ended::Overrun,
                 };
                 at.end(why);
             }

@@ -113,6 +113,8 @@ pub struct Association<C: Configuration> {
     shut_since: Option<Instant>,
     /// When a queue last grew, as long as they hold memory.
     used: Option<Instant>,
+    /// The unit that everything waits for and that framing refused last, and since when.
+    refused: Option<(u64, Instant)>,
     /// Over by our own judgement.
     given_up: Option<Ending>,
 }
@@ -140,6 +142,7 @@ impl<C: Configuration> Association<C> {
             probed: false,
             shut_since: None,
             used: None,
+            refused: None,
             given_up: None,
         };
         association.begin();
@@ -212,6 +215,9 @@ impl<C: Configuration> Association<C> {
         let room = self.slots.format.room(octets, &quality);
         let (message, label, piece) = self.slots.framing.begin(message, &quality, room, &memory.pool)?;
         let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
+        if label.count > 1 && quality.number.is_some() {
+            self.sending.watch_numbers();
+        }
         self.sending.push(message, label, piece, octets, now, lifetime);
         Ok(())
     }
@@ -222,7 +228,8 @@ impl<C: Configuration> Association<C> {
     /// Gives them back where they do not: they are to be [sent](Association::send) one by one.
     pub fn send_run(&mut self, now: Instant, run: Run<C::Message>) -> Result<(), Apart<C::Message>> {
         let (octets, messages, slots) = (run.stride(), run.messages(), &mut self.slots);
-        if messages < 2 || octets > slots.format.longest() {
+        // Where numbers are chosen, each is looked at.
+        if messages < 2 || octets > slots.format.longest() || self.sending.watches_numbers() {
             return Err(run.into_iter());
         }
         let room = slots.format.room(octets, &Quality::default());
