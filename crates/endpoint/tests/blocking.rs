@@ -14,16 +14,17 @@ use stackwright_wire::{BufferTree, Message};
 type M = BufferTree;
 type Artp = Over<artp::Layer<M>, Udp<M>>;
 
-fn with(config: artp::Config) -> impl Fn(&System) -> Artp {
+fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Artp {
     move |system| {
-        let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
+        let mut config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
+        change(&mut config);
         Over::new(artp::layer(config, system.seed()), system.udp())
     }
 }
 
 fn listening(config: Config) -> Endpoint<Artp> {
     let any = "127.0.0.1:0".parse().unwrap();
-    Endpoint::bind(any, config, with(artp::Config::default())).unwrap()
+    Endpoint::bind(any, config, with(|_| {})).unwrap()
 }
 
 /// An endpoint that is connected with itself.
@@ -41,7 +42,7 @@ fn many_associations_of_one_endpoint_are_told_apart() {
     let clients: Vec<_> = (0..20_u8)
         .map(|number| {
             thread::spawn(move || {
-                let client = Endpoint::new(Config::default(), with(artp::Config::default())).unwrap();
+                let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
                 let association = client.connect(place).unwrap();
                 association.send(&[number]).unwrap();
                 let (answer, _) = association.receive().unwrap();
@@ -139,7 +140,7 @@ fn what_arrived_before_the_end_is_received_before_it() {
     let endpoint = listening(Config::default());
     let place = endpoint.local().unwrap();
     let client = thread::spawn(move || {
-        let client = Endpoint::new(Config::default(), with(artp::Config::default())).unwrap();
+        let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
         let association = client.connect(place).unwrap();
         association.send(b"last words").unwrap();
         association.close()
@@ -164,8 +165,8 @@ fn what_cannot_be_sent_is_refused() {
 
 #[test]
 fn nobody_there_is_said() {
-    let config = artp::Config { tries: 2, timeout_first: 1_000_000, ..artp::Config::default() };
-    let client = Endpoint::new(Config::default(), with(config)).unwrap();
+    let impatient = |config: &mut artp::Config| (config.tries, config.timeout_first) = (2, 1_000_000);
+    let client = Endpoint::new(Config::default(), with(impatient)).unwrap();
     let nobody = "127.0.0.1:9".parse().unwrap();
     assert!(matches!(client.connect(nobody), Err(Error::Ended(Ended::Unreachable))));
     assert!(matches!(client.accept(), Err(Error::Ended(Ended::Unlistened))));
@@ -176,7 +177,7 @@ fn nobody_there_is_said() {
 fn an_address_that_is_taken_is_said() {
     let endpoint = listening(Config::default());
     let place = endpoint.local().unwrap();
-    let second = Endpoint::bind(place, Config::default(), with(artp::Config::default()));
+    let second = Endpoint::bind(place, Config::default(), with(|_| {}));
     assert!(matches!(second, Err(Error::Ended(Ended::Unavailable))));
 }
 

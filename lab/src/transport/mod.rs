@@ -83,11 +83,11 @@ fn tries() -> u8 {
 }
 
 fn packet() -> Octets {
-    Octets(u64::from(artp::Config::default().packet))
+    Octets(u64::from(artp::Config::new([0; 16]).packet))
 }
 
 fn window() -> u32 {
-    artp::Config::default().window
+    artp::Config::new([0; 16]).window
 }
 
 /// The packets that ARTP can have: room for a proposal, and what UDP takes.
@@ -167,8 +167,7 @@ impl Transport {
                 let config = artp::Config {
                     packet: packet.0 as u16,
                     window: *window,
-                    secret: u128::from(seed).to_be_bytes(),
-                    ..artp::Config::default()
+                    ..artp::Config::new(u128::from(seed).to_be_bytes())
                 };
                 stacked(then, Over::new(artp::layer::<M>(config, seed), lowers.datagrams()))
             }

@@ -17,7 +17,7 @@ use crate::message::Messages;
 use crate::protection::Protection;
 use crate::state::{Format, Secrets};
 
-/// What can be chosen. The default suits the Internet and local networks.
+/// What can be chosen. What [`Config::new`] chooses suits the Internet and local networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The longest packet, header included, in octets: 191 … 65507. Beyond 1200, packets are so long where the way to the peer has
@@ -80,8 +80,9 @@ pub struct Config {
     pub first: Option<u32>,
 }
 
-impl Default for Config {
-    fn default() -> Self {
+impl Config {
+    /// The default of all but `secret`, of which there can be none.
+    pub const fn new(secret: [u8; 16]) -> Self {
         Config {
             packet: 1200,
             window: 4096,
@@ -104,7 +105,7 @@ impl Default for Config {
             expires: false,
             ecn: true,
             epoch: 0,
-            secret: [0; 16],
+            secret,
             congestion: Congestion::Document,
             protection: Protection::Absent,
             half_open_most: 64,

@@ -123,7 +123,7 @@ impl Bottleneck {
         let there = Conditions {
             rate: Some(way.rate),
             overhead: OVERHEAD,
-            mtu: Some(Config::default().packet.into()),
+            mtu: Some(Config::new([0; 16]).packet.into()),
             queue: Queue { octets: Some(way.queue), packets: None, discipline: way.discipline },
             delay: way.round_trip / 2,
             loss: way.loss.into(),
@@ -131,7 +131,7 @@ impl Bottleneck {
         };
         let back = Conditions { queue: Queue::UNLIMITED, ..there.clone() };
         let flows = flows.iter().map(|(congestion, late)| {
-            let config = Config { congestion: *congestion, window: 1 << 16, ..Config::default() };
+            let config = Config { congestion: *congestion, window: 1 << 16, ..Config::new([0; 16]) };
             let end = |side: u8| {
                 let secrets =
                     Secrets { first: 7, nonce: 0x1234_5678 * (u64::from(side) + 1), salt: [side; 16] };

@@ -83,7 +83,7 @@ pub(crate) struct Side {
 
 impl Side {
     pub(crate) fn new(nth: u8) -> Self {
-        let config = Config { secret: [nth; 16], ..Config::default() };
+        let config = Config::new([nth; 16]);
         Side { layer: layer(config, u64::from(nth)), said: Said::default() }
     }
 
