@@ -1,5 +1,6 @@
 //! Endpoints over the loopback interface: one thread's, and two.
 
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use stackwright_contract::services::{Ended, Quality, Room};
 use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Config, Error, System};
+use stackwright_transport::{Associations, Transport};
 use stackwright_wire::{BufferTree, Message};
 
 type M = BufferTree;
@@ -171,6 +173,32 @@ fn nobody_there_is_said() {
     assert!(matches!(client.connect(nobody), Err(Error::Ended(Ended::Unreachable))));
     assert!(matches!(client.accept(), Err(Error::Ended(Ended::Unlistened))));
     assert_eq!(client.look(|stack| stack.upper.associations()), 0);
+}
+
+/// Whoever listens does not want it: that is neither a reset, nor is nobody there.
+#[test]
+fn a_refusal_is_said() {
+    let refusing = |system: &System| {
+        let sessions = artp::Sessions::new(artp::Config::new(system.secret()), artp::policies);
+        let upper = Transport::new(Associations::new(sessions.deciding(|_, _| false)), system.seed());
+        Over::new(upper, system.udp())
+    };
+    let (tell, place) = mpsc::channel();
+    let serving = thread::spawn(move || {
+        let any = "127.0.0.1:0".parse().unwrap();
+        let server = Endpoint::bind(any, Config::default(), refusing).unwrap();
+        tell.send(server.local().unwrap()).unwrap();
+        for _ in 0..20 {
+            server.wait(Some(Duration::from_millis(50))).unwrap();
+        }
+        assert!(server.try_accept().is_err());
+    });
+    let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
+    let error = client.connect(place.recv().unwrap()).err().expect("it is refused");
+    assert!(matches!(error, Error::Ended(Ended::Refused)), "{error}");
+    assert!(error.to_string().contains("asking again will not help"), "{error}");
+    assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::ConnectionRefused);
+    serving.join().unwrap();
 }
 
 #[test]

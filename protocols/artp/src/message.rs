@@ -211,6 +211,15 @@ impl<M: Message> Framing<M> for Messages<M> {
         self.fragments.admits(label, octets, follows)
     }
 
+    fn reserves(&self, label: &Label, octets: usize) -> usize {
+        self.fragments.reserves(label, octets)
+    }
+
+    #[inline]
+    fn held(&self) -> usize {
+        Framing::<M>::held(&self.fragments)
+    }
+
     #[inline]
     fn takes_whole(&self, label: &Label, octets: usize) -> bool {
         self.fragments.takes_whole(label, octets)

@@ -223,6 +223,19 @@ impl<M: Message> Framing<M> for Fragments<M> {
         if label.count > 1 { self.admits_piece(label, octets, follows) } else { Ok(()) }
     }
 
+    fn reserves(&self, label: &Label, octets: usize) -> usize {
+        if label.count <= 1 || self.begun.contains_key(&label.message) {
+            return self.held;
+        }
+        let piece = if label.index + 1 >= label.count { 0 } else { octets };
+        self.held.saturating_add(self.bounds.whole(label.count, piece) + Assembly::<M>::BESIDE)
+    }
+
+    #[inline]
+    fn held(&self) -> usize {
+        self.held
+    }
+
     #[inline(always)] // a unit is not moved to be looked at
     fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         if unit.label.count > 1 {

@@ -313,6 +313,8 @@ impl<C: Configuration> Association<C> {
             let follows = span.start <= view.received_upto;
             if let Err(dropped) = slots.framing.admits(label, octets, follows) {
                 self.refuse(view, span, dropped)?;
+            } else if label.count > 1 && !self.share.admits(slots.framing.reserves(label, octets)) {
+                self.refuse(view, span, Dropped::NoRoom)?;
             }
         }
         let slots = &mut self.slots;
@@ -446,7 +448,9 @@ impl<C: Configuration> Association<C> {
         pool: &Pool<C::Message>,
     ) -> Result<(), Dropped> {
         let span = unit.span.clone();
-        match self.slots.framing.join(view, unit, pool) {
+        let joined = self.slots.framing.join(view, unit, pool);
+        self.share.set(self.slots.framing.held());
+        match joined {
             Ok(Some(joined)) => self.inbox.push_back(joined),
             Ok(None) => {}
             Err(dropped) => {
@@ -461,6 +465,7 @@ impl<C: Configuration> Association<C> {
     #[cold]
     fn spoil(&mut self, view: &View, span: &Range<u64>) {
         let numbers = span.end - span.start + self.slots.framing.forget(view);
+        self.share.set(self.slots.framing.held());
         self.taken(view.now, numbers);
         if self.slots.framing.gives_up() {
             self.given_up = Some(Ending::Forged);

@@ -84,6 +84,10 @@ slot! {
         /// # Errors
         /// Where it fits no message, or makes one that is not what was sent.
         fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped>;
+        /// How many octets are reserved for messages that are not whole, with this one if it begins one.
+        fn reserves(&self, label: &Label, octets: usize) -> usize = 0;
+        /// How many octets are reserved for messages that are not whole.
+        fn held(&self) -> usize = 0;
         /// Whether a message of so many octets, whose pieces have come together, may be [joined](Framing::join) as one of one piece: it
         /// is not too long, and nothing of it was here before.
         fn takes_whole(&self, label: &Label, octets: usize) -> bool = false;
