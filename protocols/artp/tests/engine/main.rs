@@ -8,3 +8,4 @@ mod promises;
 mod setting;
 mod sweeps;
 mod talks;
+mod wishes;
