@@ -179,7 +179,7 @@ fn nobody_there_is_said() {
 #[test]
 fn a_refusal_is_said() {
     let refusing = |system: &System| {
-        let sessions = artp::Sessions::new(artp::Config::new(system.secret()), artp::policies);
+        let sessions = artp::Sessions::<M>::new(artp::Config::new(system.secret()), artp::policies);
         let upper = Transport::new(Associations::new(sessions.deciding(|_, _| false)), system.seed());
         Over::new(upper, system.udp())
     };
