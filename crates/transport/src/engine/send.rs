@@ -48,8 +48,8 @@ impl<C: Configuration> Association<C> {
         };
         let signals = slots.connection.signals(&view) != Signals::NONE && slots.connection.due(&view);
         let asks = || slots.inquiry.due(&view, Occasion::Nothing) || slots.congestion.asks(&view);
-        self.has_ended(&view)
-            || view.drained && !signals && !reports() && !(slots.connection.may_send(0) && asks())
+        let says = signals || reports() || slots.connection.may_send(0) && asks();
+        self.has_ended(&view) || view.drained && !says
     }
 
     /// The next packet that is to leave; `None`: nothing is, now.
