@@ -79,7 +79,7 @@ pub(crate) struct Run {
 }
 
 /// What may be chosen of a transport. The two ends agree on the smaller packet and window; a cipher and a key they must share.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Tuning {
     /// Of ARTP, the longest packet in octets; what a path of 1500 takes where nobody says it.
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]

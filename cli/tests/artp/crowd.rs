@@ -32,7 +32,7 @@ fn a_crowd_of_empty_lines_is_answered() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let stack = |system: &System| {
-            let config = artp::Config { secret: system.secret(), ..artp::Config::default() };
+            let config = artp::Config::new(system.secret());
             let artp = artp::layer::<BufferTree>(config, system.seed());
             Over::new(Ordered::new(Default::default()), Over::new(artp, system.udp()))
         };

@@ -78,7 +78,7 @@ impl System {
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
     /// let stack = |system: &System| {
-    ///     let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
+    ///     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
     ///     let pool = System::pool::<BufferTree>();
     ///     Over::new(artp::layer_sharing(config, system.seed(), Rc::clone(&pool)), system.udp_with(pool))
     /// };

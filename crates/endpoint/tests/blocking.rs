@@ -1,6 +1,7 @@
 //! Endpoints over the loopback interface: one thread's, and two.
 
 use std::io::Write as _;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -10,21 +11,23 @@ use stackwright_contract::services::{Ended, Quality, Room};
 use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Config, Error, System};
+use stackwright_transport::{Associations, Transport};
 use stackwright_wire::{BufferTree, Message};
 
 type M = BufferTree;
 type Artp = Over<artp::Layer<M>, Udp<M>>;
 
-fn with(config: artp::Config) -> impl Fn(&System) -> Artp {
+fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Artp {
     move |system| {
-        let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
+        let mut config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
+        change(&mut config);
         Over::new(artp::layer(config, system.seed()), system.udp())
     }
 }
 
 fn listening(config: Config) -> Endpoint<Artp> {
     let any = "127.0.0.1:0".parse().unwrap();
-    Endpoint::bind(any, config, with(artp::Config::default())).unwrap()
+    Endpoint::bind(any, config, with(|_| {})).unwrap()
 }
 
 /// An endpoint that is connected with itself.
@@ -42,7 +45,7 @@ fn many_associations_of_one_endpoint_are_told_apart() {
     let clients: Vec<_> = (0..20_u8)
         .map(|number| {
             thread::spawn(move || {
-                let client = Endpoint::new(Config::default(), with(artp::Config::default())).unwrap();
+                let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
                 let association = client.connect(place).unwrap();
                 association.send(&[number]).unwrap();
                 let (answer, _) = association.receive().unwrap();
@@ -212,7 +215,7 @@ fn what_arrived_before_the_end_is_received_before_it() {
     let endpoint = listening(Config::default());
     let place = endpoint.local().unwrap();
     let client = thread::spawn(move || {
-        let client = Endpoint::new(Config::default(), with(artp::Config::default())).unwrap();
+        let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
         let association = client.connect(place).unwrap();
         association.send(b"last words").unwrap();
         association.close()
@@ -237,19 +240,45 @@ fn what_cannot_be_sent_is_refused() {
 
 #[test]
 fn nobody_there_is_said() {
-    let config = artp::Config { tries: 2, timeout_first: 1_000_000, ..artp::Config::default() };
-    let client = Endpoint::new(Config::default(), with(config)).unwrap();
+    let impatient = |config: &mut artp::Config| (config.tries, config.timeout_first) = (2, 1_000_000);
+    let client = Endpoint::new(Config::default(), with(impatient)).unwrap();
     let nobody = "127.0.0.1:9".parse().unwrap();
     assert!(matches!(client.connect(nobody), Err(Error::Ended(Ended::Unreachable))));
     assert!(matches!(client.accept(), Err(Error::Ended(Ended::Unlistened))));
     assert_eq!(client.look(|stack| stack.upper.associations()), 0);
 }
 
+/// Whoever listens does not want it: that is neither a reset, nor is nobody there.
+#[test]
+fn a_refusal_is_said() {
+    let refusing = |system: &System| {
+        let sessions = artp::Sessions::<M>::new(artp::Config::new(system.secret()), artp::policies);
+        let upper = Transport::new(Associations::new(sessions.deciding(|_, _| false)), system.seed());
+        Over::new(upper, system.udp())
+    };
+    let (tell, place) = mpsc::channel();
+    let serving = thread::spawn(move || {
+        let any = "127.0.0.1:0".parse().unwrap();
+        let server = Endpoint::bind(any, Config::default(), refusing).unwrap();
+        tell.send(server.local().unwrap()).unwrap();
+        for _ in 0..20 {
+            server.wait(Some(Duration::from_millis(50))).unwrap();
+        }
+        assert!(server.try_accept().is_err());
+    });
+    let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
+    let error = client.connect(place.recv().unwrap()).err().expect("it is refused");
+    assert!(matches!(error, Error::Ended(Ended::Refused)), "{error}");
+    assert!(error.to_string().contains("asking again will not help"), "{error}");
+    assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::ConnectionRefused);
+    serving.join().unwrap();
+}
+
 #[test]
 fn an_address_that_is_taken_is_said() {
     let endpoint = listening(Config::default());
     let place = endpoint.local().unwrap();
-    let second = Endpoint::bind(place, Config::default(), with(artp::Config::default()));
+    let second = Endpoint::bind(place, Config::default(), with(|_| {}));
     assert!(matches!(second, Err(Error::Ended(Ended::Unavailable))));
 }
 

@@ -13,6 +13,7 @@ use stackwright_wire::{Malformed, Message as _, Pool};
 
 use crate::configuration::{Configuration, Slots};
 use crate::engine::{Association, Memory};
+use crate::limits::Limits;
 use crate::words::{Came, Dropped, Ending, MILLISECOND, Phase};
 
 /// A transport as a layer.
@@ -55,6 +56,17 @@ pub trait Host: Sized + 'static {
         packet: &mut MessageOf<Self>,
         half_open: usize,
     ) -> Arrival<MessageOf<Self>>;
+
+    /// The same, where there is no memory for another association.
+    fn refuse(&mut self, packet: &mut MessageOf<Self>) -> Arrival<MessageOf<Self>> {
+        let _ = packet;
+        Arrival::Ignored("no memory for another association")
+    }
+
+    /// What all associations may hold together.
+    fn limits(&self) -> Limits {
+        Limits::NONE
+    }
 
     /// The policies of a new association.
     fn create(
@@ -104,7 +116,7 @@ impl<H: Host> Associations<H> {
     /// before it, memory is asked for with every packet.
     pub fn sharing(host: H, pool: Rc<Pool<MessageOf<H>>>) -> Self {
         let (packet, headroom) = host.packet();
-        let memory = Memory::sharing(pool, headroom).with_runs(host.run());
+        let memory = Memory::sharing(pool, headroom).with_runs(host.run()).limited(host.limits());
         Associations { host, memory, packet, half_open: 0 }
     }
 
@@ -145,8 +157,8 @@ impl<H: Host> Associations<H> {
         }
         debug_assert!(
             at.association().engine.may_transmit(now)
-                || at.association().engine.transmit(now, &mut self.memory).is_none(),
-            "who has something to say may"
+                || at.association().engine.is_silent(now, &mut self.memory),
+            "an association that has something to say may say it"
         );
         let released = at.association().engine.released();
         if released != Room::default() {
@@ -272,8 +284,10 @@ impl<H: Host> Associations<H> {
                     Ending::Finished => Ended::Finished,
                     Ending::Silent if session.told => Ended::Expired,
                     Ending::Silent => Ended::Unreachable,
-                    Ending::Refused | Ending::Reset => Ended::Reset,
+                    Ending::Refused => Ended::Refused,
+                    Ending::Reset => Ended::Reset,
                     Ending::Forged => Ended::Forged,
+                    Ending::Overrun => Ended::Overrun,
                 };
                 at.end(why);
             }
@@ -325,6 +339,9 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     fn open(&mut self, cx: &Context, remote: Participant) -> Result<(Participant, H::Key), Ended> {
+        if !self.memory.budget.admits() {
+            return Err(Ended::Unavailable);
+        }
         Ok((remote, self.host.open(cx, remote)?))
     }
 
@@ -340,11 +357,14 @@ impl<H: Host> Hooks for Associations<H> {
         header: &Located<H>,
         packet: &mut MessageOf<H>,
     ) -> Arrival<MessageOf<H>> {
+        if !self.memory.budget.admits() {
+            return self.host.refuse(packet);
+        }
         self.host.arrival(cx, remote, &header.1, packet, self.half_open)
     }
 
     fn create(&mut self, cx: &Context, key: &H::Key, remote: Participant, origin: Origin) -> Session<H> {
-        let engine = Association::new(self.host.create(cx, key, remote, origin));
+        let engine = Association::sharing(self.host.create(cx, key, remote, origin), &self.memory);
         let arrived = origin == Origin::Arrived;
         self.half_open += usize::from(arrived);
         Session {

@@ -87,11 +87,11 @@ fn tries() -> u8 {
 }
 
 fn packet() -> Octets {
-    Octets(u64::from(artp::Config::default().packet))
+    Octets(u64::from(artp::Config::new([0; 16]).packet))
 }
 
 fn window() -> u32 {
-    artp::Config::default().window
+    artp::Config::new([0; 16]).window
 }
 
 fn congestion<'de, D: Deserializer<'de>>(name: D) -> Result<artp::Congestion, D::Error> {
@@ -177,8 +177,7 @@ impl Transport {
                     packet: packet.0 as u16,
                     window: *window,
                     congestion: *congestion,
-                    secret: u128::from(seed).to_be_bytes(),
-                    ..artp::Config::default()
+                    ..artp::Config::new(u128::from(seed).to_be_bytes())
                 };
                 stacked(then, Over::new(artp::layer::<M>(config, seed), lowers.datagrams()))
             }

@@ -10,14 +10,14 @@ use stackwright_policies::{
     rtt,
 };
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
-use stackwright_transport::{Policies, Slots, configuration};
+use stackwright_transport::{Limits, Policies, Slots, configuration};
 use stackwright_wire::Message;
 
 use crate::message::Messages;
 use crate::protection::Protection;
 use crate::state::{Format, Secrets};
 
-/// What can be chosen. The default suits the Internet and local networks.
+/// What can be chosen. What [`Config::new`] chooses suits the Internet and local networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The longest packet, header included, in octets: 191 … 65507. Beyond 1200, packets are so long where the way to the peer has
@@ -27,8 +27,12 @@ pub struct Config {
     /// How many packets may be on their way, and how many are kept for an application that does not read.
     pub window: u32,
     /// The longest datagram that is taken, in octets, rounded down to 65536 (but at least that); `usize::MAX`: any. A peer can
-    /// make us hold four times as much, and a window of packets, in datagrams that are not whole, and 64 packets that came in part.
+    /// make this end reserve four times as much and a window of packets for datagrams that are not whole, one of the longest more before the
+    /// session ends, and 64 packets that came in part.
     pub longest: usize,
+    /// What all sessions of the layer may hold together of datagrams that are not whole. A request is refused when there is not what each
+    /// session has to itself.
+    pub limits: Limits,
     /// How much may be on its way down: the send buffer.
     pub send: Room,
     /// How many octets of packets that leave together are written one behind the other, at most: a driver that finds them so sends
@@ -83,12 +87,14 @@ pub struct Config {
     pub first: Option<u32>,
 }
 
-impl Default for Config {
-    fn default() -> Self {
+impl Config {
+    /// The default of all but `secret`, of which there can be none.
+    pub const fn new(secret: [u8; 16]) -> Self {
         Config {
             packet: 1200,
             window: 4096,
             longest: 16 << 20,
+            limits: Limits { octets: 1 << 30, each: 16 << 10 },
             send: Room { octets: 10 << 20, messages: 4096 },
             run: 65_507,
             gather: 50 * MILLISECOND,
@@ -107,7 +113,7 @@ impl Default for Config {
             expires: false,
             ecn: true,
             epoch: 0,
-            secret: [0; 16],
+            secret,
             congestion: Congestion::Cubic,
             protection: Protection::Absent,
             half_open_most: 64,

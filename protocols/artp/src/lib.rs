@@ -64,6 +64,7 @@ use stackwright_transport::words::{Cargo, Dropped, Numbering, Plain, Report, Say
 use stackwright_transport::{Associations, Boxed, Transport, slots};
 use stackwright_wire::{Message, Pool, Stretch};
 
+use message::OVERTAKEN_MOST;
 use path::PathMtu;
 
 impl<M: Message> slots::Format<M> for Format<M> {
@@ -92,6 +93,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
             u32::MAX => usize::MAX,
             longest => (longest as usize) << 16,
         }
+    }
+
+    fn overtaken_most(&self) -> usize {
+        self.longest().saturating_mul(OVERTAKEN_MOST)
     }
 
     fn expires(&self) -> bool {

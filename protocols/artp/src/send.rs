@@ -10,7 +10,7 @@ use stackwright_wire::{Header, Message, Stretch};
 use crate::control::Item;
 use crate::header::{
     Arrived, ArrivedRange, BARE, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
-    PacketKind, Proposal, Single, Token, Verdict, Version,
+    PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
 };
 use crate::option::{Large, Marks, PADDING, PacketOption, Part};
 use crate::path::{BASE, PathMtu};
@@ -29,6 +29,7 @@ impl<M: Message> Format<M> {
         if saying.signals != Signals::NONE
             && let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal))
         {
+            let reason = if saying.signals.has(Signals::OVERRUN) { Reason::Overrun } else { Reason::Done };
             saying.signals = saying.signals.without(signal);
             self.asks |= signal == Signals::OPEN;
             let sequence = self.next_unacknowledged();
@@ -36,7 +37,7 @@ impl<M: Message> Format<M> {
             if matches!(signal, Signals::OPEN | Signals::ACCEPT) {
                 self.lengthen(signal == Signals::ACCEPT, octets);
             }
-            self.arrange(signal, octets);
+            self.arrange(signal, reason, octets);
         } else if let Some(report) = saying.report.take() {
             let sequence = self.next_unacknowledged();
             put(&packet(PacketKind::Acknowledge, self.session, sequence, own), octets);
@@ -225,7 +226,7 @@ impl<M: Message> Format<M> {
         }
     }
 
-    fn arrange(&self, signal: Signals, octets: &mut Vec<u8>) {
+    fn arrange(&self, signal: Signals, reason: Reason, octets: &mut Vec<u8>) {
         let (matter, kind) = match signal {
             Signals::OPEN => (Matter::Open, ControlKind::Request),
             Signals::ACCEPT => (Matter::Open, ControlKind::Reply),
@@ -245,7 +246,7 @@ impl<M: Message> Format<M> {
                 Proposal::LENGTH
             }
             _ => {
-                Token { session: self.session, reserved: (), token: theirs }.encode(&mut value);
+                Token { session: self.session, reason, reserved: (), token: theirs }.encode(&mut value);
                 Token::LENGTH
             }
         };

@@ -126,10 +126,9 @@ impl Side {
             ranges: choices & 16 != 0,
             large: choices & 32 != 0,
             half_open_most: usize::from(choices / 64),
-            secret: [nth; 16],
             send: Room { octets: 1 << 20, messages: 64 },
             first: Some(u32::MAX - 3),
-            ..Config::default()
+            ..Config::new([nth; 16])
         };
         Side {
             nth,

@@ -58,7 +58,10 @@ pub struct Room {
 pub struct Quality {
     /// For how long it is of use, from when it is sent, in microseconds (at most 71 minutes); `None`: for ever.
     pub lifetime: Option<NonZeroU32>,
-    /// The application's own number of it (ARTP's DSEQ); `None`: whoever needs one counts.
+    /// The application's own number of it (ARTP's DSEQ); `None`: the layer counts. Where nothing
+    /// expires, a number may be used again at any time: a message that is sent in several pieces waits, and others overtake it, until
+    /// all pieces of the one before with its number have arrived. Of one that expired in part, the peer holds what it has for 30 s and
+    /// as long as it would have been of use: until then, another in several pieces with its number is taken for the same.
     pub number: Option<u32>,
     /// The smaller, the more urgent, as XTP's sort is: 0 is the most urgent, 128 where nothing is wished.
     pub priority: u8,

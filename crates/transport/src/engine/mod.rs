@@ -26,6 +26,7 @@ use stackwright_contract::services::{Batch, Ecn, Quality, Room};
 use stackwright_wire::{Message, Pool};
 
 use crate::configuration::{Configuration, Slots};
+use crate::limits::{Budget, Limits, Share};
 use crate::marks::Marks;
 use crate::receipts::Receipts;
 use crate::sending::Sending;
@@ -50,6 +51,7 @@ pub struct Memory<M: Message> {
     pub pool: Rc<Pool<M>>,
     /// Octets to leave free before a packet, for the headers of the layers below.
     pub headroom: usize,
+    pub(crate) budget: Rc<Budget>,
     blocks: Blocks<M>,
     header: Vec<u8>,
     heard: Report,
@@ -66,7 +68,14 @@ impl<M: Message> Memory<M> {
     pub fn sharing(pool: Rc<Pool<M>>, headroom: usize) -> Self {
         let blocks = Blocks::new(0);
         let (heard, saying) = (Report::default(), Report::default());
-        Memory { pool, headroom, blocks, header: Vec::new(), heard, saying }
+        let budget = Budget::new(Limits::NONE);
+        Memory { pool, headroom, budget, blocks, header: Vec::new(), heard, saying }
+    }
+
+    /// All associations that share it hold no more than `limits` say for messages that are not whole.
+    #[must_use]
+    pub fn limited(self, limits: Limits) -> Self {
+        Memory { budget: Budget::new(limits), ..self }
     }
 
     /// Packets that [leave together](Association::transmit_batch) lie in blocks of so many octets, and `headroom` before them: as many
@@ -117,6 +126,10 @@ pub struct Association<C: Configuration> {
     shut_since: Option<Instant>,
     /// When a queue last grew, as long as they hold memory.
     used: Option<Instant>,
+    /// The unit that everything waits for and that framing refused last, and since when.
+    refused: Option<(u64, Instant)>,
+    /// What it has reserved of what all associations of its layer may hold.
+    share: Share,
     /// Over by our own judgement.
     given_up: Option<Ending>,
 }
@@ -124,6 +137,15 @@ pub struct Association<C: Configuration> {
 impl<C: Configuration> Association<C> {
     /// An association of these policies.
     pub fn new(slots: Slots<C>) -> Self {
+        Association::holding(slots, Budget::new(Limits::NONE).share())
+    }
+
+    /// The same, with others that hold no more together than `memory` is [limited](Memory::limited) to.
+    pub fn sharing(slots: Slots<C>, memory: &Memory<C::Message>) -> Self {
+        Association::holding(slots, memory.budget.share())
+    }
+
+    fn holding(slots: Slots<C>, share: Share) -> Self {
         let mut association = Association {
             sending: Sending::new(slots.format.numbering(), slots.format.first()),
             slots,
@@ -146,6 +168,8 @@ impl<C: Configuration> Association<C> {
             probed: false,
             shut_since: None,
             used: None,
+            refused: None,
+            share,
             given_up: None,
         };
         association.begin();
@@ -218,6 +242,9 @@ impl<C: Configuration> Association<C> {
         let room = self.slots.format.room(octets, &quality);
         let (message, label, piece) = self.slots.framing.begin(message, &quality, room, &memory.pool)?;
         let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
+        if label.count > 1 && quality.number.is_some() {
+            self.sending.watch_numbers();
+        }
         self.sending.push(message, label, piece, octets, now, lifetime);
         Ok(())
     }
@@ -228,7 +255,8 @@ impl<C: Configuration> Association<C> {
     /// Gives them back where they do not: they are to be [sent](Association::send) one by one.
     pub fn send_batch(&mut self, now: Instant, batch: Batch<C::Message>) -> Result<(), Batch<C::Message>> {
         let (octets, messages, slots) = (batch.longest(), batch.count(), &mut self.slots);
-        if messages < 2 || octets > slots.format.longest() {
+        // Where numbers are chosen, each is looked at.
+        if messages < 2 || octets > slots.format.longest() || self.sending.watches_numbers() {
             return Err(batch);
         }
         let room = slots.format.room(octets, &Quality::default());

@@ -38,6 +38,20 @@ impl<C: Configuration> Association<C> {
                 && (slots.inquiry.due(&view, Occasion::Nothing) || slots.congestion.asks(&view))
     }
 
+    /// Whether nothing would leave now. Each is asked what it has to say, and not, as [`may_transmit`](Self::may_transmit) does, when it
+    /// will have: both must agree. Nothing changes but the memory in which reports are written.
+    pub(crate) fn is_silent(&self, now: Instant, memory: &mut Memory<C::Message>) -> bool {
+        let (view, slots) = (self.view(now), &self.slots);
+        let mut reports = || {
+            let (room, into) = (slots.format.report_room(), &mut memory.saying);
+            self.begun && slots.acknowledgement.report(&view, &self.receipts, room, into)
+        };
+        let signals = slots.connection.signals(&view) != Signals::NONE && slots.connection.due(&view);
+        let asks = || slots.inquiry.due(&view, Occasion::Nothing) || slots.congestion.asks(&view);
+        let says = signals || reports() || slots.connection.may_send(0) && asks();
+        self.has_ended(&view) || view.drained && !says
+    }
+
     /// The next packet that is to leave; `None`: nothing is, now.
     pub fn transmit(&mut self, now: Instant, memory: &mut Memory<C::Message>) -> Option<C::Message> {
         let mut view = self.view(now);
@@ -131,6 +145,7 @@ impl<C: Configuration> Association<C> {
         let packet = body.behind(&memory.header);
         if !kept {
             self.sending.settle(place, &memory.pool);
+            self.sending.free_numbers();
         }
         Some(packet)
     }
@@ -175,6 +190,7 @@ impl<C: Configuration> Association<C> {
             self.sending.on_sent_in_parts(place);
             if !kept {
                 self.sending.settle(place, &memory.pool);
+                self.sending.free_numbers();
             }
         }
         body.push_front(memory.header.len()).copy_from_slice(&memory.header);
@@ -367,6 +383,9 @@ impl<C: Configuration> Association<C> {
         {
             self.sending.drop_first(&memory.pool);
             dropped = true;
+        }
+        if dropped {
+            self.sending.free_numbers();
         }
         dropped
     }

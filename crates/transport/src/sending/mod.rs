@@ -10,10 +10,12 @@
 //! What left together stands in `train.rs`, as long as nothing is known of one packet that is not known of all.
 
 mod ahead;
+mod numbers;
 mod settle;
 mod train;
 mod waiting;
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use core::ops::Range;
 
@@ -22,6 +24,7 @@ use stackwright_contract::services::Room;
 use stackwright_wire::{Message, Pool};
 
 use crate::words::{Numbering, Unit};
+use numbers::Numbers;
 use train::Train;
 use waiting::Waiting;
 
@@ -92,6 +95,11 @@ pub struct Sending<M> {
     /// After how many packets the newest one left of which it was heard.
     heard_order: u64,
     released: Room,
+    /// The octets of messages that were begun and overtaken, or more; and how many there may be.
+    overtaken: usize,
+    overtaken_most: usize,
+    /// Where an application chooses numbers.
+    numbers: Option<Box<Numbers<M>>>,
 }
 
 impl<M: Message> Sending<M> {
@@ -113,7 +121,15 @@ impl<M: Message> Sending<M> {
             orders: 0,
             heard_order: 0,
             released: Room::default(),
+            overtaken: 0,
+            overtaken_most: usize::MAX,
+            numbers: None,
         }
+    }
+
+    /// Messages that were begun and are overtaken may have so many octets together.
+    pub(crate) fn limit_overtaken(&mut self, most: usize) {
+        self.overtaken_most = most;
     }
 
     /// Octets that were sent and of which nothing was heard.

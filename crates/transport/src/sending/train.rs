@@ -47,6 +47,11 @@ impl<M: Message> Train<M> {
         Train { pieces, count: 1, body, since, lifetime, at, order, stamp, release }
     }
 
+    /// What they are.
+    pub(super) fn pieces(&self) -> &Ahead {
+        &self.pieces
+    }
+
     /// The number of the first.
     #[inline]
     fn first(&self) -> u64 {

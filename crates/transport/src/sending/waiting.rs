@@ -1,6 +1,7 @@
 //! Messages that wait, and what is cut off them.
 
 use core::num::NonZeroU32;
+use core::ptr;
 
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool, Stretch};
@@ -14,14 +15,14 @@ use crate::words::{Label, Unit};
 pub(super) struct Waiting<M> {
     rest: M,
     /// Of every piece of the first message, but for its index.
-    label: Label,
+    pub(super) label: Label,
     /// Of the next piece. It stands apart: it was written just now, and is read alone, not with its neighbours, which would wait until
     /// all that was written before it, the octets of a piece, has left the processor.
     index: u32,
     /// The octets of every piece but the last of a message.
     piece: usize,
     /// How many messages follow the first, and how many octets each has.
-    more: u32,
+    pub(super) more: u32,
     each: usize,
     /// How many octets are left of the first message.
     pub(super) left: usize,
@@ -161,19 +162,57 @@ impl<M: Message> Sending<M> {
 
     #[inline(always)] // as `push`
     fn wait(&mut self, waiting: Waiting<M>) {
+        if self.watches_numbers() && waiting.label.count > 1 {
+            return self.wait_for_number(waiting);
+        }
+        self.queue(waiting);
+    }
+
+    #[inline(always)] // as `push`
+    pub(super) fn queue(&mut self, waiting: Waiting<M>) {
         self.waiting_octets += waiting.rest.len();
-        let label = waiting.label;
         // What is more urgent overtakes what waits, not what has its number.
-        if self.waiting.back().is_none_or(|last| last.label.priority <= label.priority) {
+        if self.waiting.back().is_none_or(|last| last.label.priority <= waiting.label.priority) {
             return self.waiting.push_back(waiting);
         }
-        let place = self.waiting.partition_point(|other| other.label.priority <= label.priority);
+        self.overtake(waiting);
+    }
+
+    /// It leaves before others that are less urgent. The peer holds what it has of a message that was begun: so the first one, if it
+    /// was, is overtaken only as long as those that are have no more octets together than may be.
+    #[inline(never)]
+    fn overtake(&mut self, waiting: Waiting<M>) {
+        let priority = waiting.label.priority;
+        let is_begun = |first: &Waiting<M>| first.index > 0;
+        let begun = self.waiting.front().filter(|first| is_begun(first));
+        let place = self.waiting.partition_point(|other| {
+            begun.is_some_and(|begun| ptr::eq(begun, other)) || other.label.priority <= priority
+        });
+        let place = match begun.map(|begun| (begun.label.priority > priority, begun.octets)) {
+            Some((true, octets)) if place == 1 && self.may_overtake(octets) => 0,
+            _ => place,
+        };
         self.waiting.insert(place, waiting);
+    }
+
+    /// Whether the first one, of so many octets, which was begun, may be overtaken. Then it is.
+    fn may_overtake(&mut self, octets: usize) -> bool {
+        let fits = |overtaken: usize| overtaken.saturating_add(octets) <= self.overtaken_most;
+        let mut overtaken = self.overtaken;
+        if !fits(overtaken) {
+            // Some may have left since.
+            let begun = self.waiting.iter().skip(1).filter(|other| other.index > 0);
+            overtaken = begun.map(|other| other.octets).sum();
+        }
+        let fits = fits(overtaken);
+        self.overtaken = overtaken.saturating_add(if fits { octets } else { 0 });
+        fits
     }
 
     /// How many messages wait, one of which may have left in part.
     pub fn waiting(&self) -> usize {
-        self.waiting.iter().map(|waiting| 1 + waiting.more as usize).sum()
+        let held = self.numbers.as_ref().map_or(0, |numbers| numbers.held());
+        held + self.waiting.iter().map(|waiting| 1 + waiting.more as usize).sum::<usize>()
     }
 
     /// What is not done for several messages at once is done for the first of them.

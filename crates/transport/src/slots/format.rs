@@ -35,6 +35,9 @@ slot! {
         fn room(&self, octets: usize, quality: &Quality) -> usize;
         /// The longest message that the peer takes, in octets.
         fn longest(&self) -> usize = usize::MAX;
+        /// How many octets of messages that were begun may wait for more urgent ones that overtake them: the peer holds what it has of
+        /// them until they are whole.
+        fn overtaken_most(&self) -> usize = usize::MAX;
         /// Whether the peer does without what has expired: else nothing may.
         fn expires(&self) -> bool = true;
         /// The most octets before a body.

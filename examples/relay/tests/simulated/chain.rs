@@ -118,11 +118,10 @@ pub(crate) type Artp = stackwright_artp::Layer<M>;
 
 pub(crate) fn artp(seed: u64, station: u8) -> Artp {
     let config = stackwright_artp::Config {
-        secret: [station; 16],
         tries: 60,
         send: ROOM,
         window: 64,
-        ..stackwright_artp::Config::default()
+        ..stackwright_artp::Config::new([station; 16])
     };
     stackwright_artp::layer(config, seed)
 }

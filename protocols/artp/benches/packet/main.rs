@@ -76,7 +76,7 @@ impl<A: End, B: End> Rounds for Pair<A, B> {
 }
 
 fn config() -> Config {
-    Config { packet: PACKET, gather_most: BATCH, gather_full: BATCH as u32, ..Config::default() }
+    Config { packet: PACKET, gather_most: BATCH, gather_full: BATCH as u32, ..Config::new([0; 16]) }
 }
 
 fn subject(row: &str) -> Box<dyn Rounds> {

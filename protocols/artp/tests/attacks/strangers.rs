@@ -9,6 +9,7 @@ use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Room
 use stackwright_contract::{
     Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
 };
+use stackwright_transport::Limits;
 use stackwright_wire::{BufferTree, Header, Message};
 
 use crate::memory::held;
@@ -69,7 +70,7 @@ impl Server {
         let listener = above.name(());
         let mut server = Server {
             cx: Context::new(0),
-            layer: layer(Config { secret: [9; 16], ..config }, 1),
+            layer: layer(config, 1),
             said: Said::default(),
             listener,
             above,
@@ -341,4 +342,34 @@ fn late_packets_of_a_session_that_is_over_make_no_new_one() {
             assert_eq!(server.layer.associations(), 0);
         }
     }
+}
+
+/// What one server draws says nothing of what another does, though both were asked the same.
+#[test]
+fn servers_with_different_secrets_have_different_nonces() {
+    let mut seen = BTreeSet::new();
+    for secret in 0..50 {
+        let mut server = Server::new(Config { secret: [secret; 16], ..config() });
+        for nth in 0..4 {
+            let granted = server.lets_in(address(nth), 7);
+            assert!(seen.insert(granted.nonce) && seen.insert(granted.first.into()));
+        }
+    }
+}
+
+/// Each session has something to itself: where that is not left, a request is refused, and who has a session keeps it.
+#[test]
+fn a_request_is_refused_where_there_is_no_memory_for_a_session() {
+    let limits = Limits { octets: 10_000, each: 1000 };
+    let mut server = Server::new(Config { limits, ..config() });
+    let mut granted: Vec<_> = (0..10).map(|nth| server.lets_in(address(nth), 1)).collect();
+    for nth in 10..20 {
+        server.arrives(address(nth), &request(1));
+        assert_eq!(server.answer().verdict, Verdict::Refused);
+    }
+    assert_eq!(server.layer.associations(), 10);
+    let first = granted.remove(0);
+    server.arrives(address(0), &token(ControlKind::Request, CLOSE, first.nonce));
+    server.pass(Duration::from_millis(10));
+    server.lets_in(address(10), 1);
 }

@@ -129,7 +129,7 @@ pub(crate) struct Bottleneck {
 impl Bottleneck {
     /// One session for each, which begins so many milliseconds later.
     pub(crate) fn new(way: &Way, flows: &[(Congestion, u64)], seed: u64) -> Self {
-        let config = |congestion| Config { congestion, window: 1 << 16, ..Config::default() };
+        let config = |congestion| Config { congestion, window: 1 << 16, ..Config::new([0; 16]) };
         let flows: Vec<_> = flows.iter().map(|(congestion, late)| (config(*congestion), *late)).collect();
         Self::of(way, &flows, seed)
     }
@@ -140,7 +140,7 @@ impl Bottleneck {
         let there = Conditions {
             rate: Some(way.rate),
             overhead: OVERHEAD,
-            mtu: Some(Config::default().packet.into()),
+            mtu: Some(Config::new([0; 16]).packet.into()),
             queue: Queue { octets: Some(way.queue), packets: None, discipline: way.discipline },
             delay: way.round_trip / 2,
             jitter: way.jitter,

@@ -12,7 +12,7 @@ const JITTER: Duration = Duration::from_micros(100);
 const WITH_EACH: u64 = 60;
 
 fn of(way: Way) -> Bottleneck {
-    Bottleneck::of(&Way { jitter: JITTER, ..way }, &[(Config::default(), 0)], 1)
+    Bottleneck::of(&Way { jitter: JITTER, ..way }, &[(Config::new([0; 16]), 0)], 1)
 }
 
 /// Where the timeout has no margin above a round trip that its floor does not reach, or a window grows by a packet each round trip.

@@ -81,7 +81,7 @@ impl Side {
     pub(crate) fn new(nth: u8) -> Self {
         // Its window grows though the application sends little at a time.
         let congestion = Congestion::Document;
-        let config = Config { secret: [nth; 16], congestion, ..Config::default() };
+        let config = Config { congestion, ..Config::new([nth; 16]) };
         Side { layer: layer(config, u64::from(nth)), said: Said::default() }
     }
 

@@ -44,8 +44,8 @@ impl Talk {
         let count = self.room.min(self.to_send.len());
         self.room -= count;
         for number in self.to_send.drain(..count) {
-            let message = M::with_headroom(64, &number.to_be_bytes());
-            asks.push_back(DatagramsRequest::Send { association, message, quality: Quality::default() });
+            let messages = M::with_headroom(64, &number.to_be_bytes()).into();
+            asks.push_back(DatagramsRequest::Send { association, messages, quality: Quality::default() });
         }
     }
 }
@@ -66,7 +66,8 @@ impl Application<Stack> for Talker {
                 talk.opened = true;
                 talk.room += room.messages;
             }
-            DatagramsIndication::Delivered { mut message, .. } => {
+            DatagramsIndication::Delivered { messages, .. } => {
+                let mut message = messages.into_single();
                 let room = Room { octets: message.len(), messages: 1 };
                 let number = message.front(4).and_then(|four| four.try_into().ok());
                 let number = u32::from_be_bytes(number.expect("four octets"));
@@ -96,7 +97,7 @@ impl Scene {
         world.network_mut().set_conditions(conditions);
         let stack = |address, secret: u64| {
             let secret = u128::from(secret).to_be_bytes();
-            let artp = layer(Config { secret, tries: 60, ..Config::default() }, seed);
+            let artp = layer(Config { tries: 60, ..Config::new(secret) }, seed);
             Over::new(artp, SimulatedDatagrams::new(address, Room { octets: 1 << 20, messages: 512 }))
         };
         let here = IpAddr::from(HUB);
@@ -145,7 +146,7 @@ fn talks(seed: u64, stations: u32, conditions: Conditions) -> Scene {
     for number in 0..MESSAGES {
         scene.all(|association| DatagramsRequest::Send {
             association,
-            message: M::with_headroom(64, &number.to_be_bytes()),
+            messages: M::with_headroom(64, &number.to_be_bytes()).into(),
             quality: Quality::default(),
         });
     }

@@ -113,7 +113,7 @@ pub(crate) fn any_conditions(seed: u64) -> Conditions {
 }
 
 pub(crate) fn config() -> Config {
-    Config { tries: 60, first: Some(u32::MAX - 3), ..Config::default() }
+    Config { tries: 60, first: Some(u32::MAX - 3), ..Config::new([0; 16]) }
 }
 
 /// A server and a client that has so many messages for it.
