@@ -95,6 +95,13 @@ impl Half {
 
     fn hear(&mut self, octets: Vec<u8>, quality: &Quality) -> Result<(), String> {
         let heard = format!("{} octets, {:?}, {}", octets.len(), quality.number, quality.priority);
+        // Which of those that were sent it has parts of.
+        let alike = |(sent, _): &&(Vec<u8>, u8)| {
+            let same = sent.iter().zip(&octets).filter(|(one, other)| one == other).count();
+            same > 8 && same * 20 > octets.len()
+        };
+        let parts = self.owed.keys().filter(alike).map(|(sent, priority)| (sent.len(), *priority));
+        let heard = format!("{heard}, as {:?}", parts.collect::<Vec<_>>());
         let owed = self.owed.get_mut(&(octets, quality.priority));
         let owed = owed.ok_or(format!("was not sent, or came twice: {heard}"))?;
         // Of several that are the same, the one that has this number, and the one that has to arrive.
