@@ -149,7 +149,7 @@ fn play(opens: bool, deeds: Vec<Deed>) {
     known.learn(&mut alone);
     for deed in deeds {
         let below = known.below.map(|(below, _)| below);
-        let deliver = |alone: &mut Alone, message| {
+        let deliver = |alone: &mut Alone, message: M| {
             if let Some(association) = below {
                 alone.tell(DatagramsIndication::Delivered {
                     association,
