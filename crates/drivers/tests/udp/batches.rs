@@ -1,6 +1,6 @@
 //! What crosses the boundary together, and leaves and comes so where the kernel can do that.
 
-use stackwright_contract::services::{Batch, Room};
+use stackwright_contract::services::{Batch, DatagramsRequest as Ask, Room};
 use stackwright_contract::{Handle, Moved, Protocol as _};
 use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
 use stackwright_wire::{BufferTree, Message};
