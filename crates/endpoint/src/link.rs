@@ -39,14 +39,17 @@ pub struct Statistics {
     pub opened: Option<Instant>,
 }
 
+/// Messages that came together, and what came with each: the number is that of the first.
+pub(crate) type Received<M> = (Batch<M>, Quality);
+
 pub(crate) struct Link<M> {
     pub(crate) state: State,
     pub(crate) ends: Option<(Participant, Participant)>,
     /// How much may be sent; and at most, when nothing is on its way.
     pub(crate) room: Room,
     room_most: Room,
-    /// What came and was not taken, and what came with each; the number is that of the first.
-    pub(crate) inbox: VecDeque<(Batch<M>, Quality)>,
+    /// What came and was not taken.
+    pub(crate) inbox: VecDeque<Received<M>>,
     /// The peer sends no more.
     pub(crate) finished: bool,
     statistics: Statistics,

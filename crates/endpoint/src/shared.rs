@@ -6,14 +6,14 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use mio::Token;
-use stackwright_contract::services::{Batch, Datagrams, Ended, Quality, Room, Streams};
+use stackwright_contract::services::{Datagrams, Ended, Quality, Room, Streams};
 use stackwright_contract::{Handle, Protocol};
 use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
 
 use crate::desk::Desk;
 use crate::error::Error;
-use crate::link::{Link, State};
+use crate::link::{Link, Received, State};
 use crate::offered::{Offered, Parcel, Size, Spoken};
 use crate::system::System;
 
@@ -292,7 +292,7 @@ impl<S: Ground> Shared<S> {
     }
 
     /// The next messages that came together, in the same way.
-    pub(crate) fn take_batch(&mut self, name: Handle) -> Option<Result<(Batch<S::Message>, Quality), Error>> {
+    pub(crate) fn take_batch(&mut self, name: Handle) -> Option<Result<Received<S::Message>, Error>> {
         self.take_from(name, |link| link.inbox.pop_front(), |(messages, _)| messages.cost())
     }
 
