@@ -2,15 +2,24 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
+use alloc::rc::Rc;
+
+use stackwright_artp::{Cipher, Config, Layer, Protection, Sealing, Secret, boxed_layer, layer_sharing};
 use stackwright_base::{Base, Features, Subject, opening, session};
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::services::{Datagrams, Files, Streams};
-use stackwright_contract::{Context, Outlet, Protocol, RequestTo};
+use stackwright_contract::services::{Datagrams, Files, Quality, Streams};
+use stackwright_contract::{Context, Outlet, Participant, Protocol, RequestTo};
 use stackwright_copy::Copy;
+use stackwright_framed::Framed;
 use stackwright_ftp::{Client, Server, client, server};
 use stackwright_ordered::Ordered;
+use stackwright_policies::{congestion, recovery};
+use stackwright_relay::{Arrival, Direction, Relay};
 use stackwright_stop_and_wait::{Rules, StopAndWait};
-use stackwright_wire::{BufferTree, Header, Message, SingleBuffer};
+use stackwright_transport::IntoPart;
+use stackwright_wire::{BufferTree, Header, Message, Pool, SingleBuffer};
 
 /// A server on whatever streams and files the machine has.
 pub type ServerStack<T, D, M> = Over<Server<M>, Beside<T, D>>;
@@ -66,15 +75,71 @@ pub fn wait<M, T>(
 }
 
 /// Streams over the same.
-pub fn order<M, T>(
-    datagrams: T,
-    request: RequestTo<Ordered<M>>,
-    out: &mut impl Outlet<Over<Ordered<M>, T>>,
-) where
+pub fn order<M, T>(datagrams: T, request: RequestTo<Ordered<M>>, out: &mut impl Outlet<Over<Ordered<M>, T>>)
+where
     M: Message,
     T: Protocol<Provides = Datagrams<M>>,
 {
     let mut stack = Over::new(Ordered::default(), datagrams);
+    stack.handle_request(&Context::new(0), request, out);
+}
+
+/// Streams over sealed, reliable datagrams, over whatever datagrams the machine has.
+pub type SealedStack<T, M> = Over<Ordered<M>, Over<Layer<M>, T>>;
+
+/// Makes them. The epoch and the secret of `config` are the machine's, and so are the blocks of `pool`.
+pub fn seal<M, T>(
+    datagrams: T,
+    (config, secret, seed): (Config, Secret, u64),
+    pool: Rc<Pool<M>>,
+    request: RequestTo<Ordered<M>>,
+    out: &mut impl Outlet<SealedStack<T, M>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Datagrams<M>>,
+{
+    let protection = Protection::Sealed(Sealing::new(Cipher::ChaCha20Poly1305, secret));
+    let artp = layer_sharing(Config { protection, ..config }, seed, pool);
+    let mut stack = Over::new(Ordered::default(), Over::new(artp, datagrams));
+    stack.handle_request(&Context::new(seed), request, out);
+}
+
+/// The same transport with its policies in boxes, over messages on a stream.
+pub fn boxed<M, T>(
+    streams: T,
+    config: Config,
+    request: RequestTo<Layer<M>>,
+    out: &mut impl Outlet<Over<Layer<M, stackwright_transport::Boxed<M>>, Over<Framed<M>, T>>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Streams<M>>,
+{
+    let mut stack = Over::new(boxed_layer(config, 1), Over::new(Framed::default(), streams));
+    stack.handle_request(&Context::new(1), request, out);
+}
+
+/// Policies that ARTP does not select.
+pub fn policies() -> [&'static str; 2] {
+    let (congestion, recovery) = (congestion::Bbr::new(500).part(), recovery::GoBackN.part());
+    [congestion.facts().name, recovery.facts().name]
+}
+
+/// Passes datagrams on as they are.
+pub type Passing<M> =
+    Relay<M, fn(Arrival) -> Option<Participant>, fn(Direction, M, Quality) -> Option<(M, Quality)>>;
+
+/// A relay between whatever datagrams the machine has.
+pub fn relay<M, T>(
+    datagrams: T,
+    whither: fn(Arrival) -> Option<Participant>,
+    request: RequestTo<Passing<M>>,
+    out: &mut impl Outlet<Over<Passing<M>, T>>,
+) where
+    M: Message,
+    T: Protocol<Provides = Datagrams<M>>,
+{
+    let relay = Passing::new(Default::default(), whither, |_, message, quality| Some((message, quality)));
+    let mut stack = Over::new(relay, datagrams);
     stack.handle_request(&Context::new(0), request, out);
 }
 

@@ -8,9 +8,9 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use sha2::{Digest, Sha256};
+use ring::digest::{Context, SHA256};
 use stackwright::contract::services::Ended;
-use stackwright::contract::{Outlet, Participant, Protocol, RequestOf};
+use stackwright::contract::{Outlet, Protocol, RequestOf};
 use stackwright::copy::Request;
 use stackwright::ftp::server::{self, Anonymous, Indication, Rights, Serving};
 use stackwright_drivers::{Driver, Lanes, Stop};
@@ -102,20 +102,20 @@ pub(crate) fn run() -> Result<(), Problem> {
 /// Content that nobody could guess or compress, and that is the same in every run.
 fn make_file(path: &Path) -> io::Result<String> {
     let mut random = fastrand::Rng::with_seed(64);
-    let (mut file, mut digest, mut piece) = (File::create(path)?, Sha256::new(), vec![0; 1 << 20]);
+    let (mut file, mut digest, mut piece) = (File::create(path)?, Context::new(&SHA256), vec![0; 1 << 20]);
     for _ in 0..OCTETS / piece.len() {
         random.fill(&mut piece);
         digest.update(&piece);
         file.write_all(&piece)?;
     }
-    Ok(hex(&digest.finalize()))
+    Ok(hex(digest.finish().as_ref()))
 }
 
 fn hash(path: &Path) -> io::Result<String> {
-    let (mut file, mut digest, mut piece) = (File::open(path)?, Sha256::new(), vec![0; 1 << 20]);
+    let (mut file, mut digest, mut piece) = (File::open(path)?, Context::new(&SHA256), vec![0; 1 << 20]);
     loop {
         match file.read(&mut piece)? {
-            0 => return Ok(hex(&digest.finalize())),
+            0 => return Ok(hex(digest.finish().as_ref())),
             octets => digest.update(&piece[..octets]),
         }
     }
@@ -210,7 +210,7 @@ struct Told(mpsc::Sender<Result<SocketAddr, Ended>>);
 impl<S: Protocol<Provides = Serving>> Outlet<S> for Told {
     fn indicate(&mut self, indication: Indication) {
         let _ = match indication {
-            Indication::Serving { local: Participant::Internet(local) } => self.0.send(Ok(local)),
+            Indication::Serving { local } => local.internet().map_or(Ok(()), |local| self.0.send(Ok(local))),
             Indication::NotServing { why } => self.0.send(Err(why)),
             _ => Ok(()),
         };

@@ -70,7 +70,7 @@ fn list(json: bool) {
         say!("These protocols may stand in it, with these parameters:\n");
     }
     for (name, purpose, parameters) in registry.iter() {
-        let (provides, uses) = services(name);
+        let [provides, uses] = services(name);
         if json {
             let parameters = parameters.iter().map(|Parameter { name, kind, about, .. }| {
                 json!({ "name": name, "kind": noun(*kind), "about": about })

@@ -1,6 +1,7 @@
 //! The `stackwright` program.
 #![cfg_attr(all(target_os = "linux", target_env = "gnu", not(test)), no_main)]
 
+mod address;
 mod arguments;
 mod demo;
 mod described;

@@ -1,4 +1,5 @@
-//! The protocols that may stand in a described stack, and how each is made of its table and of what the command says.
+//! The protocols that may stand in a described stack: those of the catalogue that a file describes alone, the adapters, and
+//! those of which the command has something to say.
 //!
 //! What the command says completes the file, and wins where both speak. Its address, with the user and the password, and
 //! its folder go to one node each: the first that has none of its own.
@@ -10,16 +11,11 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stackwright::catalogue::PROTOCOLS;
-use stackwright::compose::graph::{Erased, Flaw, Kind, Node, Parameter, Parameters, Registry};
-use stackwright::contract::Protocol;
-use stackwright::contract::words::{Outside, Port, Speaks};
-use stackwright::copy::Copy;
-use stackwright::framed::Framed;
+use stackwright::catalogue::{self, Entry};
+use stackwright::compose::graph::{Erased, Flaw, Kind, Node, Parameter, Parameters, Registry, Table};
+use stackwright::contract::words::Outside;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
-use stackwright::ordered::{self, Ordered};
-use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright::transport::words::{MILLISECOND, SECOND};
 use stackwright::wire::Pool;
 use stackwright_drivers::files::{Disk, Options, Root};
@@ -140,22 +136,18 @@ const ARTP: &[Parameter] = &[
         "how long numbers are gathered before they are acknowledged, in milliseconds",
     ),
     Parameter::new("first", Kind::Number, "how long the first answer is waited for, in milliseconds"),
-    Parameter::new("timeout", Kind::Number, "how long any answer is waited for at least, in milliseconds"),
+    Parameter::new(
+        "timeout",
+        Kind::Number,
+        "how much longer than the round trip any answer is waited for at least, in milliseconds",
+    ),
     Parameter::new("silence", Kind::Number, "after so many seconds without an answer the peer is dead"),
     Parameter::new("tries", Kind::Number, "how often a session is asked for at most"),
     Parameter::new(
         "congestion",
         Kind::Text,
-        "what bounds what is on its way: `document` as by default, `new-reno`, `cubic`, or `bbr`",
+        "what bounds what is on its way: `cubic` as by default, `bbr`, `new-reno`, or `document`",
     ),
-];
-const ORDERED: &[Parameter] = &[
-    Parameter::new("window", Kind::Number, "how many octets of an association may wait to be read"),
-    Parameter::new("piece", Kind::Number, "how many octets go into one datagram at most"),
-];
-const STOP_AND_WAIT: &[Parameter] = &[
-    Parameter::new("patience", Kind::Number, "how long an acknowledgement is waited for, in milliseconds"),
-    Parameter::new("tries", Kind::Number, "how often a message is sent at most"),
 ];
 const DISK: &[Parameter] = &[
     Parameter::new("root", Kind::Text, "the folder, where the command does not say it"),
@@ -165,51 +157,33 @@ const DISK: &[Parameter] = &[
 /// All of them. Without a setting they can be looked at, and nothing is opened.
 pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
-    let entries: [(_, _, &'static [Parameter], Make); 10] = [
+    let own: [(_, _, &'static [Parameter], Make); 6] = [
         ("artp", purpose("artp"), ARTP, make_artp),
-        ("copy", purpose("copy"), &[], |_, _| boxed(Copy::<Message>::default())),
-        ("framed", purpose("framed"), &[], |_, _| boxed(Framed::<Message>::default())),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
-        ("ordered", purpose("ordered"), ORDERED, make_ordered),
-        ("stop-and-wait", purpose("stop-and-wait"), STOP_AND_WAIT, make_stop_and_wait),
         ("tcp", "streams of the operating system", &[], make_tcp),
         ("udp", "datagrams of the operating system", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
     ];
-    entries.into_iter().fold(Registry::new(), |registry, (name, purpose, parameters, make)| {
+    let described = catalogue::registry(|| fastrand::u64(..));
+    own.into_iter().fold(described, |registry, (name, purpose, parameters, make)| {
         let setting = setting.cloned();
         registry.with(name, purpose, parameters, move |table| make(table, setting.as_deref()))
     })
 }
 
 /// What a protocol provides, and what it uses.
-pub(crate) fn services(name: &str) -> (Vec<&'static str>, Vec<&'static str>) {
-    fn of<P: Protocol<Provides: Speaks<Message, Readiness>, Uses: Speaks<Message, Readiness>>>()
-    -> (Vec<&'static str>, Vec<&'static str>) {
-        let (mut provides, mut uses) = (Vec::new(), Vec::new());
-        P::Provides::ports(&mut provides);
-        P::Uses::ports(&mut uses);
-        let names = |ports: Vec<Port>| ports.into_iter().map(|port| port.service).collect();
-        (names(provides), names(uses))
-    }
+pub(crate) fn services(name: &str) -> [Vec<&'static str>; 2] {
     match name {
-        "artp" => of::<stacks::Artp>(),
-        "copy" => of::<Copy<Message>>(),
-        "framed" => of::<Framed<Message>>(),
-        "ftp client" => of::<Client<Message>>(),
-        "ftp server" => of::<Server<Message>>(),
-        "ordered" => of::<Ordered<Message>>(),
-        "stop-and-wait" => of::<StopAndWait<Message>>(),
-        "tcp" => of::<Tcp<Message>>(),
-        "udp" => of::<Udp<Message>>(),
-        "disk" => of::<Disk<Message>>(),
-        _ => Default::default(),
+        "tcp" => catalogue::services::<Tcp<Message>, Message, Readiness>(),
+        "udp" => catalogue::services::<Udp<Message>, Message, Readiness>(),
+        "disk" => catalogue::services::<Disk<Message>, Message, Readiness>(),
+        _ => catalogue::find(name).map(Entry::services).unwrap_or_default(),
     }
 }
 
 fn purpose(name: &str) -> &'static str {
-    PROTOCOLS.iter().find(|entry| entry.facts.name == name).map_or("", |entry| entry.purpose)
+    catalogue::find(name).map_or("", |entry| entry.purpose)
 }
 
 fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
@@ -315,28 +289,6 @@ fn make_artp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     boxed(stacks::artp(config).map_err(|why| system(table, &why))?)
 }
 
-fn make_ordered(table: &Parameters<'_>, _setting: Option<&Setting>) -> Made {
-    let mut config = ordered::Config::default();
-    if let Some(window) = within(table, "window", 128..=1 << 30)? {
-        config.window = window as usize;
-    }
-    if let Some(piece) = within(table, "piece", 1..=1 << 30)? {
-        config.piece = piece as usize;
-    }
-    boxed(Ordered::<Message>::new(config))
-}
-
-fn make_stop_and_wait(table: &Parameters<'_>, _setting: Option<&Setting>) -> Made {
-    let mut rules = Rules::<Message>::default();
-    if let Some(milliseconds) = within(table, "patience", 1..=60_000)? {
-        rules.patience = Duration::from_millis(milliseconds);
-    }
-    if let Some(tries) = within(table, "tries", 1..=255)? {
-        rules.tries_most = tries as u8;
-    }
-    boxed(StopAndWait::new(rules, fastrand::u64(..)))
-}
-
 fn make_tcp(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let lane = lane(table)?;
     let Some(setting) = setting else { return boxed_shown::<Tcp<Message>>() };
@@ -377,13 +329,12 @@ fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
 }
 
 /// A number that makes sense.
-fn within(table: &Parameters<'_>, key: &str, sense: RangeInclusive<u64>) -> Result<Option<u64>, Flaw> {
-    let Some(number) = table.number(key) else { return Ok(None) };
-    let fits = u64::try_from(number).ok().filter(|number| sense.contains(number));
-    let (least, most) = (sense.start(), sense.end());
-    let says =
-        || format!("`{key}` of `{}` is from {least} to {most}, and {number} stands there", table.node());
-    fits.map(Some).ok_or_else(|| table.flaw(key, says()))
+fn within(
+    table: &Parameters<'_>,
+    key: &'static str,
+    sense: RangeInclusive<u64>,
+) -> Result<Option<u64>, Flaw> {
+    table.within(key, sense).map_err(|unfit| table.unfit(&unfit))
 }
 
 /// An adapter's lane, of which there are not many.

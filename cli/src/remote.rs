@@ -1,10 +1,10 @@
 //! FTP addresses (RFC 1738 §3.2).
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 
 use percent_encoding::percent_decode_str;
-use url::Url;
 
+use crate::address::{self, Address};
 use crate::problem::Problem;
 
 /// What FTP's streams stand on.
@@ -48,39 +48,32 @@ pub(crate) struct Remote {
 
 impl Remote {
     pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
-        let wrong = |why| Problem::Url { url: without_password(text), why };
-        let url = Url::parse(text).map_err(|_| wrong("it cannot be read"))?;
-        let below = [Below::Tcp, Below::Artp].into_iter().find(|below| below.scheme() == url.scheme());
+        let wrong = |why| Problem::Url { url: address::without_password(text), why };
+        let url = Address::parse(text).map_err(wrong)?;
+        let below = [Below::Tcp, Below::Artp].into_iter().find(|below| below.scheme() == url.scheme);
         let below = below.ok_or_else(|| wrong("it begins neither with ftp:// nor with ftp+artp://"))?;
-        if url.password().is_some() {
+        if url.password.is_some() {
             return Err(wrong("a password on the command line could be seen by everybody on this machine"));
         }
         let decoded = |text: &str, why| {
             let text = percent_decode_str(text).decode_utf8().map_err(|_| wrong(why))?;
             if text.contains(['\r', '\n', '\0']) { Err(wrong(why)) } else { Ok(text.into_owned()) }
         };
-        let path = if url.path().is_empty() { "/" } else { url.path() };
         Ok(Remote {
             below,
-            host: url
-                .host_str()
-                .filter(|host| !host.is_empty())
-                .ok_or_else(|| wrong("it names no host"))?
-                .into(),
-            port: url.port().unwrap_or(below.port()),
-            user: match url.username() {
-                "" => None,
-                user => Some(decoded(user, "its user cannot be a user's name")?),
-            },
-            path: decoded(path, "its path cannot be a file's name")?,
+            port: url.port.unwrap_or(below.port()),
+            host: url.host,
+            user: url.user.map(|user| decoded(user, "its user cannot be a user's name")).transpose()?,
+            path: decoded(
+                &without_dots(as_it_is(url.path).map_err(wrong)?),
+                "its path cannot be a file's name",
+            )?,
         })
     }
 
     /// Every address of the host, in the order to try them.
     pub(crate) fn addresses(&self) -> Result<Vec<SocketAddr>, Problem> {
-        let host = self.host.trim_start_matches('[').trim_end_matches(']');
-        let addresses = (host, self.port).to_socket_addrs();
-        addresses.map(Iterator::collect).map_err(|why| Problem::Host { host: host.into(), why })
+        address::resolve(&self.host, self.port)
     }
 
     /// The last part of the path; `None` for a folder.
@@ -89,15 +82,34 @@ impl Remote {
     }
 }
 
-/// An address as it may be shown.
-fn without_password(text: &str) -> String {
-    match Url::parse(text) {
-        Ok(mut url) if url.password().is_some() => {
-            let _ = url.set_password(Some("****"));
-            url.into()
-        }
-        _ => text.into(),
+/// The path without its transfer type (RFC 1738 §3.2.2): files are moved as they are, which is
+/// `;type=i`.
+fn as_it_is(path: &str) -> Result<&str, &'static str> {
+    let Some((before, code)) = path.rsplit_once(";type=") else { return Ok(path) };
+    match code {
+        "i" | "I" => Ok(before),
+        "a" | "A" => Err("files are moved as they are; leave ;type=a out"),
+        "d" | "D" => Err("folders are listed by `stackwright ls`; leave ;type=d out"),
+        _ => Err("its type is none; leave ;type= out, or write ; as %3B where it belongs to a name"),
     }
+}
+
+/// The path without `.` and `..` (RFC 3986 §5.2.4), also where their dots are encoded.
+fn without_dots(path: &str) -> String {
+    let mut kept = Vec::new();
+    let mut names = path.split('/').skip(1).peekable();
+    while let Some(name) = names.next() {
+        let last = names.peek().is_none().then_some("");
+        match &*percent_decode_str(name).collect::<Vec<_>>() {
+            b"." => kept.extend(last),
+            b".." => {
+                kept.pop();
+                kept.extend(last);
+            }
+            _ => kept.push(name),
+        }
+    }
+    format!("/{}", kept.join("/"))
 }
 
 #[cfg(test)]
@@ -117,6 +129,32 @@ mod tests {
         let remote = Remote::parse("ftp+artp://[::1]:7/a/../b%20c").unwrap();
         assert_eq!((remote.host.as_str(), remote.port, remote.path.as_str()), ("[::1]", 7, "/b c"));
         assert_eq!(Remote::parse("ftp://host/%2Fetc/x").unwrap().path, "//etc/x");
+        let remote = Remote::parse("ftp://me@[fe80::1%251]/x").unwrap();
+        assert_eq!(remote.addresses().unwrap(), ["[fe80::1%1]:21".parse().unwrap()]);
+    }
+
+    #[test]
+    fn paths_are_names_from_the_users_folder() {
+        for (written, path) in [
+            ("", "/"),
+            ("/", "/"),
+            ("/a b/c", "/a b/c"),
+            ("/a%2Fb", "/a/b"),
+            ("/%C3%A4/\u{e4}", "/\u{e4}/\u{e4}"),
+            ("/100%", "/100%"),
+            ("//a//b/", "//a//b/"),
+            ("/a/./b/.", "/a/b/"),
+            ("/a/../../b/..", "/"),
+            ("/a/%2e%2E/b", "/b"),
+            ("/a/..b/.../c", "/a/..b/.../c"),
+            ("/a;type=i", "/a"),
+            ("/a/;type=I", "/a/"),
+            ("/a%3Btype=a", "/a;type=a"),
+            ("/a;b", "/a;b"),
+        ] {
+            let read = Remote::parse(&format!("ftp://host{written}")).map(|remote| remote.path);
+            assert_eq!(read.ok().as_deref(), Some(path), "{written}");
+        }
     }
 
     #[test]
@@ -128,6 +166,12 @@ mod tests {
             "ftp://h/%ff",
             "ftp+artp:/h",
             "ftp+artp://",
+            "ftp://a%0d@h/",
+            "ftp://h/a%00",
+            "ftp://h/a?b",
+            "ftp://h/a;type=a",
+            "ftp://h/a;type=d",
+            "ftp://h/a;type=",
         ] {
             assert!(Remote::parse(wrong).is_err(), "{wrong}");
         }

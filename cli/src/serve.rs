@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::HumanBytes;
 use serde_json::json;
 use stackwright::contract::services::Ended;
-use stackwright::contract::{Instant, Listener, Outlet, Participant, Protocol, RequestOf};
+use stackwright::contract::{Instant, Listener, Outlet, Protocol, RequestOf};
 use stackwright::ftp::server::{self, Anonymous, Direction, Indication, Request, Rights, Serving};
 use stackwright_drivers::{Driver, Lanes};
 
@@ -202,7 +202,11 @@ impl<'a> Told<'a> {
 impl<S: Protocol<Provides = Serving>> Outlet<S> for Told<'_> {
     fn indicate(&mut self, indication: Indication) {
         match &indication {
-            Indication::Serving { local: Participant::Internet(local) } => self.serving(*local),
+            Indication::Serving { local } => {
+                if let Some(local) = local.internet() {
+                    self.serving(local);
+                }
+            }
             Indication::NotServing { why } if *why != Ended::Unlistened => self.refused = Some(*why),
             Indication::Transferred { .. } => self.transferred(&indication),
             Indication::Arrived { peer } if self.serve.json => {

@@ -115,7 +115,7 @@ fn entropy<const OCTETS: usize>() -> io::Result<[u8; OCTETS]> {
 /// ARTP in a driver that was made just now, as far as nobody has to choose.
 pub(crate) fn artp_config() -> io::Result<artp::Config> {
     let epoch = since_1970().map_or(0, |since| since.as_micros() as u64);
-    Ok(artp::Config { epoch, secret: entropy()?, ..artp::Config::default() })
+    Ok(artp::Config { epoch, ..artp::Config::new(entropy()?) })
 }
 
 pub(crate) fn artp(config: artp::Config) -> io::Result<Artp> {

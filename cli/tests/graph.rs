@@ -6,10 +6,10 @@ use std::process::Command;
 use std::sync::Once;
 
 use serde_json::Value;
-use stackwright_tests::content::{assert_same, octets};
-use stackwright_tests::processes::{Outcome, run, stackwright, use_program};
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::servers::{Server, ours};
+use stackwright_programs::content::{assert_same, octets};
+use stackwright_programs::processes::{Outcome, run, stackwright, use_program};
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::servers::{Server, ours};
 
 /// The program that was built with this test, wherever the tests' folder looks for it.
 fn the_program() {

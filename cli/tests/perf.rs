@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use serde_json::Value;
-use stackwright_tests::processes::{Outcome, Running, run};
+use stackwright_programs::processes::{Outcome, Running, run};
 
 const TRANSPORTS: [&str; 4] = ["artp", "udp", "tcp", "ordered+artp"];
 

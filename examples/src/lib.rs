@@ -16,10 +16,14 @@ pub type ArtpEndpoint = Endpoint<Artp>;
 /// An association of such an endpoint.
 pub type ArtpAssociation = Association<Artp>;
 
-/// The stack, as `config` says; secrets and the time of day are the system's.
-pub fn artp(config: artp::Config) -> impl FnOnce(&System) -> Artp {
-    move |system| {
-        let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
-        Over::new(artp::layer(config, system.seed()), system.udp())
-    }
+/// The stack, whose secret and time of day are the system's.
+pub fn artp(system: &System) -> Artp {
+    artp_with(system, |_| {})
+}
+
+/// The same, after `change` to its configuration.
+pub fn artp_with(system: &System, change: impl FnOnce(&mut artp::Config)) -> Artp {
+    let mut config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
+    change(&mut config);
+    Over::new(artp::layer(config, system.seed()), system.udp())
 }

@@ -6,8 +6,8 @@ use std::process::Command;
 use std::time::Duration;
 
 use serde_json::Value;
-use stackwright_tests::processes::{Outcome, Running, eventually, find, run};
-use stackwright_tests::scratch::Scratch;
+use stackwright_programs::processes::{Outcome, Running, eventually, find, run};
+use stackwright_programs::scratch::Scratch;
 
 const SHORT: &str = "time = \"60 s\"\n[[links]]\nbetween = [\"here\", \"there\"]\nprofile = \"lan-1g\"\nloss = 0.1\n\
     [[flows]]\nfrom = \"here\"\nto = \"there\"\ntransport = { stop-and-wait = { patience = \"20 ms\" } }\n\

@@ -6,8 +6,8 @@ use std::time::Duration;
 use std::{env, fs};
 
 use serde_json::Value;
-use stackwright_tests::processes::{Outcome, Running, eventually, find, run, stackwright};
-use stackwright_tests::scratch::Scratch;
+use stackwright_programs::processes::{Outcome, Running, eventually, find, run, stackwright};
+use stackwright_programs::scratch::Scratch;
 
 fn lab(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));

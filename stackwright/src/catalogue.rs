@@ -1,10 +1,11 @@
 //! What there is: one line per protocol.
 
-use stackwright_artp::Artp;
-use stackwright_contract::{Facts, Protocol, Service};
+use stackwright_compose::graph::Registry;
+use stackwright_contract::words::Speaks;
+use stackwright_contract::{Facts, Nothing, Protocol, Service};
 use stackwright_transport::{Configuration, rules};
-use stackwright_wire::BufferTree;
 use stackwright_wire::syntax::{Layout, Step};
+use stackwright_wire::{BufferTree, Message};
 
 /// A protocol, as a table shows it.
 #[derive(Clone, Copy, Debug)]
@@ -24,9 +25,15 @@ pub struct Entry {
     /// Of a transport with slots: what was chosen for each, in the order of
     /// [`SLOTS`](stackwright_transport::SLOTS).
     pub policies: &'static [rules::Facts],
+    services: fn() -> [Vec<&'static str>; 2],
 }
 
 impl Entry {
+    /// The services it offers, and those that it needs, where it may stand on several neighbours.
+    pub fn services(&self) -> [Vec<&'static str>; 2] {
+        (self.services)()
+    }
+
     /// The same protocol, whose packets consist of this.
     const fn with_syntax(self, syntax: &'static [Step]) -> Self {
         Entry { syntax, ..self }
@@ -48,7 +55,10 @@ pub fn find(name: &str) -> Option<&'static Entry> {
     PROTOCOLS.iter().find(|entry| entry.facts.name == name)
 }
 
-const fn entry<P: Protocol>(purpose: &'static str) -> Entry {
+const fn entry<P>(purpose: &'static str) -> Entry
+where
+    P: Protocol<Provides: Speaks<BufferTree, Nothing>, Uses: Speaks<BufferTree, Nothing>>,
+{
     Entry {
         facts: P::FACTS,
         provides: <P::Provides as Service>::NAME,
@@ -57,24 +67,63 @@ const fn entry<P: Protocol>(purpose: &'static str) -> Entry {
         syntax: &[],
         port: None,
         policies: &[],
+        services: services::<P, BufferTree, Nothing>,
     }
 }
 
-/// All protocols, in the order of their names.
-pub const PROTOCOLS: &[Entry] = &[
-    entry::<stackwright_artp::Layer<BufferTree>>("reliable datagrams of any size, in no order")
+/// The names of the services that a protocol offers, and of those that it needs.
+pub fn services<P, M, B: Service>() -> [Vec<&'static str>; 2]
+where
+    P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>>,
+{
+    let (mut provides, mut uses) = (Vec::new(), Vec::new());
+    P::Provides::ports(&mut provides);
+    P::Uses::ports(&mut uses);
+    [provides, uses].map(|ports| ports.into_iter().map(|port| port.service).collect())
+}
+
+/// Makes the list below a table of facts, and a registry of those that a file describes.
+macro_rules! catalogue {
+    ($(
+        $protocol:ty: $purpose:literal
+            $(.$with:ident $(::<$of:ty>)? ($($value:expr),*))* $(=> $described:path)?,
+    )*) => {
+        type M = BufferTree;
+
+        /// All protocols, in the order of their names.
+        pub const PROTOCOLS: &[Entry] =
+            &[$(entry::<$protocol>($purpose)$(.$with$(::<$of>)?($($value),*))*),*];
+
+        /// The protocols of which a file may say all that there is to say, to be put into described stacks; a program adds
+        /// its adapters, and the protocols that need an address, an account or a secret of it. Each that is made is given
+        /// a random `number`.
+        pub fn registry<M, B>(number: impl Fn() -> u64 + Clone + 'static) -> Registry<M, B>
+        where
+            M: Message + 'static,
+            B: Service + 'static,
+        {
+            let registry = Registry::new();
+            $($(let registry = registry.describe::<$protocol>($purpose, $described(), number.clone());)?)*
+            registry
+        }
+    };
+}
+
+catalogue! {
+    stackwright_artp::Layer<M>: "reliable datagrams of any size, in no order"
         .with_syntax(stackwright_artp::SYNTAX)
         .at_port(stackwright_artp::PORT)
-        .with_policies::<Artp<BufferTree>>(),
-    entry::<stackwright_copy::Copy<BufferTree>>("copies files from one place to another"),
-    entry::<stackwright_framed::Framed<BufferTree>>("messages over a stream")
-        .with_syntax(&[Step::Header(Layout::of::<stackwright_framed::Length>())]),
-    entry::<stackwright_ftp::Client<BufferTree>>("files that lie on an FTP server"),
-    entry::<stackwright_ftp::Server<BufferTree>>("serves files to FTP clients"),
-    entry::<stackwright_ordered::Ordered<BufferTree>>("streams over datagrams that arrive in any order")
-        .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::Label>())]),
-    entry::<stackwright_stop_and_wait::StopAndWait<BufferTree>>(
-        "one message at a time, sent again until it is acknowledged",
-    )
-    .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::Label>())]),
-];
+        .with_policies::<stackwright_artp::Artp<M>>(),
+    stackwright_copy::Copy<M>: "copies files from one place to another" => stackwright_copy::described,
+    stackwright_framed::Framed<M>: "messages over a stream"
+        .with_syntax(&[Step::Header(Layout::of::<stackwright_framed::Length>())])
+        => stackwright_framed::described,
+    stackwright_ftp::Client<M>: "files that lie on an FTP server",
+    stackwright_ftp::Server<M>: "serves files to FTP clients",
+    stackwright_ordered::Ordered<M>: "streams over datagrams that arrive in any order"
+        .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::Label>())])
+        => stackwright_ordered::described,
+    stackwright_stop_and_wait::StopAndWait<M>: "one message at a time, sent again until it is acknowledged"
+        .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::Label>())])
+        => stackwright_stop_and_wait::described,
+}

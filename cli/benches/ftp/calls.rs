@@ -4,11 +4,11 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use stackwright_tests::control::Control;
-use stackwright_tests::processes::{Running, eventually, find};
-use stackwright_tests::raw;
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::servers::{Server, Vsftpd, may_mount, ours, pure_ftpd, vsftpd};
+use stackwright_programs::control::Control;
+use stackwright_programs::processes::{Running, eventually, find};
+use stackwright_programs::raw;
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::servers::{Server, Vsftpd, may_mount, ours, pure_ftpd, vsftpd};
 
 use crate::Ground;
 use crate::terminal;

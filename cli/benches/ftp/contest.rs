@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use stackwright_tests::statistics::{Ratio, ratio};
+use stackwright_programs::statistics::{Ratio, ratio};
 
 /// Somebody who does a task, and tells the seconds it took.
 pub(crate) struct Contestant<'a> {

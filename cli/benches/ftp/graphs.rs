@@ -2,11 +2,11 @@
 
 use std::process::Command;
 
-use stackwright_tests::content::{SIZES, Sized};
-use stackwright_tests::processes::stackwright;
-use stackwright_tests::raw;
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::servers::{Server, ours};
+use stackwright_programs::content::{SIZES, Sized};
+use stackwright_programs::processes::stackwright;
+use stackwright_programs::raw;
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::servers::{Server, ours};
 
 use crate::Ground;
 use crate::contest::{Contestant, Verdict, check_and_remove, compete, time, verdicts};

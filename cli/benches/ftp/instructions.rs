@@ -8,11 +8,11 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use stackwright_tests::control::Control;
-use stackwright_tests::processes::{Running, eventually, find, stackwright};
-use stackwright_tests::raw;
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::servers::{Vsftpd, vsftpd};
+use stackwright_programs::control::Control;
+use stackwright_programs::processes::{Running, eventually, find, stackwright};
+use stackwright_programs::raw;
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::servers::{Vsftpd, vsftpd};
 
 use crate::Ground;
 use crate::terminal;

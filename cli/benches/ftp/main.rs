@@ -17,10 +17,10 @@ mod terminal;
 use std::env;
 use std::fs;
 
-use stackwright_tests::content::SIZES;
-use stackwright_tests::processes::{built, use_program};
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::served;
+use stackwright_programs::content::SIZES;
+use stackwright_programs::processes::{built, use_program};
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::served;
 
 /// What every part of the benchmark stands on.
 struct Ground {

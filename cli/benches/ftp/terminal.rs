@@ -1,6 +1,6 @@
 //! Tables for people.
 
-use stackwright_tests::statistics::{Ratio, median};
+use stackwright_programs::statistics::{Ratio, median};
 
 use crate::contest::{Column, Verdict};
 

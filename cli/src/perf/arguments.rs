@@ -79,7 +79,7 @@ pub(crate) struct Run {
 }
 
 /// What may be chosen of a transport. The two ends agree on the smaller packet and window; a cipher and a key they must share.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Tuning {
     /// Of ARTP, the longest packet in octets; what a path of 1500 takes where nobody says it.
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
@@ -94,7 +94,7 @@ pub(crate) struct Tuning {
     /// as much. Who only receives never measured the way, and waits for two at most, whatever this says.
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     pub(crate) gather: Option<u32>,
-    /// Of ARTP, what bounds what is on its way: document, new-reno, cubic, bbr.
+    /// Of ARTP, what bounds what is on its way: cubic (as by default), bbr, new-reno, document.
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub(crate) congestion: Option<Congestion>,
     /// Of ARTP, what seals datagrams.

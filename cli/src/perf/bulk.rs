@@ -1,12 +1,13 @@
 //! Bulk: messages as fast as they go.
 
+use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use stackwright::contract::Guarantees;
 use stackwright::contract::services::Quality;
 use stackwright::wire::{Header as _, Message};
 use stackwright_endpoint::blocking::{Association, Endpoint};
-use stackwright_endpoint::{Drafts, Error, Stack};
+use stackwright_endpoint::{Error, SendBuffer, Stack};
 
 use super::arguments::Run;
 use super::outcome::{Outcome, Workload};
@@ -19,8 +20,6 @@ use crate::problem::Problem;
 
 /// Octets that are free before a message: headers are written there.
 const HEADROOM: usize = 128;
-/// So many octets at the end of the first piece tell whether a message holds the payload: another one's pieces would end elsewhere.
-const MARK: usize = 8;
 /// The octets of a message where nobody says it.
 const SIZE: usize = 10_000;
 /// So many messages may wait to be sent, however slow the way is.
@@ -46,9 +45,9 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     let mut intervals = Intervals::new(run.json);
     let begin = Instant::now();
     let room = association.statistics().room.octets;
-    let payload = payload_of(size, fastrand::Rng::with_seed(1));
+    let mut payload = payload_of(size, fastrand::Rng::with_seed(1));
     let shared = S::Message::with_headroom(HEADROOM + Word::LENGTH, &payload[Word::LENGTH..]);
-    let laid_out = association.drafts(size, 1).is_laid_out();
+    let is_gapped = association.reserve(size, 1).is_gapped();
     let until = run.octets.is_none().then(|| begin + run.time);
     let messages = run.octets.map_or(u64::MAX, |octets| octets.div_ceil(size as u64));
     let (mut sent, mut steady) = (0, false);
@@ -71,12 +70,12 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
             steady = may_wait(moved, size) >= room as u64;
         }
         let word = Word { kind: Kind::Data, number: sent };
-        sent += if laid_out {
+        sent += if is_gapped {
             let most = if steady { usize::try_from(messages - sent).unwrap_or(usize::MAX) } else { 1 };
-            let drafts = written(association.drafts(size, most), word, &payload);
-            let together = drafts.messages() as u64;
-            association.send_drafts(drafts).map_err(|refused| wrong(refused.why))?;
-            together
+            let buffer = written(association.reserve(size, most), word, &mut payload);
+            let messages = buffer.messages() as u64;
+            association.commit(buffer, Quality::default()).map_err(|refused| wrong(refused.why))?;
+            messages
         } else {
             let mut message = shared.share();
             message.push(&word);
@@ -94,23 +93,14 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     Ok(outcome)
 }
 
-/// Messages with their words, in place: `word` is that of the first. What is measured is not how fast messages are written: memory that
-/// held the payload of an earlier one holds it still.
-fn written<M: Message>(mut drafts: Drafts<M>, word: Word, payload: &[u8]) -> Drafts<M> {
-    for (mut pieces, number) in drafts.each().zip(word.number..) {
-        let Some(first) = pieces.next() else { continue };
-        let (now, mut rest) = payload.split_at(first.len());
-        if first.last_chunk::<MARK>() != now.last_chunk() {
-            first.copy_from_slice(now);
-            for piece in pieces {
-                let (now, later) = rest.split_at(piece.len());
-                piece.copy_from_slice(now);
-                rest = later;
-            }
-        }
-        Word { number, ..word }.encode(&mut first[..Word::LENGTH]);
+/// The buffer, full of messages that are `payload` behind their words, of which `word` is the
+/// first.
+fn written<M: Message>(mut buffer: SendBuffer<M>, word: Word, payload: &mut [u8]) -> SendBuffer<M> {
+    for number in (word.number..).take(buffer.messages()) {
+        Word { number, ..word }.encode(&mut payload[..Word::LENGTH]);
+        buffer.write_all(payload).expect("it has room for its messages");
     }
-    drafts
+    buffer
 }
 
 /// How many octets may wait where so many have moved. The way may be slow, and a run ends when nothing waits any more; where it is

@@ -4,11 +4,11 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use stackwright::contract::services::Quality;
+use stackwright::contract::services::{Batch, Quality};
 use stackwright::contract::{Guarantees, Protocol};
 use stackwright::wire::Message;
+use stackwright_endpoint::Stack;
 use stackwright_endpoint::blocking::Association;
-use stackwright_endpoint::{Stack, Together};
 
 use super::processor;
 use super::words::{Kind, Report, Word};
@@ -56,9 +56,9 @@ impl<S: Stack> Guest<S> {
         let taken = self.taken;
         // Nobody is asked who has nothing: each question costs a look at the operating system.
         while self.taken < self.association.statistics().received.messages {
-            let Ok(together) = self.association.receive_together() else { break };
-            self.taken += together.messages();
-            self.take_together(together);
+            let Ok((messages, _)) = self.association.receive_batch() else { break };
+            self.taken += messages.count();
+            self.take_batch(messages);
         }
         if self.taken > taken {
             self.last = Instant::now(); // once for all that came together
@@ -66,13 +66,13 @@ impl<S: Stack> Guest<S> {
         self.report()
     }
 
-    fn take_together(&mut self, together: Together<S::Message>) {
+    fn take_batch(&mut self, messages: Batch<S::Message>) {
         // What is only counted is looked at where it lies.
         let is_data = |pieces| Word::begins(pieces).is_some_and(|word| word.kind == Kind::Data);
-        if together.each().all(is_data) {
-            return self.count(together.octets(), together.messages());
+        if messages.pieces().all(is_data) {
+            return self.count(messages.octets(), messages.count());
         }
-        together.for_each(|(message, _)| self.take(message));
+        messages.into_iter().for_each(|message| self.take(message));
     }
 
     fn count(&mut self, octets: usize, messages: usize) {

@@ -1,9 +1,8 @@
 //! Addresses to measure: which transport, and where.
 
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 
-use url::Url;
-
+use crate::address::{self, Address};
 use crate::problem::Problem;
 
 /// Where a server is when nobody says another port.
@@ -46,20 +45,16 @@ pub(crate) struct Place {
 impl Place {
     /// Reads `artp://host:port`, and the like; an address alone is ARTP's.
     pub(crate) fn parse(text: &str) -> Result<Self, Problem> {
-        let wrong = |why| Problem::Measured { url: text.into(), why };
+        let wrong = |why| Problem::Measured { url: address::without_password(text), why };
         let whole = if text.contains("://") { text.to_owned() } else { format!("artp://{text}") };
-        let url = Url::parse(&whole).map_err(|_| wrong("it cannot be read"))?;
-        let transport = Transport::ALL.into_iter().find(|transport| transport.scheme() == url.scheme());
+        let url = Address::parse(&whole).map_err(wrong)?;
+        let transport = Transport::ALL.into_iter().find(|transport| transport.scheme() == url.scheme);
         let transport = transport.ok_or_else(|| wrong("there is no such transport"))?;
-        if !matches!(url.path(), "" | "/") || !url.username().is_empty() || url.query().is_some() {
-            return Err(wrong("there is nothing but a host and a port in it"));
+        if !matches!(url.path, "" | "/") || url.user.or(url.password).is_some() {
+            return Err(wrong("it may have a host and a port, and nothing else"));
         }
-        let host = url.host_str().filter(|host| !host.is_empty()).ok_or_else(|| wrong("it names no host"))?;
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        let unknown = |why| Problem::Host { host: host.into(), why };
-        let mut addresses = (host, url.port().unwrap_or(PORT)).to_socket_addrs().map_err(unknown)?;
-        let address = addresses.next().ok_or_else(|| wrong("that host has no address"))?;
-        Ok(Place { transport, address })
+        let addresses = address::resolve(&url.host, url.port.unwrap_or(PORT))?;
+        Ok(Place { transport, address: addresses[0] })
     }
 
     /// As it is said.
@@ -79,8 +74,17 @@ mod tests {
         assert_eq!(read("127.0.0.1:7").as_deref(), Some("artp://127.0.0.1:7"));
         assert_eq!(read("ordered+artp://[::1]:9/").as_deref(), Some("ordered+artp://[::1]:9"));
         assert_eq!(read("tcp://127.0.0.1:80").as_deref(), Some("tcp://127.0.0.1:80"));
-        for wrong in ["quic://127.0.0.1", "tcp://", "udp://127.0.0.1/path", "artp://me@127.0.0.1", "artp:/h"]
-        {
+        assert_eq!(read("[fe80::1%252]").as_deref(), Some("artp://[fe80::1%2]:4330"));
+        for wrong in [
+            "quic://127.0.0.1",
+            "tcp://",
+            "udp://127.0.0.1/path",
+            "udp://127.0.0.1?a",
+            "artp://me@127.0.0.1",
+            "artp://:secret@127.0.0.1",
+            "artp:/h",
+            "::1",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
     }

@@ -1,5 +1,6 @@
 //! The stacks that are measured, each an equation.
 
+use std::net::IpAddr;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -51,9 +52,9 @@ const SEND: usize = 10 << 20;
 impl Transport {
     /// Lends a way to make such stacks, for associations with `place`.
     pub(super) fn lend<U: Use>(self, place: &Place, tuning: &Tuning, user: U) -> U::Result {
-        let config = artp_config(place, tuning);
+        let (address, tuning) = (place.address.ip(), *tuning);
         let artp = move |system: &System| {
-            let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
+            let config = artp_config(system, address, &tuning);
             let upper = artp::layer_sharing::<Message>(config, system.seed(), blocks());
             Over::new(upper, system.udp_with(blocks()))
         };
@@ -83,9 +84,9 @@ impl Transport {
     }
 }
 
-fn artp_config(place: &Place, tuning: &Tuning) -> artp::Config {
-    let usual = artp::Config::default();
-    let packet = tuning.packet.unwrap_or_else(|| packet(place.address.ip()));
+fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Config {
+    let usual = artp::Config::new(system.secret());
+    let packet = tuning.packet.unwrap_or_else(|| packet(address));
     let flight = tuning.flight.map(|octets| (octets / u64::from(packet)).clamp(16, 1 << 24) as u32);
     let sealing = |cipher| Protection::Sealed(Sealing::new(cipher, Secret(tuning.key.unwrap_or(KNOWN))));
     artp::Config {
@@ -102,6 +103,7 @@ fn artp_config(place: &Place, tuning: &Tuning) -> artp::Config {
             Cipher::ChaCha20Poly1305 => sealing(Seal::ChaCha20Poly1305),
         },
         half_open_most: 1024,
+        epoch: system.epoch(),
         first: tuning.first,
         ..usual
     }

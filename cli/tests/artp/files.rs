@@ -7,9 +7,9 @@ use std::process::Stdio;
 use std::thread;
 use std::time::Duration;
 
-use stackwright_tests::content::{assert_same, octets};
-use stackwright_tests::processes::Running;
-use stackwright_tests::scratch::Scratch;
+use stackwright_programs::content::{assert_same, octets};
+use stackwright_programs::processes::Running;
+use stackwright_programs::scratch::Scratch;
 
 use crate::relay::{ADDRESS, Relay};
 use crate::{Server, complaints, json, path, program, say, wireshark};

@@ -1,5 +1,6 @@
 //! Files over ARTP over UDP, on loopback, and what is said of its packets.
 
+mod crowd;
 mod dissected;
 mod files;
 mod relay;
@@ -13,7 +14,7 @@ use std::sync::Once;
 use std::thread;
 
 use serde_json::Value;
-use stackwright_tests::processes::{Outcome, Running, run, stackwright, use_program};
+use stackwright_programs::processes::{Outcome, Running, run, stackwright, use_program};
 
 /// The program that was built with this test, wherever the tests' folder looks for it.
 fn program() -> Command {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use stackwright_tests::scratch::Scratch;
+use stackwright_programs::scratch::Scratch;
 
 use crate::{complaints, json, path, say};
 

@@ -121,7 +121,11 @@ fn strangers_without_a_name_take_nothing() {
             let message = SingleBuffer::with_headroom(8, b"let me in");
             world.ask(
                 *stranger,
-                DatagramsRequest::Send { association: name(0), message, quality: Quality::default() },
+                DatagramsRequest::Send {
+                    association: name(0),
+                    messages: message.into(),
+                    quality: Quality::default(),
+                },
             );
         }
     }
@@ -145,7 +149,7 @@ fn a_name_that_is_over_is_told_from_the_next_one_of_its_index() {
     for late in [
         DatagramsRequest::Send {
             association: name(0),
-            message: SingleBuffer::with_headroom(8, b"late"),
+            messages: SingleBuffer::with_headroom(8, b"late").into(),
             quality: Quality::default(),
         },
         DatagramsRequest::Close { association: name(0) },

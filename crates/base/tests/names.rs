@@ -192,8 +192,11 @@ fn who_listens_in_two_places_hears_who_comes_to_each() {
                 let came = DatagramsIndication::Opened { association, local, remote: place(9), room: ROOM };
                 scene.layer.handle_indication(&scene.cx, came, &mut scene.ends);
                 let message = M::with_headroom(0, &[0]);
-                let said =
-                    DatagramsIndication::Delivered { association, message, quality: Quality::default() };
+                let said = DatagramsIndication::Delivered {
+                    association,
+                    messages: message.into(),
+                    quality: Quality::default(),
+                };
                 scene.layer.handle_indication(&scene.cx, said, &mut scene.ends);
             }
             other => panic!("{other:?}"),

@@ -95,7 +95,7 @@ macro_rules! associations {
 associations!(StreamsRequest StreamsIndication, local: local.as_mut(),
     asks Send Receive Unread Finish Abort, tells Room Delivered Finished);
 associations!(DatagramsRequest DatagramsIndication, room: { let _no_own_address = room; None },
-    asks Send SendRun Receive Close, tells Room Delivered DeliveredRun);
+    asks Send Receive Close, tells Room Delivered);
 
 impl<M> Named for FilesRequest<M> {
     fn name(&mut self) -> Option<&mut Handle> {

@@ -8,16 +8,21 @@
 //! | to read | for |
 //! | --- | --- |
 //! | [`Protocol`], [`Outlet`], [`Context`] | the contract itself |
+//! | [`Batches`] | who takes several messages at once, and who takes them apart |
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
 //! | [`services`] | the closed set of vocabularies |
 //! | [`words`] | the same vocabularies as one enum, for graphs |
+//! | [`described`] | what a file may say of a protocol |
 //! | [`Facts`], [`rules`] | what a stack guarantees, and why it is refused |
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+mod batches;
+mod call_sign;
 mod context;
+pub mod described;
 mod facts;
 mod names;
 mod participant;
@@ -28,10 +33,12 @@ pub mod services;
 mod time;
 pub mod words;
 
+pub use batches::{Batches, hand_down, hand_up};
+pub use call_sign::{BadCallSign, CallSign};
 pub use context::{Context, Listener, Moved};
 pub use facts::{Facts, Guarantees};
 pub use names::{Handle, Mirror, Names};
-pub use participant::Participant;
+pub use participant::{Address, Interface, Participant};
 pub use protocol::{IndicationOf, IndicationTo, Outlet, PayloadOf, Protocol, RequestOf, RequestTo};
 pub use service::{Both, Either, Meets, Nothing, Service};
 pub use time::{Duration, Instant, earliest};

@@ -1,26 +1,31 @@
 //! The contract between layers.
 
-use crate::{Context, Facts, Handle, Instant, Service};
+use crate::{Batches, Context, Facts, Handle, Instant, Service};
 
 /// A state machine that provides one service to the layer above and uses one service of the layer below.
 ///
 /// # The calling contract
 ///
-/// A driver (or a combinator) calls `handle_request` for what comes from above, `handle_indication` for what comes from
-/// below, and after each *batch* of them asks for [`next_deadline`](Protocol::next_deadline); when that time has come it
-/// calls `handle_timeout`:
+/// A driver (or a combinator) calls `handle_request` for what comes from above and
+/// `handle_indication` for what comes from below. After each *batch* of them it calls
+/// `handle_timeout` where [`next_deadline`](Protocol::next_deadline) has come, and
+/// [`flush`](Protocol::flush) where something was gathered:
 ///
 /// ```text
 /// loop {
-///     wait for input, at most until stack.next_deadline()
+///     wait for input, until stack.next_deadline(); do not wait while stack.wants_flush()
 ///     cx.set_now(clock)
-///     for each input { stack.handle_indication(&cx, input, out) }
-///     if stack.next_deadline() is not later than now { stack.handle_timeout(&cx, out) }
+///     for each input { stack.handle_indication(&cx, input, out) }          up
+///     if stack.next_deadline() <= now { stack.handle_timeout(&cx, out) }   time
+///     if stack.wants_flush() { stack.flush(&cx, out) }                     down, once
 /// }
 /// ```
 pub trait Protocol {
     /// What the rule book has to know of it.
     const FACTS: Facts;
+    /// Which batches of several messages it takes, and sends. By default none: it is handed one message at a time, and sends one
+    /// at a time.
+    const BATCHES: Batches = Batches::NONE;
     /// Offered to the layer above.
     type Provides: Service;
     /// Expected from the layer below.
@@ -40,10 +45,21 @@ pub trait Protocol {
     /// Time may have passed. It may be called early, or for a neighbour's sake, and then does nothing.
     fn handle_timeout(&mut self, _cx: &Context, _out: &mut impl Outlet<Self>) {}
 
-    /// When to call [`handle_timeout`](Protocol::handle_timeout). Asked after a batch of input, never between two
-    /// messages. A deadline that has passed already means "when this batch is done".
+    /// Returns when to call [`handle_timeout`](Protocol::handle_timeout): a time, never a sign that
+    /// the batch is done. Asked after a batch of input, never between two messages.
     fn next_deadline(&self) -> Option<Instant> {
         None
+    }
+
+    /// Sends what was gathered: called once at the end of a batch, upper layers before lower ones.
+    /// May be called where nothing is gathered, and then does nothing.
+    fn flush(&mut self, _cx: &Context, _out: &mut impl Outlet<Self>) {}
+
+    /// Returns whether something is gathered. After a flush that is so where a lower layer, flushed
+    /// later, told something, or where the work of one turn is bounded: the driver then takes
+    /// input without waiting, and flushes again.
+    fn wants_flush(&self) -> bool {
+        false
     }
 
     /// Payloads of so many octets, to be written by who sends them on an association, which lie as they will leave: nothing of them is copied

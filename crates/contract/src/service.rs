@@ -14,6 +14,30 @@ pub trait Service {
     /// What is carried, where it can be made ready before it is sent ([`Protocol::draft`](crate::Protocol::draft)): `()` for who carries
     /// nothing.
     type Payload;
+
+    /// Returns whether a request carries several messages.
+    #[inline(always)]
+    fn requests_several(_request: &Self::Request) -> bool {
+        false
+    }
+
+    /// Returns whether an indication carries several messages.
+    #[inline(always)]
+    fn indicates_several(_indication: &Self::Indication) -> bool {
+        false
+    }
+
+    /// Splits the first message off a request that carries several, as a request of its own; `None`: it carries one, or none.
+    #[inline]
+    fn split_request(_several: &mut Self::Request) -> Option<Self::Request> {
+        None
+    }
+
+    /// Splits the first message off an indication that carries several, as an indication of its own.
+    #[inline]
+    fn split_indication(_several: &mut Self::Indication) -> Option<Self::Indication> {
+        None
+    }
 }
 
 /// The service of a stack's outer ends that have nothing to say.
@@ -43,6 +67,36 @@ impl<A: Service, B: Service> Service for Both<A, B> {
     type Request = Either<A::Request, B::Request>;
     type Indication = Either<A::Indication, B::Indication>;
     type Payload = Infallible;
+
+    #[inline(always)]
+    fn requests_several(request: &Self::Request) -> bool {
+        match request {
+            Either::Left(request) => A::requests_several(request),
+            Either::Right(request) => B::requests_several(request),
+        }
+    }
+
+    #[inline(always)]
+    fn indicates_several(indication: &Self::Indication) -> bool {
+        match indication {
+            Either::Left(indication) => A::indicates_several(indication),
+            Either::Right(indication) => B::indicates_several(indication),
+        }
+    }
+
+    fn split_request(several: &mut Self::Request) -> Option<Self::Request> {
+        match several {
+            Either::Left(several) => A::split_request(several).map(Either::Left),
+            Either::Right(several) => B::split_request(several).map(Either::Right),
+        }
+    }
+
+    fn split_indication(several: &mut Self::Indication) -> Option<Self::Indication> {
+        match several {
+            Either::Left(several) => A::split_indication(several).map(Either::Left),
+            Either::Right(several) => B::split_indication(several).map(Either::Right),
+        }
+    }
 }
 
 /// That a service offered from below is the one expected above. It exists for its sentence: every service meets itself

@@ -7,7 +7,7 @@ pub use core::time::Duration;
 pub struct Instant(u64);
 
 impl Instant {
-    /// The beginning of the run. As a deadline it means "when this batch is done".
+    /// The beginning of the run.
     pub const START: Instant = Instant(0);
 
     /// The end of time: a deadline that never comes.

@@ -9,6 +9,8 @@ use alloc::vec::Vec;
 use core::any::{Any, TypeId};
 use core::marker::PhantomData;
 
+use stackwright_wire::Message;
+
 use crate::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Files, FilesIndication, FilesRequest, Octets,
     OctetsIndication, OctetsRequest, Streams, StreamsIndication, StreamsRequest,
@@ -47,6 +49,32 @@ pub enum Indication<M, B: Service> {
     Outside(B::Indication),
     /// In an application's own words.
     Own(Box<dyn Any>),
+}
+
+impl<M, B: Service> Request<M, B> {
+    /// Returns whether it carries several messages.
+    #[inline(always)]
+    pub fn has_several(&self) -> bool {
+        match self {
+            Request::Datagram(DatagramsRequest::Send { messages, .. }) => messages.segment_size().is_some(),
+            Request::Outside(request) => B::requests_several(request),
+            _ => false,
+        }
+    }
+}
+
+impl<M, B: Service> Indication<M, B> {
+    /// Returns whether it carries several messages.
+    #[inline(always)]
+    pub fn has_several(&self) -> bool {
+        match self {
+            Indication::Datagram(DatagramsIndication::Delivered { messages, .. }) => {
+                messages.segment_size().is_some()
+            }
+            Indication::Outside(indication) => B::indicates_several(indication),
+            _ => false,
+        }
+    }
 }
 
 /// One vocabulary that a protocol offers or expects. Two that are equal are the same type, message and all.
@@ -191,11 +219,14 @@ macro_rules! __speaks {
 #[macro_export]
 macro_rules! outermost {
     ($message:ident => $service:ty) => {
-        impl<$message: 'static> $crate::words::Speaks<$message, $service> for $service {
+        impl<$message: $crate::words::__Message> $crate::words::Speaks<$message, $service> for $service {
             $crate::__speaks!(Outside, $message, $service);
         }
     };
 }
+
+#[doc(hidden)]
+pub use stackwright_wire::Message as __Message;
 
 #[doc(hidden)]
 #[cold]
@@ -211,7 +242,7 @@ impl<M: 'static, B: Service> Speaks<M, B> for Octets<M> {
     __speaks!(Line, M, B);
 }
 
-impl<M: 'static, B: Service> Speaks<M, B> for Datagrams<M> {
+impl<M: Message, B: Service> Speaks<M, B> for Datagrams<M> {
     __speaks!(Datagram, M, B);
 }
 
@@ -306,4 +337,22 @@ impl<B: Service> Service for Outside<B> {
     type Request = InLane<B::Request>;
     type Indication = InLane<B::Indication>;
     type Payload = B::Payload;
+
+    #[inline(always)]
+    fn requests_several(request: &Self::Request) -> bool {
+        B::requests_several(&request.word)
+    }
+
+    #[inline(always)]
+    fn indicates_several(indication: &Self::Indication) -> bool {
+        B::indicates_several(&indication.word)
+    }
+
+    fn split_request(several: &mut Self::Request) -> Option<Self::Request> {
+        Some(InLane { lane: several.lane, word: B::split_request(&mut several.word)? })
+    }
+
+    fn split_indication(several: &mut Self::Indication) -> Option<Self::Indication> {
+        Some(InLane { lane: several.lane, word: B::split_indication(&mut several.word)? })
+    }
 }

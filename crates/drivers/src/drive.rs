@@ -6,17 +6,13 @@ use std::thread;
 use std::time::Duration;
 
 use mio::{Events, Poll, Token};
-use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo};
+use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo, hand_down};
 
 use crate::clock::Clock;
 use crate::lull::{LULL, Lull};
 use crate::readiness::{Lanes, Ready, lane};
 use crate::registry::Registry;
 use crate::timer::{TIMER, Timer};
-
-/// How often a stack may be due before the descriptors are looked at again: once to hear, and once more to answer, so
-/// that an answer does not cost a look that finds nothing.
-const ROUNDS: usize = 2;
 
 /// Runs one stack on this thread.
 pub struct Driver {
@@ -105,7 +101,7 @@ impl Driver {
     ) {
         self.tick();
         for request in requests {
-            stack.handle_request(&self.cx, request, out);
+            hand_down(stack, true, &self.cx, request, out);
         }
     }
 
@@ -139,6 +135,7 @@ impl Driver {
         // Who looks and does not wait need not know how late it is before; nor who is woken in time anyway.
         let waits = wait_most != Some(Duration::ZERO);
         let wait = match stack.next_deadline().filter(|deadline| waits && !self.timer.ends_by(*deadline)) {
+            _ if stack.wants_flush() => Some(Duration::ZERO),
             Some(deadline) => {
                 let left = deadline.since(self.tick());
                 let first = wait_most.is_none_or(|most| left < most);
@@ -147,7 +144,7 @@ impl Driver {
             None => wait_most,
         };
         let now = self.wait(wait)?;
-        self.hear(stack, out);
+        self.hear(stack, out, &[]);
         self.settle(stack, out, now);
         Ok(())
     }
@@ -174,14 +171,14 @@ impl Driver {
             stack.handle_indication(&self.cx, P::Uses::ready(lane, ready), out);
         }
         if looks {
-            self.hear(stack, out);
+            self.hear(stack, out, seen);
         }
         self.settle(stack, out, now);
         Ok(())
     }
 
-    /// What the last look has shown.
-    fn hear<P>(&mut self, stack: &mut P, out: &mut impl Outlet<P>)
+    /// What the last look has shown. Sockets that were `seen` have been read since.
+    fn hear<P>(&mut self, stack: &mut P, out: &mut impl Outlet<P>, seen: &[Token])
     where
         P: Protocol<Uses: Lanes>,
     {
@@ -196,7 +193,7 @@ impl Driver {
             let ending = event.is_read_closed() || event.is_error();
             let ready = Ready {
                 name,
-                readable: event.is_readable() || ending,
+                readable: event.is_readable() && !seen.contains(&event.token()) || ending,
                 ending,
                 urgent: event.is_priority(),
                 writable: event.is_writable() || event.is_error(),
@@ -210,18 +207,19 @@ impl Driver {
     /// else it wants a [turn](Driver::turn).
     pub fn run_due<P: Protocol>(&mut self, stack: &mut P, out: &mut impl Outlet<P>) -> bool {
         let now = self.cx.now();
-        self.settle(stack, out, now) || !is_due(stack, now)
+        self.settle(stack, out, now);
+        !is_due(stack, now)
     }
 
-    /// Whether it is known that nothing is due any more: after as many rounds as there are, nobody asks.
-    fn settle<P: Protocol>(&self, stack: &mut P, out: &mut impl Outlet<P>, now: Instant) -> bool {
-        for _round in 0..ROUNDS {
-            if !is_due(stack, now) {
-                return true;
-            }
+    /// The end of a batch. What a lower layer tells while it is flushed is answered with the next
+    /// batch, which does not wait: so bulk does not keep input waiting.
+    fn settle<P: Protocol>(&self, stack: &mut P, out: &mut impl Outlet<P>, now: Instant) {
+        if is_overdue(stack, now) {
             stack.handle_timeout(&self.cx, out);
         }
-        false
+        if stack.wants_flush() {
+            stack.flush(&self.cx, out);
+        }
     }
 
     /// Has the descriptors wake whoever waits for them at `deadline`, in whole milliseconds from now, or somewhat sooner. It costs a
@@ -277,6 +275,11 @@ impl Driver {
     }
 }
 
+/// Whether there is something to do without a wait.
 fn is_due(stack: &impl Protocol, now: Instant) -> bool {
+    stack.wants_flush() || is_overdue(stack, now)
+}
+
+fn is_overdue(stack: &impl Protocol, now: Instant) -> bool {
     stack.next_deadline().is_some_and(|deadline| deadline <= now)
 }

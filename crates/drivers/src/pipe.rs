@@ -12,7 +12,7 @@ use std::rc::Rc;
 use mio::Interest;
 use mio::unix::SourceFd;
 use stackwright_contract::services::{Octets, OctetsIndication, OctetsRequest};
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Outlet, Protocol};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Outlet, Protocol};
 use stackwright_wire::{Leaf, Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
@@ -150,13 +150,14 @@ impl<M: Message> Protocol for Pipe<M> {
         self.due = true;
     }
 
-    fn handle_indication(&mut self, _cx: &Context, ready: Ready, _out: &mut impl Outlet<Self>) {
+    fn handle_indication(&mut self, cx: &Context, ready: Ready, out: &mut impl Outlet<Self>) {
         self.readable |= ready.name == INPUT && ready.readable;
         self.writable |= ready.name == OUTPUT && ready.writable;
-        self.due = true;
+        self.receive(cx, out);
+        self.due |= !self.queue.is_empty();
     }
 
-    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if std::mem::replace(&mut self.due, false) {
             if !std::mem::replace(&mut self.greeted, true) {
                 out.indicate(OctetsIndication::Room { room: SEND_ROOM });
@@ -166,7 +167,7 @@ impl<M: Message> Protocol for Pipe<M> {
         }
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        self.due.then_some(Instant::START)
+    fn wants_flush(&self) -> bool {
+        self.due
     }
 }

@@ -289,7 +289,7 @@ fn who_cannot_be_reached_and_where_nobody_may_listen() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap(); // nobody listens when it is dropped
     side.ask(Ask::Open { association: name(1), remote: free.into(), local: None, room: 1 });
     assert_eq!(side.ended(name(1)), Ended::Unreachable);
-    side.ask(Ask::Open { association: name(2), remote: Participant::OtherEnd, local: None, room: 1 });
+    side.ask(Ask::Open { association: name(2), remote: Participant::OTHER_END, local: None, room: 1 });
     assert_eq!(side.ended(name(2)), Ended::Unreachable);
 
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -3,12 +3,11 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use stackwright_contract::services::{Ended, Room};
+use stackwright_contract::services::{Batch, Ended, Quality, Room};
 use stackwright_contract::{Handle, Names, Outlet, Participant, Protocol, RequestOf};
 
 use crate::link::{Link, State};
 use crate::offered::{Offered, Word};
-use crate::together::Together;
 
 /// The side above a stack: names, and what was told of them.
 pub(crate) struct Desk<V: Offered> {
@@ -228,10 +227,9 @@ impl<V: Offered> Desk<V> {
                     self.wake(association);
                 }
             }
-            Word::Delivered { association, message, quality } => {
-                self.delivered(association, Together::one(message, quality));
+            Word::Delivered { association, messages, quality } => {
+                self.delivered(association, messages, quality);
             }
-            Word::DeliveredRun { association, run } => self.delivered(association, Together::run(run)),
             Word::Finished { association } => {
                 if let Some(link) = self.link(association) {
                     link.finished = true;
@@ -242,10 +240,10 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn delivered(&mut self, association: Handle, together: Together<V::Payload>) {
+    fn delivered(&mut self, association: Handle, messages: Batch<V::Payload>, quality: Quality) {
         match self.link(association) {
             Some(link) if !link.forsaken => {
-                link.delivered(together);
+                link.delivered(messages, quality);
                 self.wake(association);
             }
             // The peer still sends, and nobody will read it: he shall know.

@@ -71,10 +71,10 @@ impl From<Error> for io::Error {
                 // We have finished, and it was written nevertheless.
                 Ended::Finished => io::ErrorKind::BrokenPipe,
                 Ended::Aborted => io::ErrorKind::ConnectionAborted,
-                Ended::Reset | Ended::Forged => io::ErrorKind::ConnectionReset,
+                Ended::Reset | Ended::Forged | Ended::Overrun => io::ErrorKind::ConnectionReset,
                 Ended::Unreachable => io::ErrorKind::HostUnreachable,
                 Ended::Unavailable => io::ErrorKind::AddrInUse,
-                Ended::Unlistened => io::ErrorKind::ConnectionRefused,
+                Ended::Unlistened | Ended::Refused => io::ErrorKind::ConnectionRefused,
                 Ended::Expired => io::ErrorKind::TimedOut,
                 Ended::SourceShort | Ended::TooLong => io::ErrorKind::Other,
             },

@@ -2,7 +2,6 @@
 
 use std::cell::RefCell;
 use std::io::Write as _;
-use std::net::SocketAddr;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
@@ -10,9 +9,8 @@ use stackwright_contract::Handle;
 use stackwright_contract::services::Quality;
 use stackwright_wire::{Block as _, Message};
 
-use crate::draft::Draft;
-use crate::drafts::Drafts;
-use crate::link::{State, Statistics};
+use crate::link::State;
+use crate::send_buffer::SendBuffer;
 use crate::shared::{Ground, Shared, TOGETHER};
 
 /// What may be pushed before a message, in octets, so that no layer has to ask for memory.
@@ -36,25 +34,16 @@ impl<S: Ground> Hold<S> {
         self.shared.borrow_mut().desk.finish(self.name);
     }
 
-    /// A message of so many octets to be written, as the stack would have it.
-    pub(crate) fn draft(&self, octets: usize) -> Draft<S::Message> {
-        let laid_out = self.shared.borrow().stack.draft(self.name, octets, 1);
-        match laid_out {
-            Some(message) => Draft::new(message, true),
-            None => Draft::new(blank(octets), false),
-        }
-    }
-
-    /// Messages of so many octets to be written, as the stack would have them: as many as leave together, and `most` at most.
-    pub(crate) fn drafts(&self, octets: usize, most: usize) -> Drafts<S::Message> {
-        assert!(octets > 0, "messages that are sent together have octets");
+    /// Reserves memory for messages of `len` octets, in the stack's layout: as many as are sent at
+    /// once, at most `n`, at least one.
+    pub(crate) fn reserve(&self, len: usize, n: usize) -> SendBuffer<S::Message> {
         let shared = &mut *self.shared.borrow_mut();
-        let most = shared.desk.link(self.name).map_or(1, |link| link.takes_together(octets, most));
-        match shared.stack.draft(self.name, octets, most) {
-            Some(all) => Drafts::new(all, octets, true),
+        let n = shared.desk.link(self.name).map_or(1, |link| link.takes_at_once(len, n));
+        match shared.stack.draft(self.name, len, n) {
+            Some(octets) => SendBuffer::new(octets, len, true),
             None => {
-                let messages = most.min((TOGETHER / octets).max(1));
-                Drafts::new(blank(messages * octets), octets, false)
+                let messages = n.min((TOGETHER / len.max(1)).max(1));
+                SendBuffer::new(blank(messages * len), len, false)
             }
         }
     }
@@ -68,9 +57,9 @@ impl<S: Ground> Hold<S> {
         let Some(laid_out) = self.shared.borrow().stack.draft(self.name, octets.len(), 1) else {
             return message(octets);
         };
-        let mut draft = Draft::new(laid_out, true);
-        draft.write_all(octets).expect("it has room for as many");
-        draft.into_message()
+        let mut buffer = SendBuffer::new(laid_out, octets.len(), true);
+        buffer.write_all(octets).expect("it has room for as many");
+        buffer.into_octets()
     }
 
     /// A message is given up because its time is over.
@@ -85,20 +74,38 @@ impl<S: Ground> Hold<S> {
         let desk = &mut self.shared.borrow_mut().desk;
         desk.link(self.name).is_none_or(|link| matches!(link.state, State::Ended(_)) && link.inbox.is_empty())
     }
-
-    pub(crate) fn local(&self) -> Option<SocketAddr> {
-        self.shared.borrow_mut().desk.link(self.name)?.ends?.0.internet()
-    }
-
-    pub(crate) fn remote(&self) -> Option<SocketAddr> {
-        self.shared.borrow_mut().desk.link(self.name)?.ends?.1.internet()
-    }
-
-    pub(crate) fn statistics(&self) -> Statistics {
-        let desk = &mut self.shared.borrow_mut().desk;
-        desk.link(self.name).map_or(Statistics::default(), |link| link.statistics())
-    }
 }
+
+/// What associations and streams do alike, blocking or awaited: methods of types that have a
+/// `hold`.
+macro_rules! by_hold {
+    () => {
+        /// Reserves memory for up to `n` messages of `len` octets (for `n * len` octets of a
+        /// stream), at least one, to be written and committed: as many as are sent at once, some 64
+        /// KiB. Where the stack knows the layout in which it transmits them (ARTP without a cipher
+        /// does, from one packet to 64 KiB), they are not copied on the way down.
+        pub fn reserve(&self, len: usize, n: usize) -> $crate::SendBuffer<S::Message> {
+            self.hold.reserve(len, n)
+        }
+
+        /// Returns the local address, once it is known.
+        pub fn local(&self) -> Option<std::net::SocketAddr> {
+            self.hold.shared.borrow_mut().desk.link(self.hold.name)?.ends?.0.internet()
+        }
+
+        /// Returns the peer's address, once it is known.
+        pub fn remote(&self) -> Option<std::net::SocketAddr> {
+            self.hold.shared.borrow_mut().desk.link(self.hold.name)?.ends?.1.internet()
+        }
+
+        /// Returns what it has carried so far: on a stream octets, in how many pieces.
+        pub fn statistics(&self) -> $crate::Statistics {
+            let desk = &mut self.hold.shared.borrow_mut().desk;
+            desk.link(self.hold.name).map_or_else(Default::default, |link| link.statistics())
+        }
+    };
+}
+pub(crate) use by_hold;
 
 impl<S: Ground> Drop for Hold<S> {
     fn drop(&mut self) {
@@ -108,9 +115,9 @@ impl<S: Ground> Drop for Hold<S> {
     }
 }
 
-/// A message of so many octets, all zero, with room for headers.
-fn blank<M: Message>(octets: usize) -> M {
-    let end = HEADROOM + octets;
+/// A message of `len` octets, all zero, with room for headers.
+fn blank<M: Message>(len: usize) -> M {
+    let end = HEADROOM + len;
     M::from_block(M::Block::zeroed(end), HEADROOM, end)
 }
 

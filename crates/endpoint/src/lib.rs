@@ -15,7 +15,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! // The stack: ARTP over the kernel's UDP.
 //! let stack = |system: &System| {
-//!     let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
+//!     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
 //!     Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
 //! };
 //! let server = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack).await?;
@@ -56,8 +56,7 @@
 //! | `host.rs`, `hold.rs` | what endpoints and associations own, however their calls wait |
 //! | `shared.rs` | the stack between the driver and the desk: what is asked of it, and what it needs to be one |
 //! | `desk.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
-//! | `draft.rs`, `drafts.rs` | a message that is written where it will leave from, and several that leave together |
-//! | `together.rs` | messages that came together |
+//! | `send_buffer.rs` | messages that are written into the memory from which they are sent |
 //! | `pace.rs` | how long what is sent now waits |
 //! | `offered.rs` | datagrams and streams in one set of words |
 //! | `system.rs` | what a new stack gets from the operating system |
@@ -66,28 +65,24 @@
 
 pub mod blocking;
 mod desk;
-mod draft;
-mod drafts;
 mod error;
 mod hold;
 mod host;
 mod link;
 mod offered;
 mod pace;
+mod send_buffer;
 mod shared;
 mod system;
 #[cfg(feature = "tokio")]
 mod task;
-mod together;
 
-pub use draft::Draft;
-pub use drafts::Drafts;
 pub use error::{Error, Refused};
 pub use host::Totals;
 pub use link::Statistics;
 pub use offered::Offered;
+pub use send_buffer::SendBuffer;
 pub use shared::{Config, Ground, Stack, StreamStack};
 pub use system::System;
 #[cfg(feature = "tokio")]
 pub use task::{Association, Endpoint, Run, Sending, Stream};
-pub use together::Together;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Batch, Ended, Quality, Room};
 use stackwright_contract::{Handle, Participant};
 use stackwright_wire::Message;
 
@@ -11,7 +11,6 @@ use crate::error::Error;
 use crate::offered::Size;
 use crate::pace::Pace;
 use crate::shared::TOGETHER;
-use crate::together::Together;
 
 /// What an association has carried.
 ///
@@ -40,13 +39,17 @@ pub struct Statistics {
     pub opened: Option<Instant>,
 }
 
+/// Messages that came together, and what came with each: the number is that of the first.
+pub(crate) type Received<M> = (Batch<M>, Quality);
+
 pub(crate) struct Link<M> {
     pub(crate) state: State,
     pub(crate) ends: Option<(Participant, Participant)>,
     /// How much may be sent; and at most, when nothing is on its way.
     pub(crate) room: Room,
     room_most: Room,
-    pub(crate) inbox: VecDeque<Together<M>>,
+    /// What came and was not taken.
+    pub(crate) inbox: VecDeque<Received<M>>,
     /// The peer sends no more.
     pub(crate) finished: bool,
     statistics: Statistics,
@@ -110,25 +113,29 @@ impl<M: Message> Link<M> {
         }
     }
 
-    pub(crate) fn delivered(&mut self, together: Together<M>) {
-        self.statistics.received.octets += together.octets();
-        self.statistics.received.messages += together.messages();
+    pub(crate) fn delivered(&mut self, messages: Batch<M>, quality: Quality) {
+        let Room { octets, messages: count } = messages.cost();
+        self.statistics.received.octets += octets;
+        self.statistics.received.messages += count;
         // The first place alone, and not four: most associations never have two that nobody has taken.
         if self.inbox.capacity() == 0 {
             self.inbox.reserve_exact(1);
         }
-        self.inbox.push_back(together);
+        self.inbox.push_back((messages, quality));
     }
 
     /// The next message, and what came with it.
     #[inline]
     pub(crate) fn take_message(&mut self) -> Option<(M, Quality)> {
-        let first = self.inbox.front_mut()?;
-        let message = first.next();
-        if first.messages() == 0 {
-            self.inbox.pop_front();
+        let (messages, of_first) = self.inbox.front_mut()?;
+        match messages.split_first() {
+            Some(message) => {
+                let quality = *of_first;
+                *of_first = quality.of_next();
+                Some((message, quality))
+            }
+            None => self.inbox.pop_front().map(|(messages, quality)| (messages.into_single(), quality)),
         }
-        message
     }
 
     /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to wait.
@@ -144,8 +151,9 @@ impl<M: Message> Link<M> {
             State::Finishing | State::Closing => return Some(Err(Ended::Finished.into())),
             State::Ended(why) => return Some(Err(why.into())),
         }
-        let octets = size.octets();
-        if size.each > longest || octets > self.room_most.octets || size.messages > self.room_most.messages {
+        let octets = size.octets;
+        if size.longest > longest || octets > self.room_most.octets || size.messages > self.room_most.messages
+        {
             return Some(Err(Error::TooLong));
         }
         if let Some(due) = due {
@@ -163,18 +171,19 @@ impl<M: Message> Link<M> {
         self.statistics.late += 1;
     }
 
-    /// How many messages of so many octets may be handed over at once, of so many: where there is ever room for them, and beyond what leaves
-    /// by one system call, for as many behind them while they are on their way.
-    pub(crate) fn takes_together(&self, octets: usize, messages: usize) -> usize {
+    /// How many of `n` messages of `len` octets may be handed over at once: as many as there is
+    /// ever room for, and beyond one system call only a quarter of that, so that others can follow
+    /// while they are on their way. At least one.
+    pub(crate) fn takes_at_once(&self, len: usize, n: usize) -> usize {
         let Room { octets: room, messages: most } = self.room_most;
-        messages.min(most).min((room / 4).max(TOGETHER).min(room) / octets).max(1)
+        n.min(most).min((room / 4).max(TOGETHER).min(room) / len.max(1)).max(1)
     }
 
     /// Messages were handed over, for which there was room. Gives how many octets are handed over and were not given back.
     pub(crate) fn handed_over(&mut self, size: Size, limited: bool) -> usize {
-        self.room.octets -= size.octets();
+        self.room.octets -= size.octets;
         self.room.messages -= size.messages;
-        self.statistics.sent.octets += size.octets();
+        self.statistics.sent.octets += size.octets;
         self.statistics.sent.messages += size.messages;
         let waits = self.waiting().octets;
         if limited || self.pace.is_some() {

@@ -1,13 +1,13 @@
 //! What an endpoint can offer: datagrams or streams, in one set of words.
 
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Run, Streams, StreamsIndication,
-    StreamsRequest,
+    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Streams,
+    StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{Handle, Participant, Service};
 use stackwright_wire::Message;
 
-use crate::drafts::Drafts;
+use crate::send_buffer::SendBuffer;
 
 /// A service that an endpoint can offer to an application. [`Datagrams`] and [`Streams`] are, and nothing else is.
 ///
@@ -33,8 +33,7 @@ pub trait Spoken: Service<Payload: Message> {
     fn expect(listener: Handle, association: Handle, room: Room) -> Self::Request;
     fn unlisten(listener: Handle) -> Self::Request;
     fn open(association: Handle, remote: Participant, room: Room) -> Self::Request;
-    fn send(association: Handle, message: Self::Payload, quality: Quality) -> Self::Request;
-    fn send_run(association: Handle, run: Run<Self::Payload>) -> Self::Request;
+    fn send(association: Handle, messages: Batch<Self::Payload>, quality: Quality) -> Self::Request;
     fn receive(association: Handle, room: Room) -> Self::Request;
     /// Lets `last` say so much more, if it gives room to this association. Whether it does.
     fn receive_more(last: &mut Self::Request, association: Handle, room: Room) -> bool;
@@ -46,46 +45,37 @@ pub trait Spoken: Service<Payload: Message> {
 }
 
 /// What an application hands over at once: a message, or several that are as long as each other. Nobody outside can name it.
-pub trait Parcel<V: Spoken> {
+pub trait Parcel<M>: Into<Batch<M>> {
     fn size(&self) -> Size;
-    fn send(self, association: Handle, quality: Quality) -> V::Request;
 }
 
-/// How many octets each message of a parcel has, and how many messages there are.
+/// How large a parcel is: all its octets, those of its longest message, and how many messages there
+/// are.
 #[derive(Clone, Copy)]
 pub struct Size {
-    pub each: usize,
+    pub octets: usize,
+    pub longest: usize,
     pub messages: usize,
 }
 
 impl Size {
     /// Of one message.
-    pub(crate) fn one(each: usize) -> Self {
-        Size { each, messages: 1 }
-    }
-
-    pub(crate) fn octets(self) -> usize {
-        self.each.saturating_mul(self.messages)
+    pub(crate) fn one(octets: usize) -> Self {
+        Size { octets, longest: octets, messages: 1 }
     }
 }
 
-impl<M: Message, V: Spoken<Payload = M>> Parcel<V> for M {
+impl<M: Message> Parcel<M> for M {
     fn size(&self) -> Size {
         Size::one(self.len())
     }
-
-    fn send(self, association: Handle, quality: Quality) -> V::Request {
-        V::send(association, self, quality)
-    }
 }
 
-impl<M: Message, V: Spoken<Payload = M>> Parcel<V> for Drafts<M> {
+impl<M: Message> Parcel<M> for SendBuffer<M> {
     fn size(&self) -> Size {
-        Size { each: self.octets, messages: self.messages() }
-    }
-
-    fn send(self, association: Handle, _nothing_is_wished_of_several: Quality) -> V::Request {
-        V::send_run(association, Run::new(self.all, self.octets))
+        let (octets, len) = (self.written(), self.len());
+        // Where nothing was written, that is a message too.
+        Size { octets, longest: octets.min(len), messages: octets.div_ceil(len.max(1)).max(1) }
     }
 }
 
@@ -94,8 +84,7 @@ pub enum Word<M> {
     Listening { listener: Handle, local: Participant },
     Opened { association: Handle, local: Participant, remote: Participant, room: Room },
     Room { association: Handle, room: Room },
-    Delivered { association: Handle, message: M, quality: Quality },
-    DeliveredRun { association: Handle, run: Run<M> },
+    Delivered { association: Handle, messages: Batch<M>, quality: Quality },
     Finished { association: Handle },
     Ended { name: Handle, why: Ended },
 }
@@ -119,12 +108,8 @@ impl<M: Message> Spoken for Datagrams<M> {
         DatagramsRequest::Open { association, remote, room }
     }
 
-    fn send(association: Handle, message: M, quality: Quality) -> DatagramsRequest<M> {
-        DatagramsRequest::Send { association, message, quality }
-    }
-
-    fn send_run(association: Handle, run: Run<M>) -> DatagramsRequest<M> {
-        DatagramsRequest::SendRun { association, run }
+    fn send(association: Handle, messages: Batch<M>, quality: Quality) -> DatagramsRequest<M> {
+        DatagramsRequest::Send { association, messages, quality }
     }
 
     fn receive(association: Handle, room: Room) -> DatagramsRequest<M> {
@@ -157,10 +142,9 @@ impl<M: Message> Spoken for Datagrams<M> {
                 Word::Opened { association, local, remote, room }
             }
             DatagramsIndication::Room { association, room } => Word::Room { association, room },
-            DatagramsIndication::Delivered { association, message, quality } => {
-                Word::Delivered { association, message, quality }
+            DatagramsIndication::Delivered { association, messages, quality } => {
+                Word::Delivered { association, messages, quality }
             }
-            DatagramsIndication::DeliveredRun { association, run } => Word::DeliveredRun { association, run },
             DatagramsIndication::Ended { name, why } => Word::Ended { name, why },
         }
     }
@@ -185,12 +169,12 @@ impl<M: Message> Spoken for Streams<M> {
         StreamsRequest::Open { association, remote, local: None, room: room.octets }
     }
 
-    fn send(association: Handle, message: M, _nothing_is_wished_of_octets: Quality) -> StreamsRequest<M> {
-        StreamsRequest::Send { association, message, urgent: false }
-    }
-
-    fn send_run(association: Handle, run: Run<M>) -> StreamsRequest<M> {
-        StreamsRequest::Send { association, message: run.into_octets(), urgent: false }
+    fn send(
+        association: Handle,
+        messages: Batch<M>,
+        _nothing_is_wished_of_octets: Quality,
+    ) -> StreamsRequest<M> {
+        StreamsRequest::Send { association, message: messages.into_octets(), urgent: false }
     }
 
     fn receive(association: Handle, room: Room) -> StreamsRequest<M> {
@@ -227,7 +211,7 @@ impl<M: Message> Spoken for Streams<M> {
                 Word::Room { association, room: Room { octets: room, messages: 1 } }
             }
             StreamsIndication::Delivered { association, message } => {
-                Word::Delivered { association, message, quality: Quality::default() }
+                Word::Delivered { association, messages: message.into(), quality: Quality::default() }
             }
             StreamsIndication::Finished { association } => Word::Finished { association },
             StreamsIndication::Ended { name, why } => Word::Ended { name, why },

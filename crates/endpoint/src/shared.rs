@@ -13,10 +13,9 @@ use stackwright_wire::Message;
 
 use crate::desk::Desk;
 use crate::error::Error;
-use crate::link::{Link, State};
+use crate::link::{Link, Received, State};
 use crate::offered::{Offered, Parcel, Size, Spoken};
 use crate::system::System;
-use crate::together::Together;
 
 /// A stack that an endpoint can stand on: it provides datagrams or streams over descriptors. Every such protocol is one.
 ///
@@ -244,6 +243,9 @@ impl<S: Ground> Shared<S> {
     /// Whether the stack wants to be called now; else the driver's descriptor can be read when it does, or somewhat sooner.
     #[cfg(feature = "tokio")]
     pub(crate) fn is_due(&mut self) -> bool {
+        if self.stack.wants_flush() {
+            return true;
+        }
         let Some(deadline) = self.stack.next_deadline() else { return false };
         let is_due = deadline <= self.driver.context().now();
         if !is_due {
@@ -268,19 +270,19 @@ impl<S: Ground> Shared<S> {
     pub(crate) fn hand_over(
         &mut self,
         name: Handle,
-        parcel: impl Parcel<S::Provides>,
+        parcel: impl Parcel<S::Message>,
         quality: Quality,
         due: Option<Instant>,
     ) -> usize {
         let Some(link) = self.desk.link(name) else { return 0 };
         let size = parcel.size();
         let waits = link.handed_over(size, due.is_some());
-        self.unturned += size.octets();
+        self.unturned += size.octets;
         self.turns = self.unturned >= if size.messages > 1 { TURNED_MOST_TOGETHER } else { TURNED_MOST };
         // What it has waited for room is a part of its life.
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
-        self.desk.asks.push(parcel.send(name, Quality { lifetime, ..quality }));
+        self.desk.asks.push(S::Provides::send(name, parcel.into(), Quality { lifetime, ..quality }));
         waits
     }
 
@@ -290,12 +292,8 @@ impl<S: Ground> Shared<S> {
     }
 
     /// The next messages that came together, in the same way.
-    pub(crate) fn take_together(&mut self, name: Handle) -> Option<Result<Together<S::Message>, Error>> {
-        self.take_from(
-            name,
-            |link| link.inbox.pop_front(),
-            |together| Room { octets: together.octets(), messages: together.messages() },
-        )
+    pub(crate) fn take_batch(&mut self, name: Handle) -> Option<Result<Received<S::Message>, Error>> {
+        self.take_from(name, |link| link.inbox.pop_front(), |(messages, _)| messages.cost())
     }
 
     #[inline]

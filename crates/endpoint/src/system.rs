@@ -62,7 +62,7 @@ impl System {
     /// let (_driver, system) = System::with_driver()?;
     /// # use stackwright_contract::Protocol;
     /// # use stackwright_wire::BufferTree;
-    /// assert_eq!(system.udp::<BufferTree>().next_deadline(), None);
+    /// assert!(!system.udp::<BufferTree>().wants_flush());
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn udp<M: Message>(&self) -> Udp<M> {
@@ -78,7 +78,7 @@ impl System {
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
     /// let stack = |system: &System| {
-    ///     let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
+    ///     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
     ///     let pool = System::pool::<BufferTree>();
     ///     Over::new(artp::layer_sharing(config, system.seed(), Rc::clone(&pool)), system.udp_with(pool))
     /// };
@@ -119,7 +119,7 @@ impl System {
     /// use stackwright_contract::Protocol;
     /// use stackwright_wire::BufferTree;
     /// let (_driver, system) = System::with_driver()?;
-    /// assert_eq!(system.tcp::<BufferTree>().next_deadline(), None);
+    /// assert!(!system.tcp::<BufferTree>().wants_flush());
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn tcp<M: Message>(&self) -> Tcp<M> {

@@ -1,5 +1,7 @@
 //! Endpoints over the loopback interface: one thread's, and two.
 
+use std::io::Write as _;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -9,21 +11,23 @@ use stackwright_contract::services::{Ended, Quality, Room};
 use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Config, Error, System};
+use stackwright_transport::{Associations, Transport};
 use stackwright_wire::{BufferTree, Message};
 
 type M = BufferTree;
 type Artp = Over<artp::Layer<M>, Udp<M>>;
 
-fn with(config: artp::Config) -> impl Fn(&System) -> Artp {
+fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Artp {
     move |system| {
-        let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
+        let mut config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
+        change(&mut config);
         Over::new(artp::layer(config, system.seed()), system.udp())
     }
 }
 
 fn listening(config: Config) -> Endpoint<Artp> {
     let any = "127.0.0.1:0".parse().unwrap();
-    Endpoint::bind(any, config, with(artp::Config::default())).unwrap()
+    Endpoint::bind(any, config, with(|_| {})).unwrap()
 }
 
 /// An endpoint that is connected with itself.
@@ -41,7 +45,7 @@ fn many_associations_of_one_endpoint_are_told_apart() {
     let clients: Vec<_> = (0..20_u8)
         .map(|number| {
             thread::spawn(move || {
-                let client = Endpoint::new(Config::default(), with(artp::Config::default())).unwrap();
+                let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
                 let association = client.connect(place).unwrap();
                 association.send(&[number]).unwrap();
                 let (answer, _) = association.receive().unwrap();
@@ -93,18 +97,18 @@ fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
 }
 
 #[test]
-fn what_comes_together_is_received_together_or_one_by_one() {
+fn a_batch_is_received_at_once_or_one_by_one() {
     const LENGTH: usize = 10_000;
     let (_endpoint, [one, other]) = pair(Config::default());
     let (mut sent, mut came, mut several) = (0_u32, Vec::new(), 0);
     let number = |octets: &[u8]| u32::from_be_bytes(*octets.first_chunk().unwrap());
     for _ in 0..100 {
-        let mut drafts = one.drafts(LENGTH, 6);
-        for pieces in drafts.each() {
+        let mut buffer = one.reserve(LENGTH, 6);
+        for pieces in buffer.each_mut() {
             pieces.for_each(|piece| piece[..4].copy_from_slice(&sent.to_be_bytes()));
             sent += 1;
         }
-        one.send_drafts(drafts).unwrap();
+        one.commit(buffer, Quality::default()).unwrap();
         while came.len() < sent as usize {
             let (message, _) = other.receive_message().unwrap();
             assert_eq!(message.len(), LENGTH);
@@ -112,10 +116,10 @@ fn what_comes_together_is_received_together_or_one_by_one() {
             if came.len() == sent as usize {
                 break;
             }
-            let together = other.receive_together().unwrap();
-            several += usize::from(together.messages() > 1);
-            assert_eq!(together.octets(), together.messages() * LENGTH);
-            came.extend(together.each().map(|mut pieces| number(pieces.next().unwrap())));
+            let (messages, _) = other.receive_batch().unwrap();
+            several += usize::from(messages.count() > 1);
+            assert_eq!(messages.octets(), messages.count() * LENGTH);
+            came.extend(messages.pieces().map(|mut pieces| number(pieces.next().unwrap())));
         }
     }
     assert!(several > 0, "some came together, of which one was taken before");
@@ -123,6 +127,78 @@ fn what_comes_together_is_received_together_or_one_by_one() {
     assert!(came.into_iter().eq(0..sent), "each once");
     let received = other.statistics().received;
     assert_eq!((received.messages, received.octets), (sent as usize, sent as usize * LENGTH));
+}
+
+#[test]
+fn a_send_buffer_shows_nothing_of_another_association() {
+    const SECRET: u8 = 0xa5;
+    let endpoint = listening(Config::default());
+    let [(one, one_there), (two, two_there)] = [(); 2].map(|()| {
+        let here = endpoint.connect(endpoint.local().unwrap()).unwrap();
+        (here, endpoint.accept().unwrap())
+    });
+    let reserved = |from: &Association<Artp>| [(); 4].map(|()| from.reserve(10_000, 6));
+    // Often enough for memory of the one to be the other's next.
+    for _ in 0..20 {
+        let mut left = 0;
+        for mut buffer in reserved(&one) {
+            assert!(buffer.is_gapped(), "it is in the memory of the stack");
+            buffer.write_all(&[SECRET; 60_000]).unwrap();
+            left += buffer.messages();
+            one.commit(buffer, Quality::default()).unwrap();
+        }
+        while left > 0 {
+            left -= one_there.receive_batch().unwrap().0.count();
+        }
+        for (n, mut buffer) in reserved(&two).into_iter().enumerate() {
+            let shown = format!("{buffer:?}");
+            assert!(!shown.contains(&format!("{SECRET}, {SECRET}")), "{SHOWS}");
+            let lengths = if n % 2 == 0 {
+                // What is not written is not sent.
+                buffer.write_all(&[1; 25_000]).unwrap();
+                &[5000, 10_000, 10_000][..]
+            } else {
+                // What is written in place is zero before.
+                buffer.write_all(&[1; 15_000]).unwrap();
+                buffer.each_mut().flatten().for_each(|piece| {
+                    assert!(!piece.contains(&SECRET), "{SHOWS}");
+                    piece.fill(1);
+                });
+                buffer.truncate(5000);
+                &[5000][..]
+            };
+            two.commit(buffer, Quality::default()).unwrap();
+            let mut came: Vec<_> = lengths.iter().map(|_| of(1, &two_there.receive().unwrap().0)).collect();
+            came.sort_unstable();
+            assert_eq!(came, lengths);
+        }
+    }
+}
+
+const SHOWS: &str = "it shows what another association sent";
+
+/// How many octets there are, which are all the same.
+fn of(octet: u8, octets: &[u8]) -> usize {
+    assert!(octets.iter().all(|other| *other == octet), "{SHOWS}");
+    octets.len()
+}
+
+#[test]
+fn what_is_wished_of_a_buffer_comes_with_each_of_its_messages() {
+    let (_endpoint, [one, other]) = pair(Config::default());
+    let wish = Quality { number: Some(u32::MAX), priority: 3, ..Quality::default() };
+    let mut buffer = one.reserve(10_000, 3);
+    buffer.write_all(&[7; 30_000]).unwrap();
+    one.commit(buffer, wish).unwrap();
+    let mut numbers: Vec<_> = (0..3)
+        .map(|_| {
+            let (octets, quality) = other.receive().unwrap();
+            assert_eq!((of(7, &octets), quality.priority), (10_000, 3));
+            quality.number
+        })
+        .collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, [Some(0), Some(1), Some(u32::MAX)]);
 }
 
 #[test]
@@ -139,7 +215,7 @@ fn what_arrived_before_the_end_is_received_before_it() {
     let endpoint = listening(Config::default());
     let place = endpoint.local().unwrap();
     let client = thread::spawn(move || {
-        let client = Endpoint::new(Config::default(), with(artp::Config::default())).unwrap();
+        let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
         let association = client.connect(place).unwrap();
         association.send(b"last words").unwrap();
         association.close()
@@ -164,19 +240,45 @@ fn what_cannot_be_sent_is_refused() {
 
 #[test]
 fn nobody_there_is_said() {
-    let config = artp::Config { tries: 2, timeout_first: 1_000_000, ..artp::Config::default() };
-    let client = Endpoint::new(Config::default(), with(config)).unwrap();
+    let impatient = |config: &mut artp::Config| (config.tries, config.timeout_first) = (2, 1_000_000);
+    let client = Endpoint::new(Config::default(), with(impatient)).unwrap();
     let nobody = "127.0.0.1:9".parse().unwrap();
     assert!(matches!(client.connect(nobody), Err(Error::Ended(Ended::Unreachable))));
     assert!(matches!(client.accept(), Err(Error::Ended(Ended::Unlistened))));
     assert_eq!(client.look(|stack| stack.upper.associations()), 0);
 }
 
+/// Whoever listens does not want it: that is neither a reset, nor is nobody there.
+#[test]
+fn a_refusal_is_said() {
+    let refusing = |system: &System| {
+        let sessions = artp::Sessions::<M>::new(artp::Config::new(system.secret()), artp::policies);
+        let upper = Transport::new(Associations::new(sessions.deciding(|_, _| false)), system.seed());
+        Over::new(upper, system.udp())
+    };
+    let (tell, place) = mpsc::channel();
+    let serving = thread::spawn(move || {
+        let any = "127.0.0.1:0".parse().unwrap();
+        let server = Endpoint::bind(any, Config::default(), refusing).unwrap();
+        tell.send(server.local().unwrap()).unwrap();
+        for _ in 0..20 {
+            server.wait(Some(Duration::from_millis(50))).unwrap();
+        }
+        assert!(server.try_accept().is_err());
+    });
+    let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
+    let error = client.connect(place.recv().unwrap()).err().expect("it is refused");
+    assert!(matches!(error, Error::Ended(Ended::Refused)), "{error}");
+    assert!(error.to_string().contains("asking again will not help"), "{error}");
+    assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::ConnectionRefused);
+    serving.join().unwrap();
+}
+
 #[test]
 fn an_address_that_is_taken_is_said() {
     let endpoint = listening(Config::default());
     let place = endpoint.local().unwrap();
-    let second = Endpoint::bind(place, Config::default(), with(artp::Config::default()));
+    let second = Endpoint::bind(place, Config::default(), with(|_| {}));
     assert!(matches!(second, Err(Error::Ended(Ended::Unavailable))));
 }
 

@@ -22,7 +22,7 @@ const MOST: usize = 3072;
 const MANY: usize = 112;
 
 fn make(system: &System) -> Artp {
-    let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
+    let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
     Over::new(artp::layer(config, system.seed()), system.udp())
 }
 

@@ -6,9 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room,
 };
-use stackwright_contract::{
-    Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Participant, Protocol,
-};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
@@ -274,14 +272,8 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
             DatagramsRequest::Open { association, remote, room } => {
                 self.open(cx, association, remote, room, out);
             }
-            DatagramsRequest::Send { association, message, quality } => {
-                self.send(cx, association, message, quality.ecn, out);
-            }
-            DatagramsRequest::SendRun { association, run } => {
-                let ecn = run.ecn();
-                for message in run {
-                    self.send(cx, association, message, ecn, out);
-                }
+            DatagramsRequest::Send { association, messages, quality } => {
+                self.send(cx, association, messages.into_single(), quality.ecn, out);
             }
             DatagramsRequest::Receive { association, room } => {
                 assert!(room != Room::default(), "{NAME}: a Receive of nothing: room is never zero");
@@ -310,10 +302,10 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
         }
         open.up = Room { octets: open.up.octets - message.len(), messages: open.up.messages - 1 };
         let quality = Quality { ecn: segment.ecn, ..Quality::default() };
-        out.indicate(DatagramsIndication::Delivered { association, message, quality });
+        out.indicate(DatagramsIndication::Delivered { association, messages: message.into(), quality });
     }
 
-    fn handle_timeout(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
+    fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
         for (association, room) in std::mem::take(&mut self.left) {
             if let Some(Named::Open(open)) = self.names.get_mut(association) {
                 open.down = sum(open.down, room);
@@ -322,7 +314,7 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
         }
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        (!self.left.is_empty()).then_some(Instant::START)
+    fn wants_flush(&self) -> bool {
+        !self.left.is_empty()
     }
 }

@@ -87,11 +87,21 @@ impl<M: Message> Protocol for PipeEnd<M> {
         self.due = true;
     }
 
-    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        if self.next_deadline().is_none_or(|deadline| deadline > cx.now()) {
+    fn handle_timeout(&mut self, cx: &Context, _out: &mut impl Outlet<Self>) {
+        if self.rested.is_some_and(|rested| rested <= cx.now()) {
+            self.rested = None;
+            self.due = true;
+        }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.rested
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if !std::mem::take(&mut self.due) {
             return;
         }
-        self.due = false;
         if !self.told {
             self.told = true;
             out.indicate(OctetsIndication::Room { room: self.habits.room });
@@ -116,7 +126,7 @@ impl<M: Message> Protocol for PipeEnd<M> {
         self.rested = self.receiving.rests_until(cx.now());
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        if self.due { Some(Instant::START) } else { self.rested }
+    fn wants_flush(&self) -> bool {
+        self.due
     }
 }

@@ -4,12 +4,18 @@ use std::any::Any;
 use std::fmt;
 use std::marker::PhantomData;
 
-use stackwright_contract::{Context, IndicationOf, Instant, Outlet, Protocol, RequestOf, RequestTo};
+use stackwright_contract::{
+    Context, IndicationOf, Instant, Outlet, Protocol, RequestOf, RequestTo, Service, hand_down,
+};
 
 use crate::{Application, Asks, Lanes, Segment};
 
 /// How often one station may go on at one point in time. Credit bounds it far below.
 const TURNS_MOST: usize = 10_000;
+
+/// The rounds in which an application and its stack may answer each other without a pause. A round
+/// is everything that was asked when it began, as at a joint: a crowd is one round.
+const ROUNDS_MOST: usize = 1_000;
 
 /// Names a station whose stack is a `P` and whose application is an `A`.
 pub struct StationId<P, A> {
@@ -79,10 +85,15 @@ impl<P: Protocol, A: Application<P>> Hosted<P, A> {
     where
         P::Uses: Lanes<M>,
     {
-        for _turn in 0..TURNS_MOST {
-            let Some(request) = self.asks.pop_front() else { return };
-            let Hosted { cx, stack, application, asks } = self;
-            stack.handle_request(cx, request, &mut Doors { cx, application, asks, departures });
+        for _round in 0..ROUNDS_MOST {
+            if self.asks.is_empty() {
+                return;
+            }
+            for _word in 0..self.asks.len() {
+                let Some(request) = self.asks.pop_front() else { break };
+                let Hosted { cx, stack, application, asks } = self;
+                hand_down(stack, true, cx, request, &mut Doors { cx, application, asks, departures });
+            }
         }
         panic!("`{}` and its application answer each other without end", P::FACTS.name);
     }
@@ -108,12 +119,19 @@ where
             self.settle(departures);
         }
         for _turn in 0..TURNS_MOST {
-            if self.stack.next_deadline().is_none_or(|deadline| deadline > now) {
+            let due = self.stack.next_deadline().is_some_and(|deadline| deadline <= now);
+            if due {
+                let Hosted { cx, stack, application, asks } = self;
+                stack.handle_timeout(cx, &mut Doors { cx, application, asks, departures });
+                self.settle(departures);
+            }
+            if self.stack.wants_flush() {
+                let Hosted { cx, stack, application, asks } = self;
+                stack.flush(cx, &mut Doors { cx, application, asks, departures });
+                self.settle(departures);
+            } else if !due {
                 return;
             }
-            let Hosted { cx, stack, application, asks } = self;
-            stack.handle_timeout(cx, &mut Doors { cx, application, asks, departures });
-            self.settle(departures);
         }
         panic!("`{}` always has something to do at once, and time does not pass", P::FACTS.name);
     }
@@ -148,7 +166,11 @@ where
     P: Protocol<Uses: Lanes<M>>,
     A: Application<P>,
 {
-    fn indicate(&mut self, indication: IndicationOf<P>) {
+    /// An application takes one message at a time.
+    fn indicate(&mut self, mut indication: IndicationOf<P>) {
+        while let Some(first) = P::Provides::split_indication(&mut indication) {
+            self.application.hear(self.cx, first, self.asks);
+        }
         self.application.hear(self.cx, indication, self.asks);
     }
 

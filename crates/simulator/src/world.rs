@@ -1,7 +1,7 @@
 //! A world: a clock, a network, stations, and what is going to happen.
 
 use std::cell::{Ref, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
 use std::net::IpAddr;
 use std::rc::Rc;
@@ -156,6 +156,25 @@ impl<M: Message> World<M> {
         self.hosted_mut(station).ask(request);
         self.note(station.index, format_args!("asked"));
         self.batch(station.index);
+    }
+
+    /// Asks the stacks of several stations, each for one thing or many, in one instant: everything
+    /// that a station is asked for is one batch. So a crowd acts at once, and what it says to one
+    /// station over equal links is one batch there, too.
+    pub fn ask_all<P, A>(&mut self, requests: impl IntoIterator<Item = (StationId<P, A>, RequestTo<P>)>)
+    where
+        P: Protocol<Uses: Lanes<M>> + 'static,
+        A: Application<P> + 'static,
+    {
+        let mut asked = BTreeSet::new();
+        for (station, request) in requests {
+            self.hosted_mut(station).ask(request);
+            self.note(station.index, format_args!("asked"));
+            asked.insert(station.index);
+        }
+        for index in asked {
+            self.batch(index);
+        }
     }
 
     /// The stack of a station.

@@ -35,12 +35,15 @@ fn sent(conditions: Conditions) -> Vec<[u8; 4]> {
     let (mut world, here, there) = two(conditions, AMPLE);
     for number in 0..COUNT {
         let message = SingleBuffer::with_headroom(0, &number.to_be_bytes());
-        world.ask(here, Ask::Send { association: name(0), message, quality: Quality::default() });
+        world.ask(
+            here,
+            Ask::Send { association: name(0), messages: message.into(), quality: Quality::default() },
+        );
     }
     world.run_for(Duration::from_secs(10));
     assert_eq!(world.network().in_flight(), 0);
     let delivered = |told: &Told<SingleBuffer>| match told {
-        Told::Delivered { message, .. } => Some(message.octets().try_into().expect("a number")),
+        Told::Delivered { messages, .. } => Some(messages.as_octets().octets().try_into().expect("a number")),
         _ => None,
     };
     world.application(there).0.iter().filter_map(delivered).collect()
@@ -112,11 +115,14 @@ fn who_has_no_room_misses_it() {
     let (mut world, here, there) = two(Conditions::IDEAL, Room { octets: 10, messages: 2 });
     for length in [4, 7, 6, 1] {
         let message = SingleBuffer::with_headroom(0, &vec![0; length]);
-        world.ask(here, Ask::Send { association: name(0), message, quality: Quality::default() });
+        world.ask(
+            here,
+            Ask::Send { association: name(0), messages: message.into(), quality: Quality::default() },
+        );
     }
     world.run_for(Duration::from_secs(1));
     let lengths = |told: &Told<SingleBuffer>| match told {
-        Told::Delivered { message, .. } => Some(message.len()),
+        Told::Delivered { messages, .. } => Some(messages.octets()),
         _ => None,
     };
     assert_eq!(world.application(there).0.iter().filter_map(lengths).collect::<Vec<_>>(), [4, 6]);
@@ -128,7 +134,7 @@ fn an_answer_finds_its_way_back_and_every_name_ends() {
     let (mut world, here, there) = two(Conditions::IDEAL, AMPLE);
     let hello = |name| Ask::Send {
         association: name,
-        message: SingleBuffer::with_headroom(0, b"hello"),
+        messages: SingleBuffer::with_headroom(0, b"hello").into(),
         quality: Quality::default(),
     };
     world.ask(here, hello(name(0)));
@@ -163,7 +169,7 @@ fn a_send_beyond_the_room_is_a_bug() {
         station,
         Ask::Send {
             association: name(0),
-            message: SingleBuffer::with_headroom(0, b"12345"),
+            messages: SingleBuffer::with_headroom(0, b"12345").into(),
             quality: Quality::default(),
         },
     );

@@ -50,7 +50,7 @@ impl Scene {
             let message = SingleBuffer::with_headroom(0, &number.to_be_bytes());
             self.world.ask(
                 self.stations[from],
-                Ask::Send { association: name(0), message, quality: Quality::default() },
+                Ask::Send { association: name(0), messages: message.into(), quality: Quality::default() },
             );
         }
         self.world.run_for(Duration::from_secs(10));
@@ -59,8 +59,8 @@ impl Scene {
     /// Which numbers arrived from one of the stations: from the one whose first arrived as the `nth`.
     fn arrived(&self, nth: u32) -> Vec<u32> {
         let number = |told: &Told<M>| match told {
-            Told::Delivered { association, message, .. } if association.index == nth => {
-                Some(u32::from_be_bytes(message.octets().try_into().expect("a number")))
+            Told::Delivered { association, messages, .. } if association.index == nth => {
+                Some(u32::from_be_bytes(messages.as_octets().octets().try_into().expect("a number")))
             }
             _ => None,
         };

@@ -225,7 +225,7 @@ fn ports_are_fresh_or_the_ones_that_were_asked_for() {
 fn nobody_there_is_unreachable() {
     let (mut world, here, _) = two(LARGE);
     let nobody = IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9));
-    for (nth, remote) in [at(nobody, 21), at(THERE, 21), Participant::OtherEnd].into_iter().enumerate() {
+    for (nth, remote) in [at(nobody, 21), at(THERE, 21), Participant::OTHER_END].into_iter().enumerate() {
         world.ask(here, Ask::Open { association: name(nth as u32), remote, local: None, room: 1 });
     }
     world.run_for(Duration::from_secs(1));

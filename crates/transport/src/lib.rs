@@ -17,6 +17,7 @@ extern crate alloc;
 
 mod configuration;
 mod engine;
+mod limits;
 mod marks;
 mod receipts;
 pub mod rules;
@@ -27,6 +28,7 @@ pub mod words;
 
 pub use configuration::{Boxed, Configuration, Exchange, IntoPart, Part, Parts, Policies, SLOTS, Slots};
 pub use engine::{Association, Memory};
+pub use limits::Limits;
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending};
 pub use transport::{Associations, Host, Located, Session, Transport};

@@ -75,6 +75,13 @@ impl Receipts {
         self.beyond.len() < SPANS_MOST || span.start <= self.upto
     }
 
+    /// Whether all of a span was received.
+    pub(crate) fn holds(&self, span: &Range<u64>) -> bool {
+        let from = span.start.max(self.upto);
+        let place = self.beyond.partition_point(|other| other.end < span.end);
+        from >= span.end || self.beyond.get(place).is_some_and(|other| other.start <= from)
+    }
+
     /// Whether a span begins where all others end.
     #[inline]
     pub fn follows(&self, span: &Range<u64>) -> bool {

@@ -7,12 +7,13 @@ use core::mem;
 use stackwright_base::features::Needs;
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
-use stackwright_contract::services::{Apart, Ecn, Ended, Quality, Room, Run};
+use stackwright_contract::services::{Batch, BatchMessages, Ecn, Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 use stackwright_wire::{Malformed, Message as _, Pool};
 
 use crate::configuration::{Configuration, Slots};
 use crate::engine::{Association, Memory};
+use crate::limits::Limits;
 use crate::words::{Came, Dropped, Ending, MILLISECOND, Phase};
 
 /// A transport as a layer.
@@ -55,6 +56,17 @@ pub trait Host: Sized + 'static {
         packet: &mut MessageOf<Self>,
         half_open: usize,
     ) -> Arrival<MessageOf<Self>>;
+
+    /// The same, where there is no memory for another association.
+    fn refuse(&mut self, packet: &mut MessageOf<Self>) -> Arrival<MessageOf<Self>> {
+        let _ = packet;
+        Arrival::Ignored("no memory for another association")
+    }
+
+    /// What all associations may hold together.
+    fn limits(&self) -> Limits {
+        Limits::NONE
+    }
 
     /// The policies of a new association.
     fn create(
@@ -104,7 +116,7 @@ impl<H: Host> Associations<H> {
     /// before it, memory is asked for with every packet.
     pub fn sharing(host: H, pool: Rc<Pool<MessageOf<H>>>) -> Self {
         let (packet, headroom) = host.packet();
-        let memory = Memory::sharing(pool, headroom).with_runs(host.run());
+        let memory = Memory::sharing(pool, headroom).with_runs(host.run()).limited(host.limits());
         Associations { host, memory, packet, half_open: 0 }
     }
 
@@ -121,9 +133,8 @@ impl<H: Host> Associations<H> {
     /// All that the association has to say, as far as there is room below; and when it wants to be woken.
     fn speak(&mut self, at: &mut impl Place<Self>) {
         let now = at.cx().now();
-        // All that could be said now has been said below: what is due all the same is not due again in this batch, and where
-        // only room is missing, that wakes it.
-        let mut least = now.later(1_000);
+        // Where only room is missing, that wakes it: other deadlines are then looked at now and again.
+        let mut least = now;
         while at.association().engine.may_transmit(now) {
             let (room, most) = (at.room_below(), at.room_below_most());
             let session = at.association();
@@ -135,9 +146,9 @@ impl<H: Host> Associations<H> {
                 break;
             }
             session.room_came = false;
-            if let Some(run) = session.engine.transmit_run(now, &mut self.memory, room) {
+            if let Some(packets) = session.engine.transmit_batch(now, &mut self.memory, room) {
                 Self::bear(at);
-                at.send_run(run);
+                at.send_batch(packets);
                 continue;
             }
             let Some(packet) = at.association().engine.transmit(now, &mut self.memory) else { break };
@@ -146,8 +157,8 @@ impl<H: Host> Associations<H> {
         }
         debug_assert!(
             at.association().engine.may_transmit(now)
-                || at.association().engine.transmit(now, &mut self.memory).is_none(),
-            "who has something to say may"
+                || at.association().engine.is_silent(now, &mut self.memory),
+            "an association that has something to say may say it"
         );
         let released = at.association().engine.released();
         if released != Room::default() {
@@ -198,10 +209,10 @@ impl<H: Host> Associations<H> {
             debug_assert!(
                 session.engine.next_deadline(now).is_none_or(|all| all >= deadline.min(session.armed))
             );
-            return Self::arm_at(at, deadline.max(now.later(1_000)));
+            return Self::arm_at(at, deadline);
         }
         self.conclude(at);
-        Self::arm(at, now.later(1_000));
+        Self::arm(at, now);
     }
 
     /// Whether routers may mark what leaves now.
@@ -244,7 +255,7 @@ impl<H: Host> Associations<H> {
             Ok(Some(Came { octets, messages: 1, quality })) => return at.deliver(octets, quality),
             Ok(Some(Came { octets, messages, quality })) => {
                 let each = octets.len() / messages;
-                return at.deliver_run(Run::new(octets, each).numbered(quality.number));
+                return at.deliver_batch(Batch::new(octets, each), quality);
             }
             _ => {}
         }
@@ -273,8 +284,10 @@ impl<H: Host> Associations<H> {
                     Ending::Finished => Ended::Finished,
                     Ending::Silent if session.told => Ended::Expired,
                     Ending::Silent => Ended::Unreachable,
-                    Ending::Refused | Ending::Reset => Ended::Reset,
+                    Ending::Refused => Ended::Refused,
+                    Ending::Reset => Ended::Reset,
                     Ending::Forged => Ended::Forged,
+                    Ending::Overrun => Ended::Overrun,
                 };
                 at.end(why);
             }
@@ -326,6 +339,9 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     fn open(&mut self, cx: &Context, remote: Participant) -> Result<(Participant, H::Key), Ended> {
+        if !self.memory.budget.admits() {
+            return Err(Ended::Unavailable);
+        }
         Ok((remote, self.host.open(cx, remote)?))
     }
 
@@ -341,11 +357,14 @@ impl<H: Host> Hooks for Associations<H> {
         header: &Located<H>,
         packet: &mut MessageOf<H>,
     ) -> Arrival<MessageOf<H>> {
+        if !self.memory.budget.admits() {
+            return self.host.refuse(packet);
+        }
         self.host.arrival(cx, remote, &header.1, packet, self.half_open)
     }
 
     fn create(&mut self, cx: &Context, key: &H::Key, remote: Participant, origin: Origin) -> Session<H> {
-        let engine = Association::new(self.host.create(cx, key, remote, origin));
+        let engine = Association::sharing(self.host.create(cx, key, remote, origin), &self.memory);
         let arrived = origin == Origin::Arrived;
         self.half_open += usize::from(arrived);
         Session {
@@ -381,13 +400,18 @@ impl<H: Host> Hooks for Associations<H> {
         }
     }
 
-    fn push_run(
+    fn push_batch(
         &mut self,
         at: &mut impl Place<Self>,
-        run: Run<MessageOf<H>>,
-    ) -> Result<(), Apart<MessageOf<H>>> {
+        messages: Batch<MessageOf<H>>,
+        quality: Quality,
+    ) -> Result<(), Batch<MessageOf<H>>> {
+        // Messages of which something is wished wait, and leave, each by itself.
+        if quality != Quality::default() {
+            return Err(messages);
+        }
         let now = at.cx().now();
-        at.association().engine.send_run(now, run)?;
+        at.association().engine.send_batch(now, messages)?;
         at.later();
         Ok(())
     }
@@ -400,16 +424,16 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     #[inline]
-    fn pop_run(
+    fn pop_batch(
         &mut self,
         at: &mut impl Place<Self>,
         _: Located<H>,
         packet: MessageOf<H>,
-        behind: &mut Apart<MessageOf<H>>,
+        behind: &mut BatchMessages<MessageOf<H>>,
     ) {
-        let (now, before, room) = (at.cx().now(), behind.messages(), Self::room_at_once(at));
-        let taken = at.association().engine.receive_run(now, packet, behind, &mut self.memory, room);
-        Self::taken(at, taken, 1 + before - behind.messages());
+        let (now, before, room) = (at.cx().now(), behind.len(), Self::room_at_once(at));
+        let taken = at.association().engine.receive_batch(now, packet, behind, &mut self.memory, room);
+        Self::taken(at, taken, 1 + before - behind.len());
     }
 
     fn draft(&self, session: &Self::Association, octets: usize, most: usize) -> Option<MessageOf<H>> {
@@ -442,7 +466,7 @@ impl<H: Host> Hooks for Associations<H> {
         let session = at.association();
         session.armed = Instant::END;
         session.engine.handle_timeout(now);
-        self.speak(at);
+        at.later();
     }
 
     fn close(&mut self, at: &mut impl Place<Self>) -> bool {

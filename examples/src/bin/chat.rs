@@ -31,7 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn serve(place: SocketAddr) -> Result<(), Box<dyn Error>> {
-    let server = Endpoint::bind(place, Config::default(), artp(Default::default()))?;
+    let server = Endpoint::bind(place, Config::default(), artp)?;
     println!("a chat at {}", server.local().unwrap_or(place));
     let mut guests: Vec<ArtpAssociation> = Vec::new();
     loop {
@@ -51,7 +51,7 @@ fn serve(place: SocketAddr) -> Result<(), Box<dyn Error>> {
 }
 
 fn talk(place: SocketAddr, name: &str) -> Result<(), Box<dyn Error>> {
-    let client = Endpoint::new(Config::default(), artp(Default::default()))?;
+    let client = Endpoint::new(Config::default(), artp)?;
     let server = client.connect(place)?;
     server.send(format!("{name} is here").as_bytes())?;
     let (tell, typed) = mpsc::channel();

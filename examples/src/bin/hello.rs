@@ -7,7 +7,7 @@ use stackwright_endpoint::{Config, Endpoint, System};
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let stack = |system: &System| {
-        let config = artp::Config { secret: system.secret(), ..artp::Config::default() };
+        let config = artp::Config::new(system.secret());
         Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
     };
     let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack).await?;

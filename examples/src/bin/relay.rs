@@ -26,8 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let (mut driver, system) = System::with_driver()?;
     let whither = move |_: Arrival| Some(onward.into());
-    let mut stack =
-        Over::new(Relay::new(Config::default(), whither, speak_up), artp(Default::default())(&system));
+    let mut stack = Over::new(Relay::new(Config::default(), whither, speak_up), artp(&system));
     driver.request(&mut stack, Request::Relay { local: local.into() }, &mut Ears);
     Ok(driver.run(&mut stack, &mut Ears)?)
 }

@@ -67,7 +67,7 @@ impl Talker {
                     let message = M::with_headroom(64, &self.sent.to_be_bytes());
                     ask(DatagramsRequest::Send {
                         association: ASSOCIATION,
-                        message,
+                        messages: message.into(),
                         quality: Quality::default(),
                     });
                     self.sent += 1;
@@ -76,11 +76,8 @@ impl Talker {
                     }
                 }
             }
-            DatagramsIndication::Delivered { association, message, .. } => {
-                ask(DatagramsRequest::Receive { association, room: self.delivered(&message) });
-            }
-            DatagramsIndication::DeliveredRun { association, run } => {
-                for message in run {
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                for message in messages {
                     ask(DatagramsRequest::Receive { association, room: self.delivered(&message) });
                 }
             }

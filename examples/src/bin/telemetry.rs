@@ -13,9 +13,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, thread};
 
 use stackwright::contract::services::Quality;
-use stackwright_artp as artp;
-use stackwright_endpoint::{Config, Error::Late, blocking::Endpoint};
-use stackwright_examples::artp;
+use stackwright_endpoint::{Config, Error::Late, System, blocking::Endpoint};
+use stackwright_examples::{Artp, artp_with};
 
 /// For how long a reading is of use, in microseconds.
 const LIFETIME: NonZeroU32 = NonZeroU32::new(20_000).unwrap();
@@ -33,8 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// Both sides must know that something may never come.
-fn transport() -> artp::Config {
-    artp::Config { expires: true, ..artp::Config::default() }
+fn expiring(system: &System) -> Artp {
+    artp_with(system, |config| config.expires = true)
 }
 
 fn microseconds() -> u64 {
@@ -42,7 +41,7 @@ fn microseconds() -> u64 {
 }
 
 fn listen(place: SocketAddr) -> Result<(), Box<dyn Error>> {
-    let endpoint = Endpoint::bind(place, Config::default(), artp(transport()))?;
+    let endpoint = Endpoint::bind(place, Config::default(), expiring)?;
     println!("listening at {}", endpoint.local().unwrap_or(place));
     let station = endpoint.accept()?;
     let (mut heard, mut last, mut oldest) = (0, 0, 0);
@@ -60,7 +59,7 @@ fn listen(place: SocketAddr) -> Result<(), Box<dyn Error>> {
 }
 
 fn send(place: SocketAddr, count: u32) -> Result<(), Box<dyn Error>> {
-    let endpoint = Endpoint::new(Config::default(), artp(transport()))?;
+    let endpoint = Endpoint::new(Config::default(), expiring)?;
     let station = endpoint.connect(place)?;
     for number in 0..count {
         let quality = Quality { lifetime: Some(LIFETIME), number: Some(number), ..Quality::default() };

@@ -104,7 +104,8 @@ impl Links {
         let link = Conditions { rate: Some(octets), mtu: Some(MTU), queue, delay, ..Conditions::IDEAL };
         let ends = Ends::wire(&link, course.seed)?;
         let mut rivals = vec![
-            Rival::ours(ARTP, "artp", &format!("--packet {PACKET}")),
+            // As the document's ARTP, whose numbers stand beside it.
+            Rival::ours(ARTP, "artp", &format!("--packet {PACKET}")).sending("--congestion document"),
             Rival::ours("our TCP", "tcp", ""),
             Rival::peer(TCP, "tcp", &format!("--mtu {MTU}")),
         ];

@@ -1,7 +1,7 @@
 //! What a table came to: the file that is written, and that reports are made of.
 
 use serde::{Deserialize, Serialize};
-use stackwright_tests::statistics::{Ratio, median};
+use stackwright_programs::statistics::{Ratio, median};
 
 use super::verdict::{Target, Verdict};
 use crate::measure::Conditions;

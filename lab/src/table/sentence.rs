@@ -1,6 +1,6 @@
 //! Who won, and by how much, in a sentence that follows from the numbers.
 
-use stackwright_tests::statistics::median;
+use stackwright_programs::statistics::median;
 
 use super::outcome::{Comparison, Outcome, Row};
 use super::quantity::digits;

@@ -1,6 +1,6 @@
 //! What follows from the samples: which are slow, the ratios, the verdicts.
 
-use stackwright_tests::statistics::{median, ratio};
+use stackwright_programs::statistics::{median, ratio};
 
 use super::outcome::{Column, Comparison, Outcome};
 use super::verdict::{Verdict, judge};

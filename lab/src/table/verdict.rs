@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use stackwright_tests::statistics::Ratio;
+use stackwright_programs::statistics::Ratio;
 
 /// What a ratio, ours above theirs, shall be.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

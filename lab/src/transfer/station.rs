@@ -78,17 +78,20 @@ impl Station {
     fn stack(&self) -> impl FnOnce(&System) -> Stack {
         let work = &self.work;
         let packets = work.flight / u64::from(work.packet);
-        let config = artp::Config {
-            packet: work.packet,
-            window: packets.clamp(16, 4096) as u32,
-            longest: work.longest() + (2 << 16),
-            send: Room { octets: self.room(), messages: 4096 },
-            large: work.large,
-            congestion: work.congestion,
-            ..artp::Config::default()
-        };
+        let (packet, window) = (work.packet, packets.clamp(16, 4096) as u32);
+        let (longest, large, congestion) = (work.longest() + (2 << 16), work.large, work.congestion);
+        let send = Room { octets: self.room(), messages: 4096 };
         move |system| {
-            let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..config };
+            let config = artp::Config {
+                packet,
+                window,
+                longest,
+                send,
+                large,
+                congestion,
+                epoch: system.epoch(),
+                ..artp::Config::new(system.secret())
+            };
             Over::new(artp::layer(config, system.seed()), system.udp())
         }
     }

@@ -1,8 +1,8 @@
 //! Datagrams, and sums over them that do not ask for their order.
 
 use clap::Args;
+use ring::digest::{Context, SHA256};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use stackwright::wire::Message;
 use stackwright::wire::check::Crc32c;
 use stackwright_artp::Congestion;
@@ -96,7 +96,7 @@ pub(super) struct Sum {
     seen: Vec<u64>,
     /// Of the sums of all datagrams, each with its number.
     sum: u64,
-    sha256: Option<Sha256>,
+    sha256: Option<Context>,
     pub(super) octets: u64,
     pub(super) datagrams: u64,
     pub(super) doubled: u64,
@@ -116,7 +116,7 @@ pub(super) struct Summed(String);
 impl Sum {
     /// A sum; by SHA-256 where there is `one` datagram only.
     pub(super) fn new(one: bool) -> Self {
-        Sum { sha256: one.then(Sha256::default), ..Sum::default() }
+        Sum { sha256: one.then(|| Context::new(&SHA256)), ..Sum::default() }
     }
 
     /// Adds a datagram.
@@ -143,7 +143,9 @@ impl Sum {
     /// What it is.
     pub(super) fn value(&self) -> Summed {
         Summed(match &self.sha256 {
-            Some(sha256) => sha256.clone().finalize().iter().map(|octet| format!("{octet:02x}")).collect(),
+            Some(sha256) => {
+                sha256.clone().finish().as_ref().iter().map(|octet| format!("{octet:02x}")).collect()
+            }
             None => format!("{:016x}", self.sum),
         })
     }

@@ -12,7 +12,8 @@ pub(crate) use woven::{Described, Woven};
 use std::ops::RangeInclusive;
 use std::path::Path;
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use stackwright::compose::Over;
 use stackwright::contract::words::Speaks;
 use stackwright::framed::Framed;
@@ -59,6 +60,9 @@ pub(crate) enum Transport {
         /// How many packets may be on their way.
         #[serde(default = "window")]
         window: u32,
+        /// `cubic`, `bbr`, `new-reno` or `document`.
+        #[serde(default, deserialize_with = "congestion")]
+        congestion: artp::Congestion,
     },
     /// A graph that a file describes, as `stackwright draw` shows them: it provides datagrams, on one adapter.
     Graph(Described),
@@ -83,11 +87,16 @@ fn tries() -> u8 {
 }
 
 fn packet() -> Octets {
-    Octets(u64::from(artp::Config::default().packet))
+    Octets(u64::from(artp::Config::new([0; 16]).packet))
 }
 
 fn window() -> u32 {
-    artp::Config::default().window
+    artp::Config::new([0; 16]).window
+}
+
+fn congestion<'de, D: Deserializer<'de>>(name: D) -> Result<artp::Congestion, D::Error> {
+    let known = String::deserialize(name)?.parse();
+    known.map_err(|()| D::Error::custom("congestion is cubic, bbr, new-reno or document"))
 }
 
 /// The packets that ARTP can have: room for a proposal, and what UDP takes.
@@ -124,7 +133,7 @@ impl Transport {
     pub(crate) fn complete(&mut self, folder: &Path) -> Result<(), Problem> {
         match self {
             Transport::Graph(described) => described.load(folder),
-            Transport::Artp { packet, window } if !PACKETS.contains(&packet.0) || *window == 0 => {
+            Transport::Artp { packet, window, .. } if !PACKETS.contains(&packet.0) || *window == 0 => {
                 let [least, most] = [PACKETS.start(), PACKETS.end()];
                 Err(Problem::usage(format!(
                     "artp: a packet has {least} to {most} octets, and one at least is on its way"
@@ -163,12 +172,12 @@ impl Transport {
                 (rules.patience, rules.tries_most) = (patience.0, *tries);
                 stacked(then, Over::new(StopAndWait::<M>::new(rules, seed), lowers.datagrams()))
             }
-            Transport::Artp { packet, window } => {
+            Transport::Artp { packet, window, congestion } => {
                 let config = artp::Config {
                     packet: packet.0 as u16,
                     window: *window,
-                    secret: u128::from(seed).to_be_bytes(),
-                    ..artp::Config::default()
+                    congestion: *congestion,
+                    ..artp::Config::new(u128::from(seed).to_be_bytes())
                 };
                 stacked(then, Over::new(artp::layer::<M>(config, seed), lowers.datagrams()))
             }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use stackwright::stop_and_wait::Label;
 use stackwright::wire::{Header, Message};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Outlet, Protocol};
 
 use super::M;
@@ -25,17 +25,12 @@ impl Protocol for Forgetful {
 
     fn handle_request(
         &mut self,
-        cx: &Context,
+        _cx: &Context,
         mut request: DatagramsRequest<M>,
         out: &mut impl Outlet<Self>,
     ) {
-        if let DatagramsRequest::SendRun { association, run } = request {
-            let quality = Quality::default();
-            return run.into_iter().for_each(|message| {
-                self.handle_request(cx, DatagramsRequest::Send { association, message, quality }, out);
-            });
-        }
-        if let DatagramsRequest::Send { association, message, .. } = &mut request
+        if let DatagramsRequest::Send { association, messages, .. } = &mut request
+            && let message = messages.single_mut()
             && let Some(octets) = message.front(Label::LENGTH)
             && let Ok(Label { acknowledgement: false, number, .. }) = Label::decode(octets)
             && !self.sent.insert((*association, number))

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use serde::Deserialize;
+use stackwright::catalogue;
 use stackwright::compose::graph::{
-    Description, Erased, Flaw, Graph, Kind, Node, Parameter, Parameters, Registry,
+    Description, Erased, Flaw, Graph, Kind, Node, Parameter, Parameters, Registry, Table,
 };
 use stackwright::contract::words::Speaks;
-use stackwright::framed::Framed;
-use stackwright::stop_and_wait::{Rules, StopAndWait};
 use stackwright_contract::services::Datagrams;
 use stackwright_contract::{Duration, Protocol};
 
@@ -50,10 +49,6 @@ const WINDOW: &[Parameter] = &[
         "after how long what nobody hears of is forgiven, in milliseconds",
     ),
 ];
-const STOP_AND_WAIT: &[Parameter] = &[
-    Parameter::new("patience", Kind::Number, "how long an acknowledgement is waited for, in milliseconds"),
-    Parameter::new("tries", Kind::Number, "how often a message is sent at most"),
-];
 
 impl Described {
     /// Reads the description, and builds it once, to see whether it fits.
@@ -64,7 +59,7 @@ impl Described {
         let flawed = |flaw: Flaw| {
             let place = flaw.at().map(|at| format!(":{}:{}", at.line, at.column)).unwrap_or_default();
             Problem::usage(format!("{}{place}: {}", path.display(), flaw.says()))
-                .advise("protocols here: udp, tcp, framed, window, stop-and-wait")
+                .advise("protocols here: udp, tcp, framed, ordered, window, stop-and-wait")
         };
         let description = Description::read(&text).map_err(flawed)?;
         let anywhere = Simulated(Ipv4Addr::LOCALHOST.into());
@@ -98,31 +93,19 @@ where
 {
     let lowers = Rc::new(Cell::new(Some(lowers)));
     let others = Rc::clone(&lowers);
-    Registry::new()
+    catalogue::registry(move || seed)
         .with("udp", "datagrams of the operating system", &[], move |table| {
             boxed(taken(&lowers, table)?.datagrams())
         })
         .with("tcp", "streams of the operating system", &[], move |table| {
             boxed(taken(&others, table)?.streams())
         })
-        .with("framed", "messages over a stream", &[], |_| boxed(Framed::<M>::default()))
         .with("window", "datagrams under a byte window", WINDOW, move |table| {
             let patience = milliseconds(table, "patience")?.unwrap_or(super::WINDOW_PATIENCE);
             let octets = table.number("octets").unwrap_or(0);
             let octets =
                 u64::try_from(octets).map_err(|_| table.flaw("octets", "a window is not negative".into()))?;
             boxed(Window::<M>::new(window::Rules::new(octets, patience), seed))
-        })
-        .with("stop-and-wait", "one message at a time", STOP_AND_WAIT, move |table| {
-            let mut rules = Rules::<M>::default();
-            if let Some(patience) = milliseconds(table, "patience")? {
-                rules.patience = patience;
-            }
-            if let Some(tries) = table.number("tries") {
-                let wrong = |_| table.flaw("tries", "`tries` is from 1 to 255".into());
-                rules.tries_most = u8::try_from(tries).map_err(wrong)?;
-            }
-            boxed(StopAndWait::<M>::new(rules, seed))
         })
 }
 

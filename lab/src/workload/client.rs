@@ -152,7 +152,7 @@ impl<M: Message> Client<M> {
             }
             out.request(DatagramsRequest::Send {
                 association,
-                message: content::write(&label),
+                messages: M::into(content::write(&label)),
                 quality: Quality::default(),
             });
         }
@@ -247,13 +247,8 @@ impl<M: Message> Protocol for Client<M> {
                     self.go_on(cx, conversation, out);
                 }
             }
-            DatagramsIndication::Delivered { association, message, .. } => {
-                self.delivered(cx, association, message, out);
-            }
-            DatagramsIndication::DeliveredRun { association, run } => {
-                for message in run {
-                    self.delivered(cx, association, message, out);
-                }
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                self.delivered(cx, association, messages.into_single(), out);
             }
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
             DatagramsIndication::Listening { .. } => {}

@@ -95,7 +95,11 @@ impl<M: Message> Server<M> {
         while let Some((message, asked_octets)) = replies.pop_front_if(|(message, _)| fits(*room, message)) {
             room.messages -= 1;
             room.octets -= message.len();
-            out.request(DatagramsRequest::Send { association, message, quality: Quality::default() });
+            out.request(DatagramsRequest::Send {
+                association,
+                messages: message.into(),
+                quality: Quality::default(),
+            });
             receive(association, asked_octets, out);
         }
     }
@@ -145,13 +149,8 @@ impl<M: Message> Protocol for Server<M> {
                     self.send(association, out);
                 }
             }
-            DatagramsIndication::Delivered { association, message, .. } => {
-                self.heard(cx, association, message, out);
-            }
-            DatagramsIndication::DeliveredRun { association, run } => {
-                for message in run {
-                    self.heard(cx, association, message, out);
-                }
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                self.heard(cx, association, messages.into_single(), out);
             }
             DatagramsIndication::Ended { name, why } => {
                 if let Some(Role::Listener) = self.names.forget(name) {

@@ -10,14 +10,14 @@ use stackwright_policies::{
     rtt,
 };
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
-use stackwright_transport::{Policies, Slots, configuration};
+use stackwright_transport::{Limits, Policies, Slots, configuration};
 use stackwright_wire::Message;
 
 use crate::message::Messages;
 use crate::protection::Protection;
 use crate::state::{Format, Secrets};
 
-/// What can be chosen. The default suits the Internet and local networks.
+/// What can be chosen. What [`Config::new`] chooses suits the Internet and local networks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The longest packet, header included, in octets: 191 … 65507. Beyond 1200, packets are so long where the way to the peer has
@@ -27,8 +27,12 @@ pub struct Config {
     /// How many packets may be on their way, and how many are kept for an application that does not read.
     pub window: u32,
     /// The longest datagram that is taken, in octets, rounded down to 65536 (but at least that); `usize::MAX`: any. A peer can
-    /// make us hold four times as much, and a window of packets, in datagrams that are not whole, and 64 packets that came in part.
+    /// make this end reserve four times as much and a window of packets for datagrams that are not whole, one of the longest more before the
+    /// session ends, and 64 packets that came in part.
     pub longest: usize,
+    /// What all sessions of the layer may hold together of datagrams that are not whole. A request is refused when there is not what each
+    /// session has to itself.
+    pub limits: Limits,
     /// How much may be on its way down: the send buffer.
     pub send: Room,
     /// How many octets of packets that leave together are written one behind the other, at most: a driver that finds them so sends
@@ -44,9 +48,12 @@ pub struct Config {
     pub timeout_first: Nanoseconds,
     /// How often a session is asked for before the peer is believed not to be there, and how often who asked confirms it.
     pub tries: u32,
-    /// No packet is sent again sooner, whatever was measured, unless others tell that it is lost.
+    /// How much longer than the round trip an acknowledgement is waited for at least, unless others tell that a packet is lost:
+    /// the peer may [gather](Config::gather), and a steady path has jitter all the same.
     pub timeout_least: Nanoseconds,
-    /// After so long a silence the peer is dead.
+    /// The peer is dead when no acknowledgement arrived for this long while one is owed, or for three round trips with four times
+    /// their variation, whichever is longer; but with fewer than eight timeouts in a row, which take 255 times the first, that is
+    /// three times as long.
     pub silence: Nanoseconds,
     /// After so long without a word from the peer he is asked whether he is there; `None`: never, as in the document. Then
     /// nobody notices that he is gone who has nothing to send.
@@ -70,7 +77,7 @@ pub struct Config {
     pub epoch: u64,
     /// What a stranger must not know: random octets, drawn anew at each start. Salts follow from it, and keys from these.
     pub secret: [u8; 16],
-    /// What bounds what is on its way.
+    /// What bounds what is on its way: CUBIC by default.
     pub congestion: Congestion,
     /// What protects datagrams.
     pub protection: Protection,
@@ -80,12 +87,14 @@ pub struct Config {
     pub first: Option<u32>,
 }
 
-impl Default for Config {
-    fn default() -> Self {
+impl Config {
+    /// The default of all but `secret`, of which there can be none.
+    pub const fn new(secret: [u8; 16]) -> Self {
         Config {
             packet: 1200,
             window: 4096,
             longest: 16 << 20,
+            limits: Limits { octets: 1 << 30, each: 16 << 10 },
             send: Room { octets: 10 << 20, messages: 4096 },
             run: 65_507,
             gather: 50 * MILLISECOND,
@@ -104,8 +113,8 @@ impl Default for Config {
             expires: false,
             ecn: true,
             epoch: 0,
-            secret: [0; 16],
-            congestion: Congestion::Document,
+            secret,
+            congestion: Congestion::Cubic,
             protection: Protection::Absent,
             half_open_most: 64,
             first: None,
@@ -116,12 +125,13 @@ impl Default for Config {
 /// What bounds what is on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Congestion {
-    /// As the document says (§1.4.5): no slow start, a packet more each round trip, half with a loss.
-    #[default]
+    /// As the document says (§1.4.5): no slow start, a packet more each round trip, half with a loss. A fast and long path is
+    /// not filled in minutes: 100 Mb/s with 200 ms there and back takes seven.
     Document,
     /// RFC 6582: a slow start, and else the same.
     NewReno,
     /// RFC 9438: finds a fast path soon, and shares it with TCP as it is today.
+    #[default]
     Cubic,
     /// draft-ietf-ccwg-bbr: measures the path, so that what is lost by nature costs no more than what is lost.
     Bbr,
@@ -166,9 +176,6 @@ impl Congestion {
     }
 }
 
-/// How many timeouts a silence has at least, so that one loss more is not taken for a death.
-const TIMEOUTS_LEAST: u64 = 12;
-
 configuration! {
     /// ARTP as the document describes it: each packet acknowledged by itself, sent again by itself, delivered as it comes.
     pub Artp<M> {
@@ -206,8 +213,7 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         .full(config.gather_full),
         inquiry: inquiry::Absent,
         recovery: recovery::IndividualTimeout::new(config.silence).reordering(config.reordering),
-        rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least)
-            .at_most(config.silence / TIMEOUTS_LEAST),
+        rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least),
         flow: flow::Credit::new(window),
         congestion: config.congestion.policy(config.packet),
         rate: rate::Told::new(),

@@ -249,13 +249,35 @@ impl FieldValue for Verdict {
     }
 }
 
+/// Why a session is closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// Its application has no more to send; so it is, too, where a session is confirmed.
+    Done,
+    /// More datagrams were begun, or longer ones, than whoever closes it holds until they are whole.
+    Overrun,
+}
+
+impl FieldValue for Reason {
+    fn from_bits(bits: u64) -> Option<Self> {
+        [Reason::Done, Reason::Overrun].get(bits as usize).copied()
+    }
+
+    fn to_bits(&self) -> u64 {
+        *self as u64
+    }
+}
+
 /// The value of the control items that confirm and close a session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Token {
     /// Which session.
     pub session: u8,
+    /// Why it is closed.
+    #[bits(8)]
+    pub reason: Reason,
     /// Nothing yet.
-    #[bits(24)]
+    #[bits(16)]
     #[fixed(0)]
     pub reserved: (),
     /// The receiver's nonce: who knows it is no stranger.

@@ -25,7 +25,7 @@ pub use control::{APPLICATION, Item, items};
 pub use message::Messages;
 #[cfg(feature = "sign")]
 pub use protection::Signing;
-#[cfg(feature = "seal")]
+#[cfg(feature = "__seal")]
 pub use protection::{Cipher, Sealing};
 pub use protection::{Protection, Secret, compose, take_apart};
 pub use sessions::{Decide, Sessions};
@@ -58,13 +58,14 @@ pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> Layer<M, Boxed<M>> 
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Apart, Quality};
+use stackwright_contract::services::{BatchMessages, Quality};
 use stackwright_transport::component;
 use stackwright_transport::words::{Cargo, Dropped, Numbering, Plain, Report, Saying, Segment, View, Whole};
 use stackwright_transport::{Associations, Boxed, Transport, slots};
 use stackwright_wire::{Message, Pool, Stretch};
 
-use path::Path;
+use message::OVERTAKEN_MOST;
+use path::PathMtu;
 
 impl<M: Message> slots::Format<M> for Format<M> {
     fn numbering(&self) -> Numbering {
@@ -94,6 +95,10 @@ impl<M: Message> slots::Format<M> for Format<M> {
         }
     }
 
+    fn overtaken_most(&self) -> usize {
+        self.longest().saturating_mul(OVERTAKEN_MOST)
+    }
+
     fn expires(&self) -> bool {
         self.both(|proposal| proposal.expires)
     }
@@ -116,7 +121,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline]
-    fn read_whole(&mut self, view: &View, packet: M, behind: &mut Apart<M>) -> Result<Whole<M>, M> {
+    fn read_whole(&mut self, view: &View, packet: M, behind: &mut BatchMessages<M>) -> Result<Whole<M>, M> {
         self.read_together(view, packet, behind)
     }
 
@@ -132,7 +137,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     #[inline]
     fn runs(&self) -> bool {
-        self.path != Path::Narrowed
+        self.path != PathMtu::BlackHole
     }
 
     #[inline]
@@ -151,12 +156,12 @@ impl<M: Message> slots::Format<M> for Format<M> {
 
     #[inline]
     fn on_repeated(&mut self, view: &View, number: u64, octets: usize) {
-        self.doubts(view, number, octets);
+        self.detect(view, number, octets);
     }
 
     #[inline]
-    fn on_acknowledged(&mut self, longest: usize) {
-        self.doubt.on_acknowledged(longest);
+    fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+        self.black_hole.on_acknowledged(longest, in_parts);
     }
 }
 

@@ -47,6 +47,13 @@ struct Cut {
     piece: usize,
 }
 
+/// A peer is told how long datagrams may be in as many octets, and once at least.
+const LONGEST_LEAST: usize = 1 << 16;
+
+/// A sender overtakes a datagram that it has begun as long as those that it has, and that have not left, have together no more
+/// octets than so many of the longest that the peer takes: what the peer holds of datagrams that are not whole follows from that.
+pub(crate) const OVERTAKEN_MOST: usize = 1;
+
 /// How many octets less stand before a datagram that leaves as [`Single`], beside those of [`Signed`].
 const SPARED: usize = Fragment::LENGTH - Single::LENGTH;
 
@@ -57,9 +64,11 @@ impl<M> Messages<M> {
         let expired = Forgetting::Expired(u64::from(config.window));
         let forgetting = if config.expires { expired } else { Forgetting::Nothing };
         let guard = Guard::new(config.protection);
-        let longest = config.longest.saturating_add(guard.adds(MessageKind::Data));
-        let on_the_way = (config.window as usize).saturating_mul(usize::from(config.packet));
-        let fragments = Fragments::new(count_most, longest).beside(on_the_way).forgetting(forgetting);
+        // Shorter ones cannot be told.
+        let longest = config.longest.max(LONGEST_LEAST).saturating_add(guard.adds(MessageKind::Data));
+        let fragments = Fragments::new(count_most, longest)
+            .on_the_way(config.window as usize, usize::from(config.packet))
+            .forgetting(forgetting);
         Messages { fragments, guard, next: 0, refused: 0, single: false, cut: Cell::default() }
     }
 }
@@ -195,6 +204,20 @@ impl<M: Message> Framing<M> for Messages<M> {
                 Err(dropped)
             }
         }
+    }
+
+    #[inline]
+    fn admits(&self, label: &Label, octets: usize, follows: bool) -> Result<(), Dropped> {
+        self.fragments.admits(label, octets, follows)
+    }
+
+    fn reserves(&self, label: &Label, octets: usize) -> usize {
+        self.fragments.reserves(label, octets)
+    }
+
+    #[inline]
+    fn held(&self) -> usize {
+        Framing::<M>::held(&self.fragments)
     }
 
     #[inline]

@@ -6,9 +6,8 @@
 //! made as long as packets shall be, by an option that says nothing, and where that is answered they are: it costs no round
 //! trip. Where no answer comes it is said again, short, and packets stay short for the session's life.
 //!
-//! The way may change later. Where long packets are sent again and again and no such is heard of any more, it is believed to
-//! take short ones only: datagrams that begin then are cut shorter. One that is cut already cannot be cut again, because the
-//! peer may know of its fragments; they leave in parts.
+//! The path may change later: [`BlackHoleDetector`]. Then datagrams that begin later are cut shorter. One that is cut already
+//! cannot be cut again, because the peer may know its fragments; they leave in parts.
 
 use crate::header::Packet;
 use stackwright_wire::Header as _;
@@ -19,14 +18,9 @@ pub(crate) const BASE: usize = 1200;
 /// A body with more octets makes a longer packet than that, whatever stands before it.
 const SHORT_MOST: usize = BASE - Packet::LENGTH;
 
-/// So often the same long packet has left once more without a word of any. Where every tenth packet is lost, acknowledgements too,
-/// and one is on its way at a time, that befalls one of a hundred thousand. A timeout is at most a twelfth of the silence after
-/// which a peer is dead: some of that is left for the parts.
-const ROUNDS: u8 = 7;
-
-/// What is known of our way to the peer.
+/// What is known of the path to the peer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) enum Path {
+pub(crate) enum PathMtu {
     /// Nothing was said.
     #[default]
     Unasked,
@@ -36,76 +30,117 @@ pub(crate) enum Path {
     Long,
     /// It may have been a short one that was answered.
     Short,
-    /// It took long ones, and does not any more.
-    Narrowed,
+    /// It took long ones, and drops them without a word now.
+    BlackHole,
 }
 
-impl Path {
+impl PathMtu {
     /// Something that opens the session leaves, as long as packets shall be, or not.
     pub(crate) fn on_said(&mut self, long: bool) {
         *self = match (*self, long) {
-            (Path::Unasked, true) => Path::Asked,
-            (Path::Unasked | Path::Asked, false) => Path::Short,
+            (PathMtu::Unasked, true) => PathMtu::Asked,
+            (PathMtu::Unasked | PathMtu::Asked, false) => PathMtu::Short,
             (path, _) => path,
         };
     }
 
     /// It was answered.
     pub(crate) fn on_answered(&mut self) {
-        if *self == Path::Asked {
-            *self = Path::Long;
+        if *self == PathMtu::Asked {
+            *self = PathMtu::Long;
         }
     }
 
     /// It was answered that it is to be said again: as it was.
     pub(crate) fn on_asked_again(&mut self) {
-        if *self == Path::Asked {
-            *self = Path::Unasked;
+        if *self == PathMtu::Asked {
+            *self = PathMtu::Unasked;
         }
     }
 
     /// The longest packet for which `agreed` is the longest that both ends take.
     pub(crate) fn packet(self, agreed: usize) -> usize {
-        if self == Path::Long { agreed } else { agreed.min(BASE) }
+        if self == PathMtu::Long { agreed } else { agreed.min(BASE) }
     }
 }
 
-/// What speaks against long packets since one was heard of last. How many left once more says little: by one acknowledgement a
-/// great many may be found lost, and all may be sent again for one acknowledgement that was lost.
+/// How many false alarms count.
+const ALARMS_MOST: u8 = 2;
+
+/// Finds out that the path drops long packets and nothing else (RFC 8899 §4.3): a black hole.
+///
+/// ```text
+///         long, sent again            the same, sent again            acknowledged
+/// clear ───────────────────▸ whole ───────────────────▸ in parts ───────────────────▸ alive
+///   ▴                         ▴                                                         │
+///   │                         └────────────── long, sent again ─────────────────────────┤
+///   └───── a whole long one is acknowledged, at any time           sent again once more ▾ found
+/// ```
+///
+/// A packet whose copy was lost as well leaves in parts, each as long as the base: the probe that every path takes. By then,
+/// three timeouts have passed without an acknowledgement of a long packet (one, and the next, which is twice as long). Where the
+/// parts arrive, the path is alive: one more long packet is tried, and where that is lost too, the path is a black hole. An
+/// outage, however long, ends otherwise: what is tried after it arrives. How many packets were lost says little: one
+/// acknowledgement that is lost may leave many unheard of.
+///
+/// A path that loses much by chance looks alike now and then, and mostly soon shows that it does not: each such false alarm,
+/// up to two, makes one more arrival in parts necessary.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Doubt {
-    /// The lowest number that left once more; what is lost leaves in the order of numbers.
-    first: u64,
-    /// How often it did.
-    rounds: u8,
-    /// The octets of the shortest that left once more: what is heard of a shorter one says nothing.
+pub(crate) struct BlackHoleDetector {
+    /// The lowest number that left once more, whole; what is lost leaves in the order of numbers.
+    repeated: Option<u64>,
+    /// It left in parts since then.
+    in_parts: bool,
+    /// The lowest number that left whole, once more, behind those parts.
+    behind: Option<u64>,
+    /// The octets of the shortest that left once more: what is heard of a shorter one says nothing. 0: none did.
     shortest: usize,
+    /// How often long packets arrived in parts, and none whole since.
+    alive: u8,
+    /// How often a long packet arrived whole after another had left in parts.
+    alarms: u8,
 }
 
-impl Doubt {
-    /// A body of so many octets left once more; what has lower numbers than `settled` does not. Whether the way is to be believed
-    /// narrow.
-    pub(crate) fn on_repeated(&mut self, settled: u64, number: u64, octets: usize) -> bool {
+impl BlackHoleDetector {
+    /// A body of `octets` left once more; what has lower numbers than `settled` does not.
+    pub(crate) fn on_repeated(&mut self, settled: u64, number: u64, octets: usize) {
         if octets <= SHORT_MOST {
-            return false;
+            return;
         }
-        if self.rounds == 0 {
-            *self = Doubt { first: number, rounds: 1, shortest: octets };
-            return false;
+        self.shortest = if self.shortest == 0 { octets } else { self.shortest.min(octets) };
+        match self.repeated.filter(|first| settled <= *first && *first <= number) {
+            Some(first) if first == number => (self.in_parts, self.behind) = (true, None),
+            Some(_) if self.in_parts => self.behind = self.behind.or(Some(number)),
+            Some(_) => {}
+            None => (self.repeated, self.in_parts, self.behind) = (Some(number), false, None),
         }
-        self.rounds += u8::from(number == self.first);
-        if number < self.first || self.first < settled {
-            self.first = number;
-        }
-        self.shortest = self.shortest.min(octets);
-        self.rounds >= ROUNDS
     }
 
-    /// It was heard of a body of so many octets.
+    /// Whether the long packet of this number leaves in parts, to find out whether the path is alive.
     #[inline]
-    pub(crate) fn on_acknowledged(&mut self, octets: usize) {
-        if self.rounds > 0 && octets >= self.shortest {
-            *self = Doubt::default();
+    pub(crate) fn probes(&self, number: u64) -> bool {
+        self.repeated == Some(number)
+    }
+
+    /// Whether the path is a black hole, now that this long packet leaves.
+    #[inline]
+    pub(crate) fn is_found(&self, number: u64) -> bool {
+        self.alive > self.alarms && self.probes(number)
+    }
+
+    /// Bodies were acknowledged: of those that left whole, the longest has `longest` octets; and perhaps some that left in parts.
+    #[inline]
+    pub(crate) fn on_acknowledged(&mut self, longest: usize, in_parts: bool) {
+        if self.shortest == 0 {
+            return;
+        }
+        if longest >= self.shortest {
+            let false_alarm = self.in_parts || self.alive > 0;
+            let alarms = (self.alarms + u8::from(false_alarm)).min(ALARMS_MOST);
+            *self = BlackHoleDetector { alarms, ..BlackHoleDetector::default() };
+        } else if in_parts {
+            self.alive = self.alive.saturating_add(1);
+            (self.repeated, self.in_parts) = (self.behind.take(), false);
         }
     }
 }
@@ -117,7 +152,7 @@ mod tests {
     #[test]
     fn only_an_answer_that_is_to_nothing_short_shows_that_long_ones_pass() {
         let after = |said: &[bool]| {
-            let mut path = Path::default();
+            let mut path = PathMtu::default();
             said.iter().for_each(|long| path.on_said(*long));
             path.on_answered();
             path.packet(9000)
@@ -125,65 +160,109 @@ mod tests {
         assert_eq!(after(&[true]), 9000);
         assert_eq!([after(&[]), after(&[false]), after(&[true, false]), after(&[false, true])], [BASE; 4]);
         assert_eq!(
-            [Path::Short.packet(600), Path::Narrowed.packet(600), Path::Narrowed.packet(9000)],
+            [PathMtu::Short.packet(600), PathMtu::BlackHole.packet(600), PathMtu::BlackHole.packet(9000)],
             [600, 600, BASE]
         );
     }
 
     #[test]
     fn who_is_told_to_come_again_comes_as_long_as_he_was() {
-        let mut path = Path::default();
+        let mut path = PathMtu::default();
         path.on_said(true);
         path.on_asked_again();
-        assert_eq!(path, Path::Unasked);
+        assert_eq!(path, PathMtu::Unasked);
         path.on_said(true);
         path.on_said(false);
         path.on_asked_again();
-        assert_eq!(path, Path::Short);
+        assert_eq!(path, PathMtu::Short);
     }
 
     #[test]
     fn nothing_that_is_said_later_makes_a_way_wide_that_became_narrow() {
-        let mut path = Path::Narrowed;
+        let mut path = PathMtu::BlackHole;
         path.on_said(true);
         path.on_said(false);
         path.on_answered();
-        assert_eq!(path, Path::Narrowed);
+        assert_eq!(path, PathMtu::BlackHole);
+    }
+
+    /// A long packet leaves once more: whether the path is found to be a black hole before, and whether it leaves in parts.
+    fn again(detector: &mut BlackHoleDetector, number: u64) -> (bool, bool) {
+        let leaves = (detector.is_found(number), detector.probes(number));
+        detector.on_repeated(0, number, 9000);
+        leaves
     }
 
     #[test]
-    fn a_way_is_narrow_where_a_long_packet_left_again_seven_times_and_nothing_was_heard_of_any() {
-        let mut doubt = Doubt::default();
-        assert!((1..ROUNDS).all(|_| !doubt.on_repeated(0, 7, 9000)));
-        assert!(doubt.on_repeated(0, 7, 9000));
-        let mut doubt = Doubt::default();
-        assert!((1..ROUNDS).all(|_| (7..10).all(|number| !doubt.on_repeated(0, number, 9000))));
-        assert!(doubt.on_repeated(0, 7, 9000));
+    fn a_path_is_a_black_hole_where_only_parts_of_long_packets_arrive() {
+        let detector = &mut BlackHoleDetector::default();
+        assert_eq!([7, 8, 9].map(|number| again(detector, number)), [(false, false); 3]);
+        assert_eq!(again(detector, 7), (false, true));
+        detector.on_acknowledged(0, true);
+        assert_eq!([8, 9].map(|number| again(detector, number)), [(false, false); 2]);
+        assert_eq!(again(detector, 8), (true, true));
     }
 
     #[test]
-    fn a_hundred_that_are_found_lost_at_once_are_no_sign() {
-        let mut doubt = Doubt::default();
-        assert!((0..100).all(|number| !doubt.on_repeated(0, number, 9000)));
+    fn what_leaves_whole_behind_the_parts_is_the_next_one_tried() {
+        let detector = &mut BlackHoleDetector::default();
+        assert_eq!([7, 8, 7, 8].map(|number| again(detector, number).1), [false, false, true, false]);
+        detector.on_acknowledged(0, true);
+        assert_eq!(again(detector, 8), (true, true));
     }
 
     #[test]
-    fn where_the_first_of_them_expires_the_next_one_is_counted() {
-        let mut doubt = Doubt::default();
-        assert!((2..ROUNDS).all(|_| !doubt.on_repeated(0, 7, 9000)));
-        assert!(!doubt.on_repeated(8, 8, 9000));
-        assert!(!doubt.on_repeated(8, 8, 9000));
-        assert!(doubt.on_repeated(8, 8, 9000));
+    fn each_false_alarm_makes_one_more_arrival_necessary() {
+        for alarms in 0..5 {
+            let detector = &mut BlackHoleDetector::default();
+            for _ in 0..alarms {
+                assert_eq!([7, 7].map(|number| again(detector, number)), [(false, false), (false, true)]);
+                detector.on_acknowledged(9000, false);
+            }
+            for number in 8..=8 + alarms.min(2) {
+                assert_eq!([number; 2].map(|number| again(detector, number).0), [false; 2], "{alarms}");
+                detector.on_acknowledged(0, true);
+            }
+            assert_eq!([20; 2].map(|number| again(detector, number).0), [false, true], "{alarms}");
+        }
+    }
+
+    #[test]
+    fn an_outage_however_long_is_none() {
+        let detector = &mut BlackHoleDetector::default();
+        assert!((0..100).all(|_| !again(detector, 7).0));
+        detector.on_acknowledged(0, true); // it is over
+        assert!(!again(detector, 8).0);
+        detector.on_acknowledged(9000, false);
+        assert_eq!(again(detector, 9), (false, false));
+        assert!(!again(detector, 9).0);
+    }
+
+    #[test]
+    fn parts_and_a_whole_one_that_arrive_together_speak_for_the_path() {
+        let detector = &mut BlackHoleDetector::default();
+        assert_eq!([7, 7].map(|number| again(detector, number).1), [false, true]);
+        detector.on_acknowledged(9000, true);
+        assert!((0..2).all(|_| !again(detector, 8).0));
+    }
+
+    #[test]
+    fn where_the_first_of_them_expires_the_next_one_is_tried() {
+        let detector = &mut BlackHoleDetector::default();
+        again(detector, 7);
+        detector.on_repeated(8, 9, 9000);
+        assert!(!detector.probes(7) && detector.probes(9));
     }
 
     #[test]
     fn short_ones_neither_speak_against_long_ones_nor_for_them() {
-        let mut doubt = Doubt::default();
-        assert!((0..100).all(|_| !doubt.on_repeated(0, 1, SHORT_MOST)));
-        assert!((1..ROUNDS).all(|_| !doubt.on_repeated(0, 1, 9000)));
-        doubt.on_acknowledged(8999);
-        assert!(doubt.on_repeated(0, 1, 9000));
-        doubt.on_acknowledged(9000);
-        assert!((1..ROUNDS).all(|_| !doubt.on_repeated(0, 1, 9000)));
+        let detector = &mut BlackHoleDetector::default();
+        detector.on_repeated(0, 1, SHORT_MOST);
+        assert!(!detector.probes(1));
+        again(detector, 1);
+        detector.on_acknowledged(8999, false);
+        assert!(again(detector, 1).1);
+        detector.on_acknowledged(9000, false);
+        assert!(!again(detector, 1).1);
     }
 }

@@ -8,7 +8,7 @@ use stackwright_wire::{Header, Malformed, Message};
 
 use crate::control::{Item, items};
 use crate::header::{
-    BARE, ControlKind, Fragment, Packet, PacketKind, Proposal, Single, Token, Verdict, Version,
+    BARE, ControlKind, Fragment, Packet, PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
 };
 use crate::option::{Marks, Options, PacketOption, Part};
 use crate::parts::Place;
@@ -187,7 +187,9 @@ impl<M: Message> Format<M> {
                     return Err(Dropped::NotOurs);
                 }
                 match (matter, item.kind) {
-                    (Matter::Close, ControlKind::Request) => Ok(Signals::END),
+                    (Matter::Close, ControlKind::Request) => {
+                        Ok(Signals::END.with(Signals::OVERRUN.when(token.reason == Reason::Overrun)))
+                    }
                     (Matter::Close, ControlKind::Reply) => Ok(Signals::ENDED),
                     (Matter::Confirm, ControlKind::Request) => {
                         self.path.on_answered();

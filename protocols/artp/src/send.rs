@@ -10,10 +10,10 @@ use stackwright_wire::{Header, Message, Stretch};
 use crate::control::Item;
 use crate::header::{
     Arrived, ArrivedRange, BARE, ControlHeader, ControlKind, Fragment, Microseconds, OptionHeader, Packet,
-    PacketKind, Proposal, Single, Token, Verdict, Version,
+    PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
 };
 use crate::option::{Large, Marks, PADDING, PacketOption, Part};
-use crate::path::{BASE, Path};
+use crate::path::{BASE, PathMtu};
 use crate::state::{Format, Matter, ORDER, can_be_padded};
 
 fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
@@ -29,6 +29,7 @@ impl<M: Message> Format<M> {
         if saying.signals != Signals::NONE
             && let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal))
         {
+            let reason = if saying.signals.has(Signals::OVERRUN) { Reason::Overrun } else { Reason::Done };
             saying.signals = saying.signals.without(signal);
             self.asks |= signal == Signals::OPEN;
             let sequence = self.next_unacknowledged();
@@ -36,7 +37,7 @@ impl<M: Message> Format<M> {
             if matches!(signal, Signals::OPEN | Signals::ACCEPT) {
                 self.lengthen(signal == Signals::ACCEPT, octets);
             }
-            self.arrange(signal, octets);
+            self.arrange(signal, reason, octets);
         } else if let Some(report) = saying.report.take() {
             let sequence = self.next_unacknowledged();
             put(&packet(PacketKind::Acknowledge, self.session, sequence, own), octets);
@@ -71,7 +72,7 @@ impl<M: Message> Format<M> {
             } else {
                 fragment(label).encode(&mut octets[Packet::LENGTH..]);
             }
-            if self.path == Path::Narrowed && octets.len() + unit.octets > BASE {
+            if octets.len() + unit.octets > BASE && self.leaves_in_parts(span.start) {
                 self.write_part(unit, settled, saying, octets);
             }
         }
@@ -193,7 +194,7 @@ impl<M: Message> Format<M> {
     pub(crate) fn before_pieces(&self, piece: usize, last: usize) -> Option<(usize, usize)> {
         let short = piece.checked_sub(last)?;
         let padding = if can_be_padded(short) { short } else { 0 };
-        let plain = !self.both(|proposal| proposal.expires) && self.path != Path::Narrowed;
+        let plain = !self.both(|proposal| proposal.expires) && self.path != PathMtu::BlackHole;
         plain.then_some((BARE, BARE + padding))
     }
 
@@ -225,7 +226,7 @@ impl<M: Message> Format<M> {
         }
     }
 
-    fn arrange(&self, signal: Signals, octets: &mut Vec<u8>) {
+    fn arrange(&self, signal: Signals, reason: Reason, octets: &mut Vec<u8>) {
         let (matter, kind) = match signal {
             Signals::OPEN => (Matter::Open, ControlKind::Request),
             Signals::ACCEPT => (Matter::Open, ControlKind::Reply),
@@ -245,7 +246,7 @@ impl<M: Message> Format<M> {
                 Proposal::LENGTH
             }
             _ => {
-                Token { session: self.session, reserved: (), token: theirs }.encode(&mut value);
+                Token { session: self.session, reason, reserved: (), token: theirs }.encode(&mut value);
                 Token::LENGTH
             }
         };

@@ -9,7 +9,7 @@ use stackwright_contract::services::{Ended, Room};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_transport::rules::promised;
 use stackwright_transport::words::SECOND;
-use stackwright_transport::{Configuration, Host, Slots};
+use stackwright_transport::{Configuration, Host, Limits, Slots};
 use stackwright_wire::{Header, Malformed, Message};
 
 use crate::config::{Artp, Config};
@@ -178,6 +178,18 @@ impl<M: Message, C: Configuration<Message = M>> Host for Sessions<M, C> {
             return Arrival::Answered(answer(headroom, &asked, Verdict::Refused, 0));
         }
         Arrival::Welcome
+    }
+
+    fn refuse(&mut self, packet: &mut M) -> Arrival<M> {
+        let (_, headroom) = self.packet();
+        match request(packet) {
+            Some(asked) => Arrival::Answered(answer(headroom, &asked, Verdict::Refused, 0)),
+            None => Arrival::Ignored("a packet of no session"),
+        }
+    }
+
+    fn limits(&self) -> Limits {
+        self.config.limits
     }
 
     fn create(&mut self, _: &Context, session: &u8, remote: Participant, _: Origin) -> Slots<C> {

@@ -10,7 +10,7 @@ use crate::config::Config;
 use crate::header::{ControlHeader, Fragment, OptionHeader, Packet, Proposal, Verdict};
 use crate::option::{Large, Marks, PacketOption, Part};
 use crate::parts::Parts;
-use crate::path::{BASE, Doubt, Path};
+use crate::path::{BASE, BlackHoleDetector, PathMtu};
 
 /// The most octets of options in a data packet.
 const OPTIONS_MOST: usize = OptionHeader::LENGTH + Large::LENGTH + PacketOption::OCTETS_MOST;
@@ -38,9 +38,9 @@ pub struct Format<M> {
     /// We have asked for it.
     pub(crate) asks: bool,
     /// What the way to the peer takes.
-    pub(crate) path: Path,
-    /// What speaks against long packets.
-    pub(crate) doubt: Doubt,
+    pub(crate) path: PathMtu,
+    /// Whether it takes long packets no more.
+    pub(crate) black_hole: BlackHoleDetector,
     /// The packet that leaves in parts, and how many of its octets have left. No packet has the number 0.
     pub(crate) parted: (u64, usize),
     /// Packets that came in parts, so far.
@@ -83,8 +83,8 @@ impl<M> Format<M> {
             theirs: None,
             peer_first: None,
             asks: false,
-            path: Path::default(),
-            doubt: Doubt::default(),
+            path: PathMtu::default(),
+            black_hole: BlackHoleDetector::default(),
             parted: (0, 0),
             parts: Parts::default(),
             is_heard: false,
@@ -125,16 +125,28 @@ impl<M> Format<M> {
     pub(crate) fn probe(&self, grants: bool) -> Option<usize> {
         let agreed = self.agreed();
         let allowed = !grants || self.asked_long;
-        (agreed > BASE && self.path == Path::Unasked && allowed).then_some(agreed)
+        (agreed > BASE && self.path == PathMtu::Unasked && allowed).then_some(agreed)
     }
 
     /// A unit left once more.
     #[cold]
-    pub(crate) fn doubts(&mut self, view: &View, number: u64, octets: usize) {
-        let can_change = self.path == Path::Long && self.both(|proposal| proposal.parts);
-        if can_change && self.doubt.on_repeated(view.settled_upto, number, octets) {
-            self.path = Path::Narrowed;
+    pub(crate) fn detect(&mut self, view: &View, number: u64, octets: usize) {
+        if self.can_narrow() {
+            self.black_hole.on_repeated(view.settled_upto, number, octets);
         }
+    }
+
+    fn can_narrow(&self) -> bool {
+        self.path == PathMtu::Long && self.both(|proposal| proposal.parts)
+    }
+
+    /// Whether a packet that is longer than the base leaves in parts: the path drops it, or this one finds out whether it does.
+    #[inline]
+    pub(crate) fn leaves_in_parts(&mut self, number: u64) -> bool {
+        if self.path == PathMtu::Long && self.black_hole.is_found(number) && self.can_narrow() {
+            self.path = PathMtu::BlackHole;
+        }
+        self.path == PathMtu::BlackHole || self.black_hole.probes(number)
     }
 
     /// What an acknowledgement holds beside its header and its options.

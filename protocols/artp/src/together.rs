@@ -1,6 +1,6 @@
 //! Packets of one datagram that came together: read at once, where they say nothing but its fragments.
 
-use stackwright_contract::services::Apart;
+use stackwright_contract::services::BatchMessages;
 use stackwright_transport::words::{Label, Unit, View, Whole, unwrap};
 use stackwright_wire::{Header as _, Message};
 
@@ -114,7 +114,7 @@ impl<M: Message> Format<M> {
         &mut self,
         view: &View,
         mut first: M,
-        behind: &mut Apart<M>,
+        behind: &mut BatchMessages<M>,
     ) -> Result<Whole<M>, M> {
         let Some(seen) = self.look(view, &mut first, behind) else { return Err(first) };
         let Seen { packet, fragment, last, more } = seen;
@@ -135,7 +135,7 @@ impl<M: Message> Format<M> {
     }
 
     /// What the first packet says, if those behind it are its datagram.
-    fn look(&self, view: &View, first: &mut M, behind: &mut Apart<M>) -> Option<Seen> {
+    fn look(&self, view: &View, first: &mut M, behind: &mut BatchMessages<M>) -> Option<Seen> {
         let octets = first.len();
         let front = first.front(BARE)?;
         let (packet, fragment) =
@@ -148,8 +148,8 @@ impl<M: Message> Format<M> {
         let others = usize::from(fragment.count.checked_sub(1)?);
         let number = unwrap(packet.sequence, 32, view.received_upto);
         let is_first = fragment.index == 0 && number == view.received_upto && octets > BARE;
-        let stride = behind.stride();
-        if !is_data || !is_first || others == 0 || others > behind.messages() || stride != octets {
+        let stride = behind.segment_size();
+        if !is_data || !is_first || others == 0 || others > behind.len() || stride != octets {
             return None;
         }
         let bare = Bare::of(front)?;

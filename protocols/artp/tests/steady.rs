@@ -43,7 +43,7 @@ fn talk<E: End>(pair: &mut Pair<E, E>, batches: u64) {
 }
 
 fn nothing_is_allocated<E: End>(make: fn(&Config, u8) -> E, what: &str) {
-    let config = Config { gather_most: BATCH, gather_full: BATCH as u32, ..Config::default() };
+    let config = Config { gather_most: BATCH, gather_full: BATCH as u32, ..Config::new([0; 16]) };
     let mut pair = Pair::new(make(&config, 0), make(&config, 1), &config);
     // More than once around each queue, and the window opens.
     talk(&mut pair, 500);

@@ -21,6 +21,7 @@ mod words;
 
 pub use words::{Copying, Indication, Place, Request};
 
+use stackwright_contract::described::Described;
 use stackwright_contract::services::{Files, FilesRequest};
 use stackwright_contract::{Both, Context, Either, Facts, IndicationTo, Names, Outlet, Protocol};
 use stackwright_wire::Message;
@@ -43,6 +44,11 @@ impl<M: Message> Default for Copy<M> {
     fn default() -> Self {
         Copy { jobs: Names::default(), left: Names::default(), right: Names::default() }
     }
+}
+
+/// How a file describes it: nothing can be chosen.
+pub const fn described<M: Message>() -> Described<Copy<M>> {
+    Described { parameters: &[], make: |_, _| Ok(Copy::default()) }
 }
 
 impl<M: Message> Copy<M> {

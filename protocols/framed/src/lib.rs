@@ -6,6 +6,7 @@ extern crate alloc;
 
 use alloc::collections::VecDeque;
 
+use stackwright_contract::described::Described;
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room, Streams, StreamsIndication,
     StreamsRequest,
@@ -51,6 +52,11 @@ impl<M: Message> Default for Framed<M> {
     fn default() -> Self {
         Framed { associations: Mirror::new() }
     }
+}
+
+/// How a file describes it: nothing can be chosen.
+pub const fn described<M: Message>() -> Described<Framed<M>> {
+    Described { parameters: &[], make: |_, _| Ok(Framed::default()) }
 }
 
 impl<M: Message> Framed<M> {
@@ -118,7 +124,7 @@ impl<M: Message> Framed<M> {
             consumed += whole;
             out.indicate(DatagramsIndication::Delivered {
                 association: name,
-                message,
+                messages: message.into(),
                 quality: Quality::default(),
             });
         }
@@ -153,11 +159,8 @@ impl<M: Message> Protocol for Framed<M> {
                 self.begin(association, room);
                 out.request(StreamsRequest::Open { association, remote, local: None, room: ROOM_UP });
             }
-            DatagramsRequest::Send { association, message, .. } => self.push(cx, association, message, out),
-            DatagramsRequest::SendRun { association, run } => {
-                for message in run {
-                    self.push(cx, association, message, out);
-                }
+            DatagramsRequest::Send { association, messages, .. } => {
+                self.push(cx, association, messages.into_single(), out);
             }
             DatagramsRequest::Receive { association: name, room } => {
                 if let Some(Association { up, .. }) = self.associations.get_mut(name) {

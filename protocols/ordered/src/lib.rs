@@ -8,12 +8,14 @@
 //! | `outgoing.rs`, `incoming.rs` | the two halves of a stream |
 //! | `linger.rs` | after the last word above, until the last one below |
 //! | `state.rs` | what names stand for |
+//! | `config.rs`, `described.rs` | what can be chosen; how a file says it |
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
 mod config;
+mod described;
 mod header;
 mod incoming;
 mod linger;
@@ -23,6 +25,7 @@ mod send;
 mod state;
 
 pub use config::Config;
+pub use described::described;
 pub use header::{Kind, Label};
 
 use stackwright_base::events::{Expires, Simple};
@@ -180,13 +183,8 @@ impl<M: Message> Protocol for Ordered<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, message, .. } => {
-                self.delivered(cx, association, message, out);
-            }
-            DatagramsIndication::DeliveredRun { association, run } => {
-                for message in run {
-                    self.delivered(cx, association, message, out);
-                }
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                self.delivered(cx, association, messages.into_single(), out);
             }
             DatagramsIndication::Room { association, room } => self.more_room(cx, association, room, out),
             DatagramsIndication::Opened { association, local, remote, room } => {

@@ -123,7 +123,8 @@ impl Link {
         message.push(label);
         self.room.octets -= message.len();
         self.room.messages -= 1;
-        out.request(DatagramsRequest::Send { association: below, message, quality: Quality::default() });
+        let (messages, quality) = (message.into(), Quality::default());
+        out.request(DatagramsRequest::Send { association: below, messages, quality });
     }
 }
 

@@ -8,8 +8,10 @@
 
 extern crate alloc;
 
+mod described;
 mod header;
 
+pub use described::described;
 pub use header::Label;
 
 use alloc::collections::VecDeque;

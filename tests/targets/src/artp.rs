@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use stackwright_artp::{Config, Layer, layer};
 use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, Quality, Room, Run,
+    Batch, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, Quality, Room,
 };
 use stackwright_contract::{
     Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
@@ -126,10 +126,9 @@ impl Side {
             ranges: choices & 16 != 0,
             large: choices & 32 != 0,
             half_open_most: usize::from(choices / 64),
-            secret: [nth; 16],
             send: Room { octets: 1 << 20, messages: 64 },
             first: Some(u32::MAX - 3),
-            ..Config::default()
+            ..Config::new([nth; 16])
         };
         Side {
             nth,
@@ -235,7 +234,7 @@ impl Side {
                     ..Quality::default()
                 };
                 let message = M::with_headroom(64, &octets);
-                self.request(DatagramsRequest::Send { association, message, quality });
+                self.request(DatagramsRequest::Send { association, messages: message.into(), quality });
             }
         }
     }
@@ -262,15 +261,10 @@ impl Side {
                 self.below.insert(association, (local, remote));
                 DatagramsIndication::Opened { association, local, remote, room: ROOM }
             }
-            DatagramsRequest::Send { association, message, quality } => {
-                let room = Room { octets: message.len(), messages: 1 };
-                self.leaves(association, message, quality.ecn, wire);
-                DatagramsIndication::Room { association, room }
-            }
-            DatagramsRequest::SendRun { association, run } => {
-                let (room, ecn) = (run.room(), run.ecn());
-                for message in run {
-                    self.leaves(association, message, ecn, wire);
+            DatagramsRequest::Send { association, messages, quality } => {
+                let room = messages.cost();
+                for message in messages {
+                    self.leaves(association, message, quality.ecn, wire);
                 }
                 DatagramsIndication::Room { association, room }
             }
@@ -320,18 +314,13 @@ impl Side {
                     "no more than was taken is given back"
                 );
             }
-            DatagramsIndication::Delivered { association, message, .. } => {
+            DatagramsIndication::Delivered { association, messages, .. } => {
                 let one = self.above.get_mut(association).expect("a living name");
                 assert!(!one.closing, "nothing is delivered to who has closed");
-                assert!(one.up.messages > 0 && one.up.octets >= message.len(), "within the room");
-                one.up.messages -= 1;
-                one.up.octets -= message.len();
-            }
-            DatagramsIndication::DeliveredRun { association, run } => {
-                for message in run {
-                    let quality = Quality::default();
-                    self.told(DatagramsIndication::Delivered { association, message, quality });
-                }
+                let Room { octets, messages: count } = messages.cost();
+                assert!(one.up.messages >= count && one.up.octets >= octets, "within the room");
+                one.up.messages -= count;
+                one.up.octets -= octets;
             }
             DatagramsIndication::Ended { name, .. } => {
                 self.above.forget(name).expect("a last word comes once");
@@ -366,20 +355,18 @@ impl Side {
         let Some(association) = self.opened_for(packet) else { return };
         let message = M::with_headroom(0, &packet.octets);
         let quality = Quality { ecn: packet.ecn, ..Quality::default() };
-        let told = DatagramsIndication::Delivered { association, message, quality };
+        let told = DatagramsIndication::Delivered { association, messages: message.into(), quality };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
     }
 
-    /// Packets of one sender arrive as a run: all are as long as the first, but the last may be shorter.
+    /// Packets of one sender arrive together: all are as long as the first, but the last may be shorter.
     fn arrive_together(&mut self, packets: &[Packet]) {
         let Some(association) = packets.first().and_then(|packet| self.opened_for(packet)) else { return };
         let octets: Vec<u8> = packets.iter().flat_map(|packet| packet.octets.iter().copied()).collect();
-        let run = Run::new(M::with_headroom(0, &octets), packets[0].octets.len()).bearing(packets[0].ecn);
-        self.layer.handle_indication(
-            &self.cx,
-            DatagramsIndication::DeliveredRun { association, run },
-            &mut self.said,
-        );
+        let messages = Batch::new(M::with_headroom(0, &octets), packets[0].octets.len());
+        let quality = Quality { ecn: packets[0].ecn, ..Quality::default() };
+        let told = DatagramsIndication::Delivered { association, messages, quality };
+        self.layer.handle_indication(&self.cx, told, &mut self.said);
     }
 }
 
@@ -394,10 +381,15 @@ impl Stage {
                     words += 1;
                     assert!(words < 20_000, "a layer that never falls silent");
                 }
-                if side.layer.next_deadline().is_none_or(|deadline| deadline > side.cx.now()) {
+                let due = side.layer.next_deadline().is_some_and(|deadline| deadline <= side.cx.now());
+                if due {
+                    side.layer.handle_timeout(&side.cx, &mut side.said);
+                }
+                if side.layer.wants_flush() {
+                    side.layer.flush(&side.cx, &mut side.said);
+                } else if !due {
                     break;
                 }
-                side.layer.handle_timeout(&side.cx, &mut side.said);
             }
             let (half_open, all) = (side.layer.hooks().half_open(), side.layer.associations());
             assert!(half_open <= all, "{half_open} of {all} are half open");

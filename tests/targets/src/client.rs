@@ -120,10 +120,15 @@ impl Stage {
     fn pass(&mut self, time: Duration) {
         self.cx.set_now(self.cx.now() + time);
         for _turn in 0..100 {
-            if self.client.next_deadline().is_none_or(|deadline| deadline > self.cx.now()) {
+            let due = self.client.next_deadline().is_some_and(|deadline| deadline <= self.cx.now());
+            if due {
+                self.client.handle_timeout(&self.cx, &mut self.said);
+            }
+            if self.client.wants_flush() {
+                self.client.flush(&self.cx, &mut self.said);
+            } else if !due {
                 return;
             }
-            self.client.handle_timeout(&self.cx, &mut self.said);
             self.settle();
         }
         panic!("a deadline that never passes");

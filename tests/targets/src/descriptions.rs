@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use stackwright_compose::graph::{
     Description, Erased, Flaw, Graph, Kind, Node, Parameter, Parameters, Registry,
 };
+use stackwright_contract::described::Table;
 use stackwright_contract::services::{Datagrams, Octets, OctetsIndication, OctetsRequest};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{
@@ -205,6 +206,7 @@ where
         let message = M::with_headroom(graph.facts().header_room, b"hello");
         graph.handle_request(&cx, OctetsRequest::Send { message }, &mut ends);
         graph.handle_timeout(&cx, &mut ends);
+        graph.flush(&cx, &mut ends);
     }
     assert!(ends.below <= 3 && ends.above == ends.below, "an echo answers once, and nobody else");
 }

@@ -112,10 +112,15 @@ impl Stage {
     fn pass(&mut self, time: Duration) {
         self.cx.set_now(self.cx.now() + time);
         for _turn in 0..100 {
-            if self.server.next_deadline().is_none_or(|deadline| deadline > self.cx.now()) {
+            let due = self.server.next_deadline().is_some_and(|deadline| deadline <= self.cx.now());
+            if due {
+                self.server.handle_timeout(&self.cx, &mut self.asked);
+            }
+            if self.server.wants_flush() {
+                self.server.flush(&self.cx, &mut self.asked);
+            } else if !due {
                 return;
             }
-            self.server.handle_timeout(&self.cx, &mut self.asked);
             self.settle();
         }
         panic!("a deadline that never passes");

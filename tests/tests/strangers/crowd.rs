@@ -4,10 +4,10 @@ use std::io::Read;
 use std::net::TcpStream;
 
 use libtest_mimic::Trial;
-use stackwright_tests::content::{assert_same, octets};
-use stackwright_tests::control::Control;
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::servers::{Server, ours};
+use stackwright_programs::content::{assert_same, octets};
+use stackwright_programs::control::Control;
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::servers::{Server, ours};
 
 use crate::setting::{family, trial};
 

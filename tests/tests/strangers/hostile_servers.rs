@@ -8,9 +8,9 @@ use std::time::Duration;
 use std::{fs, str};
 
 use libtest_mimic::Trial;
-use stackwright_tests::content::{assert_same, octets};
-use stackwright_tests::processes::{Outcome, run};
-use stackwright_tests::scratch::Scratch;
+use stackwright_programs::content::{assert_same, octets};
+use stackwright_programs::processes::{Outcome, run};
+use stackwright_programs::scratch::Scratch;
 
 use crate::scripted::{Scripted, Session, Turn, reset};
 use crate::setting::{our_client, trial};

@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 use std::{env, fs};
 
 use libtest_mimic::{Completion, Failed, Trial};
-use stackwright_tests::content::{SIZES, Sized};
-use stackwright_tests::processes::{find, stackwright};
-use stackwright_tests::scratch::{Scratch, open_to_all};
-use stackwright_tests::servers::{Server, Vsftpd, has_ipv6, ours, pure_ftpd, vsftpd};
+use stackwright_programs::content::{SIZES, Sized};
+use stackwright_programs::processes::{find, stackwright};
+use stackwright_programs::scratch::{Scratch, open_to_all};
+use stackwright_programs::servers::{Server, Vsftpd, has_ipv6, ours, pure_ftpd, vsftpd};
 
 /// Made on first use: a run of one trial starts one server.
 pub(crate) struct Setting {

@@ -5,10 +5,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
-use stackwright_tests::content::{SIZES, Sized, assert_same};
-use stackwright_tests::processes::{Outcome, run};
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::servers::{loopback, ours};
+use stackwright_programs::content::{SIZES, Sized, assert_same};
+use stackwright_programs::processes::{Outcome, run};
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::servers::{loopback, ours};
 
 use crate::setting::{Setting, family, ignorable, mode, stranger, trial};
 use crate::their_servers::compare_and_remove;

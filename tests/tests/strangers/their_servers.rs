@@ -6,10 +6,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
-use stackwright_tests::content::{SIZES, Sized, assert_same};
-use stackwright_tests::processes::run;
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::servers::may_mount;
+use stackwright_programs::content::{SIZES, Sized, assert_same};
+use stackwright_programs::processes::run;
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::servers::may_mount;
 
 use crate::setting::{Setting, family, mode, our_client, stranger, trial};
 

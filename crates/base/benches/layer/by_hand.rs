@@ -98,7 +98,7 @@ impl ByHand {
         lower.room.messages -= 1;
         out.request(DatagramsRequest::Send {
             association: association.lower,
-            message,
+            messages: message.into(),
             quality: Quality::default(),
         });
         association.down.octets += octets;
@@ -119,7 +119,11 @@ impl ByHand {
             lower.room.octets -= message.len();
             lower.room.messages -= 1;
             let room = Room { octets: message.len() - Label::LENGTH, messages: 1 };
-            out.request(DatagramsRequest::Send { association: name, message, quality: Quality::default() });
+            out.request(DatagramsRequest::Send {
+                association: name,
+                messages: message.into(),
+                quality: Quality::default(),
+            });
             if let Some(state) = self.associations.get_mut(association) {
                 state.down.octets += room.octets;
                 state.down.messages += 1;
@@ -152,7 +156,7 @@ impl ByHand {
                             state.up.messages -= 1;
                             out.indicate(DatagramsIndication::Delivered {
                                 association,
-                                message,
+                                messages: message.into(),
                                 quality: Quality::default(),
                             });
                         }
@@ -195,7 +199,9 @@ impl Protocol for ByHand {
         out: &mut impl Outlet<Self>,
     ) {
         match request {
-            DatagramsRequest::Send { association, message, .. } => self.send(cx, association, message, out),
+            DatagramsRequest::Send { association, messages, .. } => {
+                self.send(cx, association, messages.into_single(), out)
+            }
             DatagramsRequest::Receive { association, room } => {
                 if let Some(state) = self.associations.get_mut(association) {
                     state.up.octets += room.octets;
@@ -216,8 +222,8 @@ impl Protocol for ByHand {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, message, .. } => {
-                self.delivered(cx, association, message, out)
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                self.delivered(cx, association, messages.into_single(), out)
             }
             DatagramsIndication::Room { association, room } => self.more_room(association, room, out),
             DatagramsIndication::Opened { association, room, local, .. } => {

@@ -51,7 +51,7 @@ where
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
         match indication {
-            DatagramsIndication::Delivered { message, .. } => self.risen = Some(message),
+            DatagramsIndication::Delivered { messages, .. } => self.risen = Some(messages.into_single()),
             DatagramsIndication::Room { room, .. } => self.given += room.octets,
             _ => {}
         }
@@ -60,7 +60,7 @@ where
     #[inline]
     fn request(&mut self, request: DatagramsRequest<SingleBuffer>) {
         match request {
-            DatagramsRequest::Send { message, .. } => self.fallen = Some(message),
+            DatagramsRequest::Send { messages, .. } => self.fallen = Some(messages.into_single()),
             DatagramsRequest::Receive { room, .. } => self.given += room.octets,
             DatagramsRequest::Open { association, .. } => self.lower = Some(association),
             _ => {}
@@ -111,7 +111,7 @@ where
         let association = name(index);
         protocol.handle_request(
             &cx,
-            DatagramsRequest::Send { association, message, quality: Quality::default() },
+            DatagramsRequest::Send { association, messages: message.into(), quality: Quality::default() },
             &mut ends,
         );
         let mut echo = ends.fallen.take().expect("it goes down");
@@ -122,7 +122,11 @@ where
         echo.push(&Label { source: destination, destination: source });
         protocol.handle_indication(
             &cx,
-            DatagramsIndication::Delivered { association: below, message: echo, quality: Quality::default() },
+            DatagramsIndication::Delivered {
+                association: below,
+                messages: echo.into(),
+                quality: Quality::default(),
+            },
             &mut ends,
         );
         message = ends.risen.take().expect("it goes up");

@@ -1,6 +1,6 @@
 //! What the author of a protocol adds to a base, with defaults: PIX's overridable operations (thesis §4.1.2, §4.4).
 
-use stackwright_contract::services::{Apart, Ecn, Ended, Quality, Room, Run};
+use stackwright_contract::services::{Batch, BatchMessages, Ecn, Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 
 use super::Envelope;
@@ -111,16 +111,17 @@ pub trait Hooks: Sized + 'static {
     /// [forwards](Place::forward) it.
     fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, quality: Quality);
 
-    /// Messages come from above together.
+    /// Several messages come from above.
     ///
     /// # Errors
-    /// Gives those back that are to be [pushed](Hooks::push) one by one: by default it does.
-    fn push_run(
+    /// Returns those that are to be [pushed](Hooks::push) one by one: by default all.
+    fn push_batch(
         &mut self,
         _at: &mut impl Place<Self>,
-        run: Run<MessageOf<Self>>,
-    ) -> Result<(), Apart<MessageOf<Self>>> {
-        Err(run.into_iter())
+        messages: Batch<MessageOf<Self>>,
+        _quality: Quality,
+    ) -> Result<(), Batch<MessageOf<Self>>> {
+        Err(messages)
     }
 
     /// Messages of so many octets, `most` or fewer, to be written by the layer above, which lie as they will leave
@@ -140,20 +141,20 @@ pub trait Hooks: Sized + 'static {
         at.deliver(message, Quality::default());
     }
 
-    /// A message came, and others `behind` it in the same run: it may take those of them that it knows to be for the same
-    /// association. By default it takes none.
+    /// A message came, and others `behind` it in the same batch: those may be taken, from the first on, that are known to be for
+    /// the same association. By default none is.
     #[inline(always)]
-    fn pop_run(
+    fn pop_batch(
         &mut self,
         at: &mut impl Place<Self>,
         header: Self::Header,
         message: MessageOf<Self>,
-        _behind: &mut Apart<MessageOf<Self>>,
+        _behind: &mut BatchMessages<MessageOf<Self>>,
     ) {
         self.pop(at, header, message);
     }
 
-    /// What came for it has been [popped](Hooks::pop): one message, or several that came in a run. By default there is nothing
+    /// What came for it has been [popped](Hooks::pop): one message, or several of a batch. By default there is nothing
     /// left to do.
     #[inline(always)]
     fn popped(&mut self, _at: &mut impl Place<Self>) {}
@@ -164,7 +165,7 @@ pub trait Hooks: Sized + 'static {
     /// The association below, where [room was wanted](Place::wants_room), has some.
     fn room_came(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The batch is done in which it was [put off](Place::later) what there is to say.
+    /// The batch is done, and flushed, in which it was [put off](Place::later) what there is to say.
     fn batch(&mut self, _at: &mut impl Place<Self>) {}
 
     /// A timer has expired.
@@ -215,7 +216,7 @@ pub trait Place<H: Hooks> {
     fn send(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Sends messages of the protocol's own that bear their headers already: no envelope is closed on them. Where there is room
     /// below for all of them, they are one word; otherwise each is sent by itself.
-    fn send_run(&mut self, run: Run<MessageOf<H>>);
+    fn send_batch(&mut self, messages: Batch<MessageOf<H>>);
     /// What the message says of congestion that is [popped](Hooks::pop) now.
     fn ecn(&self) -> Ecn;
     /// What is sent from now on says this of congestion; at first nothing, [`Ecn::NotEct`].
@@ -224,8 +225,8 @@ pub trait Place<H: Hooks> {
     fn forward(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Delivers a message, where there is room for it; otherwise it is dropped, and counted.
     fn deliver(&mut self, message: MessageOf<H>, quality: Quality);
-    /// Delivers messages together, as if one by one.
-    fn deliver_run(&mut self, run: Run<MessageOf<H>>);
+    /// Delivers messages together, as if one by one; the number in `quality` is that of the first.
+    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, quality: Quality);
     /// How much may be delivered.
     fn room(&self) -> Room;
     /// So much of what the upper layer sent is done with: it may send more.

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Datagrams, DatagramsRequest, Ecn, Quality, Room, Run};
+use stackwright_contract::services::{Batch, Datagrams, DatagramsRequest, Ecn, Quality, Room};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
 
@@ -247,34 +247,31 @@ impl<H: Hooks> Lowers<H> {
         match self.association(name) {
             Some(association) if association.backlog.is_empty() && association.fits(message.len()) => {
                 association.take(message.len());
-                out.request(DatagramsRequest::Send {
-                    association: name,
-                    message,
-                    quality: Quality { ecn, ..Quality::default() },
-                });
+                out.request(bearing(name, message.into(), ecn));
                 Ok(())
             }
             _ => Err(message),
         }
     }
 
-    /// Sends all messages of a run by one word; gives it back where there is no room for them yet, or others wait already.
+    /// Sends all messages by one word; gives them back where there is no room for them yet, or others wait already.
     #[inline]
-    pub(super) fn send_run(
+    pub(super) fn send_batch(
         &mut self,
         name: Handle,
-        run: Run<MessageOf<H>>,
+        messages: Batch<MessageOf<H>>,
+        ecn: Ecn,
         out: &mut impl Outlet<Layer<H>>,
-    ) -> Result<(), Run<MessageOf<H>>> {
-        let needed = run.room();
+    ) -> Result<(), Batch<MessageOf<H>>> {
+        let needed = messages.cost();
         match self.association(name) {
             Some(association) if association.backlog.is_empty() && association.holds(needed) => {
                 association.room.octets -= needed.octets;
                 association.room.messages -= needed.messages;
-                out.request(DatagramsRequest::SendRun { association: name, run });
+                out.request(bearing(name, messages, ecn));
                 Ok(())
             }
-            _ => Err(run),
+            _ => Err(messages),
         }
     }
 
@@ -331,11 +328,7 @@ impl<H: Hooks> Lowers<H> {
         {
             let Waiting { message, ecn, back: whose } = waiting;
             association.take(message.len());
-            out.request(DatagramsRequest::Send {
-                association: name,
-                message,
-                quality: Quality { ecn, ..Quality::default() },
-            });
+            out.request(bearing(name, message.into(), ecn));
             if let Some((above, room)) = whose {
                 back(above, room, out);
             }
@@ -344,7 +337,13 @@ impl<H: Hooks> Lowers<H> {
     }
 }
 
-impl<M> Association<M> {
+/// Sends messages with this mark of congestion.
+#[inline(always)]
+fn bearing<M>(association: Handle, messages: Batch<M>, ecn: Ecn) -> DatagramsRequest<M> {
+    DatagramsRequest::Send { association, messages, quality: Quality { ecn, ..Quality::default() } }
+}
+
+impl<M: Message> Association<M> {
     pub(super) fn new(remote: Participant) -> Self {
         Association {
             remote,

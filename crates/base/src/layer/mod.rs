@@ -8,15 +8,15 @@
 //! | `lower.rs` | the associations below, shared and counted |
 //! | `send.rs` | from above, downward |
 //! | `receive.rs` | from below, upward |
-//! | `run.rs` | messages that come from below together |
+//! | `batch.rs` | messages that come from below together |
 //! | `place.rs` | where a hook is called |
 
+mod batch;
 mod envelope;
 mod hooks;
 mod lower;
 mod place;
 mod receive;
-mod run;
 mod send;
 
 pub use envelope::Envelope;
@@ -26,7 +26,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
-use stackwright_contract::{Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
+use stackwright_contract::{Batches, Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
 
 use crate::features::{Refusal, Selection, Session};
 use crate::{Base, Configuration, Subject};
@@ -172,6 +172,7 @@ impl<H: Hooks> Layer<H> {
 
 impl<H: Hooks> Protocol for Layer<H> {
     const FACTS: Facts = H::FACTS;
+    const BATCHES: Batches = Batches::ALL;
     type Provides = Datagrams<MessageOf<H>>;
     type Uses = Datagrams<MessageOf<H>>;
 
@@ -183,11 +184,12 @@ impl<H: Hooks> Protocol for Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         match request {
-            DatagramsRequest::Send { association, message, quality } => {
-                self.push(cx, association, message, quality, out);
-            }
-            DatagramsRequest::SendRun { association, run } => {
-                self.push_run(cx, association, run, out);
+            DatagramsRequest::Send { association, messages, quality } => {
+                if messages.segment_size().is_none() {
+                    self.push(cx, association, messages.into_single(), quality, out);
+                } else {
+                    self.push_batch(cx, association, messages, quality, out);
+                }
             }
             DatagramsRequest::Receive { association, room } => {
                 self.more_room_above(cx, association, room, out)
@@ -212,10 +214,13 @@ impl<H: Hooks> Protocol for Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, message, quality } => {
-                self.pop(cx, association, message, quality.ecn, out)
+            DatagramsIndication::Delivered { association, messages, quality } => {
+                if messages.segment_size().is_none() {
+                    self.pop(cx, association, messages.into_single(), quality.ecn, out);
+                } else {
+                    self.pop_batch(cx, association, messages, quality.ecn, out);
+                }
             }
-            DatagramsIndication::DeliveredRun { association, run } => self.pop_run(cx, association, run, out),
             DatagramsIndication::Room { association, room } => {
                 self.more_room_below(cx, association, room, out)
             }
@@ -231,7 +236,14 @@ impl<H: Hooks> Protocol for Layer<H> {
         while let Some((name, timer)) = self.base.expire(cx.now()) {
             self.at(cx, name, out, |hooks, place| hooks.expired(place, timer));
         }
-        // Who asks from now on is due with the next batch.
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.base.next_deadline()
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        // What is put off from now on waits for the next batch.
         for _ in 0..self.due.len() {
             let Some(name) = self.due.pop_front() else { break };
             self.at(cx, self.living(name), out, |hooks, place| {
@@ -242,8 +254,8 @@ impl<H: Hooks> Protocol for Layer<H> {
         }
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        if self.due.is_empty() { self.base.next_deadline() } else { Some(Instant::START) }
+    fn wants_flush(&self) -> bool {
+        !self.due.is_empty()
     }
 
     fn draft(&self, association: Handle, octets: usize, most: usize) -> Option<MessageOf<H>> {

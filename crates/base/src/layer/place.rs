@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::mem;
 
-use stackwright_contract::services::{DatagramsIndication, Ecn, Ended, Quality, Room, Run};
+use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, Ended, Quality, Room};
 use stackwright_contract::{Context, Handle, Instant, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -136,9 +136,10 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
     }
 
     #[inline]
-    fn send_run(&mut self, run: Run<MessageOf<H>>) {
-        if let Err(run) = self.lowers.send_run(self.link.lower, run.bearing(self.link.ecn), self.out) {
-            run.into_iter().for_each(|message| self.send_closed(message));
+    fn send_batch(&mut self, messages: Batch<MessageOf<H>>) {
+        let Link { lower, ecn, .. } = *self.link;
+        if let Err(messages) = self.lowers.send_batch(lower, messages, ecn, self.out) {
+            messages.into_iter().for_each(|message| self.send_closed(message));
         }
     }
 
@@ -174,17 +175,22 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         }
         up.octets -= octets;
         up.messages -= 1;
-        self.out.indicate(DatagramsIndication::Delivered { association: self.name, message, quality });
+        let messages = message.into();
+        self.out.indicate(DatagramsIndication::Delivered { association: self.name, messages, quality });
     }
 
-    fn deliver_run(&mut self, run: Run<MessageOf<H>>) {
-        let (up, room) = (&mut self.link.up, run.room());
+    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, mut quality: Quality) {
+        let (up, room) = (&mut self.link.up, messages.cost());
         if room.octets > up.octets || room.messages > up.messages {
-            return run.into_iter().for_each(|message| self.deliver(message, Quality::default()));
+            for message in messages {
+                self.deliver(message, quality);
+                quality = quality.of_next();
+            }
+            return;
         }
         up.octets -= room.octets;
         up.messages -= room.messages;
-        self.out.indicate(DatagramsIndication::DeliveredRun { association: self.name, run });
+        self.out.indicate(DatagramsIndication::Delivered { association: self.name, messages, quality });
     }
 
     fn room(&self) -> Room {

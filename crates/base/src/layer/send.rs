@@ -5,7 +5,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsIndication, Ecn, Ended, Quality, Room, Run};
+use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, Ended, Quality, Room};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -13,6 +13,9 @@ use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf, Origin, Place as _
 use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
+
+/// Why a word is dropped whose association has ended.
+const OVER: &str = "a word for an association that is over";
 
 impl<H: Hooks> Layer<H> {
     #[cold]
@@ -199,30 +202,32 @@ impl<H: Hooks> Layer<H> {
             hooks.push(at, message, quality);
         });
         if pushed.is_none() {
-            cx.dropped(H::FACTS.name, "a word for an association that is over");
+            cx.dropped(H::FACTS.name, OVER);
         }
     }
 
-    /// All messages of a run; one by one where the protocol does not take them together.
-    pub(super) fn push_run(
+    /// Several messages; one by one where the protocol does not take them together.
+    #[inline(never)]
+    pub(super) fn push_batch(
         &mut self,
         cx: &Context,
         name: Handle,
-        run: Run<MessageOf<H>>,
+        messages: Batch<MessageOf<H>>,
+        mut quality: Quality,
         out: &mut impl Outlet<Self>,
     ) {
-        let mut run = Some(run);
-        let pushed = self.at(cx, name, out, |hooks, at| {
-            let run = run.take()?;
-            let room = run.room();
-            let left = hooks.push_run(at, run).err();
-            if left.is_none() {
-                at.taken(room);
+        let room = messages.cost();
+        let pushed = self
+            .at(cx, name, out, |hooks, at| hooks.push_batch(at, messages, quality).map(|()| at.taken(room)));
+        match pushed {
+            Some(Ok(())) => {}
+            Some(Err(messages)) => {
+                for message in messages {
+                    self.push(cx, name, message, quality, out);
+                    quality = quality.of_next();
+                }
             }
-            left
-        });
-        for message in run.map(Run::into_iter).or(pushed.flatten()).into_iter().flatten() {
-            self.push(cx, name, message, Quality::default(), out);
+            None => (0..room.messages).for_each(|_| cx.dropped(H::FACTS.name, OVER)),
         }
     }
 
@@ -252,7 +257,7 @@ impl<H: Hooks> Layer<H> {
             return out.indicate(DatagramsIndication::Ended { name, why: Ended::Finished });
         }
         match self.at(cx, name, out, |hooks, at| hooks.close(at)) {
-            None => cx.dropped(H::FACTS.name, "a word for an association that is over"),
+            None => cx.dropped(H::FACTS.name, OVER),
             Some(true) => self.end(name, Ended::Finished, out),
             Some(false) => {} // the protocol says the last word
         }

@@ -58,8 +58,9 @@ impl<C: Configuration + 'static> Application<Stack<C>> for Talker {
         match indication {
             DatagramsIndication::Listening { .. } => self.listening += 1,
             DatagramsIndication::Opened { association, .. } => self.opened.push(association),
-            DatagramsIndication::Delivered { association, message, .. } => {
-                let octets: Vec<u8> = message
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                let octets: Vec<u8> = messages
+                    .into_single()
                     .leaves()
                     .flat_map(|leaf| match leaf {
                         Leaf::Octets(octets) => octets.to_vec(),
@@ -73,7 +74,6 @@ impl<C: Configuration + 'static> Application<Stack<C>> for Talker {
                 }
                 self.heard.entry(association.index).or_default().push(octets);
             }
-            DatagramsIndication::DeliveredRun { .. } => unreachable!("a layer delivers one by one"),
             DatagramsIndication::Room { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended.push((name, why)),
         }
@@ -87,7 +87,7 @@ fn name(index: u32) -> Handle {
 fn say<C: Configuration>(association: Handle, octets: &[u8]) -> DatagramsRequest<MessageIn<C>> {
     DatagramsRequest::Send {
         association,
-        message: MessageIn::<C>::with_headroom(64, octets),
+        messages: MessageIn::<C>::with_headroom(64, octets).into(),
         quality: Quality::default(),
     }
 }

@@ -1,12 +1,12 @@
 //! What a layer offers to a protocol that checks, agrees, gathers and paces: a transport.
 
+mod batches;
 mod marks;
-mod runs;
 mod scene;
 
 use scene::{Answer, Apart, FIRST, M, NONE, Obedient, ROOM, Scene, Together, name, place};
+use stackwright_contract::Protocol;
 use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Quality, Room};
-use stackwright_contract::{Instant, Protocol};
 use stackwright_wire::Message;
 
 #[test]
@@ -19,7 +19,7 @@ fn an_envelope_only_looks_and_its_check_covers_it() {
         let message = M::with_headroom(0, wrong);
         scene.tell(DatagramsIndication::Delivered {
             association: lower,
-            message,
+            messages: message.into(),
             quality: Quality::default(),
         });
     }
@@ -175,16 +175,16 @@ fn what_is_sent_before_the_layer_below_is_open_leaves_when_it_is() {
 #[test]
 fn who_puts_something_off_is_called_once_when_the_batch_is_done() {
     let (mut scene, lower) = Scene::<Apart>::opened(3, ROOM);
-    assert_eq!(scene.layer.next_deadline(), None);
+    assert!(!scene.layer.wants_flush());
     for channel in [3, 1, 2, 1] {
         scene.comes(lower, channel, b"later");
     }
-    assert_eq!(scene.layer.next_deadline(), Some(Instant::START));
+    assert!(scene.layer.wants_flush());
     scene.close(1);
-    scene.times_out();
+    scene.ends();
     assert_eq!(scene.called("batch"), [3, 2], "in the order in which they asked, and nobody who has ended");
-    assert_eq!(scene.layer.next_deadline(), None);
-    scene.times_out();
+    assert!(!scene.layer.wants_flush());
+    scene.ends();
     assert_eq!(scene.called("batch").len(), 2);
 }
 
@@ -193,10 +193,10 @@ fn who_puts_it_off_again_is_called_with_the_next_batch() {
     let (mut scene, lower) = Scene::<Apart>::opened(1, ROOM);
     scene.comes(lower, 1, b"again");
     for expected in [vec![1], vec![1, 1], vec![1, 1]] {
-        scene.times_out();
+        scene.ends();
         assert_eq!(scene.called("batch"), expected);
     }
-    assert_eq!(scene.layer.next_deadline(), None);
+    assert!(!scene.layer.wants_flush());
 }
 
 #[test]
@@ -204,6 +204,7 @@ fn timers_come_before_what_was_put_off() {
     let (mut scene, lower) = Scene::<Apart>::opened(1, ROOM);
     scene.comes(lower, 1, b"timer");
     scene.times_out();
+    scene.ends();
     assert_eq!(scene.layer.hooks().called[1..], [("expired", 1), ("batch", 1)]);
 }
 
@@ -267,7 +268,7 @@ fn a_shared_endpoint_hears_what_a_name_asked_for_that_is_over() {
     scene.comes(lower, 1, b"later");
     scene.comes(lower, 1, b"w0");
     scene.close(1);
-    scene.times_out();
+    scene.ends();
     scene.room_below(lower, 1);
     assert_eq!((scene.called("batch").len(), scene.called("room").len()), (1, 1));
 }

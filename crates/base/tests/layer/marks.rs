@@ -1,7 +1,7 @@
 //! What messages say of congestion: to whom it comes, and on what it leaves.
 
 use stackwright_contract::Protocol as _;
-use stackwright_contract::services::{DatagramsIndication, Ecn, Run};
+use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, Quality};
 use stackwright_wire::Message as _;
 
 use crate::scene::{Apart, M, NONE, ROOM, Scene, packet};
@@ -17,7 +17,11 @@ fn what_came_is_known_where_it_is_popped_and_what_is_borne_stays_until_it_is_sai
     scene.say(2, b"y", 0);
     let said = scene.said();
     assert_eq!(said[0], "send on 1: x, may be marked");
-    assert_eq!(said[2..4], ["run of 0, 1, may be marked", "send on 2: y"], "each association for itself");
+    assert_eq!(
+        said[2..4],
+        ["several on 1: 0, 1, may be marked", "send on 2: y"],
+        "each association for itself"
+    );
     for (ecn, expected) in [(Ecn::Ce, "send on 1: m, marked"), (Ecn::NotEct, "send on 1: m")] {
         scene.comes_bearing(lower, 1, b"m", ecn);
         assert_eq!(scene.said(), [expected]);
@@ -25,11 +29,12 @@ fn what_came_is_known_where_it_is_popped_and_what_is_borne_stays_until_it_is_sai
 }
 
 #[test]
-fn a_run_says_it_to_whomever_its_messages_are_for() {
+fn a_batch_says_it_to_whomever_its_messages_are_for() {
     let (mut scene, lower) = Scene::<Apart>::opened(2, ROOM);
     let packets = [packet(1, b"m1"), packet(1, b"m2"), packet(2, b"m3")].concat();
-    let run = Run::new(M::with_headroom(0, &packets), packets.len() / 3).bearing(Ecn::Ce);
-    let told = DatagramsIndication::DeliveredRun { association: lower, run };
+    let messages = Batch::new(M::with_headroom(0, &packets), packets.len() / 3);
+    let quality = Quality { ecn: Ecn::Ce, ..Quality::default() };
+    let told = DatagramsIndication::Delivered { association: lower, messages, quality };
     scene.layer.handle_indication(&scene.cx, told, &mut scene.ends);
     assert_eq!(scene.said(), ["1: m1", "1: m2", "2: m3"].map(|said| format!("send on {said}, marked")));
 }

@@ -5,7 +5,9 @@ use std::marker::PhantomData;
 
 use stackwright_base::{Arrival, Configuration, Envelope, Features, Hooks, Layer, MessageOf, Origin, Place};
 use stackwright_base::{events, opening, session};
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room, Run};
+use stackwright_contract::services::{
+    Batch, DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room,
+};
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
 use stackwright_wire::{Malformed, Message, SingleBuffer};
 
@@ -197,7 +199,7 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
             Some(b's') => {
                 let (channel, count) = (at.association().channel, message.octets()[1] - b'0');
                 let packets: Vec<u8> = (0..count).flat_map(|nth| packet(channel, &[b'0' + nth])).collect();
-                at.send_run(Run::new(M::with_headroom(0, &packets), FRONT + 1));
+                at.send_batch(Batch::new(M::with_headroom(0, &packets), FRONT + 1));
             }
             Some(b'm') => {
                 let (channel, ecn) = (at.association().channel, at.ecn());
@@ -265,7 +267,9 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
             DatagramsIndication::Opened { association, room, .. } => {
                 self.said.push(format!("opened {}, room {}", association.index, room.messages));
             }
-            DatagramsIndication::Delivered { association, message, quality } => {
+            DatagramsIndication::Delivered { association, messages, quality } => {
+                // Hooks that deliver one by one have nothing put together.
+                let message = messages.into_single();
                 let text = String::from_utf8_lossy(message.octets());
                 self.said.push(format!("delivered {}: {text}, {}", association.index, quality.priority));
             }
@@ -275,7 +279,6 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
             DatagramsIndication::Ended { name, why } => {
                 self.said.push(format!("ended {}: {why:?}", name.index));
             }
-            DatagramsIndication::DeliveredRun { .. } => unreachable!("a layer delivers one by one"),
             DatagramsIndication::Listening { .. } => {}
         }
     }
@@ -286,14 +289,11 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
                 self.asked.push_back((association, Some(remote)))
             }
             DatagramsRequest::Await { association, .. } => self.asked.push_back((association, None)),
-            DatagramsRequest::Send { message, quality, .. } => {
-                let text = text(&message.octets()[FRONT..]) + marked(quality.ecn);
-                self.said.push(format!("send on {}: {text}", message.octets()[0]));
-            }
-            DatagramsRequest::SendRun { run, .. } => {
-                let marked = marked(run.ecn());
-                let text: Vec<_> = run.into_iter().map(|message| text(&message.octets()[FRONT..])).collect();
-                self.said.push(format!("run of {}{marked}", text.join(", ")));
+            DatagramsRequest::Send { messages, quality, .. } => {
+                let (channel, several) = (messages.as_octets().octets()[0], messages.count() > 1);
+                let text: Vec<_> = messages.into_iter().map(|one| text(&one.octets()[FRONT..])).collect();
+                let (said, marked) = (if several { "several" } else { "send" }, marked(quality.ecn));
+                self.said.push(format!("{said} on {channel}: {}{marked}", text.join(", ")));
             }
             DatagramsRequest::Receive { room, .. } => {
                 self.said.push(format!("receive {}, {}", room.octets, room.messages));
@@ -359,7 +359,7 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     pub(crate) fn say(&mut self, index: u32, octets: &[u8], priority: u8) {
         let (association, message) = (name(index), M::with_headroom(FRONT, octets));
         let quality = Quality { priority, ..Quality::default() };
-        self.ask(DatagramsRequest::Send { association, message, quality });
+        self.ask(DatagramsRequest::Send { association, messages: message.into(), quality });
     }
 
     /// Listens, with one name that waits.
@@ -389,7 +389,12 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     pub(crate) fn comes_bearing(&mut self, association: Handle, channel: u8, octets: &[u8], ecn: Ecn) {
         let message = M::with_headroom(0, &packet(channel, octets));
         let quality = Quality { ecn, ..Quality::default() };
-        self.tell(DatagramsIndication::Delivered { association, message, quality });
+        self.tell(DatagramsIndication::Delivered { association, messages: message.into(), quality });
+    }
+
+    /// The batch is done.
+    pub(crate) fn ends(&mut self) {
+        self.layer.flush(&self.cx, &mut self.ends);
     }
 
     pub(crate) fn times_out(&mut self) {

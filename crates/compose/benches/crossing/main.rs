@@ -1,4 +1,4 @@
-//! What composition costs: our stacks against the bare shape of the sketch, and against a monolith.
+//! What composition costs: static stacks against graphs, and against a monolith.
 //!
 //! ```text
 //! cargo bench -p stackwright-compose --bench crossing                        all of it
@@ -13,7 +13,6 @@ mod count;
 mod headers;
 mod measure;
 mod monolith;
-mod sketch;
 mod stacks;
 mod toys;
 
@@ -27,8 +26,6 @@ use stackwright_wire::{Message, SingleBuffer};
 
 /// The association of all messages.
 const NAME: Handle = Handle { index: 0, generation: 0 };
-/// The payload of the toy stacks, in octets.
-const PAYLOAD: usize = 100;
 /// Room for the headers of the deepest stack.
 const ROOM: usize = 128;
 
@@ -51,15 +48,15 @@ where
 {
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
-        if let DatagramsIndication::Delivered { message, .. } = indication {
-            self.risen = Some(message);
+        if let DatagramsIndication::Delivered { messages, .. } = indication {
+            self.risen = Some(messages.into_single());
         }
     }
 
     #[inline]
     fn request(&mut self, request: DatagramsRequest<SingleBuffer>) {
-        if let DatagramsRequest::Send { message, .. } = request {
-            self.fallen = Some(message);
+        if let DatagramsRequest::Send { messages, .. } = request {
+            self.fallen = Some(messages.into_single());
         }
     }
 }
@@ -176,9 +173,6 @@ fn subject(name: &str) -> Box<dyn Rounds> {
         "two-exits-4" => toys::four_layers::<2>(),
         "one-exit-8" => toys::eight_layers::<1>(),
         "two-exits-8" => toys::eight_layers::<2>(),
-        "sketch-2" => sketch::two_layers(),
-        "sketch-4" => sketch::four_layers(),
-        "sketch-8" => sketch::eight_layers(),
         "graph-2" => toys::woven(2),
         "graph-4" => toys::woven(4),
         "graph-8" => toys::woven(8),
@@ -210,13 +204,10 @@ const fn line(
     Line { what, ours, theirs, time_most, instructions_most }
 }
 
-const LINES: [Line; 13] = [
-    line("2 layers, two exits / sketch", "two-exits-2", "sketch-2", Some(1.5), None),
-    line("2 layers, one exit / sketch", "one-exit-2", "sketch-2", Some(1.5), None),
-    line("4 layers, two exits / sketch", "two-exits-4", "sketch-4", Some(1.5), None),
-    line("4 layers, one exit / sketch", "one-exit-4", "sketch-4", Some(1.5), None),
-    line("8 layers, two exits / sketch", "two-exits-8", "sketch-8", Some(1.5), None),
-    line("8 layers, one exit / sketch", "one-exit-8", "sketch-8", Some(1.5), None),
+const LINES: [Line; 10] = [
+    line("2 layers, one exit / two exits", "one-exit-2", "two-exits-2", None, None),
+    line("4 layers, one exit / two exits", "one-exit-4", "two-exits-4", None, None),
+    line("8 layers, one exit / two exits", "one-exit-8", "two-exits-8", None, None),
     // The same layers on both sides. Two of them the compiler folds into one, so that no crossing is left to compare with:
     // what a crossing costs, `crossing` says.
     line("2 layers, graph / static", "graph-2", "two-exits-2", None, None),

@@ -35,8 +35,8 @@ macro_rules! protocol {
                 mut request: RequestTo<Self>,
                 out: &mut impl Outlet<Self>,
             ) {
-                if let DatagramsRequest::Send { message, .. } = &mut request
-                    && self.wrap(cx, message).is_none()
+                if let DatagramsRequest::Send { messages, .. } = &mut request
+                    && self.wrap(cx, messages.single_mut()).is_none()
                 {
                     return;
                 }
@@ -50,8 +50,8 @@ macro_rules! protocol {
                 mut indication: IndicationTo<Self>,
                 out: &mut impl Outlet<Self>,
             ) {
-                if let DatagramsIndication::Delivered { message, .. } = &mut indication
-                    && self.unwrap(cx, message).is_none()
+                if let DatagramsIndication::Delivered { messages, .. } = &mut indication
+                    && self.unwrap(cx, messages.single_mut()).is_none()
                 {
                     return;
                 }
@@ -372,7 +372,11 @@ impl<const CHECKS: bool> BothWays for Joined<CHECKS> {
         }
         self.handle_request(
             cx,
-            DatagramsRequest::Send { association: NAME, message, quality: Quality::default() },
+            DatagramsRequest::Send {
+                association: NAME,
+                messages: message.into(),
+                quality: Quality::default(),
+            },
             ends,
         );
     }
@@ -381,7 +385,11 @@ impl<const CHECKS: bool> BothWays for Joined<CHECKS> {
     fn up(&mut self, cx: &Context, message: SingleBuffer, ends: &mut Ends) {
         self.handle_indication(
             cx,
-            DatagramsIndication::Delivered { association: NAME, message, quality: Quality::default() },
+            DatagramsIndication::Delivered {
+                association: NAME,
+                messages: message.into(),
+                quality: Quality::default(),
+            },
             ends,
         );
     }

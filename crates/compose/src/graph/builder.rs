@@ -136,8 +136,14 @@ impl<M: 'static, B: Service + 'static> Builder<M, B> {
         let wholes = self.ask_rule_book(&known, &ports)?;
         let tops = self.meet_tops(&known, expected)?;
         let Wiring { places, roots, tops, lanes } = Wiring::of(self, &known, &ports, &wholes, &tops);
-        let mut web =
-            Web { places, joints: Vec::new(), steps: Vec::new(), order: Vec::new(), waiting: Cell::new(0) };
+        let mut web = Web {
+            places,
+            joints: Vec::new(),
+            steps: Vec::new(),
+            descent: Vec::new(),
+            order: Vec::new(),
+            waiting: Cell::new(0),
+        };
         web.join();
         Ok(Graph { web, roots, tops, lanes, leaving: Vec::new(), service: PhantomData })
     }

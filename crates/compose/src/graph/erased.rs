@@ -12,6 +12,46 @@ use super::{Mouth, Node};
 #[derive(Debug)]
 pub struct Erased<P>(pub P);
 
+// Each message of several comes back as a word of its own: so the protocol's handlers are called in one
+// place, and stay inlined there.
+impl<P> Erased<P> {
+    #[cold]
+    #[inline(never)]
+    fn requests<M: 'static, B: Service + 'static>(
+        &mut self,
+        cx: &Context,
+        port: usize,
+        request: Request<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) where
+        P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
+    {
+        let mut several = P::Provides::recall_request(port, request);
+        while let Some(first) = P::Provides::split_request(&mut several) {
+            self.handle_request(cx, port, P::Provides::erase_request(first), mouth);
+        }
+        self.handle_request(cx, port, P::Provides::erase_request(several), mouth);
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn indications<M: 'static, B: Service + 'static>(
+        &mut self,
+        cx: &Context,
+        port: usize,
+        indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) where
+        P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
+    {
+        let mut several = P::Uses::recall_indication(port, indication);
+        while let Some(first) = P::Uses::split_indication(&mut several) {
+            self.handle_indication(cx, port, P::Uses::erase_indication(first), mouth);
+        }
+        self.handle_indication(cx, port, P::Uses::erase_indication(several), mouth);
+    }
+}
+
 impl<M: 'static, B: Service + 'static, P> Node<M, B> for Erased<P>
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
@@ -36,6 +76,10 @@ where
         request: Request<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
+        // A neighbour is any node, and may send several.
+        if !P::BATCHES.from_above && request.has_several() {
+            return self.requests(cx, port, request, mouth);
+        }
         self.0.handle_request(cx, P::Provides::recall_request(port, request), mouth);
     }
 
@@ -47,6 +91,9 @@ where
         indication: Indication<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
+        if !P::BATCHES.from_below && indication.has_several() {
+            return self.indications(cx, port, indication, mouth);
+        }
         self.0.handle_indication(cx, P::Uses::recall_indication(port, indication), mouth);
     }
 
@@ -56,6 +103,14 @@ where
 
     fn next_deadline(&self) -> Option<Instant> {
         self.0.next_deadline()
+    }
+
+    fn flush(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        self.0.flush(cx, mouth);
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.0.wants_flush()
     }
 
     fn as_any(&self) -> &dyn Any {

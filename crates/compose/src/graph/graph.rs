@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 
 use stackwright_contract::words::{InLane, Indication, Outside, Request, Speaks};
 use stackwright_contract::{
-    Context, Facts, IndicationTo, Instant, Outlet, Protocol, RequestTo, Service, earliest,
+    Batches, Context, Facts, IndicationTo, Instant, Outlet, Protocol, RequestTo, Service, earliest,
 };
 
 use super::live::Leaving;
@@ -121,6 +121,8 @@ where
 impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
     /// What a graph guarantees is not known when the program is compiled: see [`Graph::facts`].
     const FACTS: Facts = Facts::named("graph");
+    /// Its nodes are handed what each takes.
+    const BATCHES: Batches = Batches::ALL;
     type Provides = T;
     type Uses = Outside<B>;
 
@@ -148,6 +150,15 @@ impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
     fn next_deadline(&self) -> Option<Instant> {
         let deadlines = self.web.places.iter().map(|place| place.node.borrow().next_deadline());
         deadlines.fold(None, earliest)
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.web.flush(cx, &mut Doors(out, PhantomData));
+        self.see_off();
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.web.places.iter().any(|place| place.node.borrow().wants_flush())
     }
 }
 

@@ -45,5 +45,7 @@ pub use graph::{Graph, Unasked};
 pub use live::{Popped, Refused};
 pub use node::{Module, Node};
 #[cfg(feature = "std")]
-pub use registry::{Kind, Parameter, Parameters, Registry};
+pub use registry::{Parameters, Registry};
+#[cfg(feature = "std")]
+pub use stackwright_contract::described::{Kind, Parameter, Table};
 pub use web::Mouth;

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest};
+use stackwright_contract::services::Datagrams;
 use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Context, Facts, Instant, Service};
 use stackwright_wire::Message;
@@ -50,6 +50,14 @@ pub trait Node<M, B: Service>: Any {
         None
     }
 
+    /// Sends what was gathered, at the end of a batch.
+    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+
+    /// Whether something is gathered.
+    fn wants_flush(&self) -> bool {
+        false
+    }
+
     /// What was wrapped, for whoever knows what it is.
     fn as_any(&self) -> &dyn Any;
 
@@ -68,10 +76,15 @@ pub trait Node<M, B: Service>: Any {
 
 /// What can be pushed into a live graph, and popped out of it: the same service above and below, whose names pass unchanged.
 ///
-/// It never hears a run of datagrams: each of them comes by itself.
+/// It hears one message at a time, unless it [says otherwise](Module::takes_batches).
 pub trait Module<M, B: Service>: Any {
     /// What it is, in two words at most.
     fn name(&self) -> &'static str;
+
+    /// Whether it takes several messages in one word. By default it is handed one at a time.
+    fn takes_batches(&self) -> bool {
+        false
+    }
 
     /// A word on its way down.
     fn handle_request(&mut self, cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>);
@@ -87,12 +100,20 @@ pub trait Module<M, B: Service>: Any {
         None
     }
 
+    /// Sends what was gathered, at the end of a batch.
+    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+
+    /// Whether something is gathered.
+    fn wants_flush(&self) -> bool {
+        false
+    }
+
     /// How many messages it holds. It leaves the graph only when it holds none.
     fn held(&self) -> usize {
         0
     }
 
-    /// It is to leave: it lets go what it holds at its next timeout, and holds nothing any more.
+    /// It is to leave: with the next flush it releases what it holds, and holds nothing any more.
     fn drain(&mut self) {}
 }
 
@@ -112,36 +133,32 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
         &mut self,
         cx: &Context,
         _port: usize,
-        request: Request<M, B>,
+        mut request: Request<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        if let Request::Datagram(DatagramsRequest::SendRun { association, run }) = request {
-            let quality = run.quality();
-            for message in run {
-                let alone = DatagramsRequest::Send { association, message, quality };
-                self.0.handle_request(cx, Request::Datagram(alone), mouth);
-            }
-        } else {
-            self.0.handle_request(cx, request, mouth);
+        while !self.0.takes_batches()
+            && let Request::Datagram(several) = &mut request
+            && let Some(first) = Datagrams::split_request(several)
+        {
+            self.0.handle_request(cx, Request::Datagram(first), mouth);
         }
+        self.0.handle_request(cx, request, mouth);
     }
 
     fn handle_indication(
         &mut self,
         cx: &Context,
         _port: usize,
-        indication: Indication<M, B>,
+        mut indication: Indication<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        if let Indication::Datagram(DatagramsIndication::DeliveredRun { association, run }) = indication {
-            let quality = run.quality();
-            for message in run {
-                let alone = DatagramsIndication::Delivered { association, message, quality };
-                self.0.handle_indication(cx, Indication::Datagram(alone), mouth);
-            }
-        } else {
-            self.0.handle_indication(cx, indication, mouth);
+        while !self.0.takes_batches()
+            && let Indication::Datagram(several) = &mut indication
+            && let Some(first) = Datagrams::split_indication(several)
+        {
+            self.0.handle_indication(cx, Indication::Datagram(first), mouth);
         }
+        self.0.handle_indication(cx, indication, mouth);
     }
 
     fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
@@ -150,6 +167,14 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
 
     fn next_deadline(&self) -> Option<Instant> {
         self.0.next_deadline()
+    }
+
+    fn flush(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        self.0.flush(cx, mouth);
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.0.wants_flush()
     }
 
     fn as_any(&self) -> &dyn Any {

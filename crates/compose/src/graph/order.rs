@@ -1,4 +1,4 @@
-//! Which joints there are, and in which order a timeout passes.
+//! Which joints there are, and in which order timeouts and flushes pass.
 
 use alloc::vec::Vec;
 
@@ -46,11 +46,53 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         }
         // What stands alone, without a lower or an upper.
         for place in 0..self.places.len() {
-            if !steps.contains(&Step::Timeout(place)) {
-                steps.push(Step::Timeout(place));
+            if !steps.contains(&Step::Place(place)) {
+                steps.push(Step::Place(place));
             }
         }
         (self.steps, self.order) = (steps, order);
+        self.descent = self.descend();
+    }
+
+    /// A flush goes as `Over` and `Beside` let it go: uppers before lowers, from the left, and each
+    /// joint is settled when its uppers are done, and when its lowers are.
+    fn descend(&self) -> Vec<Step> {
+        // How many joints above each place have not been walked through.
+        let mut above = alloc::vec![0; self.places.len()];
+        for lower in self.joints.iter().flat_map(|joint| &joint.lowers) {
+            above[*lower] += 1;
+        }
+        let (mut steps, mut done) = (Vec::new(), alloc::vec![false; self.joints.len()]);
+        for joint in 0..self.joints.len() {
+            self.descend_through(joint, &mut above, &mut done, &mut steps);
+        }
+        // What stands alone, without a lower or an upper.
+        for place in 0..self.places.len() {
+            if !steps.contains(&Step::Place(place)) {
+                steps.push(Step::Place(place));
+            }
+        }
+        steps
+    }
+
+    /// Walks through a joint, once everything above its uppers was walked through.
+    fn descend_through(&self, joint: usize, above: &mut [usize], done: &mut [bool], steps: &mut Vec<Step>) {
+        let Joint { uppers, lowers, .. } = &self.joints[joint];
+        if done[joint] || uppers.iter().any(|upper| above[*upper] > 0) {
+            return;
+        }
+        done[joint] = true;
+        steps.extend(uppers.iter().map(|upper| Step::Place(*upper)));
+        steps.push(Step::Settle(joint));
+        for lower in lowers {
+            above[*lower] -= 1;
+            match self.places[*lower].joint {
+                Some(below) => self.descend_through(below, above, done, steps),
+                None if above[*lower] == 0 => steps.push(Step::Place(*lower)),
+                None => {}
+            }
+        }
+        steps.push(Step::Settle(joint));
     }
 
     fn visit(&self, joint: usize, done: &mut [bool], steps: &mut Vec<Step>, order: &mut Vec<usize>) {
@@ -61,13 +103,13 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         for lower in lowers {
             match self.places[*lower].joint {
                 Some(below) => self.visit(below, done, steps, order),
-                None if steps.contains(&Step::Timeout(*lower)) => {}
-                None => steps.push(Step::Timeout(*lower)),
+                None if steps.contains(&Step::Place(*lower)) => {}
+                None => steps.push(Step::Place(*lower)),
             }
         }
         order.push(joint);
         steps.push(Step::Settle(joint));
-        steps.extend(uppers.iter().map(|upper| Step::Timeout(*upper)));
+        steps.extend(uppers.iter().map(|upper| Step::Place(*upper)));
         steps.push(Step::Settle(joint));
     }
 }

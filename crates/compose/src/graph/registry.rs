@@ -9,11 +9,13 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::str::FromStr;
 
-use stackwright_contract::Service;
+use stackwright_contract::described::{self, Kind, Parameter, Table, Unfit};
+use stackwright_contract::words::Speaks;
+use stackwright_contract::{Protocol, Service};
 
 use super::description::{Described, Given, Value};
 use super::flaw::{About, suggestion};
-use super::{Flaw, Node};
+use super::{Erased, Flaw, Node};
 
 /// The protocols that may stand in a described graph. The program fills it.
 pub struct Registry<M, B: Service> {
@@ -27,52 +29,6 @@ struct Entry<M, B: Service> {
     purpose: &'static str,
     parameters: &'static [Parameter],
     make: Box<Make<M, B>>,
-}
-
-/// What may stand in the table of a protocol.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Parameter {
-    /// Its key.
-    pub name: &'static str,
-    /// What stands behind the key.
-    pub kind: Kind,
-    /// Whether it has to be there.
-    pub required: bool,
-    /// What it is, in a few words.
-    pub about: &'static str,
-}
-
-/// What may stand behind a key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Any text.
-    Text,
-    /// A whole number.
-    Number,
-    /// `true` or `false`.
-    Truth,
-}
-
-impl Kind {
-    fn noun(self) -> &'static str {
-        match self {
-            Kind::Text => "a text",
-            Kind::Number => "a number",
-            Kind::Truth => "true or false",
-        }
-    }
-}
-
-impl Parameter {
-    /// One that may be missing.
-    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Parameter { name, kind, required: false, about }
-    }
-
-    /// One that has to be there.
-    pub const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Parameter { name, kind, required: true, about }
-    }
 }
 
 impl<M, B: Service> Default for Registry<M, B> {
@@ -99,6 +55,26 @@ impl<M, B: Service> Registry<M, B> {
     ) -> Self {
         self.entries.insert(name, Entry { purpose, parameters, make: Box::new(make) });
         self
+    }
+
+    /// Adds a protocol of which its table says everything. Each that is made is given a random `number`.
+    #[must_use]
+    pub fn describe<P>(
+        self,
+        purpose: &'static str,
+        described: described::Described<P>,
+        number: impl Fn() -> u64 + 'static,
+    ) -> Self
+    where
+        M: 'static,
+        B: 'static,
+        P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
+    {
+        let described::Described { parameters, make } = described;
+        self.with(P::FACTS.name, purpose, parameters, move |table| match make(table, number()) {
+            Ok(protocol) => Ok(Box::new(Erased(protocol))),
+            Err(unfit) => Err(table.unfit(&unfit)),
+        })
     }
 
     /// All protocols, in the order of their names: the name, the purpose, the parameters.
@@ -182,21 +158,6 @@ impl Parameters<'_> {
         self.node.parameters.iter().find(|given| given.key == key).map(|given| &given.value)
     }
 
-    /// A text.
-    pub fn text(&self, key: &str) -> Option<&str> {
-        if let Some(Value::Text(text)) = self.value(key) { Some(text) } else { None }
-    }
-
-    /// A number.
-    pub fn number(&self, key: &str) -> Option<i64> {
-        if let Some(Value::Number(number)) = self.value(key) { Some(*number) } else { None }
-    }
-
-    /// True or false.
-    pub fn truth(&self, key: &str) -> Option<bool> {
-        if let Some(Value::Truth(truth)) = self.value(key) { Some(*truth) } else { None }
-    }
-
     /// A text that means something: `what`, as in "an address and a port".
     ///
     /// # Errors
@@ -211,5 +172,23 @@ impl Parameters<'_> {
     /// A flaw at the value of `key`, in a sentence of the protocol's own.
     pub fn flaw(&self, key: &str, says: String) -> Flaw {
         Flaw::new(About::Value { node: self.node.name.clone(), key: key.to_owned() }, says)
+    }
+    /// A flaw at a value that does not fit.
+    pub fn unfit(&self, unfit: &Unfit) -> Flaw {
+        self.flaw(unfit.key, format!("`{}` of `{}` {}", unfit.key, self.node.name, unfit.is))
+    }
+}
+
+impl Table for Parameters<'_> {
+    fn text(&self, key: &str) -> Option<&str> {
+        if let Some(Value::Text(text)) = self.value(key) { Some(text) } else { None }
+    }
+
+    fn number(&self, key: &str) -> Option<i64> {
+        if let Some(Value::Number(number)) = self.value(key) { Some(*number) } else { None }
+    }
+
+    fn truth(&self, key: &str) -> Option<bool> {
+        if let Some(Value::Truth(truth)) = self.value(key) { Some(*truth) } else { None }
     }
 }

@@ -1,18 +1,22 @@
 //! What a word says, for whoever only listens: which service, which primitive, about whom, with which payload.
 
 use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, FilesIndication, FilesRequest, OctetsIndication, OctetsRequest,
-    StreamsIndication, StreamsRequest,
+    Batch, DatagramsIndication, DatagramsRequest, FilesIndication, FilesRequest, OctetsIndication,
+    OctetsRequest, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Handle, Service};
+use stackwright_wire::Message;
 
 /// A word, as far as it is the same for all services.
 pub(super) struct Speech<'a, M> {
     pub(super) service: &'static str,
     pub(super) primitive: &'static str,
     pub(super) name: Option<Handle>,
+    /// What it carries: a message, or several in one piece.
     pub(super) message: Option<&'a M>,
+    /// How many messages that are.
+    pub(super) messages: usize,
 }
 
 const fn speech<'a, M>(
@@ -21,28 +25,35 @@ const fn speech<'a, M>(
     name: Option<Handle>,
     message: Option<&'a M>,
 ) -> Speech<'a, M> {
-    Speech { service, primitive, name, message }
+    Speech { service, primitive, name, message, messages: if message.is_some() { 1 } else { 0 } }
+}
+
+fn of_batch<'a, M: Message>(
+    primitive: &'static str,
+    name: Handle,
+    batch: Option<&'a Batch<M>>,
+) -> Speech<'a, M> {
+    let speech = speech("Datagrams", primitive, Some(name), batch.map(Batch::as_octets));
+    Speech { messages: batch.map_or(0, Batch::count), ..speech }
 }
 
 /// What a request says.
-pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
+pub(super) fn of_request<M: Message, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
     match word {
         Request::Line(OctetsRequest::Send { message }) => speech("Octets", "Send", None, Some(message)),
         Request::Line(OctetsRequest::Receive { .. }) => speech("Octets", "Receive", None, None),
         Request::Datagram(word) => {
-            use DatagramsRequest::{Await, Close, Listen, Open, Receive, Send, SendRun, Unlisten};
-            let (primitive, name, message) = match word {
+            use DatagramsRequest::{Await, Close, Listen, Open, Receive, Send, Unlisten};
+            let (primitive, name, batch) = match word {
                 Listen { listener, .. } => ("Listen", listener, None),
                 Unlisten { listener } => ("Unlisten", listener, None),
                 Await { association, .. } => ("Await", association, None),
                 Open { association, .. } => ("Open", association, None),
-                Send { association, message, .. } => ("Send", association, Some(message)),
-                // Whoever listens hears each of its messages.
-                SendRun { association, .. } => ("SendRun", association, None),
+                Send { association, messages, .. } => ("Send", association, Some(messages)),
                 Receive { association, .. } => ("Receive", association, None),
                 Close { association } => ("Close", association, None),
             };
-            speech("Datagrams", primitive, Some(*name), message)
+            of_batch(primitive, *name, batch)
         }
         Request::Stream(word) => {
             use StreamsRequest::{Abort, Await, Finish, Listen, Open, Receive, Send, Unlisten, Unread};
@@ -79,23 +90,22 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Speech<'_, M> {
 }
 
 /// What an indication says.
-pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Speech<'_, M> {
+pub(super) fn of_indication<M: Message, B: Service>(word: &Indication<M, B>) -> Speech<'_, M> {
     match word {
         Indication::Line(OctetsIndication::Delivered { message }) => {
             speech("Octets", "Delivered", None, Some(message))
         }
         Indication::Line(OctetsIndication::Room { .. }) => speech("Octets", "Room", None, None),
         Indication::Datagram(word) => {
-            use DatagramsIndication::{Delivered, DeliveredRun, Ended, Listening, Opened, Room};
-            let (primitive, name, message) = match word {
+            use DatagramsIndication::{Delivered, Ended, Listening, Opened, Room};
+            let (primitive, name, batch) = match word {
                 Listening { listener, .. } => ("Listening", listener, None),
                 Opened { association, .. } => ("Opened", association, None),
                 Room { association, .. } => ("Room", association, None),
-                Delivered { association, message, .. } => ("Delivered", association, Some(message)),
-                DeliveredRun { association, .. } => ("DeliveredRun", association, None),
+                Delivered { association, messages, .. } => ("Delivered", association, Some(messages)),
                 Ended { name, .. } => ("Ended", name, None),
             };
-            speech("Datagrams", primitive, Some(*name), message)
+            of_batch(primitive, *name, batch)
         }
         Indication::Stream(word) => {
             use StreamsIndication::{Delivered, Ended, Finished, Listening, Opened, Room};

@@ -11,10 +11,9 @@ use core::cell::{Cell, RefCell};
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Service};
 
+use super::Node;
 use super::place::{Above, Below, Joint, Place, State};
-
-/// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
-const TURNS_MOST: usize = 10_000;
+use crate::stack::ROUNDS_MOST;
 
 /// What lies above and below a whole graph.
 pub(super) trait Ends<M, B: Service> {
@@ -22,10 +21,10 @@ pub(super) trait Ends<M, B: Service> {
     fn request(&mut self, lane: usize, word: Request<M, B>);
 }
 
-/// One step of a timeout.
+/// One step of a walk through all places: a timeout, or a flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Step {
-    Timeout(usize),
+    Place(usize),
     Settle(usize),
 }
 
@@ -35,6 +34,8 @@ pub(super) struct Web<M, B: Service> {
     pub(super) joints: Vec<Joint<M, B>>,
     /// What a timeout does, lowers first; and the joints in the same order.
     pub(super) steps: Vec<Step>,
+    /// What a flush does, uppers first.
+    pub(super) descent: Vec<Step>,
     pub(super) order: Vec<usize>,
     /// How many words wait in all joints.
     pub(super) waiting: Cell<usize>,
@@ -186,11 +187,26 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
 
     /// Time has passed for everybody.
     pub(super) fn timeout(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
-        for step in &self.steps {
+        self.walk(&self.steps, cx, out, |node, mouth| node.handle_timeout(cx, mouth));
+    }
+
+    /// What was gathered leaves, from the top down.
+    pub(super) fn flush(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
+        self.walk(&self.descent, cx, out, |node, mouth| node.flush(cx, mouth));
+    }
+
+    fn walk(
+        &self,
+        steps: &[Step],
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+        handle: impl Fn(&mut dyn Node<M, B>, &mut Mouth<'_, M, B>),
+    ) {
+        for step in steps {
             match *step {
-                Step::Timeout(place) => {
+                Step::Place(place) => {
                     let here = &self.places[place];
-                    here.node.borrow_mut().handle_timeout(cx, &mut self.mouth(here, cx, out));
+                    handle(&mut **here.node.borrow_mut(), &mut self.mouth(here, cx, out));
                 }
                 Step::Settle(joint) => self.settle(joint, cx, out),
             }
@@ -200,7 +216,7 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
 
     /// Settles all joints, from below, until nothing waits anywhere.
     pub(super) fn settle_all(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
-        for _turn in 0..TURNS_MOST {
+        for _round in 0..ROUNDS_MOST {
             if self.waiting.get() == 0 {
                 return;
             }
@@ -220,25 +236,36 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         if self.waiting.get() == 0 || joint.state.get() != State::Idle {
             return;
         }
-        for _turn in 0..TURNS_MOST {
-            // The borrow ends before the word is handled.
-            let rising = joint.rising.borrow_mut().pop_front();
-            if let Some((place, port, word)) = rising {
-                self.waiting.set(self.waiting.get() - 1);
-                joint.state.set(State::Rising);
-                self.indicate(&self.places[place], port, word, cx, out);
-                joint.state.set(State::Idle);
-                continue;
+        for _round in 0..ROUNDS_MOST {
+            let waiting = joint.rising.borrow().len() + joint.sinking.borrow().len();
+            if waiting == 0 {
+                return;
             }
-            let sinking = joint.sinking.borrow_mut().pop_front();
-            let Some((place, port, word)) = sinking else { return };
+            for _word in 0..waiting {
+                self.deliver_next(joint, cx, out);
+            }
+        }
+        let name = |places: &[usize]| self.places[places[0]].facts.name;
+        panic!("`{}` and `{}` answer each other without end", name(&joint.uppers), name(&joint.lowers));
+    }
+
+    /// Delivers the next word that waits at a joint: what rises first, as `Over` does.
+    fn deliver_next(&self, joint: &Joint<M, B>, cx: &Context, out: &mut dyn Ends<M, B>) {
+        // The borrows end before the word is handled.
+        let rising = joint.rising.borrow_mut().pop_front();
+        if let Some((place, port, word)) = rising {
+            self.waiting.set(self.waiting.get() - 1);
+            joint.state.set(State::Rising);
+            self.indicate(&self.places[place], port, word, cx, out);
+            return joint.state.set(State::Idle);
+        }
+        let sinking = joint.sinking.borrow_mut().pop_front();
+        if let Some((place, port, word)) = sinking {
             self.waiting.set(self.waiting.get() - 1);
             joint.state.set(State::Falling);
             self.request(place, port, word, cx, out);
             joint.state.set(State::Idle);
         }
-        let name = |places: &[usize]| self.places[places[0]].facts.name;
-        panic!("`{}` and `{}` answer each other without end", name(&joint.uppers), name(&joint.lowers));
     }
 
     /// The place with that name.

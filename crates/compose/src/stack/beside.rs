@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use stackwright_contract::{
-    Both, Context, Either, Facts, IndicationOf, IndicationTo, Instant, Outlet, Protocol, RequestOf,
-    RequestTo, earliest, rules,
+    Batches, Both, Context, Either, Facts, IndicationOf, IndicationTo, Instant, Outlet, Protocol, RequestOf,
+    RequestTo, earliest, hand_down, hand_up, rules,
 };
 
 /// `L` beside `R`: together they provide [`Both`] services.
@@ -29,17 +29,19 @@ struct FromRight<'a, O, L>(&'a mut O, PhantomData<L>);
 
 impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
     const FACTS: Facts = rules::beside(&L::FACTS, &R::FACTS);
+    const BATCHES: Batches = Batches::beside(L::BATCHES, R::BATCHES);
     type Provides = Both<L::Provides, R::Provides>;
     type Uses = Both<L::Uses, R::Uses>;
 
     #[inline]
     fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        let several = Self::BATCHES.from_above;
         match request {
             Either::Left(request) => {
-                self.left.handle_request(cx, request, &mut FromLeft(out, PhantomData::<R>))
+                hand_down(&mut self.left, several, cx, request, &mut FromLeft(out, PhantomData::<R>));
             }
             Either::Right(request) => {
-                self.right.handle_request(cx, request, &mut FromRight(out, PhantomData::<L>))
+                hand_down(&mut self.right, several, cx, request, &mut FromRight(out, PhantomData::<L>));
             }
         }
     }
@@ -51,12 +53,13 @@ impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
         indication: IndicationTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
+        let several = Self::BATCHES.from_below;
         match indication {
             Either::Left(indication) => {
-                self.left.handle_indication(cx, indication, &mut FromLeft(out, PhantomData::<R>));
+                hand_up(&mut self.left, several, cx, indication, &mut FromLeft(out, PhantomData::<R>));
             }
             Either::Right(indication) => {
-                self.right.handle_indication(cx, indication, &mut FromRight(out, PhantomData::<L>));
+                hand_up(&mut self.right, several, cx, indication, &mut FromRight(out, PhantomData::<L>));
             }
         }
     }
@@ -68,6 +71,15 @@ impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
 
     fn next_deadline(&self) -> Option<Instant> {
         earliest(self.left.next_deadline(), self.right.next_deadline())
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.left.flush(cx, &mut FromLeft(out, PhantomData::<R>));
+        self.right.flush(cx, &mut FromRight(out, PhantomData::<L>));
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.left.wants_flush() || self.right.wants_flush()
     }
 }
 

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::marker::PhantomData;
 
 use stackwright_contract::{
-    Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Mirror, Names, Outlet, Protocol,
+    Batches, Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Mirror, Names, Outlet, Protocol,
     RequestTo, Service,
 };
 
@@ -130,6 +130,7 @@ pub(crate) const PASSES: Guarantees = Guarantees::RELIABLE
 
 impl<S: Service<Request: Named, Indication: Named>> Protocol for Split<S> {
     const FACTS: Facts = Facts { passes: PASSES, ..Facts::named(NAME) };
+    const BATCHES: Batches = Batches::ALL;
     type Provides = Both<S, S>;
     type Uses = S;
 

@@ -10,9 +10,10 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{
-    Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Instant, Mirror, Outlet, Protocol,
-    RequestOf, RequestTo, Service, earliest, rules,
+    Batches, Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Instant, Mirror, Outlet,
+    Protocol, RequestOf, RequestTo, Service, earliest, hand_down, hand_up, rules,
 };
+use stackwright_wire::Message;
 
 use super::Over;
 use crate::named::{Life, Named};
@@ -36,7 +37,7 @@ pub trait Asks<S: Service>: Named {
     fn unreachable(name: Handle) -> S::Indication;
 }
 
-impl<M> Asks<stackwright_contract::services::Datagrams<M>> for DatagramsRequest<M> {
+impl<M: Message> Asks<stackwright_contract::services::Datagrams<M>> for DatagramsRequest<M> {
     fn unreachable(name: Handle) -> DatagramsIndication<M> {
         DatagramsIndication::Ended { name, why: Ended::Unreachable }
     }
@@ -150,14 +151,20 @@ where
     L2: Protocol<Provides = L1::Provides>,
 {
     const FACTS: Facts = rules::joined(&L1::FACTS, &L2::FACTS);
+    const BATCHES: Batches = Batches::beside(L1::BATCHES, L2::BATCHES);
     type Provides = L1::Provides;
     type Uses = Both<L1::Uses, L2::Uses>;
 
     fn handle_request(&mut self, cx: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         let Joined { left, right, ways } = self;
+        let several = Self::BATCHES.from_above;
         match ways.sink(2, &mut request) {
-            Way::Lower(0) => left.handle_request(cx, request, &mut FromLeft(out, ways, PhantomData::<L2>)),
-            Way::Lower(_) => right.handle_request(cx, request, &mut FromRight(out, ways, PhantomData::<L1>)),
+            Way::Lower(0) => {
+                hand_down(left, several, cx, request, &mut FromLeft(out, ways, PhantomData::<L2>));
+            }
+            Way::Lower(_) => {
+                hand_down(right, several, cx, request, &mut FromRight(out, ways, PhantomData::<L1>));
+            }
             Way::Nowhere => {
                 if let Some(name) = request.name() {
                     out.indicate(<RequestTo<Self> as Asks<L1::Provides>>::unreachable(*name));
@@ -169,12 +176,13 @@ where
 
     fn handle_indication(&mut self, cx: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
         let Joined { left, right, ways } = self;
+        let several = Self::BATCHES.from_below;
         match word {
             Either::Left(word) => {
-                left.handle_indication(cx, word, &mut FromLeft(out, ways, PhantomData::<L2>));
+                hand_up(left, several, cx, word, &mut FromLeft(out, ways, PhantomData::<L2>));
             }
             Either::Right(word) => {
-                right.handle_indication(cx, word, &mut FromRight(out, ways, PhantomData::<L1>));
+                hand_up(right, several, cx, word, &mut FromRight(out, ways, PhantomData::<L1>));
             }
         }
     }
@@ -187,6 +195,16 @@ where
 
     fn next_deadline(&self) -> Option<Instant> {
         earliest(self.left.next_deadline(), self.right.next_deadline())
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let Joined { left, right, ways } = self;
+        left.flush(cx, &mut FromLeft(out, ways, PhantomData::<L2>));
+        right.flush(cx, &mut FromRight(out, ways, PhantomData::<L1>));
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.left.wants_flush() || self.right.wants_flush()
     }
 }
 

@@ -19,12 +19,14 @@
 use alloc::collections::VecDeque;
 
 use stackwright_contract::{
-    Context, Facts, Handle, IndicationOf, IndicationTo, Instant, Meets, Outlet, PayloadOf, Protocol,
-    RequestOf, RequestTo, earliest, rules,
+    Batches, Context, Facts, Handle, IndicationOf, IndicationTo, Instant, Meets, Outlet, PayloadOf, Protocol,
+    RequestOf, RequestTo, earliest, hand_down, hand_up, rules,
 };
 
-/// How many answers two neighbours may give each other without a pause. Credit bounds them far below.
-const TURNS_MOST: usize = 10_000;
+/// The rounds of answers that two neighbours may exchange without a pause. A round is everything
+/// that waited when it began, however many associations it is for: a crowd that answers at once is
+/// one round, and only a dialogue that never ends reaches this bound.
+pub(crate) const ROUNDS_MOST: usize = 1_000;
 
 /// `U` over `L`.
 #[derive(Debug)]
@@ -79,14 +81,20 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
     #[cold]
     #[inline(never)]
     fn settle(&mut self, cx: &Context, out: &mut dyn Outlet<Self>) {
-        for _turn in 0..TURNS_MOST {
-            let Over { upper, lower, joint } = self;
-            if let Some(indication) = joint.rising.pop_front() {
-                upper.handle_indication(cx, indication, &mut UpperHears { joint, out, answered: false });
-            } else if let Some(request) = joint.sinking.pop_front() {
-                lower.handle_request(cx, request, &mut LowerHears { joint, out, answered: false });
-            } else {
+        for _round in 0..ROUNDS_MOST {
+            let waiting = self.joint.rising.len() + self.joint.sinking.len();
+            if waiting == 0 {
                 return;
+            }
+            for _word in 0..waiting {
+                let Over { upper, lower, joint } = self;
+                if let Some(indication) = joint.rising.pop_front() {
+                    let outlet = &mut UpperHears { joint, out, answered: false };
+                    hand_up(upper, L::BATCHES.to_above, cx, indication, outlet);
+                } else if let Some(request) = joint.sinking.pop_front() {
+                    let outlet = &mut LowerHears { joint, out, answered: false };
+                    hand_down(lower, U::BATCHES.to_below, cx, request, outlet);
+                }
             }
         }
         panic!("`{}` and `{}` answer each other without end", U::FACTS.name, L::FACTS.name);
@@ -98,6 +106,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
         Self::fits();
         rules::stacked(&U::FACTS, &L::FACTS)
     };
+    const BATCHES: Batches = Batches::over(U::BATCHES, L::BATCHES);
     type Provides = U::Provides;
     type Uses = L::Uses;
 
@@ -145,6 +154,26 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
         earliest(self.upper.next_deadline(), self.lower.next_deadline())
     }
 
+    /// From the top down, once each: what the upper asks for now is what the lower sends now.
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let Over { upper, lower, joint } = self;
+        let mut outlet = UpperSpeaks { cx, lower, joint, out, answered: false };
+        upper.flush(cx, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
+        let Over { upper, lower, joint } = self;
+        let mut outlet = LowerSpeaks { cx, upper, joint, out, answered: false };
+        lower.flush(cx, &mut outlet);
+        if outlet.answered {
+            self.settle(cx, out);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.upper.wants_flush() || self.lower.wants_flush()
+    }
+
     fn draft(&self, association: Handle, octets: usize, most: usize) -> Option<PayloadOf<Self>> {
         self.upper.draft(association, octets, most)
     }
@@ -189,7 +218,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
     #[inline(always)]
     fn request(&mut self, request: RequestOf<U>) {
         let mut outlet = LowerHears { joint: self.joint, out: self.out, answered: false };
-        self.lower.handle_request(self.cx, request, &mut outlet);
+        hand_down(self.lower, U::BATCHES.to_below, self.cx, request, &mut outlet);
         self.answered |= outlet.answered;
     }
 }
@@ -215,7 +244,7 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>, O: Outlet<Over<U, L>>> Outlet
     #[inline(always)]
     fn indicate(&mut self, indication: IndicationOf<L>) {
         let mut outlet = UpperHears { joint: self.joint, out: self.out, answered: false };
-        self.upper.handle_indication(self.cx, indication, &mut outlet);
+        hand_up(self.upper, L::BATCHES.to_above, self.cx, indication, &mut outlet);
         self.answered |= outlet.answered;
     }
 

@@ -1,4 +1,4 @@
-//! Protocols that say something at random: at once, twice, on timeouts, upward and downward. What they say depends only on
+//! Protocols that say something at random: at once, twice, on timeouts and flushes, upward and downward. What they say depends only on
 //! their seed and on what they heard, in which order; and they note every word.
 
 use std::cell::RefCell;
@@ -118,13 +118,14 @@ pub(crate) struct Chat<D> {
     random: fastrand::Rng,
     log: Log,
     due: bool,
+    gathered: bool,
     below: PhantomData<D>,
 }
 
 impl<D> Chat<D> {
     pub(crate) fn new(name: u32, seed: u64, log: &Log) -> Self {
         let random = fastrand::Rng::with_seed(seed ^ u64::from(name) << 32);
-        Chat { name, random, log: log.clone(), due: true, below: PhantomData }
+        Chat { name, random, log: log.clone(), due: true, gathered: true, below: PhantomData }
     }
 }
 
@@ -142,6 +143,7 @@ impl<D: Lanes> Chat<D> {
             }
         }
         self.due |= self.random.u8(..4) == 0;
+        self.gathered |= self.random.u8(..4) == 0;
     }
 
     fn note(&self, way: &'static str, port: usize, said: Said) {
@@ -174,5 +176,16 @@ impl<D: Lanes> Protocol for Chat<D> {
 
     fn next_deadline(&self) -> Option<Instant> {
         self.due.then_some(Instant::START)
+    }
+
+    fn flush(&mut self, _: &Context, out: &mut impl Outlet<Self>) {
+        if std::mem::take(&mut self.gathered) {
+            self.note("flush", 0, (0, 0));
+            self.speak((2, 4), out);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.gathered
     }
 }

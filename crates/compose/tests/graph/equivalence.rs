@@ -86,7 +86,8 @@ fn run<P: Driven>(seed: u64, lanes: usize, stack: impl FnOnce(&Log) -> P) -> Vec
     for turn in 0..12 {
         cx.set_now(Instant::from_nanoseconds(turn));
         let said = (random.u32(..), random.u8(1..5));
-        match random.u8(..4) {
+        match random.u8(..6) {
+            4.. if stack.wants_flush() => stack.flush(&cx, &mut ends),
             0 => stack.handle_request(&cx, said, &mut ends),
             1 => stack.handle_indication(&cx, P::indication(random.usize(..lanes), said), &mut ends),
             _ if stack.next_deadline().is_some() => stack.handle_timeout(&cx, &mut ends),
@@ -229,4 +230,66 @@ fn answers_without_end_are_stopped_in_the_same_words() {
     let graph: Woven = builder.top("1").build().expect("it fits");
     assert_eq!(sentence(graph), stack);
     assert_eq!(stack, "`endless` and `endless` answer each other without end");
+}
+
+/// How many associations a crowd has: several times more words than any bound on rounds.
+const CROWD: u32 = 51_200;
+
+/// Answers one word with one word, as often as the word allows; asked for nothing, it asks for a
+/// whole crowd in one handler.
+struct Crowded<D> {
+    answered: Log,
+    below: std::marker::PhantomData<D>,
+}
+
+impl<D: Lanes + 'static> Protocol for Crowded<D> {
+    const FACTS: Facts = Facts::named("crowded");
+    type Provides = Talk;
+    type Uses = D;
+
+    fn handle_request(&mut self, _: &Context, (what, left): Said, out: &mut impl Outlet<Self>) {
+        if TypeId::of::<D>() == TypeId::of::<Wire>() {
+            out.indicate((what, left));
+        } else {
+            (0..CROWD).for_each(|association| out.request(D::request(0, (association, left))));
+        }
+    }
+
+    fn handle_indication(&mut self, _: &Context, word: D::Indication, out: &mut impl Outlet<Self>) {
+        let (lane, (what, left)) = D::indicated(word);
+        self.answered.borrow_mut().push(Crossing(0, "answered", lane, (what, left)));
+        if left > 0 {
+            out.request(D::request(0, (what, left - 1)));
+        }
+    }
+}
+
+fn crowded<D>(answered: &Log) -> Crowded<D> {
+    Crowded { answered: answered.clone(), below: std::marker::PhantomData }
+}
+
+/// A crowd that is answered in one handler is one round, whatever its size; three answers each are
+/// three rounds.
+#[test]
+fn a_crowd_of_answers_is_no_dialogue_without_end() {
+    const ANSWERS: u8 = 3;
+    let heard = |ask: &dyn Fn(&Log)| {
+        let log = Log::default();
+        ask(&log);
+        log.take()
+    };
+    let stack = heard(&|log| {
+        let mut stack = Over::new(crowded::<Talk>(log), crowded::<Wire>(log));
+        stack.handle_request(&Context::new(1), (0, ANSWERS - 1), &mut Ends(log.clone()));
+    });
+    let graph = heard(&|log| {
+        let builder =
+            Builder::new().protocol("1", crowded::<Talk>(log)).over("2").protocol("2", crowded::<Wire>(log));
+        let mut graph: Woven = builder.top("1").build().expect("it fits");
+        graph.handle_request(&Context::new(1), (0, ANSWERS - 1), &mut Ends(log.clone()));
+    });
+    // Round by round, each in the order in which it was asked.
+    let rounds = (0..ANSWERS).rev().flat_map(|left| (0..CROWD).map(move |what| (what, left)));
+    assert!(stack.iter().map(|crossing| crossing.3).eq(rounds.clone()));
+    assert!(graph.iter().map(|crossing| crossing.3).eq(rounds));
 }

@@ -1,7 +1,7 @@
 //! Every flaw of a description: its sentence, its place, and what is meant.
 
 use stackwright_compose::graph::{
-    Builder, Description, Erased, Flaw, Graph, Kind, NODES_MOST, Node, Parameter, Registry,
+    Builder, Description, Erased, Flaw, Graph, Kind, NODES_MOST, Node, Parameter, Registry, Table,
 };
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::rules::{self, Misfit};

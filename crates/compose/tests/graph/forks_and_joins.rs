@@ -150,8 +150,8 @@ where
                     asks.push_back(DatagramsRequest::Await { listener, association, room: ROOM });
                 }
             }
-            DatagramsIndication::Delivered { association, message, quality } => {
-                asks.push_back(DatagramsRequest::Send { association, message, quality });
+            DatagramsIndication::Delivered { association, messages, quality } => {
+                asks.push_back(DatagramsRequest::Send { association, messages, quality });
             }
             _ => {}
         }
@@ -186,7 +186,7 @@ where
     let open = || DatagramsRequest::Open { association: name(0), remote, room: ROOM };
     let send = |octet| DatagramsRequest::Send {
         association: name(0),
-        message: datagram(octet),
+        messages: datagram(octet).into(),
         quality: Quality::default(),
     };
     world.ask(station, Either::Left(open()));
@@ -209,8 +209,9 @@ where
             Either::Right(word) => (&mut right, word),
         };
         match word {
-            Told::Delivered { association, message, .. } => {
+            Told::Delivered { association, messages, .. } => {
                 assert_eq!(*association, name(0));
+                let message = messages.single_mut();
                 heard.push(message.front(1).expect("four octets")[0]);
             }
             Told::Ended { .. } => ends += 1,
@@ -251,7 +252,7 @@ fn datagrams_go_the_way_that_was_chosen() {
             station,
             DatagramsRequest::Send {
                 association: name(index),
-                message: datagram(index as u8),
+                messages: datagram(index as u8).into(),
                 quality: Quality::default(),
             },
         );

@@ -9,8 +9,8 @@ use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapNGSlice};
 use stackwright_compose::graph::modules::{Counter, Delay, Passage, Recorder, Tap};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, Octets, OctetsIndication,
-    OctetsRequest, Quality, Room, Run, Streams, StreamsIndication, StreamsRequest,
+    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, Octets,
+    OctetsIndication, OctetsRequest, Quality, Room, Streams, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::words::{InLane, Outside, Speaks};
 use stackwright_contract::{
@@ -29,6 +29,22 @@ impl<S: Service> Service for Outer<S> {
     type Request = S::Request;
     type Indication = S::Indication;
     type Payload = S::Payload;
+
+    fn requests_several(request: &S::Request) -> bool {
+        S::requests_several(request)
+    }
+
+    fn indicates_several(indication: &S::Indication) -> bool {
+        S::indicates_several(indication)
+    }
+
+    fn split_request(several: &mut S::Request) -> Option<S::Request> {
+        S::split_request(several)
+    }
+
+    fn split_indication(several: &mut S::Indication) -> Option<S::Indication> {
+        S::split_indication(several)
+    }
 }
 outermost!(M => Outer<Octets<M>>);
 outermost!(M => Outer<Streams<M>>);
@@ -268,9 +284,9 @@ fn datagrams() {
         vec![
             Down(DatagramsRequest::Open { association, remote, room }),
             Up(DatagramsIndication::Opened { association, local, remote, room }),
-            Down(DatagramsRequest::Send { association, message: message("ask"), quality }),
-            Up(DatagramsIndication::Delivered { association, message: message("answer"), quality }),
-            Down(DatagramsRequest::Send { association, message: message(&long), quality }),
+            Down(DatagramsRequest::Send { association, messages: message("ask").into(), quality }),
+            Up(DatagramsIndication::Delivered { association, messages: message("answer").into(), quality }),
+            Down(DatagramsRequest::Send { association, messages: message(&long).into(), quality }),
             Down(DatagramsRequest::Close { association }),
             Up(DatagramsIndication::Ended { name: NAME, why: Ended::Finished }),
         ]
@@ -285,7 +301,7 @@ fn datagrams() {
         ]
     );
     assert_eq!(
-        recorded::<Datagrams<M>>(0, words(Participant::OtherEnd, Participant::OtherEnd)),
+        recorded::<Datagrams<M>>(0, words(Participant::OTHER_END, Participant::OTHER_END)),
         [
             "plain ask; Datagrams Send, association 3.1",
             "plain answer; Datagrams Delivered, association 3.1",
@@ -298,13 +314,14 @@ fn datagrams() {
 #[test]
 fn a_run_of_datagrams_is_recorded_as_each_of_them() {
     let (room, association) = (Room { octets: 99, messages: 9 }, NAME);
-    let run = || Run::new(message("abcde"), 2);
+    let several = || Batch::new(message("abcde"), 2);
+    let quality = Quality::default();
     let (local, remote) = (at(1, 4000), at(2, 7));
     let words = vec![
         Down(DatagramsRequest::Open { association, remote, room }),
         Up(DatagramsIndication::Opened { association, local, remote, room }),
-        Down(DatagramsRequest::SendRun { association, run: run() }),
-        Up(DatagramsIndication::DeliveredRun { association, run: run() }),
+        Down(DatagramsRequest::Send { association, messages: several(), quality }),
+        Up(DatagramsIndication::Delivered { association, messages: several(), quality }),
     ];
     let down = ["ab", "cd", "e"].map(|text| format!("1:4000 to 2:7 {text}; Datagrams Send, association 3.1"));
     let up =
@@ -357,10 +374,11 @@ fn a_wish_comes_through_whatever_was_pushed() {
     let (association, word) = (NAME, message("ask"));
     graph.handle_request(
         &cx,
-        DatagramsRequest::Send { association, message: word, quality: wish(1) },
+        DatagramsRequest::Send { association, messages: word.into(), quality: wish(1) },
         &mut wishes,
     );
-    let word = DatagramsIndication::Delivered { association, message: message("answer"), quality: wish(2) };
+    let word =
+        DatagramsIndication::Delivered { association, messages: message("answer").into(), quality: wish(2) };
     graph.handle_indication(&cx, InLane { lane: 0, word }, &mut wishes);
     cx.set_now(cx.now() + TIME);
     graph.handle_timeout(&cx, &mut wishes);

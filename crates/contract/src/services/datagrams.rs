@@ -3,17 +3,45 @@
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
 
-use super::{Ended, Run};
+use stackwright_wire::Message;
+
+use super::{Batch, Ended};
 use crate::{Handle, Participant, Service};
 
 /// Messages that keep their bounds: UDP, IP, unnumbered frames. What else is promised, the facts say.
 pub struct Datagrams<M>(PhantomData<M>);
 
-impl<M> Service for Datagrams<M> {
+impl<M: Message> Service for Datagrams<M> {
     const NAME: &'static str = "Datagrams";
     type Request = DatagramsRequest<M>;
     type Indication = DatagramsIndication<M>;
     type Payload = M;
+
+    #[inline(always)]
+    fn requests_several(request: &DatagramsRequest<M>) -> bool {
+        matches!(request, DatagramsRequest::Send { messages, .. } if messages.segment_size().is_some())
+    }
+
+    #[inline(always)]
+    fn indicates_several(indication: &DatagramsIndication<M>) -> bool {
+        matches!(indication, DatagramsIndication::Delivered { messages, .. } if messages.segment_size().is_some())
+    }
+
+    fn split_request(several: &mut DatagramsRequest<M>) -> Option<DatagramsRequest<M>> {
+        let DatagramsRequest::Send { association, messages, quality } = several else { return None };
+        let (association, messages) = (*association, messages.split_first()?.into());
+        let first = DatagramsRequest::Send { association, messages, quality: *quality };
+        *quality = quality.of_next();
+        Some(first)
+    }
+
+    fn split_indication(several: &mut DatagramsIndication<M>) -> Option<DatagramsIndication<M>> {
+        let DatagramsIndication::Delivered { association, messages, quality } = several else { return None };
+        let (association, messages) = (*association, messages.split_first()?.into());
+        let first = DatagramsIndication::Delivered { association, messages, quality: *quality };
+        *quality = quality.of_next();
+        Some(first)
+    }
 }
 
 /// Credit for messages: so many octets in at most so many messages.
@@ -30,7 +58,10 @@ pub struct Room {
 pub struct Quality {
     /// For how long it is of use, from when it is sent, in microseconds (at most 71 minutes); `None`: for ever.
     pub lifetime: Option<NonZeroU32>,
-    /// The application's own number of it (ARTP's DSEQ); `None`: whoever needs one counts.
+    /// The application's own number of it (ARTP's DSEQ); `None`: the layer counts. Where nothing
+    /// expires, a number may be used again at any time: a message that is sent in several pieces waits, and others overtake it, until
+    /// all pieces of the one before with its number have arrived. Of one that expired in part, the peer holds what it has for 30 s and
+    /// as long as it would have been of use: until then, another in several pieces with its number is taken for the same.
     pub number: Option<u32>,
     /// The smaller, the more urgent, as XTP's sort is: 0 is the most urgent, 128 where nothing is wished.
     pub priority: u8,
@@ -43,6 +74,15 @@ pub struct Quality {
 impl Default for Quality {
     fn default() -> Self {
         Quality { lifetime: None, number: None, priority: 128, kind: MessageKind::Data, ecn: Ecn::NotEct }
+    }
+}
+
+impl Quality {
+    /// Returns the properties of the next message of a batch: the same, with the next number.
+    #[inline]
+    #[must_use]
+    pub fn of_next(self) -> Self {
+        Quality { number: self.number.map(|number| number.wrapping_add(1)), ..self }
     }
 }
 
@@ -103,22 +143,14 @@ pub enum DatagramsRequest<M> {
         /// First room upward.
         room: Room,
     },
-    /// Within the room.
+    /// Sends within the room, which it uses up in octets and in messages.
     Send {
         /// On what.
         association: Handle,
-        /// The payload.
-        message: M,
-        /// What is wished of it.
-        quality: Quality,
-    },
-    /// The same as a `Send` of each, in order, of which nothing is wished but what the run says of congestion: within the room, which
-    /// it uses up in octets and in messages.
-    SendRun {
-        /// On what.
-        association: Handle,
         /// The payloads.
-        run: Run<M>,
+        messages: Batch<M>,
+        /// What is wished of each; the number is that of the first, and each has the one after that of the message before it.
+        quality: Quality,
     },
     /// The upper has consumed this much, or has room for so much more. Never zero.
     Receive {
@@ -162,21 +194,15 @@ pub enum DatagramsIndication<M> {
         /// How much more.
         room: Room,
     },
-    /// A message, within the room that was given.
+    /// Messages, within the room that was given.
     Delivered {
         /// On what.
         association: Handle,
-        /// The payload.
-        message: M,
-        /// What came with it; the default where the layer does not carry it.
-        quality: Quality,
-    },
-    /// The same as a `Delivered` of each, in order, with the default quality but for what the run says of congestion and of numbers.
-    DeliveredRun {
-        /// On what.
-        association: Handle,
         /// The payloads.
-        run: Run<M>,
+        messages: Batch<M>,
+        /// What came with each; the number is that of the first, and each has the one after that of the message before it. The
+        /// default where the layer does not carry it.
+        quality: Quality,
     },
     /// The last word on any name, listeners too.
     Ended {

@@ -164,6 +164,11 @@ pub enum Ended {
     /// The address is somebody else's, or we lack the right to it.
     #[error("the address is taken, or not ours to use")]
     Unavailable,
+    /// The peer's application does not want it: it was asked, and said no. Asking again changes nothing.
+    #[error(
+        "the other side refused the connection: its application decides whom it admits, and asking again will not help"
+    )]
+    Refused,
     /// The peer, or the network, ended it.
     #[error("the other side reset the connection")]
     Reset,
@@ -179,4 +184,9 @@ pub enum Ended {
     /// A message was longer than the other side takes, or than can be said.
     #[error("a message was longer than the other side takes")]
     TooLong,
+    /// More messages were begun, or longer ones, than one side holds until they are whole.
+    #[error(
+        "more was begun than the receiver holds until it is whole: send fewer or shorter messages at a time"
+    )]
+    Overrun,
 }

@@ -11,7 +11,7 @@ use std::thread::{self, JoinHandle};
 use mio::Waker;
 use stackwright_contract::rules::HEADER_ROOM_MOST;
 use stackwright_contract::services::{Failure, Files, FilesIndication, FilesRequest, Purpose};
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Protocol};
 use stackwright_wire::{Block, Message, Pool};
 
 use super::NAME;
@@ -405,14 +405,14 @@ impl<M: Message + Send> Protocol for Disk<M> {
         self.turn(cx, out);
     }
 
-    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if mem::take(&mut self.due) {
             self.turn(cx, out);
         }
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        self.due.then_some(Instant::START)
+    fn wants_flush(&self) -> bool {
+        self.due
     }
 }
 

@@ -7,9 +7,11 @@ use std::time::Duration;
 
 use mio::Interest;
 use mio::net::TcpStream;
+use nix::libc;
+use nix::sys::socket::setsockopt;
+use nix::sys::socket::sockopt::SetStruct;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with, sockopt};
-use socket2::SockRef;
 use stackwright_contract::Participant;
 use stackwright_contract::services::Ended;
 
@@ -66,9 +68,15 @@ pub(super) fn near(local: SocketAddr, remote: SocketAddr) -> bool {
 pub(super) fn keep_little_unsent(stream: &TcpStream, near: bool) {
     // It is for speed alone: without it, octets flow all the same.
     if near || sockopt::tcp_congestion(stream).is_ok_and(|name| name.starts_with("bbr")) {
-        let _ = SockRef::from(stream).set_tcp_notsent_lowat(UNSENT);
+        let _ = setsockopt(stream, NotSent, &UNSENT);
     }
 }
+
+/// `TCP_NOTSENT_LOWAT` (tcp(7)).
+#[derive(Clone, Copy)]
+struct NotSent;
+
+nix::setsockopt_impl!(NotSent, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, u32, SetStruct<u32>);
 
 /// A close that the peer sees as a reset. If it cannot be set, the peer sees an end that the protocols above it report.
 pub(super) fn reset_on_close(stream: &TcpStream) {
@@ -79,7 +87,12 @@ pub(super) fn reset_on_close(stream: &TcpStream) {
 mod tests {
     use std::net::TcpListener;
 
+    use nix::sys::socket::getsockopt;
+    use nix::sys::socket::sockopt::GetStruct;
+
     use super::*;
+
+    nix::getsockopt_impl!(NotSent, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, u32, GetStruct<u32>);
 
     #[test]
     fn little_is_left_unsent_by_bbr_and_to_who_is_near() {
@@ -91,7 +104,7 @@ mod tests {
                 continue; // this system has no such module; reno it always has
             }
             keep_little_unsent(&stream, near);
-            let unsent = SockRef::from(&stream).tcp_notsent_lowat().expect("known of every TCP socket");
+            let unsent = getsockopt(&stream, NotSent).expect("known of every TCP socket");
             assert_eq!(unsent == UNSENT, near || name == "bbr", "{name}: {unsent}");
         }
     }

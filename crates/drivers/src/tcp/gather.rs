@@ -103,7 +103,7 @@ mod tests {
 
     use nix::sys::socket::getsockopt;
     use nix::sys::socket::sockopt::GetStruct;
-    use socket2::SockRef;
+    use rustix::net::sockopt::set_socket_recv_buffer_size;
     use stackwright_contract::services::{StreamsIndication, StreamsRequest};
     use stackwright_contract::{Handle, Names, Outlet};
     use stackwright_wire::{BufferTree, Message, Pool};
@@ -124,7 +124,7 @@ mod tests {
         let stream =
             std::net::TcpStream::connect(listener.local_addr().expect("its address")).expect("it is there");
         let stream = TcpStream::from_std(stream);
-        SockRef::from(&stream).set_recv_buffer_size(64 << 10).expect("that is no wish");
+        set_socket_recv_buffer_size(&stream, 64 << 10).expect("that is no wish");
         let mut gathering = Gathering::default();
         gathering.begin(&stream);
         for (woken, found, octets) in [

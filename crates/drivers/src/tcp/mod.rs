@@ -8,8 +8,9 @@
 //! | `receive.rs` | socket → octets, or a pipe of the kernel, upward, within the room that was given |
 //! | `send.rs` | octets and regions of files → socket, 1 MiB a turn |
 //!
-//! Requests and readiness only mark an association as due. Its turn comes when the batch is done (a deadline that has
-//! passed), so that everything said in a batch leaves together, and no association keeps the others waiting.
+//! Readiness is a turn of its association: a fair share is read. Requests only mark it as due; its
+//! next turn is the flush, so that everything said in a batch leaves together. A turn that ends
+//! before all is done leaves the association due, so that none keeps the others waiting.
 
 mod connect;
 mod gather;
@@ -332,27 +333,41 @@ impl<M: Message> Protocol for Tcp<M> {
         }
     }
 
-    fn handle_indication(&mut self, _cx: &Context, ready: Ready, _out: &mut impl Outlet<Self>) {
-        if let Some(Socket::Streaming(streaming)) = self.sockets.get_mut(ready.name) {
-            streaming.receiving.ready(&ready);
-            streaming.sending.writable |= ready.writable;
+    fn handle_indication(&mut self, cx: &Context, ready: Ready, out: &mut impl Outlet<Self>) {
+        let due = match self.sockets.get_mut(ready.name) {
+            Some(Socket::Streaming(streaming)) => {
+                streaming.receiving.ready(&ready);
+                streaming.sending.writable |= ready.writable;
+                streaming.due
+            }
+            Some(Socket::Listening(listening)) => listening.due,
+            _ => return,
+        };
+        // What is due has its turn at the end of the batch.
+        if !due {
+            self.turn(cx, ready.name, out);
         }
-        self.mark(ready.name);
     }
 
-    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        let mut due = mem::replace(&mut self.due, mem::take(&mut self.done));
-        for name in due.drain(..) {
-            self.turn(cx, name, out);
-        }
-        self.done = due;
+    fn handle_timeout(&mut self, cx: &Context, _out: &mut impl Outlet<Self>) {
         if !self.gather.is_empty() && self.look_at <= cx.now() {
             self.look(cx);
         }
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let look_at = (!self.gather.is_empty()).then_some(self.look_at);
-        if self.due.is_empty() { look_at } else { Some(Instant::START) }
+        (!self.gather.is_empty()).then_some(self.look_at)
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        let mut due = mem::replace(&mut self.due, mem::take(&mut self.done));
+        for name in due.drain(..) {
+            self.turn(cx, name, out);
+        }
+        self.done = due;
+    }
+
+    fn wants_flush(&self) -> bool {
+        !self.due.is_empty()
     }
 }

@@ -3,7 +3,7 @@
 use std::mem;
 use std::net::SocketAddr;
 
-use stackwright_contract::services::{Ecn, Room, Run};
+use stackwright_contract::services::{Batch, Ecn, Room};
 use stackwright_wire::{Message, Pool};
 
 use super::connect;
@@ -70,14 +70,14 @@ impl<M: Message> Coalesced<M> {
         self.octets().min(self.stride)
     }
 
-    /// All that are left, as a run: where there are several, and nothing has to be copied for it.
-    pub(super) fn run(&mut self) -> Option<Run<M>> {
-        if self.count < 2 || !matches!(self.rest, Rest::Shared(_)) {
+    /// Takes all that are left, where nothing has to be copied for it.
+    pub(super) fn take_all(&mut self) -> Option<Batch<M>> {
+        if !matches!(self.rest, Rest::Shared(_)) {
             return None;
         }
         let Rest::Shared(whole) = mem::replace(&mut self.rest, Rest::Nothing) else { return None };
-        self.count = 0;
-        Some(Run::new(whole, self.stride).bearing(self.ecn))
+        let count = mem::take(&mut self.count);
+        Some(if count < 2 { whole.into() } else { Batch::new(whole, self.stride) })
     }
 
     /// The room that those take which are left.

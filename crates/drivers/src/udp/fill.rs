@@ -1,7 +1,8 @@
 //! Blocks that one system call fills: recvmmsg(2).
 //!
-//! It is asked by hand. quinn-udp, which does the rest, clears the headers of 32 datagrams with each call, and asks who sent them even
-//! where the socket is connected: that was a fiftieth of an exchange of short messages.
+//! It is asked by hand. The libraries clear the headers of as many datagrams as they may fetch with
+//! each call, and ask who sent them even where the socket is connected: that was a fiftieth of an
+//! exchange of short messages.
 
 use std::array;
 use std::io::{Error, IoSliceMut};

@@ -10,7 +10,7 @@ use stackwright_contract::services::{DatagramsIndication, Ended, Room};
 use stackwright_contract::{Context, Handle, Mirror, Outlet, Participant};
 use stackwright_wire::Message;
 
-use super::{Association, BLOCK, NAME, Named, Peers, SEND_ROOM, Socket, Udp, connect};
+use super::{Association, NAME, Named, Peers, SEND_ROOM, Socket, Udp, connect};
 
 impl<M: Message> Udp<M> {
     pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
@@ -145,7 +145,6 @@ impl Association {
             left: Room::default(),
             closing: false,
             heard: false,
-            batched: BLOCK,
         }
     }
 }

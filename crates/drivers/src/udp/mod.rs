@@ -8,7 +8,8 @@
 //! | `fill.rs` | blocks that one system call fills |
 //! | `coalesced.rs` | what one block holds: datagrams of one peer, as the kernel has put them together |
 //! | `send.rs` | datagrams → socket; what left gives its room back once a turn |
-//! | `run.rs` | datagrams that leave by one system call |
+//! | `burst.rs` | datagrams that leave by one system call |
+//! | `segmentation.rs` | what the kernel cuts apart: how many by one call, and for how long not |
 //! | `mark.rs` | what datagrams and the network say of congestion |
 //!
 //! A listener has one socket for all its peers, an association that we opened has its own. Several stacks, each with a thread of
@@ -16,24 +17,26 @@
 //! associations and listeners; the adapter names its sockets, because a socket outlives its listener while peers that
 //! arrived through it still speak.
 //!
-//! Requests and readiness only mark a socket as due. Its turn comes when the batch is done (a deadline that has passed), so
-//! that everything said in a batch leaves together, and no socket keeps the others waiting.
+//! Readiness is a turn of its socket: a fair share is read. Requests only mark it as due; its next
+//! turn is the flush, so that everything said in a batch leaves together. A turn that ends before
+//! all is done leaves the socket due, so that none keeps the others waiting.
 //!
 //! Datagrams for one peer that are equally long (the last may be shorter) leave by one system call and are cut apart behind it
-//! (`UDP_SEGMENT`): a run as it lies there, and what was sent one by one gathered. Those that arrive so come together in one
-//! block (`UDP_GRO`), and rise as one run of it where there is room for all of them. Where the kernel or the way cannot do
+//! (`UDP_SEGMENT`): a batch as it lies there, and what was sent one by one gathered. Those that arrive so come together in one
+//! block (`UDP_GRO`), and rise as one batch of it where there is room for all of them. Where the kernel or the way cannot do
 //! that, each is sent and received alone, and nobody above notices.
 //!
 //! Whoever must not grow us cannot: a peer takes a name or is forgotten, what cannot be delivered is dropped and counted,
 //! and what waits to leave is within the room of living names.
 
+mod burst;
 mod coalesced;
 mod connect;
 mod fill;
 mod listen;
 mod mark;
 mod receive;
-mod run;
+mod segmentation;
 mod send;
 
 use std::collections::{HashMap, VecDeque};
@@ -44,18 +47,20 @@ use std::rc::Rc;
 
 use mio::net::UdpSocket;
 use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::{Ipv4PacketInfo, Ipv6DontFrag, Ipv6RecvPacketInfo, ReceiveTimestampns};
-use quinn_udp::UdpSocketState;
+use nix::sys::socket::sockopt::UdpGroSegment;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
+use stackwright_contract::{
+    Batches, Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol,
+};
 use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::{Registry, Watched};
+use burst::Waiting;
 use coalesced::Coalesced;
 use fill::Came;
-use run::Waiting;
+use segmentation::Segmentation;
 
 /// How much of one association may wait for the socket: the first room downward.
 pub const SEND_ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
@@ -131,24 +136,19 @@ struct Association {
     closing: bool,
     /// The peer has said something.
     heard: bool,
-    /// Datagrams that are longer leave alone: the kernel does not cut them apart on this way.
-    batched: usize,
 }
 
 struct Socket<M: Message> {
     /// Before the socket: it is given up first.
     watched: Watched,
     socket: Rc<UdpSocket>,
-    /// What the kernel can do for it.
-    offload: UdpSocketState,
+    segmentation: Segmentation,
     local: SocketAddr,
     /// What a datagram says of congestion that leaves alone now, and whether it is told what those say that come.
     ecn: Ecn,
     hears_marks: bool,
     /// It holds so much that nothing is lost if it is read somewhat later.
     roomy: bool,
-    /// What leaves by one call is cut into datagrams of so many octets; 0: it is one.
-    cut: usize,
     peers: Peers,
     /// What waits for the socket, in the order in which it was sent.
     queue: VecDeque<Waiting<M>>,
@@ -224,30 +224,22 @@ impl<M: Message> Udp<M> {
     /// Names a bound socket and registers it.
     fn start(&mut self, socket: UdpSocket, peers: Peers) -> io::Result<Handle> {
         let local = connect::identity(socket.local_addr()?);
-        let offload = UdpSocketState::new((&socket).into())?;
         // Wishes: where one is refused, the socket is what it was.
         let _ = sockopt::set_socket_recv_buffer_size(&socket, HELD);
         let _ = sockopt::set_socket_send_buffer_size(&socket, HELD);
         // What is longer than the way takes is fragmented, as from any socket.
         let _ = sockopt::set_ip_mtu_discover(&socket, Ipv4PathMtuDiscovery::WANT);
         let _ = sockopt::set_ipv6_mtu_discover(&socket, Ipv6PathMtuDiscovery::WANT);
-        let _ = setsockopt(&socket, Ipv6DontFrag, &false);
-        // Nobody looks at what would be told beside each datagram; at marks only where they may come.
-        let _ = setsockopt(&socket, ReceiveTimestampns, &false);
-        let _ = setsockopt(&socket, Ipv4PacketInfo, &false);
-        let _ = setsockopt(&socket, Ipv6RecvPacketInfo, &false);
-        let _ = sockopt::set_ip_recvtos(&socket, false);
-        let _ = sockopt::set_ipv6_recvtclass(&socket, false);
+        let _ = setsockopt(&socket, UdpGroSegment, &true);
         let roomy = sockopt::socket_recv_buffer_size(&socket).is_ok_and(|octets| octets >= ROOMY);
         let name = self.sockets.name(Socket {
             watched: Watched::default(),
+            segmentation: Segmentation::probe(&socket),
             socket: Rc::new(socket),
-            offload,
             local,
             ecn: Ecn::NotEct,
             hears_marks: false,
             roomy,
-            cut: 0,
             peers,
             queue: VecDeque::new(),
             held: VecDeque::new(),
@@ -391,6 +383,7 @@ fn less(room: Room, taken: Room) -> Option<Room> {
 impl<M: Message> Protocol for Udp<M> {
     // The Internet check is optional over IPv4 (RFC 768 "Checksum"); who leaves it out has chosen so.
     const FACTS: Facts = Facts { gives: Guarantees::CHECKED, ..Facts::named(NAME) };
+    const BATCHES: Batches = Batches::ALL;
     type Provides = Datagrams<M>;
     type Uses = Readiness;
 
@@ -402,10 +395,9 @@ impl<M: Message> Protocol for Udp<M> {
             }
             DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
             DatagramsRequest::Open { association, remote, room } => self.open(association, remote, room, out),
-            DatagramsRequest::Send { association, message, quality } => {
-                self.queue(cx, association, message, quality.ecn);
+            DatagramsRequest::Send { association, messages, quality } => {
+                self.queue(cx, association, messages, quality.ecn);
             }
-            DatagramsRequest::SendRun { association, run } => self.queue_run(cx, association, run),
             DatagramsRequest::Receive { association, room } => {
                 if let Some(open) = self.association(cx, association) {
                     open.up = sum(open.up, room);
@@ -415,21 +407,22 @@ impl<M: Message> Protocol for Udp<M> {
         }
     }
 
-    fn handle_indication(&mut self, _cx: &Context, ready: Ready, _out: &mut impl Outlet<Self>) {
+    fn handle_indication(&mut self, cx: &Context, ready: Ready, out: &mut impl Outlet<Self>) {
         let Udp { registry, lane, sockets, .. } = self;
         if let Some(socket) = sockets.get_mut(ready.name) {
             socket.readable |= ready.readable;
             if ready.writable && !socket.writable {
                 socket.hear_of_room(registry, token(*lane, ready.name), false);
             }
-            // That a socket can be written is news only where something waits to be.
-            if socket.readable || !socket.queue.is_empty() {
-                self.mark(ready.name);
+            // That a socket can be written is news only where something waits to be. What is due
+            // has its turn at the end of the batch.
+            if !socket.due && (socket.readable || !socket.queue.is_empty()) {
+                self.turn(cx, ready.name, out);
             }
         }
     }
 
-    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if self.due.is_empty() {
             return;
         }
@@ -440,7 +433,7 @@ impl<M: Message> Protocol for Udp<M> {
         self.done = due;
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        (!self.due.is_empty()).then_some(Instant::START)
+    fn wants_flush(&self) -> bool {
+        !self.due.is_empty()
     }
 }

@@ -155,19 +155,19 @@ impl<M: Message> Socket<M> {
         match open {
             Ok((association, open)) => {
                 open.heard = true;
+                let quality = Quality { ecn: coalesced.ecn, ..Quality::default() };
                 if let Some(up) = less(open.up, coalesced.room())
-                    && let Some(run) = coalesced.run()
+                    && let Some(messages) = coalesced.take_all()
                 {
                     open.up = up;
-                    out.indicate(DatagramsIndication::DeliveredRun { association, run });
+                    out.indicate(DatagramsIndication::Delivered { association, messages, quality });
                 }
                 while coalesced.count > 0 {
                     let next = Room { octets: coalesced.next_octets(), messages: 1 };
                     let Some(up) = less(open.up, next) else { return false };
                     open.up = up;
-                    let (message, ecn) = (coalesced.take(pool), coalesced.ecn);
-                    let quality = Quality { ecn, ..Quality::default() };
-                    out.indicate(DatagramsIndication::Delivered { association, message, quality });
+                    let messages = coalesced.take(pool).into();
+                    out.indicate(DatagramsIndication::Delivered { association, messages, quality });
                 }
             }
             Err(reason) => (0..mem::take(&mut coalesced.count)).for_each(|_| cx.dropped(NAME, reason)),
@@ -200,9 +200,8 @@ mod tests {
 
     impl Outlet<Udp<M>> for Heard {
         fn indicate(&mut self, told: DatagramsIndication<M>) {
-            if let DatagramsIndication::Delivered { mut message, .. } = told {
-                let octets = message.len();
-                self.0.extend(message.front(octets).map(<[u8]>::to_vec));
+            if let DatagramsIndication::Delivered { messages, .. } = told {
+                self.0.extend(messages.pieces().map(|pieces| pieces.flatten().copied().collect::<Vec<u8>>()));
             }
         }
 
@@ -230,7 +229,6 @@ mod tests {
         for said in [&b"first"[..], b"second"] {
             peer.send_to(said, here).unwrap();
             udp.handle_indication(&cx, ready, &mut heard);
-            udp.handle_timeout(&cx, &mut heard);
         }
         assert_eq!(heard.0, [&b"first"[..], b"second"]);
         assert_eq!(cx.dropped_count(), 1);

@@ -6,36 +6,27 @@ use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
 
 use mio::Token;
-use nix::sys::socket::{MsgFlags, SockaddrStorage, sendmsg, setsockopt, sockopt};
+use nix::sys::socket::{MsgFlags, SockaddrStorage, sendmsg};
 use rustix::io::Errno;
-use stackwright_contract::services::{self, DatagramsIndication, Ecn, Ended, Room};
+use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, Ended, Room};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
-use super::run::{Run, Waiting};
+use super::burst::{Burst, Waiting};
 use super::{LONGEST, NAME, Named, Peers, SEND_ROOM, SEND_TURN, Socket, Udp, connect, less, sum};
 use crate::readiness::token;
 use crate::registry::Registry;
 
 impl<M: Message> Udp<M> {
-    pub(super) fn queue(&mut self, cx: &Context, name: Handle, message: M, ecn: Ecn) {
-        let room = Room { octets: message.len(), messages: 1 };
-        self.wait(cx, room.octets, room, Waiting::one(name, message, ecn));
-    }
-
-    pub(super) fn queue_run(&mut self, cx: &Context, name: Handle, run: services::Run<M>) {
-        self.wait(cx, run.next_octets(), run.room(), Waiting::several(name, run));
-    }
-
-    /// Datagrams wait, of which the longest has `longest` octets.
+    /// Datagrams wait to be sent.
     #[inline]
-    fn wait(&mut self, cx: &Context, longest: usize, room: Room, waiting: Waiting<M>) {
-        assert!(longest <= LONGEST, "a datagram has at most {LONGEST} octets");
-        let Some(open) = self.association(cx, waiting.association) else { return };
-        open.down = less(open.down, room).expect("a Send keeps within the room");
+    pub(super) fn queue(&mut self, cx: &Context, name: Handle, messages: Batch<M>, ecn: Ecn) {
+        assert!(messages.longest() <= LONGEST, "a datagram has at most {LONGEST} octets");
+        let Some(open) = self.association(cx, name) else { return };
+        open.down = less(open.down, messages.cost()).expect("a Send keeps within the room");
         let socket = open.socket;
         if let Some(sending) = self.sockets.get_mut(socket) {
-            sending.queue.push_back(waiting);
+            sending.queue.push_back(Waiting::new(name, messages, ecn));
             self.mark(socket);
         }
     }
@@ -50,8 +41,9 @@ impl<M: Message> Udp<M> {
             let Some(Named::Open(open)) = names.get_mut(first.association) else {
                 unreachable!("an association ends when all that was sent has left")
             };
-            let run = socket.run(first, open);
-            match socket.transmit(open.remote, &run, &mut into, pool) {
+            let most = socket.segmentation.most(first.segment_size, cx.now());
+            let burst = socket.burst(first, most);
+            match socket.transmit(open.remote, &burst, &mut into, pool) {
                 Ok(()) => {}
                 Err(Errno::AGAIN) => {
                     socket.hear_of_room(registry, token(*lane, name), true);
@@ -62,22 +54,27 @@ impl<M: Message> Udp<M> {
                     (socket.broken, socket.readable) = (true, true);
                     break;
                 }
-                // Longer than the way takes in one piece, or a device that cannot cut: each alone may go.
-                Err(Errno::MSGSIZE | Errno::INVAL | Errno::IO) if run.room.messages > 1 => {
-                    open.batched = run.stride - 1;
+                Err(error)
+                    if socket.segmentation.refused(
+                        error,
+                        burst.room.messages,
+                        burst.segment_size,
+                        cx.now(),
+                    ) =>
+                {
                     continue;
                 }
                 // Too long for the way, forbidden here, or nobody there: datagrams are lost.
-                Err(_) => (0..run.room.messages)
+                Err(_) => (0..burst.room.messages)
                     .for_each(|_| cx.dropped(NAME, "send: the network does not take this datagram")),
             }
             if open.left == Room::default() {
-                left.push(run.association);
+                left.push(burst.association);
             }
-            open.left = sum(open.left, run.room);
-            share.octets = share.octets.saturating_sub(run.room.octets);
-            share.messages = share.messages.saturating_sub(run.room.messages);
-            socket.left(&run, pool);
+            open.left = sum(open.left, burst.room);
+            share.octets = share.octets.saturating_sub(burst.room.octets);
+            share.messages = share.messages.saturating_sub(burst.room.messages);
+            socket.left(&burst, pool);
         }
         if let Some(block) = into {
             pool.give(block);
@@ -116,53 +113,43 @@ impl<M: Message> Socket<M> {
     fn transmit(
         &mut self,
         to: SocketAddr,
-        run: &Run,
+        burst: &Burst,
         into: &mut Option<M::Block>,
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
-        self.hear_of_marks(run.ecn);
-        if run.ecn != self.ecn {
-            self.bear(run.ecn);
+        self.hear_of_marks(burst.ecn);
+        if burst.ecn != self.ecn {
+            self.bear(burst.ecn);
         }
-        let is_one = run.room.messages == 1;
+        let is_one = burst.room.messages == 1;
         // One that is no longer leaves as it is.
-        if !is_one || run.room.octets > self.cut {
-            self.cut_into(if is_one { 0 } else { run.stride })?;
+        if !is_one || burst.room.octets > self.segmentation.size() {
+            self.segmentation.set(&self.socket, if is_one { 0 } else { burst.segment_size })?;
         }
-        match self.transmit_cut(to, run, into, pool) {
-            // The way takes no datagrams of that length any more, or none that are cut.
-            Err(Errno::INVAL | Errno::IO) if is_one && self.cut > 0 => {
-                self.cut_into(0)?;
-                self.transmit_cut(to, run, into, pool)
+        match self.transmit_burst(to, burst, into, pool) {
+            // The path takes no datagrams of the length that the socket is set to any more, or
+            // segments none.
+            Err(Errno::INVAL | Errno::IO) if is_one && self.segmentation.size() > 0 => {
+                self.segmentation.set(&self.socket, 0)?;
+                self.transmit_burst(to, burst, into, pool)
             }
             sent => sent,
         }
     }
 
-    /// What leaves by one call is cut into datagrams of so many octets from now on; 0: it is one.
-    fn cut_into(&mut self, octets: usize) -> Result<(), Errno> {
-        if octets != self.cut {
-            let cut = i32::try_from(octets).map_err(|_| Errno::MSGSIZE)?;
-            setsockopt(&self.socket, sockopt::UdpGsoSegment, &cut)
-                .map_err(|error| Errno::from_raw_os_error(error as i32))?;
-            self.cut = octets;
-        }
-        Ok(())
-    }
-
-    fn transmit_cut(
+    fn transmit_burst(
         &self,
         to: SocketAddr,
-        run: &Run,
+        burst: &Burst,
         into: &mut Option<M::Block>,
         pool: &Pool<M>,
     ) -> Result<(), Errno> {
-        let contents = if let Some(octets) = self.piece(run) {
+        let contents = if let Some(octets) = self.piece(burst) {
             octets
-        } else if let Some((pieces, count)) = self.pieces(run) {
+        } else if let Some((pieces, count)) = self.pieces(burst) {
             return self.transmit_pieces(to, &pieces[..count]);
         } else {
-            self.gather(run, into.get_or_insert_with(|| pool.take()))
+            self.gather(burst, into.get_or_insert_with(|| pool.take()))
         };
         // Where the socket is connected, not even an address is needed.
         let sent = match self.peers {
@@ -193,6 +180,10 @@ mod tests {
     use std::time::Duration;
 
     use mio::{Events, Poll};
+    use nix::libc;
+    use nix::sys::socket::setsockopt;
+    use nix::sys::socket::sockopt::{self, SetBool};
+    use stackwright_contract::Instant;
     use stackwright_contract::services::{DatagramsRequest, Quality};
     use stackwright_contract::{Names, Protocol};
     use stackwright_wire::{BufferTree, Pool};
@@ -250,12 +241,19 @@ mod tests {
             Side { poll, cx, udp, association, there }
         }
 
-        fn send(&mut self) {
+        fn queue(&mut self, datagrams: usize) {
             let Side { cx, udp, association, .. } = self;
-            let (message, quality) = (M::with_headroom(0, b"hello"), Quality::default());
-            let send = DatagramsRequest::Send { association: *association, message, quality };
-            udp.handle_request(cx, send, &mut Unheard);
-            udp.handle_timeout(cx, &mut Unheard);
+            for _ in 0..datagrams {
+                let (message, quality) = (M::with_headroom(0, b"hello"), Quality::default());
+                let messages = message.into();
+                let send = DatagramsRequest::Send { association: *association, messages, quality };
+                udp.handle_request(cx, send, &mut Unheard);
+            }
+        }
+
+        fn send(&mut self) {
+            self.queue(1);
+            self.udp.flush(&self.cx, &mut Unheard);
         }
 
         /// The socket's name, where it is told that it can be written.
@@ -291,6 +289,40 @@ mod tests {
         is_told_of_room_once(side);
     }
 
+    /// Where a socket leaves the checksum out, the kernel refuses to segment (udp(7),
+    /// `SO_NO_CHECK`): as a device does that cannot.
+    #[derive(Clone, Copy)]
+    struct NoChecksum;
+
+    const SO_NO_CHECK: i32 = 11;
+    nix::setsockopt_impl!(NoChecksum, libc::SOL_SOCKET, SO_NO_CHECK, bool, SetBool);
+
+    #[test]
+    fn segmentation_that_was_refused_is_tried_again_after_a_minute() {
+        let mut side = Side::new();
+        setsockopt(&side.there, sockopt::UdpGroSegment, &true).unwrap();
+        let name = side.udp.sockets.iter().next().expect("it has a socket").0;
+        let mut lengths_at = |seconds: u64, no_checksum: bool| {
+            side.cx.set_now(Instant::from_nanoseconds(seconds * 1_000_000_000));
+            setsockopt(&side.udp.sockets.get(name).unwrap().socket, NoChecksum, &no_checksum).unwrap();
+            side.queue(3);
+            side.udp.handle_timeout(&side.cx, &mut Unheard);
+            let (mut octets, mut lengths) = ([0; 100], Vec::new());
+            while lengths.iter().sum::<usize>() < 15 {
+                lengths.push(side.there.recv(&mut octets).unwrap());
+            }
+            lengths
+        };
+        assert_eq!(lengths_at(1, false), [15], "one system call, and the receiver gets them together");
+        assert_eq!(lengths_at(2, true), [5, 5, 5], "each alone");
+        assert_eq!(lengths_at(61, false), [5, 5, 5], "that is believed for a minute");
+        assert_eq!(lengths_at(62, false), [15]);
+        assert_eq!(lengths_at(63, true), [5, 5, 5]);
+        assert_eq!(lengths_at(123, true), [5, 5, 5], "refused again");
+        assert_eq!(lengths_at(182, false), [5, 5, 5], "and believed again");
+        assert_eq!(lengths_at(183, false), [15]);
+    }
+
     fn is_told_of_room_once(mut side: Side) {
         let Udp { registry, sockets, .. } = &mut side.udp;
         let name = sockets.iter().next().expect("it has a socket").0;
@@ -300,7 +332,7 @@ mod tests {
         assert_eq!(side.told(), Some(name));
         let ready = Ready { name, readable: false, ending: false, urgent: false, writable: true };
         side.udp.handle_indication(&side.cx, ready, &mut Unheard);
-        side.udp.handle_timeout(&side.cx, &mut Unheard);
+        side.udp.flush(&side.cx, &mut Unheard);
         assert_eq!(side.there.recv(&mut [0; 5]).unwrap(), 5);
         assert_eq!(side.told(), None);
     }

@@ -119,7 +119,7 @@ impl<M: Message + Send> Bench<M> {
             assert!(self.stat("").is_ok());
         }
         assert!(self.heard.0.is_empty(), "{:?}", self.heard.0.len());
-        assert_eq!(self.disk.next_deadline(), None);
+        assert_eq!((self.disk.next_deadline(), self.disk.wants_flush()), (None, false));
     }
 
     pub(crate) fn name(&mut self) -> Handle {

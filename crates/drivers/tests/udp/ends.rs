@@ -8,14 +8,14 @@ use crate::side::{AMPLE, BOTH, Side, address, arrival, delivered, end_of, hear, 
 #[test]
 fn who_cannot_be_reached_and_where_nobody_may_listen() {
     let mut side = Side::new();
-    let nobody = [Participant::OtherEnd, address("127.0.0.1:0").into(), address("255.255.255.255:9").into()];
+    let nobody = [Participant::OTHER_END, address("127.0.0.1:0").into(), address("255.255.255.255:9").into()];
     for (index, remote) in (1..).zip(nobody) {
         side.ask(Ask::Open { association: name(index), remote, room: AMPLE });
         assert_eq!(side.ended(name(index)), Ended::Unreachable, "{remote}");
     }
     let somebody = stranger("127.0.0.1:0");
     let taken = somebody.local_addr().unwrap().into();
-    for (index, local) in (11..).zip([taken, address("192.0.2.1:0").into(), Participant::OtherEnd]) {
+    for (index, local) in (11..).zip([taken, address("192.0.2.1:0").into(), Participant::OTHER_END]) {
         side.ask(Ask::Listen { listener: name(index), local });
         assert_eq!(side.ended(name(index)), Ended::Unavailable);
     }

@@ -51,7 +51,7 @@ fn the_longest_datagram_travels_both_ways_and_ropes_are_gathered() {
             for piece in long.chunks(LONGEST.div_ceil(pieces)) {
                 rope.join(message(piece));
             }
-            side.ask(Ask::Send { association, message: rope, quality: Quality::default() });
+            side.ask(Ask::Send { association, messages: rope.into(), quality: Quality::default() });
             side.turn(0);
             assert!(hear(&peer).0 == long, "{pieces} pieces");
         }
@@ -95,7 +95,7 @@ fn what_travels_together_comes_one_by_one_and_in_order() {
         for octets in &sent {
             here.send(name(5), octets);
         }
-        while here.udp.next_deadline().is_some() {
+        while here.udp.wants_flush() {
             here.turn(0);
             there.turn(0);
             let room = Room { octets: 1 << 20, messages: 300 };
@@ -141,13 +141,13 @@ fn room_comes_back_in_one_word_a_turn_and_adds_up() {
     }
     assert!(rooms(&side.heard.0, association).is_empty(), "nothing leaves before the batch is done");
     let cx = side.driver.context();
-    side.udp.handle_timeout(cx, &mut side.heard);
+    side.udp.flush(cx, &mut side.heard);
     assert!(
         matches!(&rooms(&side.heard.0, association)[..], [Room { messages: 1..1000, .. }]),
         "a fair share"
     );
-    while side.udp.next_deadline().is_some() {
-        side.udp.handle_timeout(cx, &mut side.heard);
+    while side.udp.wants_flush() {
+        side.udp.flush(cx, &mut side.heard);
     }
     let rooms = rooms(&side.heard.0, association);
     let all = (rooms.iter().map(|room| room.octets).sum(), rooms.iter().map(|room| room.messages).sum());
@@ -165,7 +165,7 @@ fn a_busy_socket_does_not_keep_the_others_waiting() {
     }
     side.send(name(8), b"little");
     side.heard.0.clear();
-    side.udp.handle_timeout(side.driver.context(), &mut side.heard);
+    side.udp.flush(side.driver.context(), &mut side.heard);
     assert_eq!(rooms(&side.heard.0, name(8)), [Room { octets: 6, messages: 1 }]);
     assert!(rooms(&side.heard.0, busy)[0].messages < 1000);
     assert_eq!(hear(&modest).0, b"little");

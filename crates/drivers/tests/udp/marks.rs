@@ -3,7 +3,7 @@
 use rustix::net::sockopt;
 use stackwright_contract::Handle;
 use stackwright_contract::services::{
-    DatagramsIndication as Told, DatagramsRequest as Ask, Ecn, Quality, Run,
+    Batch, DatagramsIndication as Told, DatagramsRequest as Ask, Ecn, Quality,
 };
 use stackwright_wire::BufferTree;
 
@@ -13,15 +13,16 @@ const CE: u8 = 0b11;
 
 fn send(side: &mut Side, association: Handle, octets: &[u8], ecn: Ecn) {
     let quality = Quality { ecn, ..Quality::default() };
-    side.ask(Ask::Send { association, message: message(octets), quality });
+    side.ask(Ask::Send { association, messages: message(octets).into(), quality });
     side.turn(0);
 }
 
 /// What was said of congestion with each datagram.
 fn said(told: &[Told<BufferTree>], name: Handle) -> Vec<Ecn> {
     let of_name = told.iter().flat_map(|told| match told {
-        Told::Delivered { association, quality, .. } if *association == name => vec![quality.ecn],
-        Told::DeliveredRun { association, run } if *association == name => vec![run.ecn(); run.messages()],
+        Told::Delivered { association, messages, quality } if *association == name => {
+            vec![quality.ecn; messages.count()]
+        }
         _ => Vec::new(),
     });
     of_name.collect()
@@ -67,8 +68,9 @@ fn a_run_says_it_with_each_of_its_datagrams_and_arrives_so() {
         send(&mut there, to, b"tell me of marks", Ecn::Ect);
         let mut expected = vec![Ecn::NotEct];
         for ecn in [Ecn::Ect, Ecn::Ce, Ecn::NotEct] {
-            let run = Run::new(message(&[7; 30 * 1000 + 1]), 1000).bearing(ecn);
-            here.ask(Ask::SendRun { association: from, run });
+            let messages = Batch::new(message(&[7; 30 * 1000 + 1]), 1000);
+            let quality = Quality { ecn, ..Quality::default() };
+            here.ask(Ask::Send { association: from, messages, quality });
             // None is put together with what says something else.
             send(&mut here, from, &[7; 1000], Ecn::Ect);
             expected.extend([vec![ecn; 31], vec![Ecn::Ect]].concat());

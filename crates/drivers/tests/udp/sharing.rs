@@ -54,8 +54,8 @@ fn places(sides: &[Side]) -> HashMap<u32, Vec<(u32, usize)>> {
     let mut places = HashMap::<_, Vec<_>>::new();
     for (place, side) in sides.iter().enumerate() {
         for told in &side.heard.0 {
-            if let Told::Delivered { message, .. } = told {
-                let word = u32::from_be_bytes(octets(message).try_into().unwrap());
+            if let Told::Delivered { messages, .. } = told {
+                let word = u32::from_be_bytes(octets(messages.as_octets()).try_into().unwrap());
                 places.entry(word >> 8).or_default().push((word & 0xff, place));
             }
         }

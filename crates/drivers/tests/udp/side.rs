@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use stackwright_contract::services::{
-    DatagramsIndication as Told, DatagramsRequest as Ask, Ended, Quality, Room, Run,
+    Batch, DatagramsIndication as Told, DatagramsRequest as Ask, Ended, Quality, Room,
 };
 use stackwright_contract::{Handle, Outlet};
 use stackwright_drivers::Driver;
@@ -60,12 +60,16 @@ impl Side {
     }
 
     pub(crate) fn send(&mut self, association: Handle, octets: &[u8]) {
-        self.ask(Ask::Send { association, message: message(octets), quality: Quality::default() });
+        self.ask(Ask::Send { association, messages: message(octets).into(), quality: Quality::default() });
     }
 
-    /// Sends datagrams of `stride` octets, but the last, as one run.
-    pub(crate) fn send_run(&mut self, association: Handle, octets: &[u8], stride: usize) {
-        self.ask(Ask::SendRun { association, run: Run::new(message(octets), stride) });
+    /// Sends datagrams of `segment_size` octets, but the last, as one word.
+    pub(crate) fn send_several(&mut self, association: Handle, octets: &[u8], segment_size: usize) {
+        self.send_batch(association, Batch::new(message(octets), segment_size));
+    }
+
+    pub(crate) fn send_batch(&mut self, association: Handle, messages: Batch<BufferTree>) {
+        self.ask(Ask::Send { association, messages, quality: Quality::default() });
     }
 
     pub(crate) fn turn(&mut self, most: u64) {
@@ -138,22 +142,21 @@ pub(crate) fn end_of(told: &[Told<BufferTree>], wanted: Handle) -> Option<Ended>
 
 pub(crate) fn delivered(told: &[Told<BufferTree>], name: Handle) -> Vec<Vec<u8>> {
     let of_name = told.iter().flat_map(|told| match told {
-        Told::Delivered { association, message, .. } if *association == name => vec![octets(message)],
-        Told::DeliveredRun { association, run } if *association == name => {
-            run.share().map(|message| octets(&message)).collect()
+        Told::Delivered { association, messages, .. } if *association == name => {
+            messages.share().into_iter().map(|message| octets(&message)).collect()
         }
         _ => Vec::new(),
     });
     of_name.collect()
 }
 
-/// How many datagrams each run of `name` had.
-pub(crate) fn runs(told: &[Told<BufferTree>], name: Handle) -> Vec<usize> {
+/// How many datagrams each word for `name` had that had several.
+pub(crate) fn batches(told: &[Told<BufferTree>], name: Handle) -> Vec<usize> {
     let of_name = told.iter().filter_map(|told| match told {
-        Told::DeliveredRun { association, run } if *association == name => Some(run.messages()),
+        Told::Delivered { association, messages, .. } if *association == name => Some(messages.count()),
         _ => None,
     });
-    of_name.collect()
+    of_name.filter(|count| *count > 1).collect()
 }
 
 pub(crate) fn octets(message: &BufferTree) -> Vec<u8> {

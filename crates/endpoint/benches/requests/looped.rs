@@ -30,7 +30,7 @@ impl<P: Protocol<Provides = Datagrams<M>>> Outlet<P> for Heard {
         match told {
             Told::Listening { local, .. } => self.place = local.internet(),
             Told::Opened { .. } => self.open = true,
-            Told::Delivered { message, .. } => self.came.push_back(message),
+            Told::Delivered { messages, .. } => self.came.extend(messages),
             _ => {}
         }
     }
@@ -73,7 +73,7 @@ impl<S: Protocol<Provides = Datagrams<M>, Uses: Lanes>> Side<S> {
         let (association, room) = (*association, Room { octets: SIZE, messages: 1 });
         let asks = [
             Ask::Receive { association, room },
-            Ask::Send { association, message, quality: Quality::default() },
+            Ask::Send { association, messages: message.into(), quality: Quality::default() },
         ];
         driver.requests(stack, asks, heard);
         driver.run_due(stack, heard);

@@ -76,7 +76,7 @@ const CONTESTANTS: [(&str, Answers, Asks); 8] = [
 ];
 
 fn artp(system: &System) -> Artp {
-    let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
+    let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
     let pool = System::pool();
     let upper = artp::layer_sharing(config, system.seed(), Rc::clone(&pool));
     Over::new(upper, system.udp_with(pool))

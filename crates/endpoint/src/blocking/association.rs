@@ -1,19 +1,15 @@
 //! Sending, receiving, closing.
 
-use std::net::SocketAddr;
 use std::time::Duration;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::{Batch, Quality};
 
 use crate::blocking::endpoint::wait;
-use crate::draft::Draft;
-use crate::drafts::Drafts;
 use crate::error::{Error, Refused};
-use crate::hold::{self, Hold, in_one_piece};
-use crate::link::Statistics;
+use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Parcel;
+use crate::send_buffer::SendBuffer;
 use crate::shared::Ground;
-use crate::together::Together;
 
 /// One association of an endpoint.
 ///
@@ -26,6 +22,7 @@ use crate::together::Together;
 /// let other = endpoint.accept()?;
 /// assert_eq!(other.receive()?.0, b"hello");
 /// assert_eq!(one.statistics().sent.octets, 5);
+/// assert_eq!((one.remote(), other.remote()), (endpoint.local(), one.local()));
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -122,26 +119,6 @@ impl<S: Ground> Association<S> {
         Ok(self.send_within(message, quality, Some(Duration::ZERO))?)
     }
 
-    /// A message of so many octets, to be written and [sent](Association::send_message), that lies as it will leave: where the stack knows how
-    /// (ARTP without a cipher does, from one packet to 64 KiB), nothing of it is copied on its way.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
-    /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
-    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
-    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// use std::io::Write;
-    /// use stackwright_contract::services::Quality;
-    /// let mut draft = one.draft(10_000);
-    /// draft.write_all(&[7; 10_000])?;
-    /// one.send_message(draft.into_message(), Quality::default())?;
-    /// # Ok::<_, Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn draft(&self, octets: usize) -> Draft<S::Message> {
-        self.hold.draft(octets)
-    }
-
     /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be
     /// below, either.
     ///
@@ -163,8 +140,9 @@ impl<S: Ground> Association<S> {
         self.send_within(message, quality, self.patience)
     }
 
-    /// Messages of so many octets, to be written and [sent](Association::send_drafts) together, that lie as they will leave: as many as leave
-    /// by one system call, or by two where the way is fast, and `most` at most. There is at least one.
+    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
+    /// of it. Each message arrives as if it had been sent by itself, with this quality; numbers
+    /// count on from the first message's.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -172,43 +150,28 @@ impl<S: Ground> Association<S> {
     /// # let here = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// let drafts = one.drafts(10_000, usize::MAX);
-    /// assert_eq!(drafts.messages(), 6, "64 kB");
-    /// # Ok::<_, Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Panics
-    /// Where `octets` is 0.
-    pub fn drafts(&self, octets: usize, most: usize) -> Drafts<S::Message> {
-        self.hold.drafts(octets, most)
-    }
-
-    /// Sends messages together, once there is room for all of them. Each arrives as if it had been sent by itself.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
-    /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
-    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
-    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// let mut drafts = one.drafts(1000, 2);
-    /// for (place, pieces) in drafts.each().enumerate() {
-    ///     pieces.for_each(|piece| piece.fill(place as u8));
-    /// }
-    /// one.send_drafts(drafts)?;
+    /// use std::io::Write;
+    /// use stackwright_contract::services::Quality;
+    /// let mut buffer = one.reserve(3, 2);
+    /// buffer.write_all(b"onetwo")?;
+    /// one.commit(buffer, Quality::default())?;
     /// # let other = endpoint.accept()?;
-    /// assert_eq!(other.receive()?.0, [0; 1000]);
-    /// assert_eq!(other.receive()?.0, [1; 1000]);
+    /// assert_eq!(other.receive()?.0, b"one");
+    /// assert_eq!(other.receive()?.0, b"two");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// As [`send`](Association::send), with the messages.
-    pub fn send_drafts(&self, drafts: Drafts<S::Message>) -> Result<(), Refused<Drafts<S::Message>>> {
-        self.send_within(drafts, Quality::default(), self.patience)
+    /// As [`send_with`](Association::send_with), with the buffer.
+    pub fn commit(
+        &self,
+        buffer: SendBuffer<S::Message>,
+        quality: Quality,
+    ) -> Result<(), Refused<SendBuffer<S::Message>>> {
+        self.send_within(buffer, quality, self.patience)
     }
 
-    fn send_within<P: Parcel<S::Provides>>(
+    fn send_within<P: Parcel<S::Message>>(
         &self,
         message: P,
         quality: Quality,
@@ -290,8 +253,8 @@ impl<S: Ground> Association<S> {
         self.receive_within(self.patience)
     }
 
-    /// The next messages that came together, as the stack has them: what is done for each message by itself is done for all of them. It is
-    /// worth the trouble for who receives streams of messages.
+    /// Receives the next messages that came together, as the stack has them, and what came with each:
+    /// the number is that of the first. What is done for each message is done once for all of them.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -301,14 +264,15 @@ impl<S: Ground> Association<S> {
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
     /// # let other = endpoint.accept()?;
-    /// assert_eq!(other.receive_together()?.octets(), 5);
+    /// let (messages, _) = other.receive_batch()?;
+    /// assert_eq!((messages.count(), messages.octets()), (1, 5));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub fn receive_together(&self) -> Result<Together<S::Message>, Error> {
-        wait(&self.hold.shared, self.patience, |shared| shared.take_together(self.hold.name))?
+    pub fn receive_batch(&self) -> Result<(Batch<S::Message>, Quality), Error> {
+        wait(&self.hold.shared, self.patience, |shared| shared.take_batch(self.hold.name))?
     }
 
     fn receive_within(&self, patience: Option<Duration>) -> Result<(S::Message, Quality), Error> {
@@ -351,49 +315,5 @@ impl<S: Ground> Association<S> {
         self.hold.has_ended()
     }
 
-    /// Our address.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
-    /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
-    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
-    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// assert_ne!(one.local(), endpoint.local(), "it has a port of its own");
-    /// # Ok::<_, Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn local(&self) -> Option<SocketAddr> {
-        self.hold.local()
-    }
-
-    /// The peer's address.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
-    /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
-    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
-    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// assert_eq!(one.remote(), endpoint.local());
-    /// # Ok::<_, Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn remote(&self) -> Option<SocketAddr> {
-        self.hold.remote()
-    }
-
-    /// What it has carried so far.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
-    /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
-    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
-    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// one.send(b"hello")?;
-    /// assert_eq!(one.statistics().sent.octets, 5);
-    /// # Ok::<_, Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn statistics(&self) -> Statistics {
-        self.hold.statistics()
-    }
+    by_hold!();
 }

@@ -254,7 +254,7 @@ impl<S: Stack> Endpoint<S> {
     /// use stackwright_contract::Protocol;
     /// use stackwright_wire::BufferTree;
     /// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// assert_eq!(endpoint.look(|udp| udp.next_deadline()), None, "it has nothing to do");
+    /// assert!(!endpoint.look(|udp| udp.wants_flush()), "it has nothing to do");
     /// # Ok::<_, stackwright_endpoint::Error>(())
     /// ```
     pub fn look<T>(&self, look: impl FnOnce(&S) -> T) -> T {

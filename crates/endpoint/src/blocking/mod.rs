@@ -8,7 +8,7 @@
 //!
 //! // The stack: ARTP over the kernel's UDP.
 //! let stack = |system: &System| {
-//!     let config = artp::Config { secret: system.secret(), epoch: system.epoch(), ..artp::Config::default() };
+//!     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
 //!     Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
 //! };
 //! let server = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack)?;

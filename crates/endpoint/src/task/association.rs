@@ -1,20 +1,15 @@
 //! Messages: sending, receiving, closing.
 
-use std::net::SocketAddr;
-
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::{Batch, Quality};
 use stackwright_wire::Message;
 
-use crate::draft::Draft;
-use crate::drafts::Drafts;
 use crate::error::{Error, Refused};
-use crate::hold::{self, Hold, in_one_piece};
-use crate::link::Statistics;
+use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Size;
+use crate::send_buffer::SendBuffer;
 use crate::shared::Ground;
 use crate::task::sending::Sending;
 use crate::task::watch::{Teller, Wait};
-use crate::together::Together;
 
 /// One association of an endpoint, for messages.
 ///
@@ -37,6 +32,8 @@ use crate::together::Together;
 /// let (question, _) = other.receive().await?;
 /// other.send(&[&question[..], b", answered"].concat()).await?;
 /// assert_eq!(one.receive().await?.0, b"a question, answered");
+/// assert_eq!(one.statistics().received.octets, 20);
+/// assert_eq!((one.remote(), other.remote()), (endpoint.local(), one.local()));
 /// # Ok(())
 /// # }
 /// ```
@@ -97,28 +94,6 @@ impl<S: Ground> Association<S> {
         Ok(self.send_message(self.hold.message(octets), quality).await?)
     }
 
-    /// A message of so many octets, to be written and [sent](Association::send_message), that lies as it will leave: where the stack knows how
-    /// (ARTP without a cipher does, from one packet to 64 KiB), nothing of it is copied on its way.
-    ///
-    /// ```
-    /// use std::io::Write;
-    /// use stackwright_contract::services::Quality;
-    /// # use stackwright_wire::BufferTree;
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
-    /// let mut draft = association.draft(10_000);
-    /// draft.write_all(&[7; 10_000])?;
-    /// association.send_message(draft.into_message(), Quality::default()).await?;
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn draft(&self, octets: usize) -> Draft<S::Message> {
-        self.hold.draft(octets)
-    }
-
     /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be
     /// below, either. The future has the message until the stack takes it, and gives it back.
     ///
@@ -143,30 +118,10 @@ impl<S: Ground> Association<S> {
         Sending::new(&self.hold, &self.watch, message, quality)
     }
 
-    /// Messages of so many octets, to be written and [sent](Association::send_drafts) together, that lie as they will leave: as many as leave
-    /// by one system call, or by two where the way is fast, and `most` at most. There is at least one.
-    ///
-    /// ```
-    /// # use stackwright_wire::BufferTree;
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
-    /// let drafts = association.drafts(10_000, usize::MAX);
-    /// assert_eq!(drafts.messages(), 6, "64 kB");
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Panics
-    /// Where `octets` is 0.
-    pub fn drafts(&self, octets: usize, most: usize) -> Drafts<S::Message> {
-        self.hold.drafts(octets, most)
-    }
-
-    /// Sends messages together, once there is room for all of them. Each arrives as if it had been sent by itself. The future has them until
-    /// the stack takes them, and gives them back.
+    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
+    /// of it. Each message arrives as if it had been sent by itself, with this quality; numbers
+    /// count on from the first message's. The future has the buffer until the stack takes it, and
+    /// gives it back.
     ///
     /// ```
     /// # use stackwright_wire::BufferTree;
@@ -176,22 +131,26 @@ impl<S: Ground> Association<S> {
     /// # let here = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
-    /// let mut drafts = one.drafts(1000, 2);
-    /// for (place, pieces) in drafts.each().enumerate() {
-    ///     pieces.for_each(|piece| piece.fill(place as u8));
-    /// }
-    /// one.send_drafts(drafts).await?;
+    /// use std::io::Write;
+    /// use stackwright_contract::services::Quality;
+    /// let mut buffer = one.reserve(3, 2);
+    /// buffer.write_all(b"onetwo")?;
+    /// one.commit(buffer, Quality::default()).await?;
     /// # let other = endpoint.accept().await?;
-    /// assert_eq!(other.receive().await?.0, [0; 1000]);
-    /// assert_eq!(other.receive().await?.0, [1; 1000]);
+    /// assert_eq!(other.receive().await?.0, b"one");
+    /// assert_eq!(other.receive().await?.0, b"two");
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// As [`send`](Association::send), with the messages.
-    pub fn send_drafts(&self, drafts: Drafts<S::Message>) -> Sending<'_, S, Drafts<S::Message>> {
-        Sending::new(&self.hold, &self.watch, drafts, Quality::default())
+    /// As [`send_with`](Association::send_with), with the buffer.
+    pub fn commit(
+        &self,
+        buffer: SendBuffer<S::Message>,
+        quality: Quality,
+    ) -> Sending<'_, S, SendBuffer<S::Message>> {
+        Sending::new(&self.hold, &self.watch, buffer, quality)
     }
 
     /// Sends a message where there is room for it now.
@@ -282,8 +241,8 @@ impl<S: Ground> Association<S> {
         Wait::new(&self.watch, name, |shared| shared.take(name)).await?
     }
 
-    /// The next messages that came together, as the stack has them: what is done for each message by itself is done for all of them. It is
-    /// worth the trouble for who receives streams of messages.
+    /// Receives the next messages that came together, as the stack has them, and what came with each:
+    /// the number is that of the first. What is done for each message is done once for all of them.
     ///
     /// ```
     /// use stackwright_wire::BufferTree;
@@ -295,16 +254,17 @@ impl<S: Ground> Association<S> {
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"hello").await?;
     /// # let other = endpoint.accept().await?;
-    /// assert_eq!(other.receive_together().await?.octets(), 5);
+    /// let (messages, _) = other.receive_batch().await?;
+    /// assert_eq!((messages.count(), messages.octets()), (1, 5));
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub async fn receive_together(&self) -> Result<Together<S::Message>, Error> {
+    pub async fn receive_batch(&self) -> Result<(Batch<S::Message>, Quality), Error> {
         let name = self.hold.name;
-        Wait::new(&self.watch, name, |shared| shared.take_together(name)).await?
+        Wait::new(&self.watch, name, |shared| shared.take_batch(name)).await?
     }
 
     /// A message that has arrived.
@@ -375,55 +335,5 @@ impl<S: Ground> Association<S> {
         self.hold.has_ended()
     }
 
-    /// Our address.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
-    /// # use stackwright_wire::BufferTree;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
-    /// assert_ne!(association.local().unwrap().port(), 0);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn local(&self) -> Option<SocketAddr> {
-        self.hold.local()
-    }
-
-    /// The peer's address.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
-    /// # use stackwright_wire::BufferTree;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
-    /// assert_eq!(association.remote().unwrap().port(), 9);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn remote(&self) -> Option<SocketAddr> {
-        self.hold.remote()
-    }
-
-    /// What it has carried so far.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
-    /// # use stackwright_wire::BufferTree;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
-    /// association.send(b"hello").await?;
-    /// assert_eq!(association.statistics().sent.octets, 5);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn statistics(&self) -> Statistics {
-        self.hold.statistics()
-    }
+    by_hold!();
 }

@@ -35,7 +35,6 @@ const CONFIG: Config =
 
 fn artp(system: &System) -> Artp {
     let config = artp::Config {
-        secret: system.secret(),
         epoch: system.epoch(),
         send: ROOM,
         window: 64,
@@ -44,7 +43,7 @@ fn artp(system: &System) -> Artp {
         silence: 2_000_000_000,
         timeout_first: 200_000_000,
         tries: 4,
-        ..artp::Config::default()
+        ..artp::Config::new(system.secret())
     };
     Over::new(artp::layer(config, system.seed()), system.udp())
 }

@@ -167,7 +167,7 @@ impl<S: Ground> Endpoint<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), stackwright_endpoint::Error> {
     /// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// assert_eq!(endpoint.look(|udp| udp.next_deadline()), None, "it has nothing to do");
+    /// assert!(!endpoint.look(|udp| udp.wants_flush()), "it has nothing to do");
     /// # Ok(())
     /// # }
     /// ```

@@ -13,8 +13,9 @@ use crate::offered::Parcel;
 use crate::shared::Ground;
 use crate::task::watch::{Place, Watch};
 
-/// A message on its way into the stack: what [`Association::send_message`](crate::Association::send_message) gives; or several, of
-/// [`Association::send_drafts`](crate::Association::send_drafts).
+/// A message on its way into the stack: what
+/// [`Association::send_message`](crate::Association::send_message) returns; or a buffer of several,
+/// of [`Association::commit`](crate::Association::commit).
 ///
 /// It has the message until the stack takes it, all at once. Who does not want to wait any longer
 /// [takes it back](Sending::into_message); nothing of it was sent then.
@@ -77,7 +78,7 @@ impl<'a, S: Ground, P> Sending<'a, S, P> {
 /// Nothing in it is pinned.
 impl<S: Ground, P> Unpin for Sending<'_, S, P> {}
 
-impl<S: Ground, P: Parcel<S::Provides>> Future for Sending<'_, S, P> {
+impl<S: Ground, P: Parcel<S::Message>> Future for Sending<'_, S, P> {
     type Output = Result<(), Refused<P>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {

@@ -1,7 +1,6 @@
 //! Octets: reading, writing, finishing.
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -11,10 +10,11 @@ use stackwright_wire::Message;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::error::Error;
-use crate::hold::{self, Hold};
-use crate::link::Statistics;
+use crate::hold::{self, Hold, by_hold};
 use crate::offered::Size;
+use crate::send_buffer::SendBuffer;
 use crate::shared::Ground;
+use crate::task::sending::Sending;
 use crate::task::watch::{Place, Teller, Wait};
 
 /// How many octets one write takes at most: what is written at once is copied at once.
@@ -41,6 +41,8 @@ const WRITE_MOST: usize = 64 << 10;
 /// let mut all = String::new();
 /// other.read_to_string(&mut all).await?;
 /// assert_eq!(all, "a line\n");
+/// assert_eq!(one.statistics().sent.octets, 7);
+/// assert_eq!((one.remote(), other.remote()), (Some(here), one.local()));
 /// tokio::try_join!(one.close(), other.close())?;
 /// # Ok(())
 /// # }
@@ -59,8 +61,41 @@ impl<S: Ground> Stream<S> {
         Stream { hold, watch, rest: None, reads: Place::default(), writes: Place::default() }
     }
 
-    /// Writes no more, and waits until it is over: until the peer has all that was written, and has finished, too. What he
-    /// still sends is read and forgotten. Dropped before, it is as if the stream was dropped after a shutdown.
+    /// Writes what is in a [reserved](Self::reserve) buffer, all at once, without a copy, once
+    /// there is room for all of it. The future has the buffer until the stack takes it, and gives
+    /// it back.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # use tokio::io::AsyncReadExt;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
+    /// # let here = endpoint.local().unwrap();
+    /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// use std::io::Write;
+    /// let mut buffer = one.reserve(100, 1);
+    /// writeln!(buffer, "{} degrees", 12.5)?;
+    /// one.commit(buffer).await?;
+    /// # let mut line = [0; 13];
+    /// # other.read_exact(&mut line).await?;
+    /// assert_eq!(&line, b"12.5 degrees\n");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::TooLong`] where there is never room for as much, or [`Error::Ended`] with the
+    /// reason; with the buffer.
+    pub fn commit(&self, buffer: SendBuffer<S::Message>) -> Sending<'_, S, SendBuffer<S::Message>> {
+        Sending::new(&self.hold, &self.watch, buffer, Quality::default())
+    }
+
+    /// Writes no more, and waits until it is over: until the peer has all that was written, and has
+    /// finished, too. What he still sends is read and forgotten. Dropped before, it is as if the
+    /// stream was dropped after a shutdown.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -89,61 +124,7 @@ impl<S: Ground> Stream<S> {
         .await?
     }
 
-    /// Our address.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
-    /// # use stackwright_wire::BufferTree;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
-    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
-    /// let stream = endpoint.connect_stream(endpoint.local().unwrap()).await?;
-    /// assert_ne!(stream.local(), endpoint.local());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn local(&self) -> Option<SocketAddr> {
-        self.hold.local()
-    }
-
-    /// The peer's address.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
-    /// # use stackwright_wire::BufferTree;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
-    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
-    /// let stream = endpoint.connect_stream(endpoint.local().unwrap()).await?;
-    /// assert_eq!(stream.remote(), endpoint.local());
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn remote(&self) -> Option<SocketAddr> {
-        self.hold.remote()
-    }
-
-    /// What it has carried so far: octets, in so many pieces.
-    ///
-    /// ```
-    /// # use stackwright_endpoint::{Config, Endpoint, System};
-    /// # use stackwright_wire::BufferTree;
-    /// # use tokio::io::AsyncWriteExt;
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
-    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
-    /// let mut stream = endpoint.connect_stream(endpoint.local().unwrap()).await?;
-    /// stream.write_all(b"hello").await?;
-    /// assert_eq!(stream.statistics().sent.octets, 5);
-    /// # Ok(())
-    /// # }
-    /// ```
-    pub fn statistics(&self) -> Statistics {
-        self.hold.statistics()
-    }
+    by_hold!();
 }
 
 /// Nothing in it is pinned.

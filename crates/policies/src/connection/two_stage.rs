@@ -56,6 +56,8 @@ pub struct TwoStage {
     answer: Signals,
     /// We confirm, again at this time.
     confirming: Option<Question>,
+    /// One side has abandoned it.
+    abandoned: Option<Ending>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -117,6 +119,7 @@ impl TwoStage {
             alive: Question { at: Instant::END, tries: 0 },
             answer: Signals::NONE,
             confirming: None,
+            abandoned: None,
         }
     }
 
@@ -202,11 +205,15 @@ impl TwoStage {
         }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
+            if signals.has(Signals::OVERRUN) {
+                self.abandoned = Some(Ending::Overrun);
+            }
         }
         if signals.has(Signals::ENDED) && matches!(self.state, State::Leaving(_)) {
-            self.state = State::Ended(Ending::Finished);
+            self.state = State::Ended(self.abandoned.unwrap_or(Ending::Finished));
         }
-        Ok(())
+        // What else comes has nowhere to go.
+        if self.abandoned.is_some() && signals == Signals::NONE { Err(Dropped::NotOurs) } else { Ok(()) }
     }
 
     /// These signals left, or something did before the association is open.
@@ -240,7 +247,9 @@ impl TwoStage {
             }
             // Whoever leaves has all that it sent acknowledged; what we have sent nobody takes any more.
             _ if signals.has(Signals::ENDED) => {
-                State::Ended(if view.idle && view.drained { Ending::Finished } else { Ending::Reset })
+                let all_arrived = view.idle && view.drained;
+                let ending = if all_arrived { Ending::Finished } else { Ending::Reset };
+                State::Ended(self.abandoned.unwrap_or(ending))
             }
             state => state,
         };
@@ -261,6 +270,15 @@ impl Connection for TwoStage {
 
     fn finish(&mut self) {
         self.finishing = true;
+    }
+
+    fn abandon(&mut self, view: &View, why: Ending) -> bool {
+        self.abandoned = Some(why);
+        let tells = matches!(self.state, State::Open | State::Leaving(_));
+        if matches!(self.state, State::Open) {
+            self.state = State::Leaving(Question::first(view.now));
+        }
+        tells
     }
 
     #[inline]
@@ -295,7 +313,10 @@ impl Connection for TwoStage {
             .with(Signals::OPEN.when(asks || wonders && self.asks))
             .with(Signals::CONFIRM.when(self.confirms(view)))
             .with(Signals::ACCEPT.when(self.grants(view) || wonders && !self.asks))
-            .with(Signals::END.when(self.farewell(view)))
+            .with(match self.farewell(view) {
+                true if self.abandoned == Some(Ending::Overrun) => Signals::END.with(Signals::OVERRUN),
+                leaving => Signals::END.when(leaving),
+            })
     }
 
     #[inline]
@@ -327,7 +348,7 @@ impl Connection for TwoStage {
                 Phase::Ended(Ending::Silent)
             }
             State::Leaving(question) if question.is_due(view) && question.tries >= FAREWELLS_MOST => {
-                Phase::Ended(Ending::Finished)
+                Phase::Ended(self.abandoned.unwrap_or(Ending::Finished))
             }
             State::Asking(_) => Phase::Opening,
             State::Granting(..) | State::Open | State::Leaving(_) => Phase::Open,

@@ -9,11 +9,26 @@ use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Quality;
-use stackwright_transport::words::{Dropped, Unit};
+use stackwright_transport::words::{Dropped, Label, Unit};
 use stackwright_wire::{Message, Pool};
 
 /// What a piece costs that waits for those before it, beside its octets: half of a map's node may be empty.
-const ASIDE: usize = 64;
+pub(super) const ASIDE: usize = 64;
+
+/// How many octets a piece and a message have, at most.
+#[derive(Clone, Copy)]
+pub(super) struct Bounds {
+    pub(super) piece: usize,
+    pub(super) message: usize,
+}
+
+impl Bounds {
+    /// The octets of a message of `count` pieces, at most, of which those but the last have `piece`; 0: that is not known yet.
+    pub(super) fn whole(self, count: u32, piece: usize) -> usize {
+        let piece = if piece == 0 { self.piece } else { piece };
+        piece.saturating_mul(count as usize).min(self.message)
+    }
+}
 
 /// So many octets, if the message has as many, are asked for with the first piece: most messages are whole before they grow.
 const AT_FIRST: usize = 16 << 10;
@@ -53,6 +68,11 @@ enum Begin<M> {
     Block(Vec<u8>),
 }
 
+impl<M> Assembly<M> {
+    /// What a message costs that is not whole, beside its octets: half of a map's node may be empty.
+    pub(super) const BESIDE: usize = 2 * size_of::<Self>();
+}
+
 impl<M: Message> Assembly<M> {
     pub(super) fn new(unit: &Unit<M>, quality: Quality) -> Self {
         Assembly {
@@ -70,35 +90,32 @@ impl<M: Message> Assembly<M> {
         }
     }
 
-    /// Octets that it holds.
-    pub(super) fn held(&self) -> usize {
-        let begin = match &self.begin {
-            Begin::Pieces(message) => message.len(),
-            Begin::Block(octets) => octets.capacity(),
-        };
-        2 * size_of::<Self>() + begin + self.octets_aside + ASIDE * self.aside.len()
+    /// Octets that are reserved for it: as many as the whole has at most, and what tells where its pieces are.
+    pub(super) fn held(&self, bounds: Bounds) -> usize {
+        let octets = bounds.whole(self.count, self.piece);
+        Self::BESIDE + octets.max(self.octets_aside) + ASIDE * self.aside.len()
     }
 
-    /// Takes a piece; whether the message is whole.
-    pub(super) fn take(&mut self, unit: Unit<M>, most: usize, pool: &Pool<M>) -> Result<bool, Dropped> {
-        let (index, body) = (unit.label.index, unit.body);
-        let last = self.count - 1;
-        let fits = unit.label.count == self.count && index <= last;
+    /// Whether a piece of so many octets belongs to it, and was not here before.
+    pub(super) fn admits(&self, label: &Label, octets: usize) -> bool {
+        let (index, last) = (label.index, self.count - 1);
         let is_here = index < self.next || self.aside.contains_key(&index);
         let right = match self.piece {
-            0 => true,
-            piece if index == last => body.len() <= piece,
-            piece => body.len() == piece,
+            0 if index == last => true,
+            0 => self.aside.get(&last).is_none_or(|last| last.len() <= octets),
+            piece if index == last => octets <= piece,
+            piece => octets == piece,
         };
-        if !fits || is_here || !right || body.is_empty() {
+        label.count == self.count && index <= last && !is_here && right && octets > 0
+    }
+
+    /// Takes a piece that it [admits](Assembly::admits); whether the message is whole.
+    pub(super) fn take(&mut self, unit: Unit<M>, pool: &Pool<M>) -> Result<bool, Dropped> {
+        let (index, body) = (unit.label.index, unit.body);
+        if !self.admits(&unit.label, body.len()) {
             return Err(Dropped::Unjoinable);
         }
-        if index != last && self.piece == 0 {
-            if (body.len() as u64).saturating_mul(u64::from(last)) > most as u64
-                || self.aside.get(&last).is_some_and(|last| last.len() > body.len())
-            {
-                return Err(Dropped::Unjoinable);
-            }
+        if index != self.count - 1 && self.piece == 0 {
             self.piece = body.len();
         }
         self.numbers += unit.span.end - unit.span.start;

@@ -10,7 +10,11 @@ use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{Dropped, Label, Nanoseconds, SECOND, Unit, View};
 use stackwright_wire::{Message, Pool};
 
-use super::assembly::Assembly;
+use super::assembly::{ASIDE, Assembly, Bounds};
+
+/// How many of the longest messages may be incomplete, beside what is on its way: those that are overtaken, and the one that leaves, now and when
+/// the first packet that has not arrived left.
+const INCOMPLETE_LONGEST: usize = 4;
 
 /// After how long without a piece a message is forgotten of which some will never come.
 const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
@@ -21,7 +25,11 @@ const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
 /// equally long, within one octet, so that no packet is short. What applications tell each other about data
 /// ([`MessageKind::Control`]) is not fragmented.
 ///
-/// Memory for messages that are not whole is bounded by `most` octets each, and by four times that together, and what is [beside](Self::beside).
+/// Memory for messages that are not whole is bounded by `most` octets each, and by four times that together, and what is
+/// [on its way](Self::on_the_way). The whole length of a message is reserved with its first piece, so that no other piece of it is refused. Where
+/// there is no room, a piece that begins a message is refused before it is acknowledged, and comes again; but one that everything
+/// waits for is admitted until one message more than that is reserved. A sender that obeys the protocol does not get there: of the
+/// messages that it has begun, those that are overtaken have no more than `most` octets together.
 ///
 /// ```
 /// use stackwright_policies::framing::Fragments;
@@ -32,8 +40,8 @@ const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
 pub struct Fragments<M> {
     /// The most fragments that can be said.
     count_most: u32,
-    most: usize,
-    /// The most octets of messages that are not whole.
+    bounds: Bounds,
+    /// The most octets that are reserved for messages that are not whole, unless everything waits for one.
     held_most: usize,
     next: u32,
     begun: BTreeMap<u32, Assembly<M>>,
@@ -49,8 +57,8 @@ impl<M> Fragments<M> {
     pub const fn new(count_most: u32, most: usize) -> Self {
         Fragments {
             count_most,
-            most,
-            held_most: most.saturating_mul(4),
+            bounds: Bounds { piece: most, message: most },
+            held_most: most.saturating_mul(INCOMPLETE_LONGEST),
             next: 0,
             begun: BTreeMap::new(),
             held: 0,
@@ -84,11 +92,13 @@ impl<M> Fragments<M> {
         }
     }
 
-    /// So many octets more may belong to messages that are not whole: what a sender has on its way, or pieces that were
-    /// acknowledged would be dropped.
+    /// A sender has so many pieces on its way, of at most so many octets: so much more may belong to messages that are not whole.
     #[must_use]
-    pub fn beside(self, octets: usize) -> Self {
-        Fragments { held_most: self.held_most.saturating_add(octets), ..self }
+    pub fn on_the_way(self, pieces: usize, piece_most: usize) -> Self {
+        // Each may begin a message, or wait for those before it.
+        let each = piece_most.saturating_add(ASIDE + Assembly::<M>::BESIDE);
+        let held_most = self.held_most.saturating_add(pieces.saturating_mul(each));
+        Fragments { held_most, bounds: Bounds { piece: piece_most, ..self.bounds }, ..self }
     }
 
     /// Pieces may never come.
@@ -125,29 +135,52 @@ impl Forgetting {
 }
 
 impl<M: Message> Fragments<M> {
+    /// As [`admits`](Framing::admits), of one of several.
+    #[inline(never)]
+    fn admits_piece(&self, label: &Label, octets: usize, follows: bool) -> Result<(), Dropped> {
+        if let Some(assembly) = self.begun.get(&label.message) {
+            return if assembly.admits(label, octets) { Ok(()) } else { Err(Dropped::Unjoinable) };
+        }
+        // Of a message whose last piece came first, the length of the others is not known yet.
+        let is_last = label.index + 1 >= label.count;
+        let piece = if is_last { 0 } else { octets };
+        if octets == 0 {
+            return Err(Dropped::Unjoinable);
+        }
+        // All but the last piece have this length, and that has one octet at least.
+        if piece.saturating_mul(label.count as usize - 1) >= self.bounds.message {
+            return Err(Dropped::Overrun);
+        }
+        let whole = self.bounds.whole(label.count, piece);
+        let held = self.held.saturating_add(whole).saturating_add(Assembly::<M>::BESIDE);
+        match self.held_most {
+            most if held <= most => Ok(()),
+            most if held > most.saturating_add(self.bounds.message) => Err(Dropped::Overrun),
+            _ if follows => Ok(()),
+            _ => Err(Dropped::NoRoom),
+        }
+    }
+
     /// One of several.
     #[inline(never)]
     fn gather(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         let label = unit.label;
-        if self.held > self.held_most {
-            return Err(Dropped::Unjoinable);
-        }
         let assembly = self.begun.entry(label.message).or_insert_with(|| {
             let assembly = Assembly::new(&unit, quality(&label));
-            self.held += assembly.held();
+            self.held += assembly.held(self.bounds);
             assembly
         });
         if self.forgetting != Forgetting::Nothing && self.looks_at == Instant::END {
             self.looks_at = view.now.later(FORGOTTEN_AFTER);
         }
-        let before = assembly.held();
-        let taken = assembly.take(unit, self.most, pool);
-        self.held = (self.held + assembly.held()).saturating_sub(before);
+        let before = assembly.held(self.bounds);
+        let taken = assembly.take(unit, pool);
+        self.held = (self.held + assembly.held(self.bounds)).saturating_sub(before);
         if !taken? {
             return Ok(None);
         }
         let Some(assembly) = self.begun.remove(&label.message) else { return Ok(None) };
-        self.held = self.held.saturating_sub(assembly.held());
+        self.held = self.held.saturating_sub(assembly.held(self.bounds));
         let (quality, numbers) = (assembly.quality, assembly.numbers);
         Ok(Some(Joined { message: assembly.whole(), quality, numbers }))
     }
@@ -185,6 +218,24 @@ impl<M: Message> Framing<M> for Fragments<M> {
         (label.count <= 1).then(|| Ok(quality(label)))
     }
 
+    #[inline]
+    fn admits(&self, label: &Label, octets: usize, follows: bool) -> Result<(), Dropped> {
+        if label.count > 1 { self.admits_piece(label, octets, follows) } else { Ok(()) }
+    }
+
+    fn reserves(&self, label: &Label, octets: usize) -> usize {
+        if label.count <= 1 || self.begun.contains_key(&label.message) {
+            return self.held;
+        }
+        let piece = if label.index + 1 >= label.count { 0 } else { octets };
+        self.held.saturating_add(self.bounds.whole(label.count, piece) + Assembly::<M>::BESIDE)
+    }
+
+    #[inline]
+    fn held(&self) -> usize {
+        self.held
+    }
+
     #[inline(always)] // a unit is not moved to be looked at
     fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
         if unit.label.count > 1 {
@@ -196,7 +247,7 @@ impl<M: Message> Framing<M> for Fragments<M> {
 
     #[inline]
     fn takes_whole(&self, label: &Label, octets: usize) -> bool {
-        octets <= self.most && !self.begun.contains_key(&label.message)
+        octets <= self.bounds.message && !self.begun.contains_key(&label.message)
     }
 
     fn forget(&mut self, view: &View) -> u64 {
@@ -204,7 +255,7 @@ impl<M: Message> Framing<M> for Fragments<M> {
             return 0;
         }
         let mut numbers = 0;
-        let (held, forgetting) = (&mut self.held, self.forgetting);
+        let (held, forgetting, bounds) = (&mut self.held, self.forgetting, self.bounds);
         self.begun.retain(|_, assembly| {
             let dead = forgetting.after(assembly.lifetime).is_some_and(|(window, silence)| {
                 assembly.upto + window <= view.received_upto
@@ -212,7 +263,7 @@ impl<M: Message> Framing<M> for Fragments<M> {
             });
             if dead {
                 numbers += assembly.numbers;
-                *held = held.saturating_sub(assembly.held());
+                *held = held.saturating_sub(assembly.held(bounds));
             }
             !dead
         });

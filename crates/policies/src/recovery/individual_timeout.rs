@@ -10,12 +10,20 @@ const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
 /// One that is overtaken in less time than this is not lost: what leaves at one moment takes ways of its own through both hosts.
 const LAG_LEAST: Nanoseconds = MILLISECOND;
 
-/// How many timeouts a silence has at least, so that one loss more is not taken for a death.
-const TIMEOUTS_LEAST: u64 = 12;
+/// How many round trips, with their variation, a silence lasts at least before the peer is dead: where a round trip takes
+/// longer than `silence`, it is no sign of death.
+const ROUND_TRIPS_LEAST: u64 = 3;
 
-/// Each packet is sent again when nothing was heard of it in time (ARTP §1.4.5), until something is heard or `silence` has
-/// passed without a word from the peer. However often a timeout has doubled, no wait is longer than a twelfth of that silence,
-/// unless the way is.
+/// A few losses are no death: with fewer timeouts in a row than this, the silence lasts three times as long. With one, nobody can
+/// have answered yet: this host may have slept.
+const TIMEOUTS_LEAST: u32 = 8;
+
+/// How many times as long.
+const PATIENCE: u64 = 3;
+
+/// Each packet is sent again when nothing was heard of it in time (ARTP §1.4.5), until something is heard or the peer is dead:
+/// after max(`silence`, 3 · (SRTT + 4 · RTTVAR)) without an acknowledgement and eight timeouts in a row, which take 255 times the
+/// first, or after three times as long. That is a deadline of its own, whatever is due to be sent again.
 ///
 /// Two things make that quick without making it wrong. A packet is lost already when `reordering` packets that left after it
 /// have arrived, or one that left later by a quarter of the shortest round trip (`None`: neither means anything, as in the
@@ -37,7 +45,7 @@ pub struct IndividualTimeout {
 }
 
 impl IndividualTimeout {
-    /// The peer is dead after so long a silence, in nanoseconds.
+    /// The peer is dead after `silence` without an acknowledgement, in nanoseconds, while one is owed.
     pub const fn new(silence: Nanoseconds) -> Self {
         IndividualTimeout { silence, reordering: Some(3) }
     }
@@ -61,8 +69,7 @@ impl Recovery for IndividualTimeout {
     }
 
     fn patience(&self, view: &View) -> Option<Nanoseconds> {
-        let way = 2 * view.rtt.smoothed + 4 * view.rtt.variation;
-        Some(view.rtt.timeout.min(way.max(self.silence / TIMEOUTS_LEAST)))
+        Some(view.rtt.timeout)
     }
 
     fn probes_after(&self, view: &View) -> Option<Nanoseconds> {
@@ -70,8 +77,15 @@ impl Recovery for IndividualTimeout {
         (view.rtt.smoothed > 0).then(|| 2 * view.rtt.smoothed + PROBE_SLACK)
     }
 
-    fn gives_up(&self, times: u16, silence: Nanoseconds) -> bool {
-        times > 1 && silence >= self.silence
+    fn dead_after(&self, view: &View, timeouts: u32) -> Option<Nanoseconds> {
+        // Not the timeout: backed off, it would put off the end by minutes.
+        let round_trips = ROUND_TRIPS_LEAST * (view.rtt.smoothed + 4 * view.rtt.variation);
+        let silence = self.silence.max(round_trips);
+        match timeouts {
+            0 | 1 => None,
+            2..TIMEOUTS_LEAST => Some(PATIENCE.saturating_mul(silence)),
+            _ => Some(silence),
+        }
     }
 }
 
@@ -87,23 +101,24 @@ mod tests {
 
     use super::*;
 
-    /// How long is waited where a timeout has doubled to `timeout`, and the way takes `smoothed`.
-    fn patience(smoothed: Nanoseconds, variation: Nanoseconds, timeout: Nanoseconds) -> Nanoseconds {
-        let view = View {
-            now: Instant::START,
-            rtt: Estimate { smoothed, variation, least: smoothed, timeout },
-            idle: false,
-            drained: false,
-            ..View::START
-        };
-        IndividualTimeout::new(60 * SECOND).patience(&view).expect("it waits")
+    fn view(smoothed: Nanoseconds, variation: Nanoseconds, timeout: Nanoseconds) -> View {
+        let rtt = Estimate { smoothed, variation, least: smoothed, timeout };
+        View { now: Instant::START, rtt, idle: false, drained: false, ..View::START }
     }
 
     #[test]
-    fn a_doubled_timeout_leaves_a_dozen_tries_in_a_silence_but_is_no_shorter_than_the_way() {
-        assert_eq!(patience(0, 0, 12 * SECOND), 5 * SECOND);
-        assert_eq!(patience(SECOND, 0, 2 * SECOND), 2 * SECOND);
-        assert_eq!(patience(20 * SECOND, 0, 300 * SECOND), 40 * SECOND);
-        assert_eq!(patience(20 * SECOND, 5 * SECOND, 40 * SECOND), 40 * SECOND);
+    fn silence_does_not_bound_the_timeout() {
+        let recovery = IndividualTimeout::new(SECOND);
+        assert_eq!(recovery.patience(&view(20 * SECOND, 0, 60 * SECOND)), Some(60 * SECOND));
+    }
+
+    #[test]
+    fn the_peer_is_dead_after_the_silence_or_three_round_trips_however_far_the_timeout_backed_off() {
+        let dead_after = |view: View| IndividualTimeout::new(30 * SECOND).dead_after(&view, 8);
+        let few = [0, 1, 2, 7].map(|few| IndividualTimeout::new(SECOND).dead_after(&view(0, 0, SECOND), few));
+        assert_eq!(few, [None, None, Some(3 * SECOND), Some(3 * SECOND)]);
+        assert_eq!(dead_after(view(0, 0, SECOND)), Some(30 * SECOND));
+        assert_eq!(dead_after(view(SECOND, SECOND, 60 * SECOND)), Some(30 * SECOND));
+        assert_eq!(dead_after(view(20 * SECOND, 5 * SECOND, 60 * SECOND)), Some(120 * SECOND));
     }
 }

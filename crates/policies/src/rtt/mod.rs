@@ -10,15 +10,17 @@ pub use srtt::Srtt;
 
 use stackwright_transport::words::{Nanoseconds, SECOND, Sample};
 
-/// No timeout is longer, where nothing else is wished (RFC 6298 §2.5).
+/// The longest timeout, unless another is chosen (RFC 6298 (2.5): a maximum is at least 60 s).
 const TIMEOUT_MOST: Nanoseconds = 60 * SECOND;
 
 /// How often a timeout is doubled, at most.
 const DOUBLED_MOST: u32 = 6;
 
-/// How often it stays doubled while something is heard of. Not 0: where the round trip has become longer than the timeout,
-/// everything is sent twice and nothing is ever measured.
-const DOUBLED_HEARD: u32 = 2;
+/// Returns `timeout` after it has been doubled `doubled` times: at most `ceiling`, but always up to
+/// twice itself, so that a round trip that outgrew the timeout can still be measured.
+fn backed_off(timeout: Nanoseconds, doubled: u32, ceiling: Nanoseconds) -> Nanoseconds {
+    (timeout << doubled).min(ceiling.max(2 * timeout))
+}
 
 /// Which samples are believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,10 +4,16 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
 
-use super::{DOUBLED_HEARD, DOUBLED_MOST, Of, TIMEOUT_MOST};
+use super::{DOUBLED_MOST, Of, TIMEOUT_MOST, backed_off};
 
-/// Smoothed, with the mean deviation (RFC 6298): the timeout is the one plus four times the other, at least `floor`, and
-/// doubles when it fires.
+/// The retransmission timeout of RFC 6298: SRTT + max(G, 4 · RTTVAR), doubled each time it expires.
+///
+/// G (2.3) is a `margin`, as in Linux (`tcp_rto_min`, 200 ms): it covers the peer's delayed
+/// acknowledgement, as `max_ack_delay` does in RFC 9002 §6.2.1, and the jitter of a path so steady that
+/// RTTVAR goes to 0. A floor below the *sum* would leave no margin on a round trip longer than itself.
+///
+/// A doubled timeout stays doubled until a unit that was sent once is acknowledged (Karn's algorithm,
+/// RFC 6298 (5.7)): where the round trip outgrew the timeout, nothing could be measured otherwise.
 ///
 /// Choose it for networks: their delay varies, and a timeout that does not know by how much is too short or too long.
 ///
@@ -16,33 +22,34 @@ use super::{DOUBLED_HEARD, DOUBLED_MOST, Of, TIMEOUT_MOST};
 /// use stackwright_transport::{slots::Rtt, words::Sample};
 /// let mut rtt = Rfc6298::new(Of::Units, 1_000_000_000, 10_000_000);
 /// rtt.on_sample(Sample::OfUnit(40_000_000));
-/// assert_eq!(rtt.estimate().timeout, 120_000_000);
+/// assert_eq!(rtt.estimate().timeout, 40_000_000 + 80_000_000);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Rfc6298 {
     of: Of,
     estimate: Estimate,
     timeout: Nanoseconds,
-    floor: Nanoseconds,
+    margin: Nanoseconds,
     ceiling: Nanoseconds,
     doubled: u32,
 }
 
 impl Rfc6298 {
-    /// The timeout is `first` before anything was measured, and never less than `floor` after that.
-    pub const fn new(of: Of, first: Nanoseconds, floor: Nanoseconds) -> Self {
+    /// The timeout is `first` before anything was measured, and at least `margin` more than the smoothed
+    /// round trip after that.
+    pub const fn new(of: Of, first: Nanoseconds, margin: Nanoseconds) -> Self {
         let estimate = Estimate { smoothed: 0, variation: 0, least: 0, timeout: first };
-        Rfc6298 { of, estimate, timeout: first, floor, ceiling: TIMEOUT_MOST, doubled: 0 }
+        Rfc6298 { of, estimate, timeout: first, margin, ceiling: TIMEOUT_MOST, doubled: 0 }
     }
 
-    /// No timeout is longer than `ceiling`, unless the round trip is.
+    /// Sets the longest timeout, which a round trip that is longer overrides.
     #[must_use]
     pub const fn at_most(self, ceiling: Nanoseconds) -> Self {
         Rfc6298 { ceiling, ..self }
     }
 
     fn settle(&mut self) {
-        self.estimate.timeout = (self.timeout << self.doubled).min(self.ceiling.max(self.timeout));
+        self.estimate.timeout = backed_off(self.timeout, self.doubled, self.ceiling);
     }
 }
 
@@ -62,7 +69,7 @@ impl Rtt for Rfc6298 {
             estimate.smoothed = (7 * estimate.smoothed + took) / 8;
             estimate.least = estimate.least.min(took);
         }
-        self.timeout = (estimate.smoothed + 4 * estimate.variation).max(self.floor);
+        self.timeout = estimate.smoothed + (4 * estimate.variation).max(self.margin);
         self.doubled = 0;
         self.settle();
     }
@@ -71,13 +78,52 @@ impl Rtt for Rfc6298 {
         self.doubled = (self.doubled + 1).min(DOUBLED_MOST);
         self.settle();
     }
-
-    fn on_progress(&mut self) {
-        if self.doubled > DOUBLED_HEARD {
-            self.doubled = DOUBLED_HEARD;
-            self.settle();
-        }
-    }
 }
 
 component! { Rfc6298: "rtt by RFC 6298", "smooths the round trip and its deviation", needs: Property::REPORTS }
+
+#[cfg(test)]
+mod tests {
+    use stackwright_transport::words::{MILLISECOND, SECOND};
+
+    use super::*;
+
+    fn measured(took: Nanoseconds, times: u32) -> Rfc6298 {
+        let mut rtt = Rfc6298::new(Of::Units, SECOND, 200 * MILLISECOND);
+        (0..times).for_each(|_| rtt.on_sample(Sample::OfUnit(took)));
+        rtt
+    }
+
+    #[test]
+    fn a_steady_round_trip_of_any_length_has_the_margin_above_it() {
+        for took in [MILLISECOND, 199 * MILLISECOND, 600 * MILLISECOND, 10 * SECOND] {
+            assert_eq!(measured(took, 100).estimate().timeout, took + 200 * MILLISECOND);
+        }
+    }
+
+    #[test]
+    fn variation_replaces_the_margin_where_it_is_larger() {
+        assert_eq!(measured(SECOND, 1).estimate().timeout, 3 * SECOND);
+    }
+
+    #[test]
+    fn backing_off_ends_at_a_minute_but_always_doubles_once() {
+        let longest = |mut rtt: Rfc6298| {
+            (0..100).for_each(|_| rtt.on_timeout());
+            rtt.estimate().timeout
+        };
+        assert_eq!(longest(measured(SECOND, 100)), 60 * SECOND);
+        assert_eq!(longest(measured(50 * SECOND, 100)), 2 * (50 * SECOND + 200 * MILLISECOND));
+    }
+
+    #[test]
+    fn a_doubled_timeout_stays_until_a_sample() {
+        let mut rtt = measured(100 * MILLISECOND, 100);
+        (0..3).for_each(|_| rtt.on_timeout());
+        assert_eq!(rtt.estimate().timeout, 8 * 300 * MILLISECOND);
+        rtt.on_sample(Sample::OfAnswer(100 * MILLISECOND));
+        assert_eq!(rtt.estimate().timeout, 8 * 300 * MILLISECOND, "it believes units only");
+        rtt.on_sample(Sample::OfUnit(100 * MILLISECOND));
+        assert_eq!(rtt.estimate().timeout, 300 * MILLISECOND);
+    }
+}

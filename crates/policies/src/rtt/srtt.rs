@@ -4,10 +4,11 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
 
-use super::{DOUBLED_HEARD, DOUBLED_MOST, Of, TIMEOUT_MOST};
+use super::{DOUBLED_MOST, Of, TIMEOUT_MOST, backed_off};
 
 /// Smoothed with α = 0.875 (ARTP §1.4.2); the timeout is twice that, as in RFC 793 with β = 2, at least `floor`, and doubles
-/// when it fires, to a minute at most where nothing else is wished ([`at_most`](Srtt::at_most)).
+/// when it expires, to a minute at most unless [`at_most`](Srtt::at_most) says otherwise. Twice the round trip has a margin
+/// of its own above it. A doubled timeout stays so until a sample (Karn's algorithm).
 ///
 /// Choose it to do what the document does; [`Rfc6298`](super::Rfc6298) is better where delay varies.
 ///
@@ -36,7 +37,7 @@ impl Srtt {
         Srtt { of, estimate, timeout: first, floor, ceiling: TIMEOUT_MOST, doubled: 0 }
     }
 
-    /// No timeout is longer than `ceiling`, unless the round trip is.
+    /// Sets the longest timeout, which a round trip that is longer overrides.
     #[must_use]
     pub const fn at_most(self, ceiling: Nanoseconds) -> Self {
         Srtt { ceiling, ..self }
@@ -44,7 +45,7 @@ impl Srtt {
 
     fn doubles(&mut self, doubled: u32) {
         self.doubled = doubled;
-        self.estimate.timeout = (self.timeout << doubled).min(self.ceiling.max(self.timeout));
+        self.estimate.timeout = backed_off(self.timeout, doubled, self.ceiling);
     }
 }
 
@@ -70,10 +71,6 @@ impl Rtt for Srtt {
     fn on_timeout(&mut self) {
         self.doubles((self.doubled + 1).min(DOUBLED_MOST));
     }
-
-    fn on_progress(&mut self) {
-        self.doubles(self.doubled.min(DOUBLED_HEARD));
-    }
 }
 
 component! { Srtt: "rtt smoothed", "smooths the round trip", needs: Property::REPORTS }
@@ -98,7 +95,7 @@ mod tests {
             rtt
         };
         assert_eq!(longest(measured(2 * SECOND)), 60 * SECOND);
-        assert_eq!(longest(measured(2 * SECOND).at_most(5 * SECOND)), 5 * SECOND);
-        assert_eq!(longest(measured(50 * SECOND)), 100 * SECOND);
+        assert_eq!(longest(measured(2 * SECOND).at_most(10 * SECOND)), 10 * SECOND);
+        assert_eq!(longest(measured(50 * SECOND)), 2 * 100 * SECOND);
     }
 }

@@ -4,8 +4,7 @@ use std::collections::HashSet;
 
 use stackwright_transport::SLOTS;
 use stackwright_transport::rules::{Facts, Misfit, Property, check};
-
-use crate::choices::{Choice, facts};
+use stackwright_trial::choices::{Choice, facts};
 
 /// Policies of a slot of which the rule book knows the same, but for their names: it says the same to all of them.
 type Alike = Vec<usize>;

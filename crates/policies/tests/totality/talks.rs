@@ -6,40 +6,11 @@ use std::num::NonZeroU32;
 use fastrand::Rng;
 use stackwright_contract::services::Quality;
 use stackwright_contract::{Duration, Guarantees};
-use stackwright_simulator::{Conditions, Reorder};
-use stackwright_transport::rules::{Facts, Property, given, promised};
-use stackwright_trial::{Failure, Promise, Talk, Trial};
+use stackwright_transport::rules::{Property, given, promised};
+use stackwright_trial::choices::{Choice, built, names, parts};
+use stackwright_trial::{Failure, Promise, Talk, Trial, bad};
 
 use crate::book::{Verdicts, ask};
-use crate::choices::{Choice, built, names, parts};
-
-/// What these policies promise, from their facts alone.
-pub(crate) fn promise(facts: &[Facts], expiring: bool) -> Promise {
-    let promised = promised(facts);
-    let reliable = promised.has(Guarantees::RELIABLE) && !expiring;
-    let bounds = given(facts).has(Property::BOUNDS);
-    match (reliable, promised.has(Guarantees::ORDERED)) {
-        (true, true) if !bounds => Promise::Octets,
-        (true, true) => Promise::InOrder,
-        (true, false) => Promise::Once,
-        (false, true) => Promise::Rising,
-        (false, false) => Promise::AtMostOnce,
-    }
-}
-
-/// It loses, doubles and reorders; and alters, where that is noticed.
-pub(crate) fn bad(seed: u64, checked: bool) -> Conditions {
-    let mut random = Rng::with_seed(seed);
-    Conditions {
-        delay: Duration::from_millis(random.u64(0..20)),
-        jitter: Duration::from_millis(random.u64(0..20)),
-        loss: (random.f64() * 0.2).into(),
-        duplicate: random.f64() * 0.1,
-        reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..60)) },
-        corrupt: if checked { random.f64() * 0.1 } else { 0.0 },
-        ..Conditions::IDEAL
-    }
-}
 
 /// One selection keeps what it promises, also when messages expire where they can.
 fn try_out(choice: &Choice, seed: u64, messages: u64) -> Result<(), Failure> {
@@ -55,7 +26,7 @@ fn try_out(choice: &Choice, seed: u64, messages: u64) -> Result<(), Failure> {
             back: messages / 2,
             longest: 4000,
             quality: Quality { lifetime, ..Quality::default() },
-            promise: promise(&facts, lifetime.is_some()),
+            promise: Promise::of(&facts, lifetime.is_some()),
             limit: Duration::from_secs(300),
             ..Talk::default()
         };

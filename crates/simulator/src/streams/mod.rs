@@ -355,19 +355,26 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
         self.arrived(cx, segment, out);
     }
 
-    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+    fn handle_timeout(&mut self, cx: &Context, _out: &mut impl Outlet<Self>) {
         while let Some((time, end)) = self.timers.first().copied()
             && time <= cx.now()
         {
             self.timers.pop_first();
             self.due.insert(end);
         }
+    }
+
+    fn next_deadline(&self) -> Option<Instant> {
+        self.timers.first().map(|(time, _)| *time)
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         for end in mem::take(&mut self.due) {
             self.turn(cx, end, out);
         }
     }
 
-    fn next_deadline(&self) -> Option<Instant> {
-        if self.due.is_empty() { self.timers.first().map(|(time, _)| *time) } else { Some(Instant::START) }
+    fn wants_flush(&self) -> bool {
+        !self.due.is_empty()
     }
 }

@@ -47,7 +47,7 @@ fn three(conditions: ChannelConditions, seed: u64) -> (World<SingleBuffer>, [Sta
 
 fn send(world: &mut World<SingleBuffer>, from: Station, association: Handle, octets: usize) {
     let message = SingleBuffer::with_headroom(0, &vec![7; octets]);
-    world.ask(from, Ask::Send { association, message, quality: Quality::default() });
+    world.ask(from, Ask::Send { association, messages: message.into(), quality: Quality::default() });
 }
 
 fn delivered(world: &World<SingleBuffer>, station: Station) -> usize {

@@ -5,7 +5,7 @@
 //! └───────────────── a run: nothing was copied ──────────────────┘
 //! ```
 
-use stackwright_contract::services::{Quality, Room, Run};
+use stackwright_contract::services::{Batch, Quality, Room};
 use stackwright_wire::{Block as _, Layout, Message, Strides};
 
 use super::run::ends_before;
@@ -32,7 +32,7 @@ struct Alike {
 }
 
 impl<C: Configuration> Association<C> {
-    /// Messages of so many octets to be written, and then to be [sent](Association::send_run), that lie where their packets leave from:
+    /// Messages of so many octets to be written, and then to be [sent](Association::send_batch), that lie where their packets leave from:
     /// what stands between the pieces is written there, and nothing is copied. What they hold is anything. They are one behind the
     /// other, as many as leave in one run, or in several if those may leave at one moment, and no more than `most`. `None`: one leaves
     /// in one packet, or in more than one run, or what stands before its pieces is not known yet.
@@ -96,7 +96,7 @@ impl<C: Configuration> Association<C> {
                 .is_some_and(|first| first.first_part() == body && first.first_gap() >= headroom)
     }
 
-    /// The next packets, as [`transmit_run`](Association::transmit_run) gives them, as long as they lie so: a run, or what is several for the
+    /// The next packets, as [`transmit_batch`](Association::transmit_batch) gives them, as long as they lie so: a run, or what is several for the
     /// driver. `None`: they do not fit where they lie.
     #[inline(never)]
     pub(super) fn write_in_place(
@@ -104,7 +104,7 @@ impl<C: Configuration> Association<C> {
         mut view: View,
         memory: &mut Memory<C::Message>,
         room: Room,
-    ) -> Option<Run<C::Message>> {
+    ) -> Option<Batch<C::Message>> {
         let one = memory.blocks.octets();
         let several = self.sending.together().is_some_and(|(octets, _)| octets > one as u64);
         let octets = if several { memory.several_runs() } else { one };
@@ -134,7 +134,7 @@ impl<C: Configuration> Association<C> {
             }
         }
         debug_assert!(run.is_some() == alike.is_some(), "what was boarded lies so");
-        Some(Run::new(run?, alike?.stride))
+        Some(Batch::new(run?, alike?.stride))
     }
 
     /// As many pieces of the message that waits first, and of those that were sent together with it, as may leave now, in packets that are

@@ -22,10 +22,11 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Apart, Ecn, Quality, Room, Run};
+use stackwright_contract::services::{Batch, Ecn, Quality, Room};
 use stackwright_wire::{Message, Pool};
 
 use crate::configuration::{Configuration, Slots};
+use crate::limits::{Budget, Limits, Share};
 use crate::marks::Marks;
 use crate::receipts::Receipts;
 use crate::sending::Sending;
@@ -50,6 +51,7 @@ pub struct Memory<M: Message> {
     pub pool: Rc<Pool<M>>,
     /// Octets to leave free before a packet, for the headers of the layers below.
     pub headroom: usize,
+    pub(crate) budget: Rc<Budget>,
     blocks: Blocks<M>,
     header: Vec<u8>,
     heard: Report,
@@ -66,10 +68,17 @@ impl<M: Message> Memory<M> {
     pub fn sharing(pool: Rc<Pool<M>>, headroom: usize) -> Self {
         let blocks = Blocks::new(0);
         let (heard, saying) = (Report::default(), Report::default());
-        Memory { pool, headroom, blocks, header: Vec::new(), heard, saying }
+        let budget = Budget::new(Limits::NONE);
+        Memory { pool, headroom, budget, blocks, header: Vec::new(), heard, saying }
     }
 
-    /// Packets that [leave together](Association::transmit_run) lie in blocks of so many octets, and `headroom` before them: as many
+    /// All associations that share it hold no more than `limits` say for messages that are not whole.
+    #[must_use]
+    pub fn limited(self, limits: Limits) -> Self {
+        Memory { budget: Budget::new(limits), ..self }
+    }
+
+    /// Packets that [leave together](Association::transmit_batch) lie in blocks of so many octets, and `headroom` before them: as many
     /// as the driver below sends by one system call.
     #[must_use]
     pub fn with_runs(self, octets: usize) -> Self {
@@ -100,8 +109,12 @@ pub struct Association<C: Configuration> {
     pending: u64,
     /// Since when something is in flight and nothing was heard of the peer.
     quiet_since: Instant,
+    /// How often something timed out since then.
+    timeouts: u32,
     /// When something was last acknowledged, or sent while nothing was in flight.
     moved: Instant,
+    /// When the first number that is not acknowledged last rose, or a timeout expired: the retransmission timer runs from then.
+    timer_since: Instant,
     /// The layer above has no more to send.
     closing: bool,
     /// When something was last sent, or heard of.
@@ -113,6 +126,10 @@ pub struct Association<C: Configuration> {
     shut_since: Option<Instant>,
     /// When a queue last grew, as long as they hold memory.
     used: Option<Instant>,
+    /// The unit that everything waits for and that framing refused last, and since when.
+    refused: Option<(u64, Instant)>,
+    /// What it has reserved of what all associations of its layer may hold.
+    share: Share,
     /// Over by our own judgement.
     given_up: Option<Ending>,
 }
@@ -120,6 +137,15 @@ pub struct Association<C: Configuration> {
 impl<C: Configuration> Association<C> {
     /// An association of these policies.
     pub fn new(slots: Slots<C>) -> Self {
+        Association::holding(slots, Budget::new(Limits::NONE).share())
+    }
+
+    /// The same, with others that hold no more together than `memory` is [limited](Memory::limited) to.
+    pub fn sharing(slots: Slots<C>, memory: &Memory<C::Message>) -> Self {
+        Association::holding(slots, memory.budget.share())
+    }
+
+    fn holding(slots: Slots<C>, share: Share) -> Self {
         let mut association = Association {
             sending: Sending::new(slots.format.numbering(), slots.format.first()),
             slots,
@@ -133,13 +159,17 @@ impl<C: Configuration> Association<C> {
             inbox: VecDeque::new(),
             pending: 0,
             quiet_since: Instant::START,
+            timeouts: 0,
             moved: Instant::START,
+            timer_since: Instant::START,
             closing: false,
             stirred: Instant::START,
             left_at: Instant::START,
             probed: false,
             shut_since: None,
             used: None,
+            refused: None,
+            share,
             given_up: None,
         };
         association.begin();
@@ -212,6 +242,9 @@ impl<C: Configuration> Association<C> {
         let room = self.slots.format.room(octets, &quality);
         let (message, label, piece) = self.slots.framing.begin(message, &quality, room, &memory.pool)?;
         let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
+        if label.count > 1 && quality.number.is_some() {
+            self.sending.watch_numbers();
+        }
         self.sending.push(message, label, piece, octets, now, lifetime);
         Ok(())
     }
@@ -220,13 +253,14 @@ impl<C: Configuration> Association<C> {
     ///
     /// # Errors
     /// Gives them back where they do not: they are to be [sent](Association::send) one by one.
-    pub fn send_run(&mut self, now: Instant, run: Run<C::Message>) -> Result<(), Apart<C::Message>> {
-        let (octets, messages, slots) = (run.stride(), run.messages(), &mut self.slots);
-        if messages < 2 || octets > slots.format.longest() {
-            return Err(run.into_iter());
+    pub fn send_batch(&mut self, now: Instant, batch: Batch<C::Message>) -> Result<(), Batch<C::Message>> {
+        let (octets, messages, slots) = (batch.longest(), batch.count(), &mut self.slots);
+        // Where numbers are chosen, each is looked at.
+        if messages < 2 || octets > slots.format.longest() || self.sending.watches_numbers() {
+            return Err(batch);
         }
         let room = slots.format.room(octets, &Quality::default());
-        match slots.framing.begin_run(run.into_octets(), octets, room) {
+        match slots.framing.begin_run(batch.into_octets(), octets, room) {
             Ok((run, label, piece)) => {
                 self.used = Some(now);
                 if self.sending.is_bare() {
@@ -235,7 +269,7 @@ impl<C: Configuration> Association<C> {
                 self.sending.push_run(run, messages, label, piece, octets, now);
                 Ok(())
             }
-            Err(run) => Err(Run::new(run, octets).into_iter()),
+            Err(run) => Err(Batch::new(run, octets)),
         }
     }
 

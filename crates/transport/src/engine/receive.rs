@@ -18,7 +18,10 @@ use crate::slots::{
     Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _, Suspect,
     Suspects, Tidings,
 };
-use crate::words::{Dropped, Ending, Label, Plain, Report, Sample, Stamp, Unit, View};
+use crate::words::{Dropped, Ending, Label, Nanoseconds, Plain, Report, SECOND, Sample, Stamp, Unit, View};
+
+/// For so long, the packet that everything waits for may be refused before nobody believes that it will ever be admitted.
+const REFUSED_MOST: Nanoseconds = 30 * SECOND;
 
 /// How many numbers are held for a peer who has not shown that he hears us.
 const HELD_HALF_OPEN: u64 = 8;
@@ -51,7 +54,7 @@ impl<C: Configuration> Association<C> {
             self.admit_plain(&view, stamp, octets)?;
             self.begin();
             let (span, lifetime) = (number..number + 1, NonZeroU32::new(stamp.valid));
-            self.hear(&view, &span, packet.len())?;
+            self.hear(&view, &label, &span, packet.len())?;
             if self.receipts.follows(&span)
                 && let Some(opened) = self.open_at_once(&label, &mut packet, room)
             {
@@ -183,6 +186,7 @@ impl<C: Configuration> Association<C> {
             let mut agreed = Vec::new();
             self.slots.format.agreed(&mut agreed);
             self.slots.framing.on_begun(&agreed);
+            self.sending.limit_overtaken(self.slots.format.overtaken_most());
         }
     }
 
@@ -215,7 +219,8 @@ impl<C: Configuration> Association<C> {
         for span in &report.held {
             self.sending.acknowledge(span.clone(), copies, pool, &mut sum);
         }
-        self.quiet_since = view.now;
+        self.sending.free_numbers();
+        (self.quiet_since, self.timeouts) = (view.now, 0);
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
         let asked_at = report.answers.and_then(|number| self.asked_at(number));
         let slots = &mut self.slots;
@@ -248,8 +253,11 @@ impl<C: Configuration> Association<C> {
         }
         if sum.units > 0 {
             (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
-            slots.rtt.on_progress();
-            slots.format.on_acknowledged(sum.longest);
+            // Not by what lies behind a hole: where only time tells what is lost, the hole's timer would never expire.
+            if self.sending.settled_upto() > view.settled_upto {
+                self.timer_since = view.now;
+            }
+            slots.format.on_acknowledged(sum.longest, sum.in_parts);
             slots.congestion.on_acknowledged(view, &sum);
             if let Some(pace) = slots.congestion.pace() {
                 slots.rate.on_pace(view, pace);
@@ -288,13 +296,13 @@ impl<C: Configuration> Association<C> {
         unit: Unit<C::Message>,
         pool: &Pool<C::Message>,
     ) -> Result<(), Dropped> {
-        self.hear(view, &unit.span, unit.body.len())?;
+        self.hear(view, &unit.label, &unit.span, unit.body.len())?;
         self.enter(view, unit, pool)
     }
 
-    /// A unit of this span came: whether it may be entered.
+    /// A unit of this span came: whether it may be entered. What may not is not acknowledged.
     #[inline(always)]
-    fn hear(&mut self, view: &View, span: &Range<u64>, octets: usize) -> Result<(), Dropped> {
+    fn hear(&mut self, view: &View, label: &Label, span: &Range<u64>, octets: usize) -> Result<(), Dropped> {
         if !self.begun {
             return Err(Dropped::NotOurs);
         }
@@ -312,7 +320,14 @@ impl<C: Configuration> Association<C> {
                 slots.acknowledgement.on_refused(view, &self.receipts);
                 return Err(dropped);
             }
+            let follows = span.start <= view.received_upto;
+            if let Err(dropped) = slots.framing.admits(label, octets, follows) {
+                self.refuse(view, span, dropped)?;
+            } else if label.count > 1 && !self.share.admits(slots.framing.reserves(label, octets)) {
+                self.refuse(view, span, Dropped::NoRoom)?;
+            }
         }
+        let slots = &mut self.slots;
         self.used = Some(view.now);
         if self.inbox.capacity() == 0 {
             furnish(&mut self.inbox);
@@ -325,6 +340,35 @@ impl<C: Configuration> Association<C> {
             return Err(Dropped::Duplicate);
         }
         Ok(())
+    }
+
+    /// Framing does not admit a unit, unless it was here before. Where everything waits for it, the association ends: at once if the
+    /// peer broke the rules, else when it has waited for too long.
+    #[cold]
+    #[inline(never)]
+    fn refuse(&mut self, view: &View, span: &Range<u64>, dropped: Dropped) -> Result<(), Dropped> {
+        if self.receipts.holds(span) {
+            return Ok(());
+        }
+        self.slots.acknowledgement.on_refused(view, &self.receipts);
+        if span.start <= view.received_upto {
+            let since = match self.refused {
+                Some((number, since)) if number == span.start => since,
+                _ => view.now,
+            };
+            self.refused = Some((span.start, since));
+            if dropped == Dropped::Overrun || view.now.nanoseconds_since(since) >= REFUSED_MOST {
+                self.abandon(view, Ending::Overrun);
+            }
+        }
+        Err(dropped)
+    }
+
+    /// This side ends the association. The peer is told, where it can be.
+    fn abandon(&mut self, view: &View, why: Ending) {
+        if !self.slots.connection.abandon(view, why) {
+            self.given_up = Some(why);
+        }
     }
 
     /// It is entered, and what of it is new goes up.
@@ -414,7 +458,9 @@ impl<C: Configuration> Association<C> {
         pool: &Pool<C::Message>,
     ) -> Result<(), Dropped> {
         let span = unit.span.clone();
-        match self.slots.framing.join(view, unit, pool) {
+        let joined = self.slots.framing.join(view, unit, pool);
+        self.share.set(self.slots.framing.held());
+        match joined {
             Ok(Some(joined)) => self.inbox.push_back(joined),
             Ok(None) => {}
             Err(dropped) => {
@@ -429,6 +475,7 @@ impl<C: Configuration> Association<C> {
     #[cold]
     fn spoil(&mut self, view: &View, span: &Range<u64>) {
         let numbers = span.end - span.start + self.slots.framing.forget(view);
+        self.share.set(self.slots.framing.held());
         self.taken(view.now, numbers);
         if self.slots.framing.gives_up() {
             self.given_up = Some(Ending::Forged);

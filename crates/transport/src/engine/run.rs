@@ -6,7 +6,7 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Room, Run};
+use stackwright_contract::services::{Batch, Room};
 use stackwright_wire::{Message, Pool};
 
 use super::{Association, Memory};
@@ -56,12 +56,12 @@ impl<C: Configuration> Association<C> {
     /// The next packets that are to leave, within `room`, if they are pieces of messages and nothing else is to be said. `None`:
     /// [`transmit`](Association::transmit) tells what leaves next.
     #[inline]
-    pub fn transmit_run(
+    pub fn transmit_batch(
         &mut self,
         now: Instant,
         memory: &mut Memory<C::Message>,
         room: Room,
-    ) -> Option<Run<C::Message>> {
+    ) -> Option<Batch<C::Message>> {
         if !self.sending.has_several() {
             return None;
         }
@@ -96,7 +96,7 @@ impl<C: Configuration> Association<C> {
         mut view: View,
         memory: &mut Memory<C::Message>,
         room: Room,
-    ) -> Option<Run<C::Message>> {
+    ) -> Option<Batch<C::Message>> {
         let start = memory.headroom;
         let most = memory.blocks.octets().min(start.saturating_add(room.octets));
         let mut block = if most > start { memory.blocks.take()? } else { return None };
@@ -160,7 +160,7 @@ impl<C: Configuration> Association<C> {
             memory.blocks.pool.give(block);
             return None;
         }
-        Some(Run::new(memory.blocks.lend(block, start, end), stride))
+        Some(Batch::new(memory.blocks.lend(block, start, end), stride))
     }
 
     /// The first pieces that wait have left together.
@@ -232,7 +232,7 @@ impl<C: Configuration> Association<C> {
     #[inline]
     pub(super) fn on_boarded(&mut self, view: &mut View, octets: usize, body: usize, end: u64) {
         if view.idle {
-            (self.quiet_since, self.moved) = (view.now, view.now);
+            (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
         }
         (self.stirred, self.probed, self.left_at) = (view.now, false, view.now);
         let slots = &mut self.slots;

@@ -9,7 +9,7 @@ use stackwright_wire::Message;
 
 use super::{Association, Memory, QUESTIONS};
 use crate::configuration::{Configuration, Slots};
-use crate::sending::{Next, Pieces};
+use crate::sending::{Leaving, Next, Pieces};
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
@@ -36,6 +36,20 @@ impl<C: Configuration> Association<C> {
             || slots.connection.due(&view)
             || slots.connection.may_send(0)
                 && (slots.inquiry.due(&view, Occasion::Nothing) || slots.congestion.asks(&view))
+    }
+
+    /// Whether nothing would leave now. Each is asked what it has to say, and not, as [`may_transmit`](Self::may_transmit) does, when it
+    /// will have: both must agree. Nothing changes but the memory in which reports are written.
+    pub(crate) fn is_silent(&self, now: Instant, memory: &mut Memory<C::Message>) -> bool {
+        let (view, slots) = (self.view(now), &self.slots);
+        let mut reports = || {
+            let (room, into) = (slots.format.report_room(), &mut memory.saying);
+            self.begun && slots.acknowledgement.report(&view, &self.receipts, room, into)
+        };
+        let signals = slots.connection.signals(&view) != Signals::NONE && slots.connection.due(&view);
+        let asks = || slots.inquiry.due(&view, Occasion::Nothing) || slots.congestion.asks(&view);
+        let says = signals || reports() || slots.connection.may_send(0) && asks();
+        self.has_ended(&view) || view.drained && !says
     }
 
     /// The next packet that is to leave; `None`: nothing is, now.
@@ -120,7 +134,7 @@ impl<C: Configuration> Association<C> {
             }
             return Some(memory.packet());
         }
-        self.leave(&view, asked.then_some(number), memory, |slots, header, body| {
+        self.leave(&view, asked.then_some(number), false, memory, |slots, header, body| {
             if let Some(at) = check {
                 slots.integrity.seal(header, Some(body), at);
             }
@@ -161,7 +175,7 @@ impl<C: Configuration> Association<C> {
         slots.rate.on_sent(view, octets, body.len());
         body.push_front(header.len()).copy_from_slice(header);
         if last {
-            self.leave(view, None, memory, |_, _, _| ());
+            self.leave(view, None, true, memory, |_, _, _| ());
         } else {
             self.sending.hold();
         }
@@ -174,11 +188,12 @@ impl<C: Configuration> Association<C> {
         &mut self,
         view: &View,
         asked: Option<u32>,
+        in_parts: bool,
         memory: &mut Memory<C::Message>,
         pack: impl FnOnce(&mut Slots<C>, &mut Vec<u8>, &mut C::Message) -> T,
     ) -> Option<T> {
         if self.sending.is_idle() {
-            (self.quiet_since, self.moved) = (view.now, view.now);
+            (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
         }
         // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
         if !self.sending.is_losing() {
@@ -193,11 +208,12 @@ impl<C: Configuration> Association<C> {
         let stamp = self.asked.wrapping_add(1);
         self.on_asked(view, asked);
         let (slots, header) = (&mut self.slots, &mut memory.header);
-        let kept = slots.recovery.keeps();
+        let leaving =
+            Leaving { now: view.now, inquiry_number: stamp, in_parts, is_kept: slots.recovery.keeps() };
         // Pieces that are shared stay where they are.
         let headroom = if C::Message::SHARES { 0 } else { memory.headroom + slots.format.headroom() };
         // The next question covers it, be it in this very packet or in a later one.
-        self.sending.leave(view.now, stamp, kept, (&memory.pool, headroom), |body| pack(slots, header, body))
+        self.sending.leave(leaving, (&memory.pool, headroom), |body| pack(slots, header, body))
     }
 
     /// Whether a unit may leave now, and then whether nothing may follow it.
@@ -358,6 +374,9 @@ impl<C: Configuration> Association<C> {
         {
             self.sending.drop_first(&memory.pool);
             dropped = true;
+        }
+        if dropped {
+            self.sending.free_numbers();
         }
         dropped
     }

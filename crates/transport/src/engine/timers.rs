@@ -13,7 +13,7 @@ use crate::words::{Ending, Nanoseconds, SECOND, View};
 /// After so long without a packet an association gives back the memory of its queues.
 const IDLE: Nanoseconds = SECOND;
 
-/// How many times as long as for one who says nothing, an association that is closed waits for a peer who takes nothing.
+/// How many times as long as for a silent peer an association that is closed waits for one that takes nothing.
 const STANDSTILL: u64 = 20;
 
 impl<C: Configuration> Association<C> {
@@ -21,9 +21,13 @@ impl<C: Configuration> Association<C> {
     pub fn handle_timeout(&mut self, now: Instant) {
         let view = self.view(now);
         self.lose_overdue(&view);
+        if self.dead_at(&view).is_some_and(|at| at <= now) {
+            self.given_up.get_or_insert(Ending::Silent);
+        }
         self.probe(&view);
         let numbers = self.slots.framing.forget(&view);
         if numbers > 0 {
+            self.share.set(self.slots.framing.held());
             self.taken(now, numbers);
         }
         if self.slots.inquiry.gives_up() {
@@ -46,23 +50,39 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    fn lose_overdue(&mut self, view: &View) {
-        let mut lost = 0;
-        while let Some(patience) = self.slots.recovery.patience(view) {
-            let before = view.now.nanoseconds().checked_sub(patience).map(Instant::from_nanoseconds);
-            let Some((times, octets)) = before.and_then(|before| self.sending.lose_overdue(before)) else {
-                break;
-            };
-            let silence = view.now.nanoseconds_since(self.quiet_since);
-            // Nobody is left above to give up on a peer who says that he is there, and takes nothing.
-            let standstill = view.now.nanoseconds_since(self.moved) / STANDSTILL;
-            let recovery = &self.slots.recovery;
-            if recovery.gives_up(times, silence) || self.closing && recovery.gives_up(times, standstill) {
-                self.given_up = Some(Ending::Silent);
-            }
-            lost += octets;
+    /// When the peer is believed dead: a deadline of its own, because a retransmission may be due long before or after it.
+    fn dead_at(&self, view: &View) -> Option<Instant> {
+        if self.sending.is_idle() {
+            return None;
         }
+        let recovery = &self.slots.recovery;
+        let silent = recovery.dead_after(view, self.timeouts).map(|wait| self.quiet_since.later(wait));
+        if !self.closing {
+            return silent;
+        }
+        // No application is left to give up on a peer that acknowledges and takes nothing.
+        let standstill = recovery.dead_after(view, u32::MAX)?.saturating_mul(STANDSTILL);
+        let standstill = self.moved.later(standstill);
+        Some(silent.map_or(standstill, |silent| silent.min(standstill)))
+    }
+
+    /// When the oldest unit in flight is overdue, after `patience`. Progress restarts the timer (RFC 6298 (5.3)): what waits in the
+    /// queue of a slow link is not lost as long as what left before it arrives. So does its expiry (5.6): what left a little later
+    /// is no second timeout.
+    fn overdue_at(&mut self, patience: Nanoseconds) -> Option<Instant> {
+        let sent = self.sending.oldest_at()?;
+        Some(sent.max(self.timer_since).later(patience))
+    }
+
+    fn lose_overdue(&mut self, view: &View) {
+        let Some(patience) = self.slots.recovery.patience(view) else { return };
+        if self.overdue_at(patience).is_none_or(|at| at > view.now) {
+            return;
+        }
+        let Some(before) = view.now.nanoseconds().checked_sub(patience) else { return };
+        let lost = self.sending.lose_overdue(Instant::from_nanoseconds(before));
         if lost > 0 {
+            (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
             self.slots.rtt.on_timeout();
             self.slots.congestion.on_lost(view, lost);
             if self.sending.in_flight() == 0 {
@@ -105,14 +125,18 @@ impl<C: Configuration> Association<C> {
         if self.has_ended(&view) {
             return None;
         }
-        let (slots, mut at) = (&self.slots, self.next_receiving());
+        let mut at = self.next_receiving();
+        if let Some(patience) = self.slots.recovery.patience(&view)
+            && let Some(overdue) = self.overdue_at(patience)
+        {
+            at = at.min(overdue);
+        }
+        if let Some(dead) = self.dead_at(&view) {
+            at = at.min(dead);
+        }
+        let slots = &self.slots;
         if slots.connection.may_send(0) {
             at = at.min(slots.inquiry.deadline(&view)).min(slots.congestion.deadline());
-        }
-        if let Some(patience) = slots.recovery.patience(&view)
-            && let Some(sent) = self.sending.oldest_at()
-        {
-            at = at.min(sent.later(patience));
         }
         if let Some(probe) = self.probe_at(&view) {
             at = at.min(probe);

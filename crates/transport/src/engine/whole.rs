@@ -1,7 +1,7 @@
 //! Packets arrive together: those of a whole message go up as that message, and each is heard of as if it had come by itself.
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Apart, Quality, Room};
+use stackwright_contract::services::{BatchMessages, Quality, Room};
 use stackwright_wire::{Message as _, Pool};
 
 use super::receive::furnish;
@@ -21,15 +21,15 @@ impl<C: Configuration> Association<C> {
     /// # Errors
     /// Why it was dropped, in part or as a whole.
     #[inline]
-    pub fn receive_run(
+    pub fn receive_batch(
         &mut self,
         now: Instant,
         packet: C::Message,
-        behind: &mut Apart<C::Message>,
+        behind: &mut BatchMessages<C::Message>,
         memory: &mut Memory<C::Message>,
         room: Room,
     ) -> Result<Option<Came<C::Message>>, Dropped> {
-        let (view, others) = (self.view(now), behind.messages());
+        let (view, others) = (self.view(now), behind.len());
         if others == 0 || !self.takes_whole(&view, others) {
             return self.receive(now, packet, memory, room).map(|came| came.map(Came::from));
         }

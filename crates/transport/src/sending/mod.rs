@@ -10,15 +10,18 @@
 //! | file | what |
 //! | --- | --- |
 //! | `pieces.rs` | how messages are cut |
-//! | `waiting.rs` | messages that have no number yet |
+//! | `waiting.rs` | messages whose pieces have no number yet |
+//! | `numbers.rs` | messages whose own number another one has |
 //! | `sent/` | packets that have one, until they are settled |
 //! | `messages.rs` | when the application may send again |
 
 mod messages;
+mod numbers;
 mod pieces;
 mod sent;
 mod waiting;
 
+use alloc::boxed::Box;
 use alloc::vec;
 use core::num::NonZeroU32;
 use core::ops::Range;
@@ -29,6 +32,7 @@ use stackwright_wire::{Message, Pool, Stretch};
 
 use crate::words::{Cargo, Label, Numbering};
 use messages::Messages;
+use numbers::Numbers;
 use sent::{SentQueue, Settling};
 use waiting::{Payload, Waiting};
 
@@ -41,6 +45,19 @@ pub struct Sending<M> {
     waiting: Waiting<M>,
     sent: SentQueue<M>,
     messages: Messages,
+    /// Where an application chooses numbers of messages.
+    numbers: Option<Box<Numbers<M>>>,
+}
+
+/// How a packet leaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Leaving {
+    pub(crate) now: Instant,
+    /// The first inquiry that covers it.
+    pub(crate) inquiry_number: u32,
+    pub(crate) in_parts: bool,
+    /// Whether it is kept until it is acknowledged; else it is settled.
+    pub(crate) is_kept: bool,
 }
 
 /// The packet that leaves next.
@@ -82,7 +99,17 @@ impl<M: Message> Next<'_, M> {
 impl<M: Message> Sending<M> {
     /// Nothing was sent; the first number will be `first`.
     pub(crate) const fn new(numbering: Numbering, first: u64) -> Self {
-        Sending { waiting: Waiting::new(), sent: SentQueue::new(numbering, first), messages: Messages::new() }
+        Sending {
+            waiting: Waiting::new(),
+            sent: SentQueue::new(numbering, first),
+            messages: Messages::new(),
+            numbers: None,
+        }
+    }
+
+    /// Messages that were begun and are overtaken may have so many octets together.
+    pub(crate) fn limit_overtaken(&mut self, most: usize) {
+        self.waiting.limit_overtaken(most);
     }
 
     /// Octets in flight: sent, and neither acknowledged nor lost.
@@ -129,7 +156,7 @@ impl<M: Message> Sending<M> {
 
     /// Returns how many messages wait, one of which may have left in part.
     pub fn waiting(&self) -> usize {
-        self.waiting.messages()
+        self.waiting.messages() + self.numbers.as_ref().map_or(0, |numbers| numbers.held())
     }
 
     /// Octets that wait to be sent for the first time.
@@ -187,7 +214,7 @@ impl<M: Message> Sending<M> {
         lifetime: Option<NonZeroU32>,
     ) {
         let pieces = Pieces::new(label, self.messages.enter(1), piece, body.len());
-        self.waiting.push(Payload { pieces, body, since, lifetime, credit });
+        self.enter(Payload { pieces, body, since, lifetime, credit });
     }
 
     /// Several messages in pieces, one behind the other, of which nothing is wished; the application gets `credit` octets back for each.
@@ -203,7 +230,15 @@ impl<M: Message> Sending<M> {
     ) {
         let (each, count) = (body.len() / messages, messages as u32);
         let pieces = Pieces::new(label, self.messages.enter(count), piece, each).and(count - 1);
-        self.waiting.push(Payload { pieces, body, since, lifetime: None, credit });
+        self.enter(Payload { pieces, body, since, lifetime: None, credit });
+    }
+
+    #[inline(always)] // as `push`
+    fn enter(&mut self, payload: Payload<M>) {
+        if self.watches_numbers() && payload.pieces.label().count > 1 {
+            return self.wait_for_number(payload);
+        }
+        self.waiting.push(payload);
     }
 
     /// Returns how many numbers a packet of so many octets has.
@@ -257,33 +292,32 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// What leaves [next](Self::next) leaves, as the packet that `pack` makes of its body. `kept`: it will be heard of; else it is
-    /// settled.
+    /// What leaves [next](Self::next) leaves, as the packet that `pack` makes of its body.
     #[inline(always)] // a packet is not moved once more
     pub(crate) fn leave<T>(
         &mut self,
-        now: Instant,
-        inquiry_number: u32,
-        kept: bool,
+        leaving: Leaving,
         (pool, headroom): (&Pool<M>, usize),
         pack: impl FnOnce(&mut M) -> T,
     ) -> Option<T> {
         if self.is_losing() {
-            if kept {
-                return Some(pack(self.sent.resend(1, now, inquiry_number)?));
+            if leaving.is_kept {
+                return Some(pack(self.sent.resend(1, &leaving)?));
             }
             let (mut payload, count) = self.sent.take_lost(1)?;
             let packet = pack(&mut payload.body);
             self.settle(payload, count, pool);
+            self.free_numbers();
             return Some(packet);
         }
         let mut payload = self.waiting.leave(1, pool, headroom)?;
-        if kept {
-            return Some(pack(self.sent.push(payload, 1, now, inquiry_number)));
+        if leaving.is_kept {
+            return Some(pack(self.sent.push(payload, 1, &leaving)));
         }
         self.sent.pass(&payload.pieces, 1);
         let packet = pack(&mut payload.body);
         self.settle(payload, 1, pool);
+        self.free_numbers();
         Some(packet)
     }
 
@@ -331,7 +365,8 @@ impl<M: Message> Sending<M> {
     #[inline]
     pub(crate) fn on_together(&mut self, count: usize, now: Instant, inquiry_number: u32, pool: &Pool<M>) {
         if let Some(payload) = self.waiting.leave(count, pool, 0) {
-            self.sent.push(payload, count, now, inquiry_number);
+            let leaving = Leaving { now, inquiry_number, in_parts: false, is_kept: true };
+            self.sent.push(payload, count, &leaving);
         }
     }
 
@@ -376,8 +411,8 @@ impl<M: Message> Sending<M> {
         self.sent.oldest_at()
     }
 
-    /// Loses the oldest packets in flight, if they were sent at `before` or earlier. Returns how often they were sent, and their octets.
-    pub(crate) fn lose_overdue(&mut self, before: Instant) -> Option<(u16, u64)> {
+    /// Loses the packets in flight that were sent at `before` or earlier. Returns their octets.
+    pub(crate) fn lose_overdue(&mut self, before: Instant) -> u64 {
         self.sent.lose_overdue(before)
     }
 

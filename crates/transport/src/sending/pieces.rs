@@ -173,6 +173,12 @@ impl Pieces {
         self.left == self.each && count == self.in_message()
     }
 
+    /// Returns of how many messages the first `count` pieces are.
+    pub(super) fn messages_begun(&self, count: usize) -> u32 {
+        let behind = count.saturating_sub(self.in_message());
+        1 + behind.div_ceil(self.per_message()) as u32
+    }
+
     /// Returns which messages the first `count` pieces are of.
     pub(super) fn parts(&self, count: usize) -> Parts {
         let octets = self.left.min(count * self.piece);

@@ -3,6 +3,7 @@
 use alloc::collections::VecDeque;
 use core::mem;
 use core::num::NonZeroU32;
+use core::ptr;
 
 use stackwright_contract::Instant;
 use stackwright_wire::{Message, Pool};
@@ -35,6 +36,12 @@ impl<M: Message> Payload<M> {
     fn priority(&self) -> u8 {
         self.pieces.label().priority
     }
+
+    /// Whether a piece of its first message has left.
+    #[inline]
+    fn is_begun(&self) -> bool {
+        self.pieces.label().index > 0
+    }
 }
 
 /// The send queue, the most urgent first.
@@ -44,11 +51,14 @@ pub(super) struct Waiting<M> {
     octets: usize,
     /// A part of the first piece has left, with its number: nothing may overtake it.
     held: bool,
+    /// Octets of messages that were begun and overtaken, or more; and how many there may be.
+    overtaken: usize,
+    overtaken_most: usize,
 }
 
 impl<M: Message> Waiting<M> {
     pub(super) const fn new() -> Self {
-        Waiting { queue: VecDeque::new(), octets: 0, held: false }
+        Waiting { queue: VecDeque::new(), octets: 0, held: false, overtaken: 0, overtaken_most: usize::MAX }
     }
 
     /// Enters messages behind all that are as urgent.
@@ -58,8 +68,37 @@ impl<M: Message> Waiting<M> {
         if self.queue.back().is_none_or(|last| last.priority() <= payload.priority()) {
             return self.queue.push_back(payload);
         }
-        let place = self.queue.partition_point(|other| other.priority() <= payload.priority());
-        self.queue.insert(place.max(usize::from(self.held)), payload);
+        self.overtake(payload);
+    }
+
+    /// Enters messages before others that are less urgent. The peer holds what it has of a message that was begun: so the first one, if
+    /// it was, is overtaken only as long as those that are have no more octets together than may be.
+    #[inline(never)]
+    fn overtake(&mut self, payload: Payload<M>) {
+        let priority = payload.priority();
+        let stays = self.queue.front().filter(|first| self.held || first.is_begun());
+        let place = self.queue.partition_point(|other| {
+            stays.is_some_and(|first| ptr::eq(first, other)) || other.priority() <= priority
+        });
+        let overtakes = place == 1 && !self.held && stays.is_some_and(|first| first.priority() > priority);
+        let place = if overtakes && self.may_overtake() { 0 } else { place };
+        self.queue.insert(place, payload);
+    }
+
+    /// Whether the first message, which was begun, may be overtaken. Then it is.
+    fn may_overtake(&mut self) -> bool {
+        let Some(first) = self.queue.front() else { return true };
+        let octets = first.credit;
+        let fits = |overtaken: usize| overtaken.saturating_add(octets) <= self.overtaken_most;
+        let mut overtaken = self.overtaken;
+        if !fits(overtaken) {
+            // Some may have left since.
+            let begun = self.queue.range(1..).filter(|other| other.is_begun());
+            overtaken = begun.map(|other| other.credit).sum();
+        }
+        let fits = fits(overtaken);
+        self.overtaken = overtaken.saturating_add(if fits { octets } else { 0 });
+        fits
     }
 
     /// Returns what leaves next.
@@ -105,10 +144,8 @@ impl<M: Message> Waiting<M> {
         let first = self.queue.front_mut()?;
         let mut leaving = if octets < first.body.len() {
             let leaving = first.split_to(count, octets);
-            if held && let Some(rest) = self.queue.pop_front() {
-                // What could not overtake the piece overtakes what follows it.
-                let place = self.queue.partition_point(|other| other.priority() < rest.priority());
-                self.queue.insert(place, rest);
+            if held {
+                self.release_held();
             }
             leaving
         } else {
@@ -118,6 +155,29 @@ impl<M: Message> Waiting<M> {
             leaving.body = leaving.body.copy_into(pool, headroom);
         }
         Some(leaving)
+    }
+
+    /// What could not overtake a piece that left in parts overtakes what follows that, where it may.
+    #[cold]
+    fn release_held(&mut self) {
+        let (Some(first), Some(second)) = (self.queue.front(), self.queue.get(1)) else { return };
+        if second.priority() >= first.priority() || first.is_begun() && !self.may_overtake() {
+            return;
+        }
+        if let Some(rest) = self.queue.pop_front() {
+            let place = self.queue.partition_point(|other| other.priority() < rest.priority());
+            self.queue.insert(place, rest);
+        }
+    }
+
+    /// Messages that were begun and are overtaken may have so many octets together.
+    pub(super) fn limit_overtaken(&mut self, most: usize) {
+        self.overtaken_most = most;
+    }
+
+    /// Returns how the messages are cut of which something waits.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &Pieces> {
+        self.queue.iter().map(|payload| &payload.pieces)
     }
 
     /// The first piece leaves in parts: until the last of them has left, nothing overtakes it.

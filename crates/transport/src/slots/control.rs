@@ -6,7 +6,7 @@ use stackwright_contract::Instant;
 
 use super::slot;
 use crate::receipts::Receipts;
-use crate::words::{Dropped, Nanoseconds, Occasion, Phase, Report, Signals, View};
+use crate::words::{Dropped, Ending, Nanoseconds, Occasion, Phase, Report, Signals, View};
 
 /// What else an arriving packet tells of the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -28,6 +28,9 @@ slot! {
         fn open(&mut self, view: &View) = ();
         /// The layer above has no more to send.
         fn finish(&mut self) = ();
+        /// This side ends the association, whatever is still to arrive: the peer is told why, as far as it can be. Whether it is
+        /// being told; else the association is over at once.
+        fn abandon(&mut self, view: &View, why: Ending) -> bool = false;
         /// A packet arrived.
         ///
         /// # Errors

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use stackwright_contract::services::{Apart, Quality};
+use stackwright_contract::services::{BatchMessages, Quality};
 use stackwright_wire::Stretch;
 
 use super::slot;
@@ -35,6 +35,9 @@ slot! {
         fn room(&self, octets: usize, quality: &Quality) -> usize;
         /// The longest message that the peer takes, in octets.
         fn longest(&self) -> usize = usize::MAX;
+        /// How many octets of messages that were begun may wait for more urgent ones that overtake them: the peer holds what it has of
+        /// them until they are whole.
+        fn overtaken_most(&self) -> usize = usize::MAX;
         /// Whether the peer does without what has expired: else nothing may.
         fn expires(&self) -> bool = true;
         /// The most octets before a body.
@@ -56,7 +59,7 @@ slot! {
         ///
         /// # Errors
         /// Gives the packet back where they are not, and nothing was taken.
-        fn read_whole(&mut self, view: &View, packet: M, behind: &mut Apart<M>) -> Result<Whole<M>, M> = Err(packet);
+        fn read_whole(&mut self, view: &View, packet: M, behind: &mut BatchMessages<M>) -> Result<Whole<M>, M> = Err(packet);
         /// Words to octets: *takes* from `say` what one packet can carry and writes what stands before the body of its unit, or
         /// the whole of a packet that has none. Of a unit that is too long for a packet it says a [part](Saying::part), and is asked
         /// for the next one as soon as that may leave; where it is asked for another unit instead, that one begins again.
@@ -78,8 +81,9 @@ slot! {
         fn gaps(&self, piece: usize, last: usize) -> Option<(usize, usize)> = None;
         /// A unit whose first number this is, and whose body has so many octets, left once more: for the second time or a later one.
         fn on_repeated(&mut self, view: &View, number: u64, octets: usize) = ();
-        /// It was heard that units have arrived, of which the longest body has so many octets.
-        fn on_acknowledged(&mut self, longest: usize) = ();
+        /// Units were acknowledged: the longest body of those that left whole has `longest` octets, and one at least left in
+        /// [parts](Saying::part) or none did.
+        fn on_acknowledged(&mut self, longest: usize, in_parts: bool) = ();
     }
 }
 

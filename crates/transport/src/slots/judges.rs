@@ -38,8 +38,9 @@ slot! {
         fn patience(&self, view: &View) -> Option<Nanoseconds> = None;
         /// The newest unit is sent once more when nothing at all was heard for so long; `None`: never.
         fn probes_after(&self, view: &View) -> Option<Nanoseconds> = None;
-        /// Whether a unit was sent so often, or nothing heard for so long, that nobody is there.
-        fn gives_up(&self, times: u16, silence: Nanoseconds) -> bool = false;
+        /// The peer is dead when no acknowledgement arrived for this long while one is owed, though what was sent timed out
+        /// `timeouts` times meanwhile; `None`: it may be alive.
+        fn dead_after(&self, view: &View, timeouts: u32) -> Option<Nanoseconds> = None;
     }
 }
 
@@ -52,8 +53,6 @@ slot! {
         fn on_sample(&mut self, sample: Sample) = ();
         /// Something was not heard of in time.
         fn on_timeout(&mut self) = ();
-        /// Something was heard of, though perhaps not for the first time it was sent.
-        fn on_progress(&mut self) = ();
     }
 }
 

@@ -69,11 +69,25 @@ slot! {
         /// The same, of `messages` messages in `run`, which are numbered one after the other, the first as the label says: what came with
         /// that one. `None`: nothing was done, and each is to be opened by itself.
         fn open_run(&mut self, label: &Label, messages: usize, run: &mut M) -> Option<Quality> = None;
+        /// Whether a unit that is new may be acknowledged: what is refused here comes again, and what is not is never refused for want
+        /// of memory. `follows`: all that was sent before it has arrived. Then everything waits for it, and it is refused only where the
+        /// peer broke the rules, since a sender that obeys them could not go on.
+        ///
+        /// A message that was begun has its whole length reserved, or its last pieces would be refused.
+        ///
+        /// # Errors
+        /// [`Dropped::NoRoom`] where it may come again; [`Dropped::Overrun`] where the peer exceeds what it may begin, which ends the
+        /// association if everything waits for it; any other where it contradicts what arrived before.
+        fn admits(&self, label: &Label, octets: usize, follows: bool) -> Result<(), Dropped> = Ok(());
         /// A unit arrived: the message that is whole with it.
         ///
         /// # Errors
         /// Where it fits no message, or makes one that is not what was sent.
         fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped>;
+        /// How many octets are reserved for messages that are not whole, with this one if it begins one.
+        fn reserves(&self, label: &Label, octets: usize) -> usize = 0;
+        /// How many octets are reserved for messages that are not whole.
+        fn held(&self) -> usize = 0;
         /// Whether a message of so many octets, whose pieces have come together, may be [joined](Framing::join) as one of one piece: it
         /// is not too long, and nothing of it was here before.
         fn takes_whole(&self, label: &Label, octets: usize) -> bool = false;

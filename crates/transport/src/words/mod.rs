@@ -42,6 +42,8 @@ pub enum Dropped {
     Unjoinable,
     /// A message whose signature or seal does not hold.
     Forged,
+    /// It begins a message where more are begun than a peer may begin, or one that is longer than any may be.
+    Overrun,
 }
 
 impl Dropped {
@@ -58,6 +60,7 @@ impl Dropped {
             Dropped::AcknowledgesUnsent => "an acknowledgement of what was never sent",
             Dropped::Unjoinable => "pieces that make no message",
             Dropped::Forged => "a message whose seal does not hold",
+            Dropped::Overrun => "a message that exceeds what a peer may begin",
         }
     }
 }

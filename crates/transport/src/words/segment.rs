@@ -31,6 +31,8 @@ impl Signals {
     pub const ENDED: Signals = Signals(1 << 7);
     /// Ask once more, now: the answer to `OPEN` where one has to show first that he hears us.
     pub const AGAIN: Signals = Signals(1 << 8);
+    /// With `END`: because of what was begun and not made whole, more than I hold.
+    pub const OVERRUN: Signals = Signals(1 << 9);
 
     /// Whether one of `others` is among these.
     pub const fn has(self, others: Signals) -> bool {

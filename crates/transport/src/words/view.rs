@@ -111,4 +111,6 @@ pub enum Ending {
     Silent,
     /// What the peer sends is not what its seal says, again and again.
     Forged,
+    /// One side began more messages, or longer ones, than the other holds until they are whole.
+    Overrun,
 }

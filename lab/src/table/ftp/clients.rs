@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 use std::{fs, io};
 
-use stackwright_tests::place::Place;
-use stackwright_tests::processes::{find, stackwright};
+use stackwright_programs::place::Place;
+use stackwright_programs::processes::{find, stackwright};
 
 use crate::problem::Problem;
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use rustix::process::{Pid, Signal, kill_process};
-use stackwright_tests::content::SIZES;
-use stackwright_tests::place::Place;
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::served;
-use stackwright_tests::servers::{Server, Vsftpd, may_mount, ours_at, pure_ftpd_at, vsftpd_at};
+use stackwright_programs::content::SIZES;
+use stackwright_programs::place::Place;
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::served;
+use stackwright_programs::servers::{Server, Vsftpd, may_mount, ours_at, pure_ftpd_at, vsftpd_at};
 
 use super::held::family;
 use super::wires::{Between, WIRES, between};
@@ -140,8 +140,8 @@ impl Wired {
 pub(super) fn servers() -> Vec<&'static str> {
     let is_there = |name: &&str| match *name {
         OURS => true,
-        PURE_FTPD => stackwright_tests::processes::find(PURE_FTPD).is_some() && may_mount(),
-        _ => stackwright_tests::processes::find(VSFTPD).is_some(),
+        PURE_FTPD => stackwright_programs::processes::find(PURE_FTPD).is_some() && may_mount(),
+        _ => stackwright_programs::processes::find(VSFTPD).is_some(),
     };
     SERVERS.into_iter().filter(is_there).collect()
 }

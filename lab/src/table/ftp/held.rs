@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use stackwright_tests::processes::Running;
+use stackwright_programs::processes::Running;
 
 use crate::problem::Problem;
 

@@ -1,6 +1,6 @@
 //! E4: how long a file takes, from the start of the program to its end.
 
-use stackwright_tests::processes::find;
+use stackwright_programs::processes::find;
 
 use super::ground::Ground;
 use super::task::Task;
@@ -87,7 +87,7 @@ impl Cells for Transfers {
 ///
 /// # Errors
 /// Where there is no such cell.
-pub(super) fn parts(key: &str) -> Result<(&str, Task, stackwright_tests::content::Sized), Problem> {
+pub(super) fn parts(key: &str) -> Result<(&str, Task, stackwright_programs::content::Sized), Problem> {
     let words: Vec<&str> = key.split('/').collect();
     let found = match words[..] {
         [wire, task, octets] => Task::named(task).zip(size(octets)).map(|(task, size)| (wire, task, size)),

@@ -3,8 +3,8 @@
 use std::io::Read;
 use std::time::Duration;
 
-use stackwright_tests::control::Control;
-use stackwright_tests::processes::eventually;
+use stackwright_programs::control::Control;
+use stackwright_programs::processes::eventually;
 
 use super::clients::{CLIENTS, Client, take_away};
 use super::ground::{Ground, OURS, VSFTPD, servers};

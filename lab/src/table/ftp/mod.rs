@@ -18,7 +18,7 @@ pub(crate) use latency::Latency;
 pub(crate) use memory::Memory;
 pub(crate) use throughput::Throughput;
 
-use stackwright_tests::content::{SIZES, Sized};
+use stackwright_programs::content::{SIZES, Sized};
 
 /// The eight sizes of the document.
 fn sizes() -> &'static [Sized] {

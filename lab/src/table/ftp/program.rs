@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{env, fs};
 
-use stackwright_tests::processes::{built, use_program};
-use stackwright_tests::scratch::Scratch;
+use stackwright_programs::processes::{built, use_program};
+use stackwright_programs::scratch::Scratch;
 
 use crate::measure::source;
 use crate::problem::Problem;

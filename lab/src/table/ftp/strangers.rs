@@ -3,7 +3,7 @@
 use std::process::{Command, Stdio};
 use std::sync::Once;
 
-use stackwright_tests::processes::find;
+use stackwright_programs::processes::find;
 
 use crate::measure::source;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use stackwright_tests::content::Sized;
-use stackwright_tests::raw;
+use stackwright_programs::content::Sized;
+use stackwright_programs::raw;
 
 use super::clients::{CLIENTS, Client, take_away, timed};
 use super::ground::{Ground, VSFTPD, servers};

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::rc::Rc;
 
+use stackwright_programs::place::{Loopback, Place};
 use stackwright_simulator::{Conditions, Profile};
-use stackwright_tests::place::{Loopback, Place};
 
 use super::task::Task;
 use crate::link::{Side, Wire};

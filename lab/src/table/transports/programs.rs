@@ -4,8 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use stackwright_tests::processes::stackwright;
-use stackwright_tests::scratch::Scratch;
+use stackwright_programs::processes::stackwright;
+use stackwright_programs::scratch::Scratch;
 
 use crate::measure::source;
 use crate::problem::Problem;

@@ -34,8 +34,7 @@ struct Ends {
 impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Ends {
     fn indicate(&mut self, indication: DatagramsIndication<M>) {
         match indication {
-            DatagramsIndication::Delivered { message, .. } => self.risen.push(message),
-            DatagramsIndication::DeliveredRun { run, .. } => self.risen.extend(run),
+            DatagramsIndication::Delivered { messages, .. } => self.risen.extend(messages),
             DatagramsIndication::Room { room, .. } => self.gives(room),
             DatagramsIndication::Opened { room, .. } => {
                 self.open = true;
@@ -48,8 +47,7 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for En
 
     fn request(&mut self, request: DatagramsRequest<M>) {
         match request {
-            DatagramsRequest::Send { message, .. } => self.fallen.push(message),
-            DatagramsRequest::SendRun { run, .. } => self.fallen.extend(run),
+            DatagramsRequest::Send { messages, .. } => self.fallen.extend(messages),
             DatagramsRequest::Open { association, .. } | DatagramsRequest::Await { association, .. } => {
                 self.below = self.below.or(Some(association));
             }
@@ -88,6 +86,9 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Side<P> {
     fn settle(&mut self, cx: &Context) {
         if self.layer.next_deadline().is_some_and(|deadline| deadline <= cx.now()) {
             self.layer.handle_timeout(cx, &mut self.ends);
+        }
+        if self.layer.wants_flush() {
+            self.layer.flush(cx, &mut self.ends);
         }
     }
 }
@@ -158,7 +159,7 @@ fn speak<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>>(
     for message in crossing.drain(..) {
         room.octets += message.len();
         let quality = Quality::default();
-        to.tell(cx, DatagramsIndication::Delivered { association, message, quality });
+        to.tell(cx, DatagramsIndication::Delivered { association, messages: message.into(), quality });
     }
     if room.messages > 0 {
         from.tell(cx, DatagramsIndication::Room { association: below, room });
@@ -174,7 +175,10 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Rounds for Layer
                 let room = &mut self.here.ends.room;
                 (room.octets, room.messages) = (room.octets - octets, room.messages - 1);
                 let quality = Quality::default();
-                self.here.ask(&self.cx, DatagramsRequest::Send { association: NAME, message, quality });
+                self.here.ask(
+                    &self.cx,
+                    DatagramsRequest::Send { association: NAME, messages: message.into(), quality },
+                );
             }
             let mut arrived = 0;
             while arrived < BATCH {

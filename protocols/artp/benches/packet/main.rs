@@ -25,7 +25,7 @@ use ends::{End, Pair, boxed, by_hand, message, written_down};
 use layers::Layers;
 use stackwright_artp::{Config, policies};
 use stackwright_contract::services::Quality;
-use stackwright_tests::statistics::{median, ratio};
+use stackwright_programs::statistics::{median, ratio};
 use stackwright_wire::Message;
 
 /// Messages of a round, and packets for each acknowledgement.
@@ -76,7 +76,7 @@ impl<A: End, B: End> Rounds for Pair<A, B> {
 }
 
 fn config() -> Config {
-    Config { packet: PACKET, gather_most: BATCH, gather_full: BATCH as u32, ..Config::default() }
+    Config { packet: PACKET, gather_most: BATCH, gather_full: BATCH as u32, ..Config::new([0; 16]) }
 }
 
 fn subject(row: &str) -> Box<dyn Rounds> {

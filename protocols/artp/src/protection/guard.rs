@@ -7,7 +7,7 @@ use stackwright_transport::words::Dropped;
 use stackwright_wire::{Header, Message, Pool};
 
 use super::agreed::Agreed;
-#[cfg(feature = "seal")]
+#[cfg(feature = "__seal")]
 use super::seal::Sealer;
 #[cfg(feature = "sign")]
 use super::sign::Signer;
@@ -203,7 +203,7 @@ fn keyed<M: Message>(protection: &Protection, agreed: Agreed) -> Option<Box<dyn 
         Protection::Absent | Protection::Opaque => None,
         #[cfg(feature = "sign")]
         Protection::Signed(signing) => Some(Box::new(Signer::new(signing, agreed))),
-        #[cfg(feature = "seal")]
+        #[cfg(feature = "__seal")]
         Protection::Sealed(sealing) => Some(Box::new(Sealer::new(sealing, agreed))),
     }
 }

@@ -1,11 +1,8 @@
 //! Which key seals what: HKDF-SHA-256 (RFC 5869) of the application's secret.
 
-use hkdf::Hkdf;
-use sha2::Sha256;
-
 use super::Secret;
-use super::aead::{Aead, Cipher};
 use super::agreed::{Agreed, Direction};
+use super::library::{Aead, Cipher, Extracted};
 
 /// What keys of others, made of the same secret for something else, are not made of.
 const PURPOSE: &[u8] = b"Stackwright ARTP seal 1";
@@ -14,13 +11,13 @@ const PURPOSE: &[u8] = b"Stackwright ARTP seal 1";
 pub(super) struct Schedule {
     cipher: Cipher,
     /// The application's secret and both sides' salts, mixed.
-    secret: Hkdf<Sha256>,
+    secret: Extracted,
     agreed: Agreed,
 }
 
 impl Schedule {
     pub(super) fn new(cipher: Cipher, secret: &Secret, agreed: Agreed) -> Self {
-        Schedule { cipher, secret: Hkdf::new(Some(&agreed.salts), &secret.0), agreed }
+        Schedule { cipher, secret: Extracted::new(&agreed.salts, &secret.0), agreed }
     }
 
     pub(super) fn agreed(&self) -> &Agreed {
@@ -32,8 +29,7 @@ impl Schedule {
         let mut octets = [0; 44];
         let [high, low] = generation.to_be_bytes();
         let what = [self.cipher as u8, direction as u8, high, low];
-        let filled = self.secret.expand_multi_info(&[PURPOSE, &what, &self.agreed.proposals], &mut octets);
-        filled.expect("HKDF gives up to 8160 octets");
+        self.secret.expand(&[PURPOSE, &what, &self.agreed.proposals], &mut octets);
         Key::new(self.cipher, &octets)
     }
 }
@@ -60,12 +56,12 @@ impl Key {
         nonce
     }
 
-    /// Encrypts in place; gives the tag. `None`: it is longer than the cipher can.
+    /// Encrypts in place and returns the tag; `None`: it is longer than the cipher can.
     pub(super) fn seal(&self, counter: u64, associated: &[u8], octets: &mut [u8]) -> Option<[u8; 16]> {
         self.cipher.seal(self.nonce(counter), associated, octets)
     }
 
-    /// The same of what stays as it is, into as many octets.
+    /// Encrypts `plain` into `into`, which is as long; otherwise as [`Key::seal`].
     pub(super) fn seal_into(
         &self,
         counter: u64,
@@ -158,10 +154,8 @@ mod tests {
     #[test]
     fn hkdf_sha_256() {
         let salt = octets("000102030405060708090a0b0c");
-        let (secret, hkdf) = Hkdf::<Sha256>::extract(Some(&salt), &[0x0b; 22]);
-        assert_eq!(secret[..], octets("077709362c2e32df0ddc3f0dc47bba6390b6c73bb50f9c3122ec844ad7c2b3e5"));
         let mut made = [0; 42];
-        hkdf.expand_multi_info(&[&octets("f0f1f2f3f4"), &octets("f5f6f7f8f9")], &mut made).unwrap();
+        Extracted::new(&salt, &[0x0b; 22]).expand(&[&octets("f0f1f2f3f4"), &octets("f5f6f7f8f9")], &mut made);
         let expected = "3cb25f25faacd57a90434f64d0362f2a2d2d0a90cf1a5a4c5db02d56ecc4c5bf34007208d5b887185865";
         assert_eq!(made[..], octets(expected));
     }

@@ -7,35 +7,35 @@
 //! | `opaque.rs` | for an application that signs and encrypts itself |
 //! | `sign.rs` | each datagram signed |
 //! | `seal.rs`, `keys.rs` | each datagram encrypted and authenticated; with which keys |
-//! | `aead/` | the ciphers themselves |
+//! | `library/` | which library computes ciphers and keys |
 //! | `seen.rs` | which datagrams came before |
 #![cfg_attr(
-    not(all(feature = "seal", feature = "sign")),
+    not(all(feature = "__seal", feature = "sign")),
     allow(dead_code, unused_variables, reason = "each protection asks for its own part")
 )]
 
-#[cfg(feature = "seal")]
-mod aead;
 mod agreed;
 mod guard;
-#[cfg(feature = "seal")]
+#[cfg(feature = "__seal")]
 mod keys;
+#[cfg(feature = "__seal")]
+mod library;
 mod opaque;
-#[cfg(feature = "seal")]
+#[cfg(feature = "__seal")]
 mod seal;
-#[cfg(any(feature = "seal", feature = "sign"))]
+#[cfg(any(feature = "__seal", feature = "sign"))]
 mod seen;
 #[cfg(feature = "sign")]
 mod sign;
 
 use core::fmt;
 
-#[cfg(feature = "seal")]
-pub use aead::Cipher;
 pub(crate) use agreed::Agreed;
 pub(crate) use guard::{Datagram, Guard};
+#[cfg(feature = "__seal")]
+pub use library::Cipher;
 pub use opaque::{compose, take_apart};
-#[cfg(feature = "seal")]
+#[cfg(feature = "__seal")]
 pub use seal::Sealing;
 #[cfg(feature = "sign")]
 pub use sign::Signing;
@@ -54,7 +54,7 @@ pub enum Protection {
     #[cfg(feature = "sign")]
     Signed(Signing),
     /// Each datagram is encrypted and authenticated, with keys of this session and this direction.
-    #[cfg(feature = "seal")]
+    #[cfg(feature = "__seal")]
     Sealed(Sealing),
 }
 
@@ -66,7 +66,7 @@ impl Protection {
             Protection::Opaque => None,
             #[cfg(feature = "sign")]
             Protection::Signed(_) => Some(sign::OCTETS),
-            #[cfg(feature = "seal")]
+            #[cfg(feature = "__seal")]
             Protection::Sealed(_) => Some(seal::OCTETS),
         }
     }

@@ -6,10 +6,10 @@ use stackwright_transport::words::Dropped;
 use stackwright_wire::{Block as _, Header, Leaf, Message, Pool};
 
 use super::Secret;
-use super::aead::Cipher;
 use super::agreed::Agreed;
 use super::guard::{Datagram, Keyed};
 use super::keys::{Key, Schedule};
+use super::library::Cipher;
 use super::seen::Seen;
 use crate::header::Seal;
 use crate::sessions::HEADROOM_BELOW;

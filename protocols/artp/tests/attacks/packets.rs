@@ -2,7 +2,7 @@
 
 use stackwright_artp::Item;
 use stackwright_artp::header::{
-    ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Token, Verdict, Version,
+    ControlKind, Fragment, Microseconds, Packet, PacketKind, Proposal, Reason, Token, Verdict, Version,
 };
 use stackwright_artp::option::{Large, PacketOption, Part};
 use stackwright_wire::Header;
@@ -116,5 +116,5 @@ pub(crate) fn request(nonce: u64) -> Vec<u8> {
 
 /// A token.
 pub(crate) fn token(kind: ControlKind, id: u8, token: u64) -> Vec<u8> {
-    arrangement(kind, id, &encoded(&Token { session: SESSION, reserved: (), token }))
+    arrangement(kind, id, &encoded(&Token { session: SESSION, reason: Reason::Done, reserved: (), token }))
 }

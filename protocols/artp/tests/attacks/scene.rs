@@ -23,7 +23,7 @@ pub(crate) fn later(ends: &Ends, seconds: u64) -> Instant {
 
 /// The default; no number of packets is known.
 pub(crate) fn config() -> Config {
-    Config { gather: 10_000_000, ..Config::default() }
+    Config { gather: 10_000_000, ..Config::new([9; 16]) }
 }
 
 /// Two ends whose secrets follow from `incarnation`, on a way of 10 ms.

@@ -9,6 +9,7 @@ use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Room
 use stackwright_contract::{
     Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
 };
+use stackwright_transport::Limits;
 use stackwright_wire::{BufferTree, Header, Message};
 
 use crate::memory::held;
@@ -69,7 +70,7 @@ impl Server {
         let listener = above.name(());
         let mut server = Server {
             cx: Context::new(0),
-            layer: layer(Config { secret: [9; 16], ..config }, 1),
+            layer: layer(config, 1),
             said: Said::default(),
             listener,
             above,
@@ -111,11 +112,8 @@ impl Server {
                         self.layer.handle_indication(&self.cx, told, &mut self.said);
                     }
                     DatagramsRequest::Await { association, .. } => self.awaited.push_back(association),
-                    DatagramsRequest::Send { association, message, .. } => {
-                        self.answered(association, &message)
-                    }
-                    DatagramsRequest::SendRun { association, run } => {
-                        run.into_iter().for_each(|message| self.answered(association, &message));
+                    DatagramsRequest::Send { association, messages, .. } => {
+                        messages.into_iter().for_each(|message| self.answered(association, &message));
                     }
                     DatagramsRequest::Close { association } => {
                         if let Some(peer) = self.below.remove(&association) {
@@ -173,7 +171,7 @@ impl Server {
         let message = M::with_headroom(0, octets);
         self.tell(DatagramsIndication::Delivered {
             association: lower,
-            message,
+            messages: message.into(),
             quality: stackwright_contract::services::Quality::default(),
         });
         self.turn();
@@ -182,10 +180,15 @@ impl Server {
     /// What is due is done.
     fn turn(&mut self) {
         for _ in 0..100 {
-            if self.layer.next_deadline().is_none_or(|deadline| deadline > self.cx.now()) {
+            let due = self.layer.next_deadline().is_some_and(|deadline| deadline <= self.cx.now());
+            if due {
+                self.layer.handle_timeout(&self.cx, &mut self.said);
+            }
+            if self.layer.wants_flush() {
+                self.layer.flush(&self.cx, &mut self.said);
+            } else if !due {
                 return;
             }
-            self.layer.handle_timeout(&self.cx, &mut self.said);
             self.settle();
         }
         panic!("a deadline that never passes");
@@ -339,4 +342,34 @@ fn late_packets_of_a_session_that_is_over_make_no_new_one() {
             assert_eq!(server.layer.associations(), 0);
         }
     }
+}
+
+/// What one server draws says nothing of what another does, though both were asked the same.
+#[test]
+fn servers_with_different_secrets_have_different_nonces() {
+    let mut seen = BTreeSet::new();
+    for secret in 0..50 {
+        let mut server = Server::new(Config { secret: [secret; 16], ..config() });
+        for nth in 0..4 {
+            let granted = server.lets_in(address(nth), 7);
+            assert!(seen.insert(granted.nonce) && seen.insert(granted.first.into()));
+        }
+    }
+}
+
+/// Each session has something to itself: where that is not left, a request is refused, and who has a session keeps it.
+#[test]
+fn a_request_is_refused_where_there_is_no_memory_for_a_session() {
+    let limits = Limits { octets: 10_000, each: 1000 };
+    let mut server = Server::new(Config { limits, ..config() });
+    let mut granted: Vec<_> = (0..10).map(|nth| server.lets_in(address(nth), 1)).collect();
+    for nth in 10..20 {
+        server.arrives(address(nth), &request(1));
+        assert_eq!(server.answer().verdict, Verdict::Refused);
+    }
+    assert_eq!(server.layer.associations(), 10);
+    let first = granted.remove(0);
+    server.arrives(address(0), &token(ControlKind::Request, CLOSE, first.nonce));
+    server.pass(Duration::from_millis(10));
+    server.lets_in(address(10), 1);
 }

@@ -7,6 +7,8 @@ use stackwright_artp::{Artp, Config, Congestion, Secrets, policies};
 use stackwright_contract::services::{Ecn, Quality, Room};
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{Carried, Conditions, Counts, Discipline, Link, Packet, Queue};
+use stackwright_transport::slots::Rtt as _;
+use stackwright_transport::words::{Dropped, Phase};
 use stackwright_transport::{Association, Memory};
 use stackwright_wire::{BufferTree, Message};
 
@@ -28,6 +30,8 @@ pub(crate) struct Way {
     pub(crate) round_trip: Duration,
     /// The share of packets that is lost by nature, there as well as back.
     pub(crate) loss: f64,
+    /// By how much the delay varies, each way.
+    pub(crate) jitter: Duration,
     /// How much waits at most, in octets.
     pub(crate) queue: u64,
     /// What the queue does beside that.
@@ -51,7 +55,8 @@ impl Way {
     /// With a queue as long as what fits on the way, at least 50 packets.
     pub(crate) fn new(rate: u64, milliseconds: u64, loss: f64) -> Self {
         let (round_trip, discipline) = (Duration::from_millis(milliseconds), Discipline::DropTail);
-        let way = Way { rate, round_trip, loss, queue: 0, discipline, mishap: None };
+        let jitter = Duration::ZERO;
+        let way = Way { rate, round_trip, loss, jitter, queue: 0, discipline, mishap: None };
         Way { queue: way.fits().max(60_000), ..way }
     }
 
@@ -112,6 +117,11 @@ pub(crate) struct Bottleneck {
     /// Packets of the side that sends that are lost as they leave, whatever the way does: the how manyth, from 1 on.
     pub(crate) lost: Vec<u64>,
     departed: u64,
+    /// The octets of a message.
+    pub(crate) message: usize,
+    /// How often a retransmission timer of the sending side expired, and how many copies arrived of what had.
+    pub(crate) timeouts: u64,
+    pub(crate) duplicates: u64,
     /// When both hosts do nothing.
     pub(crate) pause: Range<Instant>,
 }
@@ -119,23 +129,30 @@ pub(crate) struct Bottleneck {
 impl Bottleneck {
     /// One session for each, which begins so many milliseconds later.
     pub(crate) fn new(way: &Way, flows: &[(Congestion, u64)], seed: u64) -> Self {
+        let config = |congestion| Config { congestion, window: 1 << 16, ..Config::new([0; 16]) };
+        let flows: Vec<_> = flows.iter().map(|(congestion, late)| (config(*congestion), *late)).collect();
+        Self::of(way, &flows, seed)
+    }
+
+    /// The same, of any configuration.
+    pub(crate) fn of(way: &Way, flows: &[(Config, u64)], seed: u64) -> Self {
         let start = Instant::from_nanoseconds(1_000_000_000);
         let there = Conditions {
             rate: Some(way.rate),
             overhead: OVERHEAD,
-            mtu: Some(Config::default().packet.into()),
+            mtu: Some(Config::new([0; 16]).packet.into()),
             queue: Queue { octets: Some(way.queue), packets: None, discipline: way.discipline },
             delay: way.round_trip / 2,
+            jitter: way.jitter,
             loss: way.loss.into(),
             ..Conditions::IDEAL
         };
         let back = Conditions { queue: Queue::UNLIMITED, ..there.clone() };
-        let flows = flows.iter().map(|(congestion, late)| {
-            let config = Config { congestion: *congestion, window: 1 << 16, ..Config::default() };
+        let flows = flows.iter().map(|(config, late)| {
             let end = |side: u8| {
                 let secrets =
                     Secrets { first: 7, nonce: 0x1234_5678 * (u64::from(side) + 1), salt: [side; 16] };
-                (Association::new(policies(5, &config, secrets)), Memory::new(2048, 32, 64))
+                (Association::new(policies(5, config, secrets)), Memory::new(2048, 32, 64))
             };
             let begins = start + Duration::from_millis(*late);
             Flow { ends: [end(0), end(1)], begins, begun: false, left: u64::MAX, delivered: 0 }
@@ -150,6 +167,9 @@ impl Bottleneck {
             waited: Duration::ZERO,
             lost: Vec::new(),
             departed: 0,
+            message: MESSAGE,
+            timeouts: 0,
+            duplicates: 0,
             pause: start..start,
         }
     }
@@ -192,6 +212,26 @@ impl Bottleneck {
         }
     }
 
+    /// The retransmission timeout of the sending side of the first flow.
+    pub(crate) fn timeout(&self) -> Duration {
+        Duration::from_nanos(self.flows[0].ends[0].0.slots().rtt().estimate().timeout)
+    }
+
+    /// Nothing passes any more. Gives how long it takes until the sending side of the first flow finds that nobody is there.
+    pub(crate) fn cut(&mut self) -> Duration {
+        let began = self.now;
+        for link in &mut self.links {
+            let conditions = Conditions { loss: 1.0.into(), ..link.conditions().clone() };
+            link.set_conditions(conditions);
+        }
+        self.arrivals.clear();
+        while !matches!(self.flows[0].ends[0].0.phase(self.now), Phase::Ended(_)) {
+            let (at, flow) = self.next().expect("it ends");
+            self.happen(at, flow);
+        }
+        self.now.since(began)
+    }
+
     /// What the way there did so far.
     pub(crate) fn counts(&self) -> Counts {
         self.links[0].counts()
@@ -232,8 +272,11 @@ impl Bottleneck {
             flow.begun = true;
             flow.ends[0].0.open(now);
         }
-        for (end, _) in &mut flow.ends {
+        for (side, (end, _)) in flow.ends.iter_mut().enumerate() {
+            let timeout = |end: &Association<Artp<BufferTree>>| end.slots().rtt().estimate().timeout;
+            let before = timeout(end);
             end.handle_timeout(now);
+            self.timeouts += u64::from(side == 0 && timeout(end) > before);
         }
         self.speak(nth);
     }
@@ -242,8 +285,8 @@ impl Bottleneck {
         let Some((_, (side, Parcel(nth, octets, ecn)))) = self.arrivals.pop_first() else { return };
         let flow = &mut self.flows[nth];
         let (end, memory) = &mut flow.ends[side];
-        // What is dropped is a duplicate.
-        let _ = end.receive(self.now, BufferTree::with_headroom(0, &octets), memory, Room::default());
+        let received = end.receive(self.now, BufferTree::with_headroom(0, &octets), memory, Room::default());
+        self.duplicates += u64::from(side == 1 && matches!(received, Err(Dropped::Duplicate)));
         end.on_marked(ecn, 1);
         while let Some((message, _)) = end.take(self.now, EVERYTHING) {
             flow.delivered += message.len() as u64;
@@ -258,8 +301,8 @@ impl Bottleneck {
             let flow = &mut self.flows[nth];
             let (end, memory) = &mut flow.ends[side];
             while side == 0 && flow.begun && flow.left > 0 && end.sending().waiting() < 64 {
-                flow.left = flow.left.saturating_sub(MESSAGE as u64);
-                let message = BufferTree::with_headroom(64, &[7; MESSAGE]);
+                flow.left = flow.left.saturating_sub(self.message as u64);
+                let message = BufferTree::with_headroom(64, &vec![7; self.message]);
                 assert!(end.send(now, message, Quality::default(), memory).is_ok(), "it is short enough");
             }
             while let Some(packet) = end.transmit(now, memory) {

@@ -4,6 +4,8 @@ mod clocks;
 mod conversation;
 mod narrow;
 mod profiles;
+mod promises;
 mod setting;
 mod sweeps;
 mod talks;
+mod wishes;

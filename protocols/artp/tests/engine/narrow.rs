@@ -107,13 +107,32 @@ fn a_way_that_becomes_narrow_while_data_flow_is_found_out_and_everything_comes()
             let before = flow.ends.now();
             assert!(flow.go(100), "{congestion:?}, {length} octets");
             let took = flow.ends.now().since(before);
-            assert!(took < Duration::from_secs(20), "{congestion:?}, {length} octets: {took:?}");
+            // It takes seven timeouts of 220 ms, and what BBR then believes of the path is low for long.
+            let most = if congestion == Congestion::Bbr { 40 } else { 5 };
+            assert!(took < Duration::from_secs(most), "{congestion:?}, {length} octets: {took:?}");
             assert!(flow.parts > 0);
             let parts = flow.parts;
             assert!(flow.go(100));
             assert_eq!(flow.parts, parts, "what is cut later is cut shorter");
             assert!(flow.last.iter().all(|octets| *octets <= BASE), "{:?}", flow.last);
         }
+    }
+}
+
+/// Seven timeouts, and the round trips of what leaves meanwhile: 1.6 s and 7.4 s.
+#[test]
+fn a_path_that_becomes_narrow_is_found_out_in_the_time_that_is_documented() {
+    for (round_trip, most) in [(20, 2.0), (600, 9.0)] {
+        let of = |mtu| Conditions { delay: Duration::from_micros(500 * round_trip), ..way(mtu) };
+        let congestion = Congestion::default();
+        let config = Config { congestion, timeout_first: 1_000_000_000, ..long() };
+        let mut flow = Flow::new([config; 2], &of(9000), 1, 8000);
+        assert!(flow.go(20) && flow.last.iter().any(|octets| *octets > BASE));
+        flow.ends.set_conditions(&of(1300));
+        let before = flow.ends.now();
+        assert!(flow.go(4));
+        let took = flow.ends.now().since(before).as_secs_f64();
+        assert!(took < most, "{round_trip} ms: {took} s");
     }
 }
 
@@ -143,8 +162,12 @@ fn where_every_tenth_packet_is_lost_by_chance_packets_stay_long() {
             assert!(flow.go(1));
             flow.ends.set_conditions(&Conditions { loss: 0.1.into(), ..way(9000) });
             assert!(flow.go(200), "{congestion:?}, seed {seed}");
-            assert_eq!(flow.parts, 0, "{congestion:?}, seed {seed}");
-            assert!(flow.go(1) && flow.last.iter().any(|octets| *octets > BASE));
+            // Some leave in parts, to find out whether anything does.
+            flow.last.clear();
+            assert!(
+                flow.go(1) && flow.last.iter().any(|octets| *octets > BASE),
+                "{congestion:?}, seed {seed}"
+            );
         }
     }
 }

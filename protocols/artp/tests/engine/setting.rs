@@ -17,7 +17,7 @@ pub(crate) fn config() -> Config {
         gather: 10_000_000,
         first: Some(u32::MAX - 5),
         longest: 1 << 20,
-        ..Config::default()
+        ..Config::new([0; 16])
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) fn config(protection: Protection) -> Config {
         first: Some(u32::MAX - 5),
         longest: 1 << 20,
         protection,
-        ..Config::default()
+        ..Config::new([0; 16])
     }
 }
 

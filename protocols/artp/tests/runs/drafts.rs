@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use stackwright_contract::services::{DatagramsRequest, Quality, Room, Run};
+use stackwright_contract::services::{Batch, DatagramsRequest, Quality, Room};
 use stackwright_contract::{Duration, Protocol as _};
 use stackwright_wire::{Leaf, Message as _};
 
@@ -35,17 +35,22 @@ fn what_is_written_in_place_leaves_from_there() {
                     first = piece.as_ptr();
                 }
             }
-            let send = DatagramsRequest::Send { association: NAME, message, quality: Quality::default() };
+            let send = DatagramsRequest::Send {
+                association: NAME,
+                messages: message.into(),
+                quality: Quality::default(),
+            };
             layer.handle_request(&talk.cx, send, said);
             first
         })
         .collect();
     let Side { layer, said } = &mut talk.sides[0];
     layer.handle_timeout(&talk.cx, said);
+    layer.flush(&talk.cx, said);
     let mut left = Vec::new();
     for asked in said.down.drain(..) {
-        if let DatagramsRequest::SendRun { run, .. } = asked {
-            for leaf in run.into_octets().leaves() {
+        if let DatagramsRequest::Send { messages, .. } = asked {
+            for leaf in messages.into_octets().leaves() {
                 let Leaf::Octets(octets) = leaf else { panic!("they are in memory") };
                 left.push(octets.as_ptr_range());
             }
@@ -158,13 +163,12 @@ fn say_together(talk: &mut Talk, first: u8, most: usize) -> usize {
     for (pieces, octet) in all.messages_mut(LENGTH).zip(first..) {
         pieces.for_each(|piece| piece.fill(octet));
     }
-    let run = Run::new(all, LENGTH);
-    let messages = run.messages();
-    let room = run.room();
+    let (messages, quality) = (Batch::new(all, LENGTH), Quality::default());
+    let room = messages.cost();
     (said.room.messages, said.room.octets) =
         (said.room.messages - room.messages, said.room.octets - room.octets);
-    layer.handle_request(&talk.cx, DatagramsRequest::SendRun { association: NAME, run }, said);
-    messages
+    layer.handle_request(&talk.cx, DatagramsRequest::Send { association: NAME, messages, quality }, said);
+    room.messages
 }
 
 /// A conversation whose window takes several runs at one moment, over a layer that takes so much.
@@ -196,8 +200,11 @@ fn drafted(talk: &Talk, most: usize) -> usize {
 fn leave(talk: &mut Talk) -> Vec<(usize, M)> {
     let Side { layer, said } = &mut talk.sides[0];
     layer.handle_timeout(&talk.cx, said);
+    layer.flush(&talk.cx, said);
     let runs = said.down.drain(..).filter_map(|asked| match asked {
-        DatagramsRequest::SendRun { run, .. } => Some((run.stride(), run.into_octets())),
+        DatagramsRequest::Send { messages, .. } if messages.count() > 1 => {
+            Some((messages.longest(), messages.into_octets()))
+        }
         _ => None,
     });
     runs.collect()
@@ -275,8 +282,11 @@ fn drafts_behind_what_is_copied_leave_from_where_they_lie() {
     assert_eq!([1, 3].map(|first| say_together(&mut talk, first, 2)), [2, 2]);
     let Side { layer, said } = &mut talk.sides[0];
     layer.handle_timeout(&talk.cx, said);
+    layer.flush(&talk.cx, said);
     let runs = said.down.drain(..).filter_map(|asked| match asked {
-        DatagramsRequest::SendRun { run, .. } => Some((run.messages(), run.into_octets().leaves().count())),
+        DatagramsRequest::Send { messages, .. } => {
+            Some((messages.count(), messages.into_octets().leaves().count()))
+        }
         _ => None,
     });
     let each = LENGTH.div_ceil(1200);

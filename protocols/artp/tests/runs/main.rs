@@ -5,7 +5,7 @@ mod talk;
 
 use std::collections::BTreeSet;
 
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Room, Run};
+use stackwright_contract::services::{Batch, DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
 use stackwright_contract::{Duration, Protocol as _};
 use stackwright_wire::Message as _;
 
@@ -87,14 +87,16 @@ fn what_comes_with_the_answer_is_heard_after_it() {
     talk.sides[1].say(&talk.cx, b"at once");
     let Side { layer, said } = &mut talk.sides[1];
     layer.handle_timeout(&talk.cx, said);
+    layer.flush(&talk.cx, said);
     let sends = said.down.drain(..).filter_map(|asked| match asked {
-        DatagramsRequest::Send { message, .. } => Some(octets(&message)),
+        DatagramsRequest::Send { messages, .. } => Some(octets(&messages.into_single())),
         _ => None,
     });
     let packets: Vec<_> = sends.collect();
     assert!(packets.len() == 2 && packets[1].len() <= packets[0].len(), "the answer, and what is said");
     let association = talk.sides[0].said.below.expect("it is open");
-    let run = Run::new(M::with_headroom(0, &packets.concat()), packets[0].len());
-    talk.sides[0].tell(&talk.cx, DatagramsIndication::DeliveredRun { association, run });
+    let messages = Batch::new(M::with_headroom(0, &packets.concat()), packets[0].len());
+    let told = DatagramsIndication::Delivered { association, messages, quality: Quality::default() };
+    talk.sides[0].tell(&talk.cx, told);
     assert_eq!(talk.sides[0].said.came, [b"at once"]);
 }

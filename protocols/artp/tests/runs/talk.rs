@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
-use stackwright_artp::{Config, Layer, layer};
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room, Run};
+use stackwright_artp::{Config, Congestion, Layer, layer};
+use stackwright_contract::services::{Batch, DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
 use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol as _};
 use stackwright_wire::{BufferTree, Message};
 
@@ -50,16 +50,12 @@ impl Outlet<Layer<M>> for Said {
                 self.room.octets += room.octets;
                 self.room.messages += room.messages;
             }
-            DatagramsIndication::Delivered { message, quality, .. } => {
+            DatagramsIndication::Delivered { messages, quality, .. } => {
                 assert!(self.opened, "nothing comes before it is open");
-                self.numbers.extend(quality.number);
-                self.came.push(octets(&message));
-            }
-            DatagramsIndication::DeliveredRun { run, .. } => {
-                assert!(self.opened, "nothing comes before it is open");
-                self.together += 1;
-                self.numbers.extend(run.number().into_iter().flat_map(|first| first..).take(run.messages()));
-                self.came.extend(run.into_iter().map(|message| octets(&message)));
+                self.together += usize::from(messages.count() > 1);
+                self.numbers
+                    .extend(quality.number.into_iter().flat_map(|first| first..).take(messages.count()));
+                self.came.extend(messages.into_iter().map(|message| octets(&message)));
             }
             DatagramsIndication::Ended { name: NAME, why } => self.ended = Some(why),
             DatagramsIndication::Ended { .. } | DatagramsIndication::Listening { .. } => {}
@@ -83,7 +79,9 @@ pub(crate) struct Side {
 
 impl Side {
     pub(crate) fn new(nth: u8) -> Self {
-        let config = Config { secret: [nth; 16], ..Config::default() };
+        // Its window grows though the application sends little at a time.
+        let congestion = Congestion::Document;
+        let config = Config { congestion, ..Config::new([nth; 16]) };
         Side { layer: layer(config, u64::from(nth)), said: Said::default() }
     }
 
@@ -106,7 +104,14 @@ impl Side {
     pub(crate) fn send(&mut self, cx: &Context, message: M) {
         let room = &mut self.said.room;
         (room.messages, room.octets) = (room.messages - 1, room.octets - message.len());
-        self.ask(cx, DatagramsRequest::Send { association: NAME, message, quality: Quality::default() });
+        self.ask(
+            cx,
+            DatagramsRequest::Send {
+                association: NAME,
+                messages: message.into(),
+                quality: Quality::default(),
+            },
+        );
     }
 
     /// So much has left below.
@@ -162,27 +167,24 @@ impl Talk {
     pub(crate) fn speak(&mut self, from: usize) {
         let Side { layer, said } = &mut self.sides[from];
         layer.handle_timeout(&self.cx, said);
+        layer.flush(&self.cx, said);
         let down = std::mem::take(&mut said.down);
         let association = self.sides[1 - from].said.below.expect("it is open");
         for asked in down {
             match asked {
-                DatagramsRequest::Send { message, .. } => {
-                    self.sides[from].give_back(&self.cx, Room { octets: message.len(), messages: 1 });
-                    self.cross(from, message);
-                }
-                DatagramsRequest::SendRun { run, .. } => {
-                    self.runs += 1;
-                    self.sides[from].give_back(&self.cx, run.room());
-                    if self.together {
-                        let stride = run.stride();
-                        let first = self.packets[from].len();
-                        run.into_iter().for_each(|message| self.note(from, &message));
+                DatagramsRequest::Send { messages, .. } => {
+                    let several = messages.count() > 1;
+                    self.runs += usize::from(several);
+                    self.sides[from].give_back(&self.cx, messages.cost());
+                    if self.together && several {
+                        let (size, first) = (messages.longest(), self.packets[from].len());
+                        messages.into_iter().for_each(|message| self.note(from, &message));
                         let whole = M::with_headroom(0, &self.packets[from][first..].concat());
-                        let told =
-                            DatagramsIndication::DeliveredRun { association, run: Run::new(whole, stride) };
+                        let (messages, quality) = (Batch::new(whole, size), Quality::default());
+                        let told = DatagramsIndication::Delivered { association, messages, quality };
                         self.sides[1 - from].tell(&self.cx, told);
                     } else {
-                        run.into_iter().for_each(|message| self.cross(from, message));
+                        messages.into_iter().for_each(|message| self.cross(from, message));
                     }
                 }
                 _ => {}
@@ -194,7 +196,11 @@ impl Talk {
         self.note(from, &message);
         let message = M::with_headroom(0, self.packets[from].last().expect("it was noted"));
         let association = self.sides[1 - from].said.below.expect("it is open");
-        let told = DatagramsIndication::Delivered { association, message, quality: Quality::default() };
+        let told = DatagramsIndication::Delivered {
+            association,
+            messages: message.into(),
+            quality: Quality::default(),
+        };
         self.sides[1 - from].tell(&self.cx, told);
     }
 

@@ -54,7 +54,11 @@ impl Talker {
             self.room.octets -= length;
             let octets = said(self.sent, length);
             let message = M::with_headroom(64, &octets);
-            ask(DatagramsRequest::Send { association: ASSOCIATION, message, quality: Quality::default() });
+            ask(DatagramsRequest::Send {
+                association: ASSOCIATION,
+                messages: message.into(),
+                quality: Quality::default(),
+            });
             self.sent += 1;
             if self.sent == self.to_send {
                 ask(DatagramsRequest::Close { association: ASSOCIATION });
@@ -79,7 +83,8 @@ impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
                 self.room.octets += room.octets;
                 self.go_on(|request| asks.push_back(request));
             }
-            DatagramsIndication::Delivered { association, mut message, .. } => {
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                let mut message = messages.into_single();
                 let room = Room { octets: message.len(), messages: 1 };
                 let number = message.front(4).and_then(|four| four.try_into().ok()).map(u32::from_be_bytes);
                 let number = number.expect("four octets");
@@ -108,7 +113,7 @@ pub(crate) fn any_conditions(seed: u64) -> Conditions {
 }
 
 pub(crate) fn config() -> Config {
-    Config { tries: 60, first: Some(u32::MAX - 3), ..Config::default() }
+    Config { tries: 60, first: Some(u32::MAX - 3), ..Config::new([0; 16]) }
 }
 
 /// A server and a client that has so many messages for it.

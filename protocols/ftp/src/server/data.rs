@@ -46,7 +46,7 @@ impl<M: Message> Server<M> {
             None => (425, "There is no Internet address to listen on.".into()),
         };
         self.await_data(session, door, out);
-        self.reply(cx, session, text.0, &text.1, out);
+        self.reply(cx, session, text.0, &text.1);
         self.obeyed(cx, session, out);
     }
 
@@ -62,7 +62,7 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if matches!(state.data, Data::Listening { door: expected, .. } if expected == door) {
             state.data = Data::Absent;
-            self.reply(cx, session, 425, "No port to listen on is free.", out);
+            self.reply(cx, session, 425, "No port to listen on is free.");
             self.obeyed(cx, session, out);
         }
     }

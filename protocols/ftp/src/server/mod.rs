@@ -45,6 +45,8 @@ pub struct Server<M: Message> {
     /// No association that lingers is due earlier.
     next: Option<Instant>,
     stopping: bool,
+    /// Sessions with something to send, or to obey, at the end of the batch.
+    due: Vec<Handle>,
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<Server<M>>;
@@ -59,6 +61,7 @@ impl<M: Message> Server<M> {
             files: Names::default(),
             next: None,
             stopping: false,
+            due: Vec::new(),
         }
     }
 
@@ -161,5 +164,13 @@ impl<M: Message> Protocol for Server<M> {
 
     fn next_deadline(&self) -> Option<Instant> {
         earliest(self.sessions.next_deadline(), self.next)
+    }
+
+    fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        self.send_gathered(cx, out);
+    }
+
+    fn wants_flush(&self) -> bool {
+        !self.due.is_empty()
     }
 }

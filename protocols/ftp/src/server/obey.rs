@@ -10,7 +10,7 @@ use stackwright_contract::services::{Entry, Failure, FilesRequest, Kind, Status}
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::state::{Data, File, FileUse, Leaving, Login, Question, Transfer, UNSENT_MOST, Work};
+use super::state::{Data, File, FileUse, Leaving, Login, OBEYED_MOST, Question, Transfer, Work};
 use super::transfer::{last_part, refusal};
 use super::{Indication, Out, Server};
 use crate::command::{self, Command, EpsvArgument};
@@ -32,34 +32,34 @@ impl<M: Message> Server<M> {
         if let Some(place) = waiting.iter().position(aborts) {
             waiting.remove(place);
             self.abort_transfer(cx, session, out);
-            self.reply(cx, session, 226, "The abort is done.", out);
+            self.reply(cx, session, 226, "The abort is done.");
         }
     }
 
-    /// Obeys what waits, as long as nothing keeps the session busy.
+    /// Obeys what waits, as long as nothing keeps the session busy and it has its turn.
     pub(super) fn obey_waiting(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         loop {
             self.obey_abort(cx, session, out);
             let Some(state) = self.sessions.get_mut(session) else { return };
-            let ready = matches!(state.work, Work::Idle) && !matches!(state.data, Data::Listening { .. });
-            if !ready || state.control.leaving != Leaving::No || state.control.unsent.len() >= UNSENT_MOST {
+            if !state.can_obey() || state.control.obeyed >= OBEYED_MOST {
                 break;
             }
             let Some(heard) = state.control.waiting.pop_front() else {
                 if state.control.peer_finished {
-                    self.leave(session, out);
+                    self.leave(session);
                 }
                 break;
             };
+            state.control.obeyed += 1;
             self.touch(cx, session);
             match heard {
                 Heard::Line(line) => self.obey_line(cx, session, &line, out),
-                Heard::TooLong => self.reply(cx, session, 500, "The line is too long.", out),
-                Heard::NotText => self.reply(cx, session, 501, "The line is not UTF-8.", out),
-                Heard::Decline(octets) => self.decline(session, octets, out),
+                Heard::TooLong => self.reply(cx, session, 500, "The line is too long."),
+                Heard::NotText => self.reply(cx, session, 501, "The line is not UTF-8."),
+                Heard::Decline(octets) => self.decline(session, octets),
             }
         }
-        self.listen_on(session, out);
+        self.mark(session);
     }
 
     /// A command that took its time is done.
@@ -68,10 +68,10 @@ impl<M: Message> Server<M> {
         self.obey_waiting(cx, session, out);
     }
 
-    fn decline(&mut self, session: Handle, octets: [u8; 3], out: Out<'_, M>) {
+    fn decline(&mut self, session: Handle, octets: [u8; 3]) {
         if let Some(state) = self.sessions.get_mut(session) {
             state.control.unsent.extend_from_slice(&octets);
-            self.more_room_for_replies(session, 0, out);
+            self.mark(session);
         }
     }
 
@@ -86,39 +86,37 @@ impl<M: Message> Server<M> {
         cx.event(NAME, format_args!("{} ▸ {shown}", state.control.peer));
         match Command::parse(line) {
             Ok(command) => self.obey(cx, session, command, out),
-            Err(mistake) => self.reply(cx, session, mistake.code(), &capital(&format!("{mistake}.")), out),
+            Err(mistake) => self.reply(cx, session, mistake.code(), &capital(&format!("{mistake}."))),
         }
     }
 
     fn obey(&mut self, cx: &Context, session: Handle, command: Command<'_>, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match command {
-            Command::User(name) => self.user(cx, session, name, out),
+            Command::User(name) => self.user(cx, session, name),
             Command::Pass(password) => self.pass(cx, session, password, out),
             Command::Quit => {
-                self.reply(cx, session, 221, "Farewell.", out);
-                self.leave(session, out);
+                self.reply(cx, session, 221, "Farewell.");
+                self.leave(session);
             }
-            Command::Noop => self.reply(cx, session, 200, "I am here.", out),
-            Command::Syst => self.reply(cx, session, 215, "UNIX Type: L8", out),
+            Command::Noop => self.reply(cx, session, 200, "I am here."),
+            Command::Syst => self.reply(cx, session, 215, "UNIX Type: L8"),
             Command::Help => {
                 let help = reply::lines(214, "These commands are known:", command::help(), "That is all.");
-                self.reply_lines(cx, session, &help, out);
+                self.reply_lines(cx, session, &help);
             }
             Command::Feat => {
                 let features =
                     ["EPRT", "EPSV", "REST STREAM", "SIZE", "UTF8"].map(|feature| format!(" {feature}"));
                 let features = reply::lines(211, "Extensions:", features.into_iter(), "End");
-                self.reply_lines(cx, session, &features, out);
+                self.reply_lines(cx, session, &features);
             }
             Command::Opts(option) if option.eq_ignore_ascii_case("UTF8 ON") => {
-                self.reply(cx, session, 200, "Names are always UTF-8.", out);
+                self.reply(cx, session, 200, "Names are always UTF-8.");
             }
-            Command::Opts(_) => self.reply(cx, session, 501, "There is no such option.", out),
-            Command::Acct | Command::Allo => self.reply(cx, session, 202, "That is not needed here.", out),
-            _ if state.rights().is_none() => {
-                self.reply(cx, session, 530, "Log in with USER and PASS first.", out)
-            }
+            Command::Opts(_) => self.reply(cx, session, 501, "There is no such option."),
+            Command::Acct | Command::Allo => self.reply(cx, session, 202, "That is not needed here."),
+            _ if state.rights().is_none() => self.reply(cx, session, 530, "Log in with USER and PASS first."),
             command => self.obey_user(cx, session, command, out),
         }
     }
@@ -130,7 +128,7 @@ impl<M: Message> Server<M> {
         match command {
             Command::Pwd => {
                 let text = format!("{} is the working folder.", path::quoted(&state.folder));
-                self.reply(cx, session, 257, &text, out);
+                self.reply(cx, session, 257, &text);
             }
             Command::Cwd(argument) => {
                 let path = resolved(argument);
@@ -144,36 +142,36 @@ impl<M: Message> Server<M> {
                 let path = resolved(argument);
                 self.ask(cx, session, path, Question::Size, out);
             }
-            Command::Type(_) => self.reply(cx, session, 200, "Files are sent as they are.", out),
-            Command::Mode | Command::Stru => self.reply(cx, session, 200, "So be it.", out),
+            Command::Type(_) => self.reply(cx, session, 200, "Files are sent as they are."),
+            Command::Mode | Command::Stru => self.reply(cx, session, 200, "So be it."),
             Command::Rest(offset) => {
                 state.restart = offset;
-                self.reply(cx, session, 350, &format!("The next transfer begins at {offset}."), out);
+                self.reply(cx, session, 350, &format!("The next transfer begins at {offset}."));
             }
             Command::Port(_) | Command::Pasv if state.epsv_only => {
-                self.reply(cx, session, 501, "You said that you would use nothing but EPSV.", out);
+                self.reply(cx, session, 501, "You said that you would use nothing but EPSV.");
             }
             Command::Port(target) => self.go_active(cx, session, target, out),
             Command::Pasv if state.control.local.is_ipv6() => {
-                self.reply(cx, session, 425, "Use EPSV: this is an IPv6 connection.", out);
+                self.reply(cx, session, 425, "Use EPSV: this is an IPv6 connection.");
             }
             Command::Pasv => self.go_passive(cx, session, false, out),
             Command::Epsv(EpsvArgument::All) => {
                 state.epsv_only = true;
-                self.reply(cx, session, 200, "From now on nothing but EPSV.", out);
+                self.reply(cx, session, 200, "From now on nothing but EPSV.");
             }
             Command::Epsv(EpsvArgument::Family(family)) if (family == 1) != state.control.local.is_ipv4() => {
-                self.reply(cx, session, 522, "This connection is of the other family, use (1,2).", out);
+                self.reply(cx, session, 522, "This connection is of the other family, use (1,2).");
             }
             Command::Epsv(_) => self.go_passive(cx, session, true, out),
-            Command::Abor => self.reply(cx, session, 226, "There is no transfer to abort.", out),
+            Command::Abor => self.reply(cx, session, 226, "There is no transfer to abort."),
             Command::Stor(_) if !state.rights().is_some_and(|rights| rights.write) => {
-                self.reply(cx, session, 550, "You may not store files here.", out);
+                self.reply(cx, session, 550, "You may not store files here.");
             }
             Command::Retr(_) | Command::Stor(_) | Command::List(_) | Command::Nlst(_)
                 if matches!(state.data, Data::Absent) =>
             {
-                self.reply(cx, session, 425, "Say PASV, EPSV, PORT or EPRT first.", out);
+                self.reply(cx, session, 425, "Say PASV, EPSV, PORT or EPRT first.");
             }
             Command::Retr(argument) => {
                 let path = resolved(argument);
@@ -191,26 +189,26 @@ impl<M: Message> Server<M> {
                 let path = resolved(without_options(argument));
                 self.ask(cx, session, path.clone(), Question::List { path, names_only: true }, out);
             }
-            _ => self.reply(cx, session, 502, "That command is not implemented.", out),
+            _ => self.reply(cx, session, 502, "That command is not implemented."),
         }
     }
 
-    fn user(&mut self, cx: &Context, session: Handle, name: &str, out: Out<'_, M>) {
+    fn user(&mut self, cx: &Context, session: Handle, name: &str) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         state.login = Login::Named(name.into());
         // The same words for users who exist and users who do not (RFC 2577 §6).
-        self.reply(cx, session, 331, "Now the password, please.", out);
+        self.reply(cx, session, 331, "Now the password, please.");
     }
 
     fn pass(&mut self, cx: &Context, session: Handle, password: &str, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Login::Named(user) = mem::replace(&mut state.login, Login::Stranger) else {
-            return self.reply(cx, session, 503, "Say USER first.", out);
+            return self.reply(cx, session, 503, "Say USER first.");
         };
         if let Some(rights) = self.config.accounts.admits(&user, password) {
             state.login = Login::User(rights);
             let peer = state.control.peer.into();
-            self.reply(cx, session, 230, "Welcome.", out);
+            self.reply(cx, session, 230, "Welcome.");
             out.indicate(Indication::LoggedIn { peer, user });
         } else {
             state.tries += 1;
@@ -224,13 +222,13 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         // A server that connects anywhere is a weapon (RFC 2577 §3).
         if target.ip().to_canonical() != state.control.peer.ip() {
-            return self.reply(cx, session, 501, "I connect only to the address that you came from.", out);
+            return self.reply(cx, session, 501, "I connect only to the address that you came from.");
         }
         if target.port() < 1024 {
-            return self.reply(cx, session, 504, "I do not connect to ports below 1024.", out);
+            return self.reply(cx, session, 504, "I do not connect to ports below 1024.");
         }
         state.data = Data::Target(target);
-        self.reply(cx, session, 200, "I shall connect there.", out);
+        self.reply(cx, session, 200, "I shall connect there.");
     }
 
     fn ask(&mut self, cx: &Context, session: Handle, path: String, question: Question, out: Out<'_, M>) {
@@ -259,18 +257,18 @@ impl<M: Message> Server<M> {
             }
             (_, Err(failure)) => {
                 let (code, text) = refusal(failure);
-                self.reply(cx, session, code, text, out);
+                self.reply(cx, session, code, text);
             }
             (Question::Size, Ok(Status { kind: Kind::File, size, .. })) => {
-                self.reply(cx, session, 213, &format!("{size}"), out);
+                self.reply(cx, session, 213, &format!("{size}"));
             }
-            (Question::Size, Ok(_)) => self.reply(cx, session, 550, "That is not a file.", out),
+            (Question::Size, Ok(_)) => self.reply(cx, session, 550, "That is not a file."),
             (Question::Folder { path }, Ok(Status { kind: Kind::Folder, .. })) => {
                 let text = format!("{} is the working folder.", path::quoted(&path));
                 state.folder = path;
-                self.reply(cx, session, 250, &text, out);
+                self.reply(cx, session, 250, &text);
             }
-            (Question::Folder { .. }, Ok(_)) => self.reply(cx, session, 550, "That is not a folder.", out),
+            (Question::Folder { .. }, Ok(_)) => self.reply(cx, session, 550, "That is not a folder."),
             (Question::List { path, names_only }, Ok(Status { kind: Kind::Folder, .. })) => {
                 self.list(cx, session, path, names_only, out);
                 return self.obey_waiting(cx, session, out);

@@ -26,7 +26,7 @@ impl<M: Message> Server<M> {
                 self.client_arrived(cx, door, name, local, remote, room, out);
             }
             (Stream::Control { session }, StreamsIndication::Room { room, .. }) => {
-                self.more_room_for_replies(session, room, out);
+                self.more_room_for_replies(session, room);
                 self.obey_waiting(cx, session, out);
             }
             (Stream::Control { session }, StreamsIndication::Delivered { message, .. }) => {
@@ -106,11 +106,11 @@ impl<M: Message> Server<M> {
         self.touch(cx, session);
         out.indicate(Indication::Arrived { peer: peer.into() });
         if self.sessions.len() > self.config.sessions_most {
-            self.reply(cx, session, 421, "There are too many clients already; come again later.", out);
-            self.leave(session, out);
+            self.reply(cx, session, 421, "There are too many clients already; come again later.");
+            self.leave(session);
         } else {
             let greeting = self.config.greeting.clone();
-            self.reply(cx, session, 220, &greeting, out);
+            self.reply(cx, session, 220, &greeting);
         }
         self.await_clients(door, out);
     }

@@ -1,62 +1,80 @@
-//! Replies, downward.
+//! Replies, downward: gathered, and sent once at the end of a batch.
+
+use core::mem;
 
 use stackwright_contract::services::StreamsRequest;
 use stackwright_contract::{Context, Either, Handle};
 use stackwright_wire::Message;
 
-use super::state::{CONTROL_ROOM, Leaving, UNSENT_MOST, WAITING_MOST};
+use super::state::{CONTROL_ROOM, Control, Leaving, UNSENT_MOST, WAITING_MOST};
 use super::{Out, Server};
 use crate::{NAME, reply};
 
 impl<M: Message> Server<M> {
-    pub(super) fn reply(&mut self, cx: &Context, session: Handle, code: u16, text: &str, out: Out<'_, M>) {
-        self.reply_lines(cx, session, &reply::line(code, text), out);
+    pub(super) fn reply(&mut self, cx: &Context, session: Handle, code: u16, text: &str) {
+        self.reply_lines(cx, session, &reply::line(code, text));
     }
 
-    pub(super) fn reply_lines(&mut self, cx: &Context, session: Handle, lines: &str, out: Out<'_, M>) {
-        let Some(session) = self.sessions.get_mut(session) else { return };
+    /// Gathers a reply; it leaves at the end of the batch, with those to other commands.
+    pub(super) fn reply_lines(&mut self, cx: &Context, session: Handle, lines: &str) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
         // What a disk answers too late finds that the last reply was given.
-        if session.control.leaving != Leaving::No {
+        if state.control.leaving != Leaving::No {
             return;
         }
-        cx.event(NAME, format_args!("{} ◂ {}", session.control.peer, lines.trim_end()));
-        session.control.unsent.extend_from_slice(lines.as_bytes());
-        flush(&mut session.control, out);
+        cx.event(NAME, format_args!("{} ◂ {}", state.control.peer, lines.trim_end()));
+        state.control.unsent.extend_from_slice(lines.as_bytes());
+        self.mark(session);
     }
 
     /// There is room for more replies.
-    pub(super) fn more_room_for_replies(&mut self, session: Handle, room: usize, out: Out<'_, M>) {
-        if let Some(session) = self.sessions.get_mut(session) {
-            session.control.room += room;
-            flush(&mut session.control, out);
+    pub(super) fn more_room_for_replies(&mut self, session: Handle, room: usize) {
+        if let Some(state) = self.sessions.get_mut(session) {
+            state.control.room += room;
+            self.mark(session);
         }
     }
 
     /// The last reply was given: the session ends when it is out.
-    pub(super) fn leave(&mut self, session: Handle, out: Out<'_, M>) {
-        if let Some(session) = self.sessions.get_mut(session) {
-            if session.control.leaving == Leaving::No {
-                session.control.leaving = Leaving::Said;
-                session.control.waiting.clear(); // so the room comes back in which the client's end arrives
-            }
-            flush(&mut session.control, out);
+    pub(super) fn leave(&mut self, session: Handle) {
+        let Some(state) = self.sessions.get_mut(session) else { return };
+        if state.control.leaving == Leaving::No {
+            state.control.leaving = Leaving::Said;
+            // The room comes back in which the client's end arrives.
+            state.control.waiting.clear();
+        }
+        self.mark(session);
+    }
+
+    /// Remembers that the session has something to send, or to obey, at the end of the batch.
+    pub(super) fn mark(&mut self, session: Handle) {
+        if let Some(state) = self.sessions.get_mut(session)
+            && !mem::replace(&mut state.control.due, true)
+        {
+            self.due.push(session);
         }
     }
 
-    /// Gives the client room for more commands, if those it sent were obeyed and it reads its replies.
-    pub(super) fn listen_on(&mut self, session: Handle, out: Out<'_, M>) {
-        let Some(session) = self.sessions.get_mut(session) else { return };
-        let control = &mut session.control;
-        if control.withheld > 0 && control.waiting.len() < WAITING_MOST && control.unsent.len() < UNSENT_MOST
-        {
-            debug_assert!(control.withheld <= CONTROL_ROOM);
-            let room = core::mem::take(&mut control.withheld);
-            out.request(Either::Left(StreamsRequest::Receive { association: control.name, room }));
+    /// Sends what every session has gathered, one message each. A session with further commands
+    /// stays due: it obeys them when the other sessions, and what arrives, have had their turn.
+    pub(super) fn send_gathered(&mut self, cx: &Context, out: Out<'_, M>) {
+        for session in mem::take(&mut self.due) {
+            self.obey_waiting(cx, session, out);
+            let Some(state) = self.sessions.get_mut(session) else { continue };
+            state.control.due = false;
+            state.control.obeyed = 0;
+            send(&mut state.control, out);
+            listen_on(&mut state.control, out);
+            let goes_on = !state.control.waiting.is_empty() || state.control.peer_finished;
+            if goes_on && state.can_obey() {
+                self.mark(session);
+            }
         }
     }
 }
 
-fn flush<M: Message>(control: &mut super::state::Control, out: Out<'_, M>) {
+/// Sends the gathered replies that there is room for, and our end after the last.
+fn send<M: Message>(control: &mut Control, out: Out<'_, M>) {
     let length = control.unsent.len().min(control.room);
     if length > 0 {
         let message = M::with_headroom(0, &control.unsent[..length]);
@@ -68,5 +86,15 @@ fn flush<M: Message>(control: &mut super::state::Control, out: Out<'_, M>) {
     if control.leaving == Leaving::Said && control.unsent.is_empty() {
         control.leaving = Leaving::Finished;
         out.request(Either::Left(StreamsRequest::Finish { association: control.name }));
+    }
+}
+
+/// Gives the client room for more commands, if those it sent were obeyed and it reads its replies.
+fn listen_on<M: Message>(control: &mut Control, out: Out<'_, M>) {
+    let reads = control.unsent.len() < UNSENT_MOST;
+    if control.withheld > 0 && control.waiting.len() < WAITING_MOST && reads {
+        debug_assert!(control.withheld <= CONTROL_ROOM);
+        let room = mem::take(&mut control.withheld);
+        out.request(Either::Left(StreamsRequest::Receive { association: control.name, room }));
     }
 }

@@ -44,6 +44,9 @@ pub(super) const READ_AT_ONCE: usize = 512 << 10;
 pub(super) const WRITE_AT_ONCE: usize = 32 << 10;
 /// How many commands may wait while one is obeyed.
 pub(super) const WAITING_MOST: usize = 8;
+/// How many commands of one session are obeyed in one turn, so that nobody's crowd of commands keeps
+/// the other sessions and their transfers waiting.
+pub(super) const OBEYED_MOST: usize = 32;
 /// A client that does not read its replies is not heard beyond so many octets of them.
 pub(super) const UNSENT_MOST: usize = 4096;
 /// How many wrong passwords end a session.
@@ -124,12 +127,16 @@ pub(super) struct Control {
     pub(super) waiting: VecDeque<Heard>,
     /// Octets heard for which no room was given back.
     pub(super) withheld: usize,
-    /// Replies for which there is no room.
+    /// How many commands were obeyed in this turn.
+    pub(super) obeyed: usize,
+    /// Replies that the end of the batch sends, or for which there is no room.
     pub(super) unsent: Vec<u8>,
     pub(super) room: usize,
     /// The client will say no more.
     pub(super) peer_finished: bool,
     pub(super) leaving: Leaving,
+    /// It is among the sessions that the end of the batch looks at.
+    pub(super) due: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -280,6 +287,14 @@ impl<M> Session<M> {
         }
     }
 
+    /// Whether nothing keeps the session busy, and the client reads its replies.
+    pub(super) fn can_obey(&self) -> bool {
+        matches!(self.work, Work::Idle)
+            && !matches!(self.data, Data::Listening { .. })
+            && self.control.leaving == Leaving::No
+            && self.control.unsent.len() < UNSENT_MOST
+    }
+
     pub(super) fn transfer(&mut self) -> Option<&mut Transfer<M>> {
         match &mut self.work {
             Work::Transfer(transfer) => Some(transfer),
@@ -298,10 +313,12 @@ impl Control {
             lines: Lines::new(LINE_MOST),
             waiting: VecDeque::new(),
             withheld: 0,
+            obeyed: 0,
             unsent: Vec::new(),
             room,
             peer_finished: false,
             leaving: Leaving::No,
+            due: false,
         }
     }
 }

@@ -95,10 +95,10 @@ impl<M: Message> Server<M> {
             Work::Penalty => {
                 state.work = Work::Idle;
                 if state.tries >= TRIES_MOST {
-                    self.reply(cx, session, 421, "Too many wrong passwords.", out);
-                    self.leave(session, out);
+                    self.reply(cx, session, 421, "Too many wrong passwords.");
+                    self.leave(session);
                 } else {
-                    self.reply(cx, session, 530, "The user name or the password is wrong.", out);
+                    self.reply(cx, session, 530, "The user name or the password is wrong.");
                 }
                 self.touch(cx, session);
                 self.obey_waiting(cx, session, out);
@@ -123,8 +123,8 @@ impl<M: Message> Server<M> {
             }
             Work::Idle | Work::Asked(_) => {
                 if state.control.leaving == super::state::Leaving::No {
-                    self.reply(cx, session, 421, "You were silent for too long.", out);
-                    self.leave(session, out);
+                    self.reply(cx, session, 421, "You were silent for too long.");
+                    self.leave(session);
                     self.touch(cx, session);
                 } else {
                     // It was told so and does not let go.

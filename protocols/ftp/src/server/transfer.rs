@@ -107,7 +107,7 @@ impl<M: Message> Server<M> {
     }
 
     fn accepted(&mut self, cx: &Context, session: Handle, text: &str, out: Out<'_, M>) {
-        self.reply(cx, session, 150, text, out);
+        self.reply(cx, session, 150, text);
         self.want_data(cx, session, out);
     }
 
@@ -338,7 +338,7 @@ impl<M: Message> Server<M> {
             }
             self.linger(cx, session, link.association, out);
         }
-        self.reply(cx, session, 226, "Transfer complete.", out);
+        self.reply(cx, session, 226, "Transfer complete.");
         self.tell(cx, session, transfer, Ok(()), out);
         self.obeyed(cx, session, out);
     }
@@ -371,7 +371,7 @@ impl<M: Message> Server<M> {
             Self::ask_streams(out, StreamsRequest::Abort { association: link.association });
         }
         self.forget_data(cx, session, out);
-        self.reply(cx, session, code, text, out);
+        self.reply(cx, session, code, text);
         self.tell(cx, session, transfer, Err(trouble), out);
     }
 

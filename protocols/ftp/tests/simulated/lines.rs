@@ -18,7 +18,7 @@ fn pick<'a>(random: &mut Rng, these: &[&'a str]) -> &'a str {
 }
 
 /// A line without its end, and the codes of which one may answer it.
-fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
+pub(crate) fn line(random: &mut Rng) -> (Vec<u8>, &'static [u16]) {
     let path = pick(
         random,
         &["a", "/a", "new", "folder", "folder/b", "..", "/", "no such", "nowhere/x", "é", "\"q\""],
@@ -165,6 +165,14 @@ fn converse(seed: u64, aborts: bool) {
     let heard = session.raw.heard(&session.world, control);
     assert!(heard.finished || heard.ended.is_some(), "the session ended");
     let codes = session.raw.codes(&session.world, control);
+    answers(&codes, &said, aborts);
+    session.world.run_for(AGES);
+    server_is_empty(&mut session.world, server);
+}
+
+/// The replies of a session whose last line is QUIT: one to each line, in order, unless it was ended
+/// before. Where there were aborts, they are answered out of order.
+pub(crate) fn answers(codes: &[u16], said: &[&[u16]], aborts: bool) {
     assert_eq!(codes[0], 220);
     let codes = &codes[1..];
     let last = *codes.last().expect("it ended with a reply");
@@ -174,13 +182,11 @@ fn converse(seed: u64, aborts: bool) {
         assert_eq!(codes.len(), said.len(), "each line has its reply");
     }
     if !aborts {
-        for (nth, (code, allowed)) in codes.iter().zip(&said).enumerate() {
+        for (nth, (code, allowed)) in codes.iter().zip(said).enumerate() {
             let ends = *code == 421 && nth + 1 == codes.len();
             assert!(allowed.contains(code) || ends, "line {nth}: {code} instead of {allowed:?}");
         }
     }
-    session.world.run_for(AGES);
-    server_is_empty(&mut session.world, server);
 }
 
 #[test]

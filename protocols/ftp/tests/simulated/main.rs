@@ -4,6 +4,7 @@
 
 mod copies;
 mod corners;
+mod crowd;
 mod data_gone;
 mod graphs;
 mod lines;

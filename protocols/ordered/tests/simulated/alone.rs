@@ -57,7 +57,7 @@ impl Alone {
     /// Our name 0 opens, and below it is open, too; the peer has not answered.
     pub(crate) fn asks(config: Config, room: usize) -> Self {
         let mut alone = Alone::new(config);
-        let remote = Participant::OtherEnd;
+        let remote = Participant::OTHER_END;
         alone.ask(StreamsRequest::Open { association: name(0), remote, local: None, room });
         alone.open_below(0, ROOM);
         alone
@@ -73,13 +73,13 @@ impl Alone {
     /// Our name 0 listens, and 1 waits: below, they have the same numbers.
     pub(crate) fn awaits(config: Config) -> Self {
         let mut alone = Alone::new(config);
-        alone.ask(StreamsRequest::Listen { listener: name(0), local: Participant::OtherEnd });
+        alone.ask(StreamsRequest::Listen { listener: name(0), local: Participant::OTHER_END });
         alone.ask(StreamsRequest::Await { listener: name(0), association: name(1), room: 1000 });
         alone
     }
 
     pub(crate) fn open_below(&mut self, below: u32, room: Room) {
-        let (local, remote) = (Participant::OtherEnd, Participant::OtherEnd);
+        let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
         self.tell(DatagramsIndication::Opened { association: name(below), local, remote, room });
     }
 
@@ -93,7 +93,7 @@ impl Alone {
         message.push(&label);
         self.tell(DatagramsIndication::Delivered {
             association: name(below),
-            message,
+            messages: message.into(),
             quality: Quality::default(),
         });
     }
@@ -106,7 +106,8 @@ impl Alone {
     pub(crate) fn sent(&mut self) -> Vec<(Label, usize)> {
         let mut labels = Vec::new();
         self.said.down.retain_mut(|request| match request {
-            DatagramsRequest::Send { message, .. } => {
+            DatagramsRequest::Send { messages, .. } => {
+                let message = messages.single_mut();
                 let label = message.pull::<Label>().expect("ours can be read");
                 labels.push((label, message.len()));
                 false

@@ -101,7 +101,7 @@ fn long_messages_are_cut_and_short_ones_gathered() {
 #[test]
 fn what_is_left_of_the_room_below_makes_no_slivers() {
     let mut alone = Alone::new(Config::default());
-    let remote = Participant::OtherEnd;
+    let remote = Participant::OTHER_END;
     alone.ask(StreamsRequest::Open { association: name(0), remote, local: None, room: 1 });
     alone.open_below(0, Room { octets: 1000, messages: 100 });
     alone.hear(label(Kind::Credit, 0), &[]);
@@ -198,7 +198,7 @@ fn a_reset_does_not_overtake_the_opening() {
 #[test]
 fn what_was_not_said_below_is_closed_at_once() {
     let mut alone = Alone::new(Config::default());
-    let remote = Participant::OtherEnd;
+    let remote = Participant::OTHER_END;
     alone.ask(StreamsRequest::Open { association: name(0), remote, local: None, room: 1 });
     alone.ask(ABORT());
     alone.open_below(0, ROOM); // it crossed
@@ -326,7 +326,7 @@ fn a_small_piece_counts_as_a_larger_one() {
 fn nobody_is_given_a_port_of_his_choice() {
     let mut alone = Alone::new(Config::default());
     let [any, chosen] = [0, 20].map(|port| Some(std::net::SocketAddr::from(([10, 0, 0, 1], port)).into()));
-    let remote = Participant::OtherEnd;
+    let remote = Participant::OTHER_END;
     alone.ask(StreamsRequest::Open { association: name(0), remote, local: chosen, room: 1 });
     assert_eq!((alone.ended(), alone.said.down.len()), (Some(Ended::Unavailable), 0));
     alone.ask(StreamsRequest::Open { association: name(1), remote, local: any, room: 1 });

@@ -101,11 +101,12 @@ impl Known {
         let mut opened = Vec::new();
         for request in alone.said.down.drain(..) {
             match request {
-                DatagramsRequest::Send { association, message, .. } => {
+                DatagramsRequest::Send { association, messages, .. } => {
                     let (open, room) = self.below.as_mut().expect("it is sent on what is open");
                     assert_eq!(association, *open);
-                    assert!(message.len() <= room.octets && room.messages > 0, "within the room below");
-                    room.octets -= message.len();
+                    let octets = messages.into_single().len();
+                    assert!(octets <= room.octets && room.messages > 0, "within the room below");
+                    room.octets -= octets;
                     room.messages -= 1;
                 }
                 DatagramsRequest::Receive { association, room } => {
@@ -118,10 +119,9 @@ impl Known {
                 }
                 DatagramsRequest::Await { association, .. } | DatagramsRequest::Open { association, .. } => {
                     let room = Room { octets: 100, messages: 3 };
-                    let (local, remote) = (Participant::OtherEnd, Participant::OtherEnd);
+                    let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
                     opened.push(DatagramsIndication::Opened { association, local, remote, room });
                 }
-                DatagramsRequest::SendRun { .. } => unreachable!("its messages leave one by one"),
                 DatagramsRequest::Listen { .. } | DatagramsRequest::Unlisten { .. } => {}
             }
         }
@@ -139,7 +139,7 @@ fn play(opens: bool, deeds: Vec<Deed>) {
     let patience = Duration::from_secs(1);
     let mut alone = Alone::new(Config { window: WINDOW, room: 50, piece: 30, patience });
     let mut known = Known { up: 50, ..Known::default() };
-    let (listener, association, remote) = (name(0), name(1), Participant::OtherEnd);
+    let (listener, association, remote) = (name(0), name(1), Participant::OTHER_END);
     if opens {
         alone.ask(StreamsRequest::Open { association, remote, local: None, room: known.up });
     } else {
@@ -149,11 +149,11 @@ fn play(opens: bool, deeds: Vec<Deed>) {
     known.learn(&mut alone);
     for deed in deeds {
         let below = known.below.map(|(below, _)| below);
-        let deliver = |alone: &mut Alone, message| {
+        let deliver = |alone: &mut Alone, message: M| {
             if let Some(association) = below {
                 alone.tell(DatagramsIndication::Delivered {
                     association,
-                    message,
+                    messages: message.into(),
                     quality: Quality::default(),
                 });
             }

@@ -33,7 +33,11 @@ impl Talker {
         while self.sent < self.to_send && self.room.messages > 0 {
             self.room.messages -= 1;
             let message = M::with_headroom(64, &self.sent.to_be_bytes());
-            ask(DatagramsRequest::Send { association: ASSOCIATION, message, quality: Quality::default() });
+            ask(DatagramsRequest::Send {
+                association: ASSOCIATION,
+                messages: message.into(),
+                quality: Quality::default(),
+            });
             self.sent += 1;
             if self.sent == self.to_send {
                 ask(DatagramsRequest::Close { association: ASSOCIATION });
@@ -57,8 +61,8 @@ impl<M: Message, P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker
                 self.room.messages += room.messages;
                 self.go_on(|request| asks.push_back(request));
             }
-            DatagramsIndication::Delivered { association, message, .. } => {
-                self.heard.push(number(&message));
+            DatagramsIndication::Delivered { association, messages, .. } => {
+                self.heard.push(number(&messages.into_single()));
                 let room = Room { octets: 4, messages: 1 };
                 asks.push_back(DatagramsRequest::Receive { association, room });
             }

@@ -37,7 +37,7 @@ fn add_with<C: Configuration<Message = BufferTree>>(
 }
 
 fn slots(side: u8) -> Slots<Artp<BufferTree>> {
-    let config = Config { gather_most: PACKETS as u64, gather_full: PACKETS as u32, ..Config::default() };
+    let config = Config { gather_most: PACKETS as u64, gather_full: PACKETS as u32, ..Config::new([0; 16]) };
     let secrets = Secrets { first: 7, nonce: 0x1234_5678 * u64::from(side), salt: [side; 16] };
     policies(5, &config, secrets)
 }
@@ -59,7 +59,7 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
         let mut talk = Talk {
             here: Association::new(make(1)),
             there: Association::new(make(2)),
-            memory: Memory::new(usize::from(Config::default().packet), HEADROOM, 4 * PACKETS),
+            memory: Memory::new(usize::from(Config::new([0; 16]).packet), HEADROOM, 4 * PACKETS),
             now: Instant::from_nanoseconds(1_000_000_000),
             packets: Vec::with_capacity(PACKETS),
             messages: Vec::with_capacity(PACKETS),

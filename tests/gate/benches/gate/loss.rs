@@ -6,7 +6,7 @@ use std::ops::Range;
 use fastrand::Rng;
 use stackwright_artp::{Config, Format, Messages, Secrets};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Quality, Room, Run};
+use stackwright_contract::services::{Batch, Quality, Room};
 use stackwright_gate::subject::{Figure, Subject};
 use stackwright_policies::{
     acknowledgement, congestion, connection, flow, inquiry, integrity, lifetime, ordering, rate, recovery,
@@ -61,7 +61,7 @@ macro_rules! lossy {
 
         impl $Name<BufferTree> {
             fn slots(side: u8) -> Slots<Self> {
-                let config = Config { packet: PACKET, window: WINDOW, ..Config::default() };
+                let config = Config { packet: PACKET, window: WINDOW, ..Config::new([0; 16]) };
                 let secrets = Secrets { first: 7, nonce: 0x1234_5678 * u64::from(side), salt: [side; 16] };
                 Slots::from(Policies {
                     format: Format::new(5, &config, secrets),
@@ -191,8 +191,8 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
 
     fn leave(&mut self) {
         loop {
-            if let Some(run) = self.here.transmit_run(self.now, &mut self.memory, EVERYTHING) {
-                let stride = run.stride();
+            if let Some(run) = self.here.transmit_batch(self.now, &mut self.memory, EVERYTHING) {
+                let stride = run.longest();
                 self.carry(run.into_octets(), stride);
             } else if let Some(packet) = self.here.transmit(self.now, &mut self.memory) {
                 let stride = packet.len();
@@ -244,10 +244,10 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
                 together = first;
             }
             packets -= count.min(packets);
-            let mut run = Run::new(together, stride).into_iter();
+            let mut run = Batch::new(together, stride).into_iter();
             while let Some(packet) = run.next() {
-                let up = if run.messages() > 0 {
-                    self.there.receive_run(self.now, packet, &mut run, &mut self.memory, EVERYTHING)
+                let up = if run.len() > 0 {
+                    self.there.receive_batch(self.now, packet, &mut run, &mut self.memory, EVERYTHING)
                 } else {
                     let received = self.there.receive(self.now, packet, &mut self.memory, EVERYTHING);
                     received.map(|up| up.map(Into::into))

@@ -5,10 +5,10 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 use std::{fs, thread};
 
-use stackwright_tests::content::{assert_same, octets};
-use stackwright_tests::control::Control;
-use stackwright_tests::processes::eventually;
-use stackwright_tests::servers::{loopback, ours};
+use stackwright_programs::content::{assert_same, octets};
+use stackwright_programs::control::Control;
+use stackwright_programs::processes::eventually;
+use stackwright_programs::servers::{loopback, ours};
 
 use super::{GROWTH, Prey};
 use crate::scripted::reset;

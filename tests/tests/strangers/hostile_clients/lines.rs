@@ -6,10 +6,10 @@ use std::thread;
 use std::time::Duration;
 
 use rustix::net::{SendFlags, send};
-use stackwright_tests::content::{assert_same, octets};
-use stackwright_tests::control::{Control, announcement};
-use stackwright_tests::processes::eventually;
-use stackwright_tests::servers::loopback;
+use stackwright_programs::content::{assert_same, octets};
+use stackwright_programs::control::{Control, announcement};
+use stackwright_programs::processes::eventually;
+use stackwright_programs::servers::loopback;
 
 use super::{BIG, GROWTH, Prey};
 use crate::scripted::reset;
@@ -158,6 +158,37 @@ pub(super) fn commands_without_end(prey: &Prey) {
     }
     let grown = prey.memory().saturating_sub(before);
     assert!(grown < GROWTH, "{grown} kB for replies that nobody reads");
+    prey.unharmed();
+}
+
+/// Many clients say nothing but empty lines, all in one instant: each line has its reply, and a
+/// transfer of somebody else, which runs meanwhile, is whole.
+pub(super) fn crowd_of_empty_lines(prey: &Prey) {
+    const CLIENTS: usize = 64;
+    const LINES: usize = 2048;
+    let content = prey.with_big();
+    let mut crowd: Vec<Control> =
+        (0..CLIENTS).map(|_| Control::connect(prey.server.address).expect("a greeting")).collect();
+    let mut other = prey.guest();
+    let mut data = other.begin("RETR big").expect("a transfer");
+    let mut arrived = vec![0; 10_000];
+    data.read_exact(&mut arrived).expect("the first octets");
+    let before = prey.memory();
+    let stopped = prey.server.running.stop();
+    for control in &mut crowd {
+        control.send(&[b'\n'; LINES]).expect("a connection");
+    }
+    drop(stopped);
+    data.read_to_end(&mut arrived).expect("the rest");
+    assert_same(&arrived, &content);
+    other.expect(226).expect("the transfer's end");
+    for control in &mut crowd {
+        for _ in 0..LINES {
+            control.expect(500).expect("a reply to each line");
+        }
+    }
+    let grown = prey.memory().saturating_sub(before);
+    assert!(grown < GROWTH, "{grown} kB for a crowd of empty lines");
     prey.unharmed();
 }
 

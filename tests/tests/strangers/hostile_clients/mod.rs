@@ -8,10 +8,10 @@ mod names;
 use std::fs;
 
 use libtest_mimic::Trial;
-use stackwright_tests::content::{assert_same, octets};
-use stackwright_tests::control::Control;
-use stackwright_tests::scratch::Scratch;
-use stackwright_tests::servers::{Server, ours};
+use stackwright_programs::content::{assert_same, octets};
+use stackwright_programs::control::Control;
+use stackwright_programs::scratch::Scratch;
+use stackwright_programs::servers::{Server, ours};
 
 use crate::setting::trial;
 use data::Cut;
@@ -20,7 +20,7 @@ use data::Cut;
 const GROWTH: u64 = 16 * 1024;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    let all: [(&str, Hostility); 18] = [
+    let all: [(&str, Hostility); 19] = [
         ("long-line", lines::long_line),
         ("unterminated-line", lines::unterminated_line),
         ("telnet-commands", lines::telnet_commands),
@@ -35,13 +35,18 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("never-reads", data::never_reads),
         ("never-connects", data::never_connects),
         ("commands-without-end", lines::commands_without_end),
+        ("crowd-of-empty-lines", lines::crowd_of_empty_lines),
         ("dropped-at-every-octet", lines::dropped_at_every_octet),
         ("upload/reset", |prey| data::upload_cut(prey, Cut::DataReset)),
         ("upload/control-lost", |prey| data::upload_cut(prey, Cut::ControlLost)),
         ("upload/server-killed", |prey| data::upload_cut(prey, Cut::ServerKilled)),
     ];
+    let graph = || lines::crowd_of_empty_lines(&Prey::with(&["--stack", "serve"]));
+    let graph = trial("hostile-client/crowd-of-empty-lines/graph".into(), &[], false, graph);
     all.map(|(name, run)| trial(format!("hostile-client/{name}"), &[], false, move || run(&Prey::new())))
-        .into()
+        .into_iter()
+        .chain([graph])
+        .collect()
 }
 
 type Hostility = fn(&Prey);
@@ -56,12 +61,16 @@ const BIG: usize = 50_000_000;
 
 impl Prey {
     fn new() -> Self {
+        Self::with(&[])
+    }
+
+    fn with(options: &[&str]) -> Self {
         let outside = Scratch::new();
         let root = outside.join("root");
         fs::create_dir_all(root.join("inside")).expect("a folder of ours");
         fs::write(root.join("small"), octets(2, 10_000)).expect("a folder of ours");
         fs::write(outside.join("secret"), "secret").expect("a folder of ours");
-        let server = ours(&root, false, &["--writable"]);
+        let server = ours(&root, false, &[&["--writable"], options].concat());
         Self { outside, server }
     }
 

@@ -22,7 +22,7 @@ impl Count {
     fn add<M: Message>(&mut self, speech: &Speech<'_, M>) {
         self.words += 1;
         if let Some(message) = speech.message {
-            self.messages += 1;
+            self.messages += speech.messages as u64;
             self.octets += message.len() as u64;
         }
     }
@@ -41,6 +41,10 @@ pub struct Counter {
 impl<M: Message, B: Service + 'static> Module<M, B> for Counter {
     fn name(&self) -> &'static str {
         "counter"
+    }
+
+    fn takes_batches(&self) -> bool {
+        true
     }
 
     fn handle_request(&mut self, _cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {

@@ -4,6 +4,7 @@ use alloc::collections::VecDeque;
 
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Duration, Handle, Instant, Service, earliest};
+use stackwright_wire::Message;
 
 use crate::graph::speech;
 use crate::graph::{Module, Mouth};
@@ -43,9 +44,9 @@ impl<W> Held<W> {
         None
     }
 
-    fn due(&mut self, now: Instant, all: bool) -> Option<W> {
+    fn due(&mut self, now: Instant) -> Option<W> {
         let (time, _, _) = self.0.front()?;
-        if *time > now && !all {
+        if *time > now {
             return None;
         }
         self.0.pop_front().map(|(_, _, word)| word)
@@ -56,6 +57,18 @@ impl<W> Held<W> {
     }
 }
 
+impl<M: 'static, B: Service + 'static> Delay<M, B> {
+    /// Lets everything go on whose time has come: what rises first.
+    fn release(&mut self, now: Instant, mouth: &mut Mouth<'_, M, B>) {
+        while let Some(word) = self.up.due(now) {
+            mouth.tell(0, word);
+        }
+        while let Some(word) = self.down.due(now) {
+            mouth.ask(0, word);
+        }
+    }
+}
+
 impl<M, B: Service> Delay<M, B> {
     /// Holds each message for `time`.
     pub fn new(time: Duration) -> Self {
@@ -63,9 +76,13 @@ impl<M, B: Service> Delay<M, B> {
     }
 }
 
-impl<M: 'static, B: Service + 'static> Module<M, B> for Delay<M, B> {
+impl<M: Message, B: Service + 'static> Module<M, B> for Delay<M, B> {
     fn name(&self) -> &'static str {
         "delay"
+    }
+
+    fn takes_batches(&self) -> bool {
+        true
     }
 
     fn handle_request(&mut self, cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
@@ -85,17 +102,22 @@ impl<M: 'static, B: Service + 'static> Module<M, B> for Delay<M, B> {
     }
 
     fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
-        while let Some(word) = self.up.due(cx.now(), self.draining) {
-            mouth.tell(0, word);
-        }
-        while let Some(word) = self.down.due(cx.now(), self.draining) {
-            mouth.ask(0, word);
-        }
+        self.release(cx.now(), mouth);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        let next = earliest(self.up.next(), self.down.next());
-        if self.draining { next.map(|_| Instant::START) } else { next }
+        earliest(self.up.next(), self.down.next())
+    }
+
+    /// Who is to leave keeps nothing, whether its time has come or not.
+    fn flush(&mut self, _cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+        if self.draining {
+            self.release(Instant::END, mouth);
+        }
+    }
+
+    fn wants_flush(&self) -> bool {
+        self.draining && self.held() > 0
     }
 
     fn held(&self) -> usize {

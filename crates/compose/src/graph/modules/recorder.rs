@@ -8,7 +8,7 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use stackwright_contract::services::Ended;
 use stackwright_contract::words::{Indication, Request};
-use stackwright_contract::{Context, Handle, Instant, Mirror, Service};
+use stackwright_contract::{Context, Handle, Mirror, Service};
 use stackwright_wire::Message;
 use stackwright_wire::capture::{
     Capture, Control, Direction, Ends, Frame, InterfaceId, LinkType, Payload, Segment,
@@ -280,12 +280,11 @@ where
         mouth.tell(0, indication);
     }
 
-    fn handle_timeout(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {
+    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {
         self.hand_over();
     }
 
-    /// When this batch is done, where something waits.
-    fn next_deadline(&self) -> Option<Instant> {
-        (self.capture.waiting() > 0).then_some(Instant::START)
+    fn wants_flush(&self) -> bool {
+        self.capture.waiting() > 0
     }
 }

@@ -76,7 +76,7 @@ impl<M, F: FnMut(&Passage<'_, M>)> Tap<M, F> {
         (local, remote): (Option<Participant>, Option<Participant>),
         speech: &Speech<'_, M>,
     ) {
-        let Speech { service, primitive, name: association, message } = *speech;
+        let Speech { service, primitive, name: association, message, .. } = *speech;
         let time = cx.now();
         (self.listener)(&Passage {
             time,

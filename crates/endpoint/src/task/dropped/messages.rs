@@ -148,25 +148,25 @@ fn send_message() {
 }
 
 #[test]
-fn send_drafts() {
+fn commit() {
     run(each(1, async |polls| {
         let scene = Scene::new(artp).await;
         let (one, other) = pair(&scene).await;
         let full = fill(&one);
         let receives = spawn_local(all(other));
-        let mut drafts = one.drafts(LENGTH, 2);
-        for (mut pieces, number) in drafts.each().zip(full..) {
+        let mut buffer = one.reserve(LENGTH, 2);
+        for (mut pieces, number) in buffer.each_mut().zip(full..) {
             pieces.next().unwrap()[..4].copy_from_slice(&number.to_be_bytes());
         }
-        let end = full + drafts.messages() as u32;
-        let mut sending = one.send_drafts(drafts);
+        let end = full + buffer.messages() as u32;
+        let mut sending = one.commit(buffer, Quality::default());
         let over = polled(&mut sending, polls).await.map(Result::unwrap).is_some();
         match sending.into_message() {
-            Some(drafts) => {
-                assert!(!over, "they are the stack's");
-                one.send_drafts(drafts).await.unwrap();
+            Some(buffer) => {
+                assert!(!over, "it is the stack's");
+                one.commit(buffer, Quality::default()).await.unwrap();
             }
-            None => assert!(over, "they are still ours"),
+            None => assert!(over, "it is still ours"),
         }
         one.close().await.unwrap();
         assert!(receives.await.unwrap().into_iter().eq(0..end), "each once");
@@ -209,25 +209,24 @@ fn receive() {
 }
 
 #[test]
-fn receive_together() {
+fn receive_batch() {
     run(each(1, async |polls| {
         let scene = Scene::new(artp).await;
         let (one, other) = pair(&scene).await;
         let sends = spawn_local(async move {
             for number in 0..20 {
-                let mut drafts = one.drafts(LENGTH, 2);
-                drafts.truncate(2);
-                for (place, pieces) in (2 * number..).zip(drafts.each()) {
+                let mut buffer = one.reserve(LENGTH, 2);
+                for (place, pieces) in (2 * number..).zip(buffer.each_mut()) {
                     pieces.for_each(|piece| piece[..4].copy_from_slice(&u32::to_be_bytes(place)));
                 }
-                one.send_drafts(drafts).await.unwrap();
+                one.commit(buffer, Quality::default()).await.unwrap();
             }
             one.close().await.unwrap();
         });
         let mut numbers = Vec::new();
-        let over = match polled(other.receive_together(), polls).await {
+        let over = match polled(other.receive_batch(), polls).await {
             Some(came) => {
-                for pieces in came.unwrap().each() {
+                for pieces in came.unwrap().0.pieces() {
                     numbers.push(number(&pieces.flatten().copied().collect::<Vec<_>>()));
                 }
                 true

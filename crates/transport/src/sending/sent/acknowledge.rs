@@ -17,8 +17,10 @@ pub struct Acknowledged {
     pub octets: u64,
     /// In units.
     pub units: u64,
-    /// The octets of the longest of them.
+    /// The octets of the longest of them that left whole, the last time.
     pub longest: usize,
+    /// Whether one of them left in parts, the last time.
+    pub in_parts: bool,
     /// When the newest packet left that was sent once.
     pub newest: Option<Instant>,
     /// When the newest packet left that was sent more than once: which copy arrived is unknown.
@@ -73,7 +75,11 @@ impl Tally {
         let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
         sum.octets += octets as u64;
         sum.units += count as u64;
-        sum.longest = sum.longest.max(pieces.longest(count));
+        if range.in_parts {
+            sum.in_parts = true;
+        } else {
+            sum.longest = sum.longest.max(pieces.longest(count));
+        }
         if range.times == 1 {
             self.newest = sent_at; // numbers and times rise together
         } else {

@@ -63,11 +63,13 @@ impl<M: Message> SentQueue<M> {
         octets
     }
 
-    /// Loses the oldest packets, if they were sent at `before` or earlier. Returns how often they were sent, and their octets.
-    pub(in crate::sending) fn lose_overdue(&mut self, before: Instant) -> Option<(u16, u64)> {
-        let at = self.oldest().filter(|at| self.ranges[*at].sent_at <= before)?;
-        let (times, count) = (self.ranges[at].times, self.ranges[at].count);
-        Some((times, self.lose(at, count)))
+    /// Loses the packets that were sent at `before` or earlier. Returns their octets.
+    pub(in crate::sending) fn lose_overdue(&mut self, before: Instant) -> u64 {
+        let mut octets = 0;
+        while let Some(at) = self.oldest().filter(|at| self.ranges[*at].sent_at <= before) {
+            octets += self.lose(at, self.ranges[at].count);
+        }
+        octets
     }
 
     /// Returns when the oldest packet in flight was sent.

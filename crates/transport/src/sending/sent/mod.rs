@@ -28,6 +28,7 @@ pub use acknowledge::Acknowledged;
 pub(super) use acknowledge::Settling;
 pub use loss::Suspect;
 
+use super::Leaving;
 use super::pieces::Pieces;
 use super::waiting::Payload;
 use crate::words::Numbering;
@@ -50,6 +51,8 @@ pub(crate) struct SentRange<M> {
     /// Transmissions of this range.
     times: u16,
     state: State,
+    /// Whether it left in parts, the last time: then it is one packet.
+    in_parts: bool,
     /// The first inquiry that covers it.
     inquiry_number: u32,
     /// When it was last sent.
@@ -215,13 +218,7 @@ impl<M: Message> SentQueue<M> {
     /// Records that the first `count` pieces of `payload`, which are all that its body holds, are sent for the first time. Returns the
     /// body.
     #[inline(always)] // a message is not moved to get there
-    pub(super) fn push(
-        &mut self,
-        payload: Payload<M>,
-        count: usize,
-        now: Instant,
-        inquiry_number: u32,
-    ) -> &mut M {
+    pub(super) fn push(&mut self, payload: Payload<M>, count: usize, leaving: &Leaving) -> &mut M {
         // Field by field they stay in registers.
         let Payload { pieces, body, since, lifetime, credit } = payload;
         let start = self.sent_upto;
@@ -230,12 +227,14 @@ impl<M: Message> SentQueue<M> {
         self.sent_upto = numbers.end;
         self.in_flight += body.len() as u64;
         let order = self.transmit(&numbers, count);
-        let (times, state, sent_at) = (1, State::InFlight, now);
+        let (times, state, sent_at) = (1, State::InFlight, leaving.now);
+        let Leaving { inquiry_number, in_parts, .. } = *leaving;
         let range = self.ranges.push_back_mut(SentRange {
             numbers,
             count,
             times,
             state,
+            in_parts,
             inquiry_number,
             sent_at,
             order,
@@ -257,13 +256,14 @@ impl<M: Message> SentQueue<M> {
     }
 
     /// Records that the first `count` packets of the [first lost range](Self::first_lost) are sent again. Returns their body.
-    pub(super) fn resend(&mut self, count: usize, now: Instant, inquiry_number: u32) -> Option<&mut M> {
+    pub(super) fn resend(&mut self, count: usize, leaving: &Leaving) -> Option<&mut M> {
         let at = self.surface()?;
         self.split(at, count);
         let numbers = self.ranges[at].numbers.clone();
         let order = self.transmit(&numbers, count);
         let range = &mut self.ranges[at];
-        (range.sent_at, range.order, range.inquiry_number) = (now, order, inquiry_number);
+        (range.sent_at, range.order) = (leaving.now, order);
+        (range.inquiry_number, range.in_parts) = (leaving.inquiry_number, leaving.in_parts);
         range.times = range.times.saturating_add(1);
         range.state = State::InFlight;
         self.in_flight += range.payload.body.len() as u64;
@@ -338,6 +338,11 @@ impl<M: Message> SentQueue<M> {
             }
         }
         None
+    }
+
+    /// Returns what is not settled: the pieces of each range, and how many of them there are.
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = (&Pieces, usize)> {
+        self.ranges.iter().map(|range| (&range.payload.pieces, range.count))
     }
 
     /// Takes the lowest lost range, or its first `count` packets: nothing will be heard of them. Returns how many they are, too.

@@ -4,6 +4,7 @@
 
 extern crate std;
 
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use std::panic;
 
@@ -11,7 +12,9 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::Room;
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
-use super::{Acknowledged, Numbering, Payload, Range, SentQueue, SentRange, Settling, State, Transmission};
+use super::{
+    Acknowledged, Leaving, Numbering, Payload, Range, SentQueue, SentRange, Settling, State, Transmission,
+};
 use crate::sending::messages::Messages;
 use crate::sending::pieces::Pieces;
 use crate::words::Label;
@@ -50,6 +53,7 @@ struct Packet {
     order: u64,
     times: u16,
     inquiry_number: u32,
+    in_parts: bool,
     /// `None`: it is settled.
     state: Option<State>,
 }
@@ -85,7 +89,8 @@ impl Model {
             }
             sum.octets += packet.octets as u64;
             sum.units += 1;
-            sum.longest = sum.longest.max(packet.octets);
+            sum.in_parts |= packet.in_parts;
+            sum.longest = sum.longest.max(if packet.in_parts { 0 } else { packet.octets });
             let sent_at = Some(packet.sent_at);
             if packet.times == 1 {
                 sum.newest = sum.newest.max(sent_at);
@@ -182,13 +187,20 @@ impl Pair {
         (Payload { pieces, body, since: at(self.now), lifetime: None, credit }, first)
     }
 
+    fn leaving(&mut self, count: usize) -> Leaving {
+        let in_parts = count == 1 && self.random.chance(3);
+        Leaving { now: at(self.now), inquiry_number: self.asked.wrapping_add(1), in_parts, is_kept: true }
+    }
+
     fn push(&mut self) {
         let (mut payload, mut message) = self.begun.take().unwrap_or_else(|| self.payload());
         let all = payload.pieces.count();
         let count = if self.random.chance(2) { all } else { 1 + self.random.below(all as u64) as usize };
+        let sent = self.leaving(count);
         let (mut pieces, mut body) = (payload.pieces, payload.body.share());
         for _ in 0..count {
             let (octets, label) = (pieces.first_octets(), *pieces.label());
+            let Leaving { inquiry_number, in_parts, .. } = sent;
             let end = self.model.upto + if self.numbering == Numbering::Packets { 1 } else { octets as u64 };
             self.model.packets.push(Packet {
                 span: self.model.upto..end,
@@ -199,7 +211,8 @@ impl Pair {
                 sent_at: at(self.now),
                 order: self.model.orders,
                 times: 1,
-                inquiry_number: self.asked.wrapping_add(1),
+                inquiry_number,
+                in_parts,
                 state: Some(State::InFlight),
             });
             self.model.upto = end;
@@ -215,7 +228,7 @@ impl Pair {
         } else {
             payload
         };
-        self.queue.push(leaving, count, at(self.now), self.asked.wrapping_add(1));
+        self.queue.push(leaving, count, &sent);
     }
 
     fn span(&mut self) -> Range<u64> {
@@ -274,7 +287,11 @@ impl Pair {
                     |packet: &Packet| overlaps(&packet.span) && is_lost(packet.times, packet.inquiry_number);
                 assert_eq!(judged, self.model.lose(is_lost));
             }
-            11 => self.give_up(),
+            11 => {
+                let before = at(self.now - self.random.below(9));
+                let lost = self.model.lose(|packet| packet.sent_at <= before);
+                assert_eq!(self.queue.lose_overdue(before), lost);
+            }
             12 => {
                 let mut packets = self.model.packets.iter_mut().rev();
                 let newest = packets.find(|packet| packet.state == Some(State::InFlight));
@@ -286,26 +303,6 @@ impl Pair {
             13 => self.asked = self.asked.wrapping_add(1),
             _ => self.resend(),
         }
-    }
-
-    fn give_up(&mut self) {
-        let before = at(self.now - self.random.below(9));
-        let oldest = self.model.oldest().filter(|packet| packet.sent_at <= before).cloned();
-        let overdue = self.queue.lose_overdue(before);
-        assert_eq!(overdue.map(|(times, _)| times), oldest.as_ref().map(|packet| packet.times));
-        let (Some((_, octets)), Some(oldest)) = (overdue, oldest) else { return };
-        // A range is given up as a whole: all of it was sent at that moment.
-        let (mut place, mut lost) = (self.model.place(oldest.span.start), 0);
-        loop {
-            let packet = &mut self.model.packets[place];
-            assert_eq!((packet.sent_at, packet.times), (oldest.sent_at, oldest.times));
-            assert_eq!(packet.state.replace(State::Lost), Some(State::InFlight));
-            (place, lost) = (place + 1, lost + packet.octets as u64);
-            if lost >= octets {
-                break;
-            }
-        }
-        assert_eq!(lost, octets);
     }
 
     fn resend(&mut self) {
@@ -320,14 +317,15 @@ impl Pair {
             (place..place + count).for_each(|at| self.model.settle(at));
             return;
         }
-        let body = self.queue.resend(count, at(self.now), self.asked.wrapping_add(1)).map(|body| body.len());
+        let leaving = self.leaving(count);
+        let body = self.queue.resend(count, &leaving).map(|body| body.len());
         let packets = &mut self.model.packets[place..place + count];
         assert_eq!(body, Some(packets.iter().map(|packet| packet.octets).sum()));
         for packet in packets {
             assert_eq!(packet.state.replace(State::InFlight), Some(State::Lost));
             packet.times += 1;
             (packet.sent_at, packet.order) = (at(self.now), self.model.orders);
-            packet.inquiry_number = self.asked.wrapping_add(1);
+            (packet.inquiry_number, packet.in_parts) = (leaving.inquiry_number, leaving.in_parts);
             self.model.orders += 1;
         }
     }
@@ -360,6 +358,7 @@ impl Pair {
                 assert_eq!((packet.span.start, packet.order), (start, range.order + index as u64));
                 assert_eq!((packet.times, packet.sent_at), (range.times, range.sent_at));
                 assert_eq!((packet.state, packet.inquiry_number), (Some(range.state), range.inquiry_number));
+                assert_eq!(packet.in_parts, range.in_parts);
                 assert_eq!((packet.octets, packet.label), (pieces.first_octets(), *pieces.label()));
                 if let Some(octet) = packet.first_octet {
                     assert_eq!(body.front(1), Some(&[octet][..]));
@@ -371,6 +370,13 @@ impl Pair {
             assert_eq!((start, body.len()), (range.numbers.end, 0));
         }
         assert!(unsettled.next().is_none());
+        let unsettled = self.model.packets.iter().filter(|packet| packet.state.is_some());
+        let expected: BTreeSet<_> = unsettled.map(|packet| packet.label.message).collect();
+        let numbers = self.queue.unsettled().flat_map(|(pieces, count)| {
+            let first = pieces.label().message;
+            (0..pieces.messages_begun(count)).map(move |nth| first.wrapping_add(nth))
+        });
+        assert_eq!(numbers.collect::<BTreeSet<_>>(), expected);
     }
 
     fn run(&mut self, steps: u64) {
@@ -411,11 +417,12 @@ fn holes_cost_little_memory() {
     let (mut queue, mut random) = (SentQueue::new(Numbering::Packets, 1), Random(1));
     let (mut messages, pool) = (Messages::new(), Pool::new(64, 1));
     let label = Label { count: 44, ..Label::default() };
+    let leaving = Leaving { now: Instant::START, inquiry_number: 0, in_parts: false, is_kept: true };
     while queue.sent_upto() < 2 * 4096 {
         let pieces = Pieces::new(label, messages.enter(1), 1, 44);
         let body = BufferTree::with_headroom(0, &[7; 44]);
         let payload = Payload { pieces, body, since: Instant::START, lifetime: None, credit: 44 };
-        queue.push(payload, 44, Instant::START, 0);
+        queue.push(payload, 44, &leaving);
     }
     let (messages, sum) = (&mut messages, &mut Acknowledged::default());
     let mut settling = Settling { copies: Instant::START, messages, pool: &pool, sum };

@@ -110,8 +110,8 @@ impl Monolith {
             self.variation = (3 * self.variation + self.smoothed.abs_diff(took)) / 4;
             self.smoothed = (7 * self.smoothed + took) / 8;
         }
-        self.measured = (self.smoothed + 4 * self.variation).max(self.config.timeout_least);
-        self.timeout = self.measured.min((self.config.silence / 12).max(self.measured));
+        self.measured = self.smoothed + (4 * self.variation).max(self.config.timeout_least);
+        self.timeout = self.measured;
     }
 
     /// Those are lost that so many others have overtaken.

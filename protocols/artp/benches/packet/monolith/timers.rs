@@ -52,8 +52,8 @@ impl Monolith {
         }
         places.sort_unstable_by_key(|(at, place)| (*at, Reverse(*place)));
         places.into_iter().for_each(|(_, place)| self.lose(place));
-        let most = (self.config.silence / 12).max(self.measured);
-        self.timeout = (2 * self.timeout).min(64 * self.measured).min(most).min(60 * SECOND);
+        let most = (60 * SECOND).max(2 * self.measured);
+        self.timeout = (2 * self.timeout).min(64 * self.measured).min(most);
         self.congested(now);
     }
 

@@ -1,0 +1,86 @@
+//! Messages that come from below together. Those that follow each other and are for the same
+//! association are popped in one place: all else is as if each had come by itself.
+
+use stackwright_contract::services::{Batch, BatchMessages, Ecn};
+use stackwright_contract::{Context, Handle, Outlet};
+
+use super::receive::UNREADABLE;
+use super::{Envelope as _, Hooks, Layer, MessageOf};
+
+impl<H: Hooks> Layer<H> {
+    /// Handles several messages, in order. Their room is given back at the end.
+    #[inline(never)]
+    pub(super) fn pop_batch(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        batch: Batch<MessageOf<H>>,
+        ecn: Ecn,
+        out: &mut impl Outlet<Self>,
+    ) {
+        let room = batch.cost();
+        let (mut left, mut next) = (batch.into_iter(), None);
+        loop {
+            let opened = next.take().or_else(|| left.next().map(open::<H>));
+            match opened {
+                Some(Some(opened)) => {
+                    next = self.lead_several(cx, lower, opened, ecn, &mut left, out).map(Some)
+                }
+                Some(None) => cx.dropped(H::FACTS.name, UNREADABLE),
+                None => break,
+            }
+            // A stranger who is not welcome is gone before the next message is looked at.
+            self.lowers.close_unused(lower, out);
+        }
+        // What came has been handled: the room is free again.
+        if let Some(association) = self.lowers.association(lower) {
+            association.delivered(lower, room, out);
+        }
+    }
+
+    /// A message goes to its association, and those that follow it and are for the same. Returns the
+    /// first that is not.
+    #[inline(always)]
+    fn lead_several(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        (header, mut message): Opened<H>,
+        ecn: Ecn,
+        left: &mut BatchMessages<MessageOf<H>>,
+        out: &mut impl Outlet<Self>,
+    ) -> Option<Opened<H>> {
+        let key = H::key(&header);
+        let name = self.whose(cx, lower, &header, &mut message, out)?;
+        let mut other = None;
+        self.at_bearing(cx, name, ecn, out, |hooks, at| {
+            hooks.pop_batch(at, header, message, left);
+            // What is behind its end is not for it any more.
+            while !at.is_over()
+                && let Some(message) = left.next()
+            {
+                match open::<H>(message) {
+                    Some((header, message)) if H::key(&header) == key => {
+                        hooks.pop_batch(at, header, message, left);
+                    }
+                    Some(opened) => {
+                        other = Some(opened);
+                        break;
+                    }
+                    None => cx.dropped(H::FACTS.name, UNREADABLE),
+                }
+            }
+            hooks.popped(at);
+        });
+        other
+    }
+}
+
+/// A message whose header was read.
+type Opened<H> = (<H as Hooks>::Header, MessageOf<H>);
+
+#[inline(always)]
+fn open<H: Hooks>(mut message: MessageOf<H>) -> Option<Opened<H>> {
+    let header = H::Header::open(&mut message).ok()?;
+    Some((header, message))
+}

@@ -1,0 +1,108 @@
+//! Where several messages cross as one word, and where they are taken apart.
+//!
+//! A protocol is handed one message at a time, unless it says otherwise. It is never asked to take a batch apart itself:
+//! a branch in each layer, hardly ever taken, would keep the words of the straight path in memory (65 for 15 ns through
+//! four layers). Whoever joins two neighbours does it, and only where the constants of the two differ: combinators, the
+//! nodes of a graph, and the edges of a stack.
+
+use crate::{Context, IndicationTo, Outlet, Protocol, RequestTo, Service};
+
+/// Which batches of several messages a protocol takes, and which it sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Batches {
+    /// Whether requests with several messages are taken as they are.
+    pub from_above: bool,
+    /// Whether requests with several messages are sent to the layer below.
+    pub to_below: bool,
+    /// Whether indications with several messages are taken as they are.
+    pub from_below: bool,
+    /// Whether indications with several messages are sent to the layer above.
+    pub to_above: bool,
+}
+
+impl Batches {
+    /// One message at a time.
+    pub const NONE: Self = Batches { from_above: false, to_below: false, from_below: false, to_above: false };
+
+    /// Several at once, both ways.
+    pub const ALL: Self = Batches { from_above: true, to_below: true, from_below: true, to_above: true };
+
+    /// Returns what `upper` over `lower` takes and sends at its outer sides.
+    pub const fn over(upper: Self, lower: Self) -> Self {
+        Batches {
+            from_above: upper.from_above,
+            to_below: lower.to_below,
+            from_below: lower.from_below,
+            to_above: upper.to_above,
+        }
+    }
+
+    /// Returns what two neighbours beside each other take and send, of which each is handed what it takes.
+    pub const fn beside(left: Self, right: Self) -> Self {
+        Batches {
+            from_above: left.from_above || right.from_above,
+            to_below: left.to_below || right.to_below,
+            from_below: left.from_below || right.from_below,
+            to_above: left.to_above || right.to_above,
+        }
+    }
+}
+
+/// Hands a request to a protocol: message by message where it takes one at a time, and `several` may come.
+#[inline(always)]
+pub fn hand_down<P: Protocol>(
+    protocol: &mut P,
+    several: bool,
+    cx: &Context,
+    request: RequestTo<P>,
+    out: &mut impl Outlet<P>,
+) {
+    // Constants: where the sender sends one at a time, or the receiver takes several, nothing is looked at.
+    if several && !P::BATCHES.from_above && P::Provides::requests_several(&request) {
+        return down_one_by_one(protocol, cx, request, out);
+    }
+    protocol.handle_request(cx, request, out);
+}
+
+#[cold]
+#[inline(never)]
+fn down_one_by_one<P: Protocol>(
+    protocol: &mut P,
+    cx: &Context,
+    mut request: RequestTo<P>,
+    out: &mut impl Outlet<P>,
+) {
+    while let Some(first) = P::Provides::split_request(&mut request) {
+        protocol.handle_request(cx, first, out);
+    }
+    protocol.handle_request(cx, request, out);
+}
+
+/// Hands an indication to a protocol: message by message where it takes one at a time, and `several` may come.
+#[inline(always)]
+pub fn hand_up<P: Protocol>(
+    protocol: &mut P,
+    several: bool,
+    cx: &Context,
+    indication: IndicationTo<P>,
+    out: &mut impl Outlet<P>,
+) {
+    if several && !P::BATCHES.from_below && P::Uses::indicates_several(&indication) {
+        return up_one_by_one(protocol, cx, indication, out);
+    }
+    protocol.handle_indication(cx, indication, out);
+}
+
+#[cold]
+#[inline(never)]
+fn up_one_by_one<P: Protocol>(
+    protocol: &mut P,
+    cx: &Context,
+    mut indication: IndicationTo<P>,
+    out: &mut impl Outlet<P>,
+) {
+    while let Some(first) = P::Uses::split_indication(&mut indication) {
+        protocol.handle_indication(cx, first, out);
+    }
+    protocol.handle_indication(cx, indication, out);
+}

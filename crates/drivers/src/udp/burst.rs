@@ -1,0 +1,147 @@
+//! Datagrams that leave by one system call.
+
+use std::io::IoSlice;
+
+use stackwright_contract::Handle;
+use stackwright_contract::services::{Batch, Ecn, Room};
+use stackwright_wire::{Leaf, Message, Pool};
+
+use super::{LONGEST, NAME, Socket};
+
+/// In so many pieces at most a burst leaves from where it lies. A piece that is shorter than the other number costs the kernel as much as
+/// its octets do when they are copied.
+const PIECES_MOST: usize = 16;
+const PIECE_LEAST: usize = 2048;
+
+/// So many that lie in one piece leave as they are: to put others behind them, all would have to be copied.
+const ENOUGH: usize = 8;
+
+/// What waits to leave: a datagram, or several.
+pub(super) struct Waiting<M> {
+    pub(super) association: Handle,
+    /// The datagrams: each has `segment_size` octets, but the last, which may have fewer.
+    octets: M,
+    pub(super) segment_size: usize,
+    count: usize,
+    ecn: Ecn,
+}
+
+impl<M: Message> Waiting<M> {
+    #[inline]
+    pub(super) fn new(association: Handle, messages: Batch<M>, ecn: Ecn) -> Self {
+        let (segment_size, count) = (messages.longest(), messages.count());
+        Waiting { association, octets: messages.into_octets(), segment_size, count, ecn }
+    }
+}
+
+/// So many of the first datagrams that wait: for one peer, equally long but for the last, which may be shorter, and with one word of
+/// congestion.
+pub(super) struct Burst {
+    pub(super) association: Handle,
+    /// How many octets each has.
+    pub(super) segment_size: usize,
+    /// How many there are, and their octets.
+    pub(super) room: Room,
+    pub(super) ecn: Ecn,
+}
+
+impl<M: Message> Socket<M> {
+    /// The datagrams that leave next, of which `first` is the first: at most `most`.
+    pub(super) fn burst(&self, first: &Waiting<M>, most: usize) -> Burst {
+        let Waiting { association, segment_size, ecn, .. } = *first;
+        // What waits may be more than leaves at once: then it leaves in equal parts. What its sender wrote together arrives so.
+        let messages = first.count.div_ceil(first.count.div_ceil(most).max(1));
+        let mut room = Room { octets: (messages * segment_size).min(first.octets.len()), messages };
+        for next in self.queue.iter().skip(1) {
+            let octets = next.octets.len();
+            let is_whole = room.octets == room.messages * segment_size;
+            let fits = room.messages + next.count <= most && room.octets + octets <= LONGEST;
+            let alike =
+                next.segment_size == segment_size || next.count == 1 && octets < segment_size && octets > 0;
+            let alike = alike && next.ecn == ecn;
+            if next.association != association || first.count >= ENOUGH || !is_whole || !fits || !alike {
+                break;
+            }
+            room = Room { octets: room.octets + octets, messages: room.messages + next.count };
+        }
+        Burst { association, segment_size, room, ecn }
+    }
+
+    /// The octets of a burst, one datagram behind the other, where they lie in one piece.
+    #[inline]
+    pub(super) fn piece(&self, burst: &Burst) -> Option<&[u8]> {
+        match self.queue.front()?.octets.leaves().next()? {
+            Leaf::Octets(octets) => octets.get(..burst.room.octets),
+            Leaf::Region(_) => None,
+        }
+    }
+
+    /// Where they lie in few pieces, none of which is short but the last: those, and how many there are.
+    pub(super) fn pieces(&self, burst: &Burst) -> Option<([IoSlice<'_>; PIECES_MOST], usize)> {
+        let (mut pieces, mut count) = ([IoSlice::new(&[]); PIECES_MOST], 0);
+        let (mut left, mut fits) = (burst.room.octets, true);
+        for waiting in &self.queue {
+            waiting.octets.leaves().for_each(|leaf| {
+                let octets = octets(leaf);
+                let octets = &octets[..octets.len().min(left)];
+                if octets.is_empty() {
+                    return;
+                }
+                left -= octets.len();
+                let is_short = octets.len() < PIECE_LEAST && left > 0;
+                match pieces.get_mut(count) {
+                    Some(piece) if !is_short => (*piece, count) = (IoSlice::new(octets), count + 1),
+                    _ => fits = false,
+                }
+            });
+            if left == 0 || !fits {
+                break;
+            }
+        }
+        fits.then_some((pieces, count))
+    }
+
+    /// Wherever they lie: they are copied into a block.
+    pub(super) fn gather<'a>(&self, burst: &Burst, into: &'a mut M::Block) -> &'a [u8] {
+        let mut end = 0;
+        for octets in self.leaves() {
+            let octets = &octets[..octets.len().min(burst.room.octets - end)];
+            into[end..end + octets.len()].copy_from_slice(octets);
+            end += octets.len();
+            if end == burst.room.octets {
+                break;
+            }
+        }
+        &into[..end]
+    }
+
+    /// What waits, in order.
+    fn leaves(&self) -> impl Iterator<Item = &[u8]> {
+        self.queue.iter().flat_map(|waiting| waiting.octets.leaves()).map(octets)
+    }
+
+    /// A burst has left.
+    pub(super) fn left(&mut self, burst: &Burst, pool: &Pool<M>) {
+        let mut messages = burst.room.messages;
+        while messages > 0
+            && let Some(first) = self.queue.front_mut()
+        {
+            if messages < first.count {
+                first.octets.advance(messages * first.segment_size);
+                first.count -= messages;
+                return;
+            }
+            messages -= first.count;
+            if let Some(first) = self.queue.pop_front() {
+                first.octets.reclaim(pool);
+            }
+        }
+    }
+}
+
+fn octets(leaf: Leaf<'_>) -> &[u8] {
+    match leaf {
+        Leaf::Octets(octets) => octets,
+        Leaf::Region(_) => panic!("{NAME}: a region of a file came, and the facts do not promise to send it"),
+    }
+}

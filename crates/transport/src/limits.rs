@@ -1,0 +1,117 @@
+//! What the associations of a layer may hold together.
+
+use alloc::rc::Rc;
+use core::cell::Cell;
+
+/// How much memory all associations of a layer reserve together for messages that are not whole: a peer begins as many as it
+/// likes, on as many associations as there are, and need never end one.
+///
+/// Each association has `each` octets to itself. Beyond these, it takes as much of what is left as it leaves to the others, or a few would
+/// have it all. What does not fit is refused before it is acknowledged, and comes again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// Together, in octets.
+    pub octets: usize,
+    /// Of these, what each association has to itself: messages that fit always go on. With less left than that, no association is
+    /// begun, and none is granted.
+    pub each: usize,
+}
+
+impl Limits {
+    /// No bound but that of each association.
+    pub const NONE: Limits = Limits { octets: usize::MAX, each: 0 };
+}
+
+/// What is reserved.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    limits: Limits,
+    left: Cell<usize>,
+}
+
+impl Budget {
+    pub(crate) fn new(limits: Limits) -> Rc<Self> {
+        Rc::new(Budget { limits, left: Cell::new(limits.octets) })
+    }
+
+    /// Whether there may be another association.
+    pub(crate) fn admits(&self) -> bool {
+        self.left.get() >= self.limits.each
+    }
+
+    /// The part of a new association.
+    pub(crate) fn share(self: &Rc<Self>) -> Share {
+        self.left.set(self.left.get().saturating_sub(self.limits.each));
+        Share { budget: Rc::clone(self), held: 0 }
+    }
+}
+
+/// What an association has reserved. It is free again with the association.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Rc<Budget>,
+    held: usize,
+}
+
+impl Share {
+    /// What it takes of what is not its own, where it has reserved so much.
+    fn beyond(&self, held: usize) -> usize {
+        held.saturating_sub(self.budget.limits.each)
+    }
+
+    /// Whether so much may be reserved.
+    pub(crate) fn admits(&self, held: usize) -> bool {
+        let (before, after) = (self.beyond(self.held), self.beyond(held));
+        let left = self.budget.left.get().saturating_add(before);
+        after <= before || left.checked_sub(after).is_some_and(|others| others >= after)
+    }
+
+    /// So much is reserved now.
+    #[inline]
+    pub(crate) fn set(&mut self, held: usize) {
+        if held != self.held {
+            let left = self.budget.left.get().saturating_add(self.beyond(self.held));
+            self.budget.left.set(left.saturating_sub(self.beyond(held)));
+            self.held = held;
+        }
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        let own = self.budget.limits.each + self.beyond(self.held);
+        self.budget.left.set(self.budget.left.get().saturating_add(own));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_association_leaves_as_much_as_it_takes_and_its_own_is_always_there() {
+        let budget = Budget::new(Limits { octets: 100, each: 10 });
+        let mut shares: alloc::vec::Vec<_> = (0..4).map(|_| budget.share()).collect();
+        assert!(shares[0].admits(10 + 30) && !shares[0].admits(10 + 31), "60 are left");
+        shares[0].set(40);
+        assert!(shares[1].admits(10 + 15) && !shares[1].admits(10 + 16));
+        shares[1].set(25);
+        assert!(shares[2].admits(10 + 7) && shares[3].admits(10) && !shares[3].admits(18));
+        assert!(budget.admits(), "15 are left");
+        shares[2].set(17);
+        assert!(!budget.admits());
+        drop(shares);
+        assert_eq!(budget.left.get(), 100);
+    }
+
+    #[test]
+    fn without_a_limit_everything_is_admitted() {
+        let budget = Budget::new(Limits::NONE);
+        let mut share = budget.share();
+        assert!(budget.admits() && share.admits(usize::MAX / 4));
+        share.set(usize::MAX / 4);
+        share.set(0);
+        drop(share);
+        assert_eq!(budget.left.get(), usize::MAX);
+    }
+}

@@ -1,0 +1,197 @@
+//! One end.
+
+use stackwright_contract::Instant;
+use stackwright_contract::services::{Batch, BatchMessages, Quality, Room};
+use stackwright_transport::words::{Came, Dropped, Phase};
+use stackwright_transport::{Association, Configuration, Memory, Slots};
+use stackwright_wire::{BufferTree, Message};
+
+/// Room for everything.
+const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+
+/// A clock that is not everybody's.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock {
+    /// How much faster than true time, in parts per million.
+    pub drift: i64,
+}
+
+impl Clock {
+    fn reads(self, now: Instant) -> Instant {
+        let nanoseconds = now.nanoseconds();
+        let drift = i128::from(nanoseconds) * i128::from(self.drift) / 1_000_000;
+        Instant::from_nanoseconds((i128::from(nanoseconds) + drift) as u64)
+    }
+
+    /// When it shows `shown`, at the latest.
+    fn shows(self, shown: Instant) -> Instant {
+        let nanoseconds = i128::from(shown.nanoseconds());
+        Instant::from_nanoseconds((nanoseconds * 1_000_000 / i128::from(1_000_000 + self.drift) + 1) as u64)
+    }
+}
+
+/// One end of a trial.
+pub struct End<C: Configuration<Message = BufferTree>> {
+    /// The association.
+    pub association: Association<C>,
+    /// Its memory.
+    pub memory: Memory<BufferTree>,
+    /// Its clock.
+    pub clock: Clock,
+    /// Whether its application takes what is for it.
+    pub takes: bool,
+    /// Whether packets lie one behind the other.
+    runs: bool,
+    /// Whether the last message lies apart.
+    lays_out: bool,
+    /// Packets that left together, and have not been sent yet.
+    run: Option<BatchMessages<BufferTree>>,
+    /// Whether messages may go up as they come, and one that did.
+    at_once: bool,
+    up: Option<(BufferTree, Quality)>,
+}
+
+/// How long packets are, and how much room is before them.
+const PACKET: usize = 2048;
+const HEADROOM: usize = 32;
+
+impl<C: Configuration<Message = BufferTree>> End<C> {
+    pub(crate) fn new(slots: Slots<C>) -> Self {
+        let (association, memory) = (Association::new(slots), Memory::new(PACKET, HEADROOM, 64));
+        End {
+            association,
+            memory,
+            clock: Clock::default(),
+            takes: true,
+            runs: false,
+            lays_out: false,
+            run: None,
+            at_once: true,
+            up: None,
+        }
+    }
+
+    pub(crate) fn through_inbox(&mut self) {
+        self.at_once = false;
+    }
+
+    pub(crate) fn in_runs(&mut self) {
+        self.runs = true;
+        self.memory = Memory::new(PACKET, HEADROOM, 64).with_runs(8 * PACKET);
+    }
+
+    /// Asks for an association.
+    pub fn open(&mut self, now: Instant) {
+        self.association.open(self.clock.reads(now));
+    }
+
+    /// Sends a message, which is not too long.
+    pub fn send(&mut self, now: Instant, octets: &[u8], quality: Quality) {
+        assert!(self.offer(now, octets, quality), "a message of {} octets is too long", octets.len());
+    }
+
+    /// Sends a message; whether it is not too long for the peer.
+    pub fn offer(&mut self, now: Instant, octets: &[u8], quality: Quality) -> bool {
+        let message = self.message(octets);
+        self.association.send(self.clock.reads(now), message, quality, &self.memory).is_ok()
+    }
+
+    /// Where packets lie one behind the other, every second message lies so that nothing of it has to be copied, if it can.
+    fn message(&mut self, octets: &[u8]) -> BufferTree {
+        self.lays_out = self.runs && !self.lays_out;
+        let laid_out =
+            if self.lays_out { self.association.draft(octets.len(), 1, &self.memory) } else { None };
+        let Some(mut message) = laid_out else { return BufferTree::with_headroom(64, octets) };
+        let mut rest = octets;
+        for piece in message.pieces_mut() {
+            let (now, later) = rest.split_at(piece.len());
+            piece.copy_from_slice(now);
+            rest = later;
+        }
+        assert!(rest.is_empty(), "it has as many octets, and nobody else holds them");
+        message
+    }
+
+    /// What arrived next.
+    pub fn take(&mut self, now: Instant) -> Option<(Vec<u8>, Quality)> {
+        if !self.takes {
+            return None;
+        }
+        let up = self.up.take();
+        let (message, quality) = up.or_else(|| self.association.take(self.clock.reads(now), EVERYTHING))?;
+        let mut octets = vec![0; message.len()];
+        message.copy_to(&mut octets);
+        Some((octets, quality))
+    }
+
+    /// Where the association stands.
+    pub fn phase(&self, now: Instant) -> Phase {
+        self.association.phase(self.clock.reads(now))
+    }
+
+    pub(crate) fn receive(&mut self, now: Instant, packets: &[Vec<u8>], mut dropped: impl FnMut(Dropped)) {
+        let now = self.clock.reads(now);
+        let mut rest = packets;
+        while let [first, behind @ ..] = rest {
+            // In one run are those that are equally long, and the next if it is shorter.
+            let equal = behind.iter().take_while(|packet| packet.len() == first.len()).count();
+            let shorter = behind.get(equal).is_some_and(|last| (1..first.len()).contains(&last.len()));
+            let (run, others) = rest.split_at(1 + equal + usize::from(shorter));
+            rest = others;
+            if !self.runs || run.len() == 1 || first.is_empty() {
+                for packet in run {
+                    let packet = BufferTree::with_headroom(0, packet);
+                    let room = self.room();
+                    let received = self.association.receive(now, packet, &mut self.memory, room);
+                    self.goes_up(received, &mut dropped);
+                }
+                continue;
+            }
+            let run = Batch::new(BufferTree::with_headroom(0, &run.concat()), first.len());
+            let mut run = run.into_iter();
+            while let Some(packet) = run.next() {
+                let room = self.room();
+                let received = self.association.receive_batch(now, packet, &mut run, &mut self.memory, room);
+                let one = |came: Came<_>| (came.octets, came.quality);
+                self.goes_up(received.map(|came| came.map(one)), &mut dropped);
+            }
+        }
+    }
+
+    /// Its application takes one message as it comes, and the others when it looks.
+    fn room(&self) -> Room {
+        let one = Room { messages: 1, ..EVERYTHING };
+        if self.takes && self.at_once && self.up.is_none() { one } else { Room::default() }
+    }
+
+    fn goes_up(
+        &mut self,
+        received: Result<Option<(BufferTree, Quality)>, Dropped>,
+        dropped: &mut impl FnMut(Dropped),
+    ) {
+        match received {
+            Ok(up) => self.up = self.up.take().or(up),
+            Err(why) => dropped(why),
+        }
+    }
+
+    pub(crate) fn transmit(&mut self, now: Instant) -> Option<BufferTree> {
+        if let Some(packet) = self.run.as_mut().and_then(Iterator::next) {
+            return Some(packet);
+        }
+        let now = self.clock.reads(now);
+        self.run =
+            self.association.transmit_batch(now, &mut self.memory, EVERYTHING).map(IntoIterator::into_iter);
+        let first = self.run.as_mut().and_then(Iterator::next);
+        first.or_else(|| self.association.transmit(now, &mut self.memory))
+    }
+
+    pub(crate) fn handle_timeout(&mut self, now: Instant) {
+        self.association.handle_timeout(self.clock.reads(now));
+    }
+
+    pub(crate) fn next_deadline(&mut self, now: Instant) -> Option<Instant> {
+        let at = self.association.next_deadline(self.clock.reads(now))?;
+        Some(self.clock.shows(at).max(now))
+    }
+}

@@ -1,0 +1,128 @@
+//! A relay: a server that is itself a client. Whoever arrives gets an association onward, and datagrams pass both ways
+//! through a function that may change them.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `words.rs` | what is asked and told |
+//! | `config.rs` | what can be chosen |
+//! | `state.rs` | two associations that belong together |
+//! | `receive.rs` | from below: arrivals, datagrams, ends |
+//! | `send.rs` | to the other side, as far as there is room |
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod config;
+mod receive;
+mod send;
+mod state;
+mod words;
+
+pub use config::Config;
+pub use words::{Arrival, Direction, Indication, Relaying, Request};
+
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
+use stackwright_contract::{Context, Facts, Handle, Names, Outlet, Participant, Protocol};
+use stackwright_wire::Message;
+
+use state::{Pair, Use};
+
+const NAME: &str = "relay";
+
+/// A relay. `whither` says where who arrived wants to go, if anywhere; `pass` says what becomes of a datagram.
+///
+/// ```
+/// use stackwright_contract::services::Quality;
+/// use stackwright_relay::{Config, Relay};
+/// use stackwright_wire::BufferTree;
+/// let whither = |_| Some(std::net::SocketAddr::from(([10, 0, 0, 9], 7)).into());
+/// let unchanged = |_, message: BufferTree, quality: Quality| Some((message, quality));
+/// let relay = Relay::new(Config::default(), whither, unchanged);
+/// assert_eq!(relay.pairs(), 0);
+/// ```
+pub struct Relay<M, W, F> {
+    config: Config,
+    whither: W,
+    pass: F,
+    names: Names<Use>,
+    pairs: Names<Pair<M>>,
+    /// How many names wait for arrivals.
+    awaited: usize,
+}
+
+type Out<'a, M, W, F> = &'a mut dyn Outlet<Relay<M, W, F>>;
+
+impl<M, W, F> Relay<M, W, F>
+where
+    M: Message,
+    W: FnMut(Arrival) -> Option<Participant>,
+    F: FnMut(Direction, M, Quality) -> Option<(M, Quality)>,
+{
+    /// A relay that serves nobody yet.
+    pub fn new(config: Config, whither: W, pass: F) -> Self {
+        Relay { config, whither, pass, names: Names::new(), pairs: Names::new(), awaited: 0 }
+    }
+
+    /// How many who arrived are not gone.
+    pub fn pairs(&self) -> usize {
+        self.pairs.len()
+    }
+
+    /// How many names it gave to the layer below, whose last word has not come.
+    pub fn names(&self) -> usize {
+        self.names.len()
+    }
+
+    /// How many octets of datagrams wait here, as they came.
+    pub fn held(&self) -> usize {
+        self.pairs.iter().map(|(_, pair)| pair.held()).sum()
+    }
+
+    fn listener(&self) -> Option<Handle> {
+        self.names.iter().find(|(_, what)| matches!(what, Use::Listener)).map(|(name, _)| name)
+    }
+}
+
+impl<M, W, F> Protocol for Relay<M, W, F>
+where
+    M: Message,
+    W: FnMut(Arrival) -> Option<Participant>,
+    F: FnMut(Direction, M, Quality) -> Option<(M, Quality)>,
+{
+    const FACTS: Facts = Facts { reads_payload: true, ..Facts::named(NAME) };
+    type Provides = Relaying;
+    type Uses = Datagrams<M>;
+
+    fn handle_request(&mut self, cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
+        match request {
+            Request::Relay { local } => {
+                let listener = self.names.name(Use::Listener);
+                out.request(DatagramsRequest::Listen { listener, local });
+            }
+            Request::Stop => self.stop(cx, out),
+        }
+    }
+
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: DatagramsIndication<M>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        match indication {
+            DatagramsIndication::Listening { local, .. } => {
+                out.indicate(Indication::Relaying { local });
+                self.await_arrivals(out);
+            }
+            DatagramsIndication::Opened { association, local, remote, room } => {
+                self.opened(cx, association, Arrival { local, remote }, room, out);
+            }
+            DatagramsIndication::Room { association, room } => self.more_room(cx, association, room, out),
+            DatagramsIndication::Delivered { association, messages, quality } => {
+                self.delivered(cx, association, messages.into_single(), quality, out);
+            }
+            DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Programs that are tested and measured.
+//!
+//! | module | what |
+//! | --- | --- |
+//! | [`processes`], [`place`] | programs that end with their owner, and where they run |
+//! | [`servers`], [`served`], [`scratch`] | FTP servers, ours and others, and what they serve |
+//! | [`control`], [`raw`] | FTP clients in the process itself |
+//! | [`content`] | octets that can be made again |
+//! | [`statistics`] | how sure a ratio is |
+
+pub mod content;
+pub mod control;
+pub mod place;
+pub mod processes;
+pub mod raw;
+pub mod scratch;
+pub mod served;
+pub mod servers;
+pub mod statistics;

@@ -1,0 +1,101 @@
+//! What is acknowledged is delivered, whole and once, whatever is urgent and whatever number it has.
+
+use fastrand::Rng;
+use stackwright_artp::Config;
+use stackwright_contract::services::Quality;
+use stackwright_contract::{Duration, Instant};
+use stackwright_simulator::{Conditions, Deed, Event};
+use stackwright_transport::words::Phase;
+use stackwright_trial::Trial;
+
+use crate::conversation::Ends;
+use crate::setting::{config, end};
+
+const WAY: Conditions = Conditions { delay: Duration::from_millis(1), ..Conditions::IDEAL };
+
+/// Two ends that have a session.
+fn open(config: &Config, events: Vec<Event>) -> Ends {
+    let mut ends = Trial::scripted(|side| end(config, side), &WAY, [events, Vec::new()]);
+    ends.ends[0].open(ends.now());
+    ends.pass(ends.now() + Duration::from_secs(1));
+    assert_eq!(ends.ends[0].phase(ends.now()), Phase::Open);
+    ends
+}
+
+/// The datagrams that the second end has heard until nothing is left to be said.
+fn heard(ends: &mut Ends, most: Duration) -> Vec<Vec<u8>> {
+    let (mut heard, until) = (Vec::new(), ends.now() + most);
+    loop {
+        ends.speak(|_, _, _| {});
+        let now = ends.now();
+        heard.extend(std::iter::from_fn(|| ends.ends[1].take(now)).map(|(octets, _)| octets));
+        let sending = ends.ends[0].association.sending();
+        if sending.is_idle() && sending.is_drained() || !ends.until(until) {
+            return heard;
+        }
+    }
+}
+
+/// Datagrams of 60 kB, each of which is more urgent than the one before it, which has left but for its end.
+fn overtaken(window: u32, datagrams: u8) {
+    let config = Config { longest: 64 << 10, window, packet: 1200, ..config() };
+    let mut ends = open(&config, Vec::new());
+    let (mut random, mut sent) = (Rng::with_seed(u64::from(datagrams)), Vec::new());
+    let mut arrived = Vec::new();
+    for nth in 0..datagrams {
+        let mut octets = vec![nth; 60_000];
+        random.fill(&mut octets[1..]);
+        let quality = Quality { priority: 250 - nth, ..Quality::default() };
+        let now = ends.now();
+        ends.ends[0].send(now, &octets, quality);
+        sent.push(octets);
+        for _ in 0..10_000 {
+            let now = ends.now();
+            let before = ends.ends[0].association.sending().waiting_octets();
+            if before % 60_000 < 3000 {
+                break;
+            }
+            ends.speak(|_, _, _| {});
+            arrived.extend(std::iter::from_fn(|| ends.ends[1].take(now)).map(|(octets, _)| octets));
+            ends.until(Instant::from_nanoseconds(now.nanoseconds() + 100_000));
+        }
+    }
+    arrived.extend(heard(&mut ends, Duration::from_secs(600)));
+    arrived.sort();
+    sent.sort();
+    assert_eq!(arrived.len(), sent.len(), "{datagrams} datagrams in a window of {window}");
+    assert!(arrived == sent);
+    // And nothing is in the way of what follows.
+    for nth in 0..5 {
+        let now = ends.now();
+        ends.ends[0].send(now, &[nth; 60_000], Quality::default());
+        assert_eq!(heard(&mut ends, Duration::from_secs(60)).len(), 1);
+    }
+}
+
+#[test]
+fn datagrams_that_are_overtaken_near_their_ends_arrive() {
+    for (window, datagrams) in [(64, 3), (64, 10), (64, 100), (4096, 100), (4096, 200)] {
+        overtaken(window, datagrams);
+    }
+}
+
+/// Two of the same number are on their way, or one whose number was counted and one that was given it: each arrives as it was sent.
+#[test]
+fn datagrams_of_one_number_are_not_mixed() {
+    for lost in 0..20 {
+        for numbers in [[Some(7), Some(7), Some(7)], [None, Some(0), None], [Some(u32::MAX), None, Some(0)]] {
+            let packets = open(&config(), Vec::new()).packets() as usize;
+            let events = vec![Event { nth: (packets / 2 + lost) as u64, deed: Deed::Lose }];
+            let mut ends = open(&config(), events);
+            for (number, fill) in numbers.into_iter().zip(*b"ABC") {
+                let (now, quality) = (ends.now(), Quality { number, ..Quality::default() });
+                ends.ends[0].send(now, &[fill; 3000], quality);
+            }
+            let mut heard = heard(&mut ends, Duration::from_secs(60));
+            heard.sort();
+            let sent: Vec<_> = b"ABC".iter().map(|fill| vec![*fill; 3000]).collect();
+            assert!(heard == sent, "{numbers:?}, packet {lost} is lost, {} heard", heard.len());
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Of a line of the catalogue follows everything: that a protocol is listed, described by a file, and dissected.
+
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
+use stackwright::catalogue::{PROTOCOLS, find, registry};
+use stackwright::compose::graph::{Description, Erased, Flaw, Node, Parameters, Registry};
+use stackwright::contract::services::{Datagrams, Files, Streams};
+use stackwright::contract::words::Speaks;
+use stackwright::contract::{
+    Context, Facts, Guarantees, IndicationTo, Outlet, Protocol, RequestTo, Service, outermost,
+};
+use stackwright::wire::{BufferTree, syntax};
+
+type M = BufferTree;
+
+/// What is outside: it never speaks.
+struct Silence;
+
+impl Service for Silence {
+    const NAME: &'static str = "Silence";
+    type Request = Infallible;
+    type Indication = Infallible;
+    type Payload = ();
+}
+outermost!(M => Silence);
+
+/// An adapter that provides `S` to a graph that is only looked at.
+struct Adapter<S>(PhantomData<S>);
+
+impl<S: Service> Protocol for Adapter<S> {
+    const FACTS: Facts = Facts {
+        gives: Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::ORDERED).and(Guarantees::CHECKED),
+        ..Facts::named("adapter")
+    };
+    type Provides = S;
+    type Uses = Silence;
+
+    fn handle_request(&mut self, _: &Context, _: RequestTo<Self>, _: &mut impl Outlet<Self>) {}
+
+    fn handle_indication(&mut self, _: &Context, told: IndicationTo<Self>, _: &mut impl Outlet<Self>) {
+        match told {}
+    }
+}
+
+fn adapter<S: Speaks<M, Silence>>(_: &Parameters<'_>) -> Result<Box<dyn Node<M, Silence>>, Flaw> {
+    Ok(Box::new(Erased(Adapter::<S>(PhantomData))))
+}
+
+/// What a file may describe, and an adapter for each service, called as the service.
+fn all() -> Registry<M, Silence> {
+    registry(|| 7)
+        .with("Datagrams", "", &[], adapter::<Datagrams<M>>)
+        .with("Streams", "", &[], adapter::<Streams<M>>)
+        .with("Files", "", &[], adapter::<Files<M>>)
+}
+
+#[test]
+fn what_a_file_describes_stands_in_a_stack() {
+    let described = registry::<M, Silence>(|| 7);
+    assert!(described.iter().any(|(name, ..)| name == "stop-and-wait"));
+    for (name, purpose, _) in described.iter() {
+        let entry = find(name).unwrap_or_else(|| panic!("{name} is described, and not in the list"));
+        assert_eq!(entry.purpose, purpose);
+        let [provides, uses] = entry.services();
+        let lowers: Vec<_> = (0..uses.len()).map(|lower| format!("\"lower{lower}\"")).collect();
+        let nodes = uses.iter().enumerate();
+        let nodes = nodes.map(|(lower, service)| format!("[lower{lower}]\nprotocol = \"{service}\"\n"));
+        let text = format!(
+            "top = \"it\"\n[it]\nprotocol = \"{name}\"\nover = [{}]\n{}",
+            lowers.join(", "),
+            nodes.collect::<String>()
+        );
+        let description = Description::read(&text).unwrap_or_else(|flaw| panic!("{name}: {flaw}\n{text}"));
+        let graph = description.look(&all()).unwrap_or_else(|flaw| panic!("{name}: {flaw}\n{text}"));
+        assert_eq!(graph.provides(), provides);
+    }
+}
+
+#[test]
+fn names_are_in_order_and_none_is_there_twice() {
+    assert!(PROTOCOLS.is_sorted_by(|one, other| one.facts.name < other.facts.name));
+}
+
+#[test]
+fn what_has_a_syntax_is_dissected() {
+    for entry in PROTOCOLS.iter().filter(|entry| !entry.syntax.is_empty()) {
+        let found = syntax::walk(entry.syntax, &[0; 64]).found;
+        assert!(!found.is_empty(), "{} has a syntax, and nothing is read by it", entry.facts.name);
+    }
+}
