@@ -242,7 +242,8 @@ impl<C: Configuration> Association<C> {
         let room = self.slots.format.room(octets, &quality);
         let (message, label, piece) = self.slots.framing.begin(message, &quality, room, &memory.pool)?;
         let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
-        if label.count > 1 && quality.number.is_some() {
+        // Those that are counted follow it, in however many pieces it leaves.
+        if quality.number.is_some() {
             self.sending.watch_numbers();
         }
         self.sending.push(message, label, piece, octets, now, lifetime);

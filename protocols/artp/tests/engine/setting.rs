@@ -70,7 +70,8 @@ pub(crate) fn worse(seed: u64) -> Conditions {
     Conditions { outages: Outages::Spans(spans.collect()), ..bad(seed) }
 }
 
-/// How many seeds: `SEEDS` of them where that is set.
+/// Which seeds: `SEED` alone where that is set, else the first `SEEDS`, or `usual` of them.
 pub(crate) fn seeds(usual: u64) -> std::ops::Range<u64> {
-    0..std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
+    let number = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());
+    number("SEED").map_or(0..number("SEEDS").unwrap_or(usual), |seed: u64| seed..seed + 1)
 }
