@@ -225,12 +225,12 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
     #[inline]
     fn handle_request(&mut self, _: Instant, request: Request, out: &mut impl Outlet<Self>) {
         match request {
-            Request::Send { association, mut message, quality } => {
+            Request::Send { association, mut messages, quality } => {
                 let mut header = [0; HEADER];
                 self.sequence = self.sequence.wrapping_add(1);
                 header[..4].copy_from_slice(&self.sequence.to_be_bytes());
-                message.push_header(&header);
-                out.request(Request::Send { association, message, quality });
+                messages.single_mut().push_header(&header);
+                out.request(Request::Send { association, messages, quality });
             }
             other => out.request(other),
         }
@@ -239,9 +239,9 @@ impl<const HEADER: usize> Protocol for Layer<HEADER> {
     #[inline]
     fn handle_indication(&mut self, _: Instant, indication: Indication, out: &mut impl Outlet<Self>) {
         match indication {
-            Indication::Delivered { association, mut message, quality } => {
-                if message.pull_header(HEADER).is_some() {
-                    out.indicate(Indication::Delivered { association, message, quality });
+            Indication::Delivered { association, mut messages, quality } => {
+                if messages.single_mut().pull_header(HEADER).is_some() {
+                    out.indicate(Indication::Delivered { association, messages, quality });
                 }
             }
             other => out.indicate(other),
@@ -256,14 +256,14 @@ struct Ends {
 
 impl<P: Protocol<Provides = Datagrams, Uses = Datagrams>> Outlet<P> for Ends {
     fn indicate(&mut self, indication: Indication) {
-        if let Indication::Delivered { message, .. } = indication {
-            self.risen = Some(message);
+        if let Indication::Delivered { messages, .. } = indication {
+            self.risen = Some(messages.into_single());
         }
     }
 
     fn request(&mut self, request: Request) {
-        if let Request::Send { message, .. } = request {
-            self.fallen = Some(message);
+        if let Request::Send { messages, .. } = request {
+            self.fallen = Some(messages.into_single());
         }
     }
 }
@@ -280,16 +280,16 @@ impl<P: Protocol<Provides = Datagrams, Uses = Datagrams>> Rounds for Subject<P> 
         let mut octets = 0;
         for _ in 0..rounds {
             *tick += 1;
-            let message = ends.risen.take().expect("what rose goes down again");
+            let messages = ends.risen.take().expect("what rose goes down again").into();
             stack.handle_request(
                 Instant(*tick),
-                Request::Send { association: NAME, message, quality: Quality::default() },
+                Request::Send { association: NAME, messages, quality: Quality::default() },
                 ends,
             );
-            let message = ends.fallen.take().expect("what goes down arrives below");
+            let messages = ends.fallen.take().expect("what goes down arrives below").into();
             stack.handle_indication(
                 Instant(*tick),
-                Indication::Delivered { association: NAME, message, quality: Quality::default() },
+                Indication::Delivered { association: NAME, messages, quality: Quality::default() },
                 ends,
             );
             octets += ends.risen.as_ref().map_or(0, Message::len);
