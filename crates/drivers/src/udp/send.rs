@@ -306,7 +306,7 @@ mod tests {
             side.cx.set_now(Instant::from_nanoseconds(seconds * 1_000_000_000));
             setsockopt(&side.udp.sockets.get(name).unwrap().socket, NoChecksum, &no_checksum).unwrap();
             side.queue(3);
-            side.udp.handle_timeout(&side.cx, &mut Unheard);
+            side.udp.flush(&side.cx, &mut Unheard);
             let (mut octets, mut lengths) = ([0; 100], Vec::new());
             while lengths.iter().sum::<usize>() < 15 {
                 lengths.push(side.there.recv(&mut octets).unwrap());
