@@ -30,7 +30,7 @@ pub use configuration::{Boxed, Configuration, Exchange, IntoPart, Part, Parts, P
 pub use engine::{Association, Memory};
 pub use limits::Limits;
 pub use receipts::Receipts;
-pub use sending::{Acknowledged, Sending, Sent};
+pub use sending::{Acknowledged, Sending};
 pub use transport::{Associations, Host, Located, Session, Transport};
 
 #[doc(hidden)]

@@ -1,9 +1,7 @@
 //! What is missing is sent again, and all that followed.
 
-use core::ops::Range;
-
 use stackwright_transport::component;
-use stackwright_transport::slots::{Recovery, Suspect};
+use stackwright_transport::slots::{Recovery, Suspect, Suspects};
 use stackwright_transport::words::{Report, View};
 
 use super::is_covered;
@@ -22,11 +20,11 @@ use super::is_covered;
 pub struct GoBackN;
 
 impl Recovery for GoBackN {
-    fn suspects(&self, view: &View, report: &Report) -> Range<u64> {
+    fn suspects(&self, view: &View, report: &Report) -> Suspects {
         match (report.answers, report.missing.first()) {
-            (Some(_), _) => report.upto..view.sent_upto,
-            (None, Some(hole)) => hole.start..view.sent_upto,
-            (None, None) => 0..0,
+            (Some(_), _) => Suspects::Within(report.upto..view.sent_upto),
+            (None, Some(hole)) => Suspects::Within(hole.start..view.sent_upto),
+            (None, None) => Suspects::None,
         }
     }
 

@@ -1,9 +1,7 @@
 //! What is missing is sent again, and nothing else.
 
-use core::ops::Range;
-
 use stackwright_transport::component;
-use stackwright_transport::slots::{Recovery, Suspect};
+use stackwright_transport::slots::{Recovery, Suspect, Suspects};
 use stackwright_transport::words::{Report, View};
 
 use super::is_covered;
@@ -49,23 +47,17 @@ impl SelectiveRepeat {
 }
 
 impl Recovery for SelectiveRepeat {
-    fn suspects(&self, view: &View, report: &Report) -> Range<u64> {
-        match (report.answers, &report.missing[..]) {
-            (Some(_), _) => report.upto..view.sent_upto,
-            (None, [first, .., last]) => first.start..last.end,
-            (None, [only]) => only.clone(),
-            (None, []) => 0..0,
+    fn suspects(&self, view: &View, report: &Report) -> Suspects {
+        match report.answers {
+            Some(_) => Suspects::Within(report.upto..view.sent_upto),
+            None => Suspects::Missing,
         }
     }
 
     fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool {
         match report.answers {
             Some(answer) => is_covered(suspect.stamp, self.questions, answer),
-            None => {
-                let overlaps =
-                    |hole: &Range<u64>| hole.start < suspect.span.end && suspect.span.start < hole.end;
-                suspect.times == 1 && report.missing.iter().any(overlaps)
-            }
+            None => suspect.times == 1,
         }
     }
 

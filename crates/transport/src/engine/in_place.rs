@@ -5,15 +5,13 @@
 //! └───────────────── a run: nothing was copied ──────────────────┘
 //! ```
 
-use alloc::vec::Vec;
-
 use stackwright_contract::services::{Batch, Quality, Room};
 use stackwright_wire::{Block as _, Layout, Message, Strides};
 
 use super::run::ends_before;
 use super::{Association, Memory, RUNS_MOST};
 use crate::configuration::Configuration;
-use crate::sending::Ahead;
+use crate::sending::Pieces;
 use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};
 use crate::words::{Cargo, View};
 
@@ -88,7 +86,7 @@ impl<C: Configuration> Association<C> {
     #[inline]
     pub(super) fn lies_apart(&mut self, memory: &Memory<C::Message>, room: Room) -> bool {
         let headroom = self.slots.format.headroom();
-        let Some(body) = self.sending.ahead().map(|ahead| ahead.octets(1)) else { return false };
+        let Some(body) = self.sending.ahead().map(|ahead| ahead.first_octets()) else { return false };
         !self.slots.inquiry.heeds_last()
             && headroom + body <= memory.blocks.octets().min(room.octets)
             && self
@@ -119,12 +117,11 @@ impl<C: Configuration> Association<C> {
             let (written, stride) = (most.octets - left.octets, alike.map_or(0, |alike: Alike| alike.stride));
             let Some(ahead) = self.sending.ahead() else { break };
             let is_enough =
-                several && written > 0 || ends_before(ahead.pieces() * stride, written, most.octets);
+                several && written > 0 || ends_before(ahead.count() * stride, written, most.octets);
             if is_enough || self.keeps_together(&view) {
                 break;
             }
-            let header = &mut memory.header;
-            let Some(boarded) = self.board_in_place(&mut view, &ahead, header, &mut alike, left) else {
+            let Some(boarded) = self.board_in_place(&mut view, &ahead, memory, &mut alike, left) else {
                 break;
             };
             left = Room { octets: left.octets - boarded.octets, messages: left.messages - boarded.count };
@@ -137,7 +134,6 @@ impl<C: Configuration> Association<C> {
             }
         }
         debug_assert!(run.is_some() == alike.is_some(), "what was boarded lies so");
-        self.sending.depart();
         Some(Batch::new(run?, alike?.stride))
     }
 
@@ -146,36 +142,38 @@ impl<C: Configuration> Association<C> {
     fn board_in_place(
         &mut self,
         view: &mut View,
-        ahead: &Ahead,
-        header: &mut Vec<u8>,
+        ahead: &Pieces,
+        memory: &mut Memory<C::Message>,
         alike: &mut Option<Alike>,
         room: Room,
     ) -> Option<Boarded<C::Message>> {
-        let pieces = ahead.pieces();
+        let (pieces, header, numbering) = (ahead.count(), &mut memory.header, self.sending.numbering());
         let (mut boarded, mut packets, mut whole) = (0, 0, false);
         while boarded < pieces {
-            let left = ahead.behind(boarded);
+            let left = ahead.skip(boarded);
             let several = self.choose_several(view, &left, room.messages - boarded);
             if several == 0 {
                 break;
             }
-            let span = left.span();
+            let start = view.sent_upto;
             if boarded == 0 {
-                let cargo = Cargo { span: &span, label: left.label(), octets: left.octets(1) };
+                let span = start..start + left.numbers(1, numbering);
+                let cargo = Cargo { span: &span, label: left.label(), octets: left.first_octets() };
                 self.write_header(view, cargo, header);
             }
-            let stride = header.len() + ahead.octets(1);
+            let stride = header.len() + ahead.first_octets();
             let this = Alike { stride, before: header.len() };
             if alike.is_some_and(|alike| alike != this) {
                 break;
             }
             let room = (room.octets - packets) / stride;
-            let (count, octets) = self.write_gaps(left, boarded, several.min(room), header);
+            let (count, octets) = self.write_gaps(left, start, boarded, several.min(room), header);
             if count == 0 {
                 break;
             }
             *alike = Some(this);
-            self.on_boarded(view, octets, left.octets(count), span.start + count as u64);
+            let end = start + left.numbers(count, numbering);
+            self.on_boarded(view, octets, left.octets(count), end);
             (boarded, packets) = (boarded + count, packets + octets);
             whole = boarded == pieces && packets == pieces * stride;
             if count < several {
@@ -185,8 +183,8 @@ impl<C: Configuration> Association<C> {
         if boarded == 0 {
             return None;
         }
-        let stamp = self.asked.wrapping_add(1);
-        let run = self.sending.board_together(boarded, header.len(), view.now, stamp)?;
+        let run = self.sending.first_body()?.with_gaps(header.len(), boarded)?;
+        self.leave_together(view, boarded, memory);
         view.drained = self.sending.is_drained();
         Some(Boarded { packets: run, count: boarded, octets: packets, whole })
     }
@@ -194,8 +192,15 @@ impl<C: Configuration> Association<C> {
     /// Writes what stands before as many of the pieces that are `left` as fit, behind so many others: `header` before the first of all, and
     /// what follows from it before the others. Gives how many they are, and the octets of their packets.
     #[inline]
-    fn write_gaps(&mut self, mut left: Ahead, behind: usize, most: usize, header: &[u8]) -> (usize, usize) {
-        let stride = header.len() + left.octets(1);
+    fn write_gaps(
+        &mut self,
+        mut left: Pieces,
+        mut number: u64,
+        behind: usize,
+        most: usize,
+        header: &[u8],
+    ) -> (usize, usize) {
+        let (stride, numbering) = (header.len() + left.first_octets(), self.sending.numbering());
         let (mut count, mut octets, mut skip) = (0, 0, behind);
         for mut there in self.sending.stretches() {
             skip -= there.split_to(skip).count();
@@ -212,7 +217,8 @@ impl<C: Configuration> Association<C> {
                 let Some(packet) = packets.split_to(1).packets().next() else { break };
                 let Some(start) = gap.checked_sub(header.len()) else { break };
                 packet[start..gap].copy_from_slice(header);
-                (count, octets, left) = (1, stride, left.behind(1));
+                number += left.numbers(1, numbering);
+                (count, octets, left) = (1, stride, left.skip(1));
                 if packets.count() == 0 {
                     continue;
                 }
@@ -223,13 +229,15 @@ impl<C: Configuration> Association<C> {
                 break;
             }
             let several = if packet < stride { 1 } else { packets.count() };
-            let cargo = Cargo { span: &left.span(), label: left.label(), octets: left.octets(1) };
+            let span = number..number + left.numbers(1, numbering);
+            let cargo = Cargo { span: &span, label: left.label(), octets: left.first_octets() };
             let written = self.slots.format.follow_alike(header, &cargo, packets.split_to(several));
             (count, octets) = (count + written, octets + written * packet);
             if written < several || packet < stride {
                 break;
             }
-            left = left.behind(written);
+            number += left.numbers(written, numbering);
+            left = left.skip(written);
         }
         (count, octets)
     }

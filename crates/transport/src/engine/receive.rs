@@ -16,7 +16,7 @@ use crate::sending::Acknowledged;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
     Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _, Suspect,
-    Tidings,
+    Suspects, Tidings,
 };
 use crate::words::{Dropped, Ending, Label, Nanoseconds, Plain, Report, SECOND, Sample, Stamp, Unit, View};
 
@@ -263,14 +263,21 @@ impl<C: Configuration> Association<C> {
                 slots.rate.on_pace(view, pace);
             }
         }
-        let suspects = slots.recovery.suspects(view, report);
-        let mut lost = 0;
-        if !suspects.is_empty() {
-            lost += self.sending.judge(suspects, |sent| {
-                let suspect = Suspect { span: sent.unit.span.clone(), times: sent.times, stamp: sent.stamp };
-                slots.recovery.is_lost(&suspect, report)
-            });
-        }
+        let is_lost = |suspect: &Suspect| slots.recovery.is_lost(suspect, report);
+        let mut lost = match slots.recovery.suspects(view, report) {
+            Suspects::None => 0,
+            Suspects::Within(span) => self.sending.judge(span, is_lost),
+            Suspects::Missing => {
+                // They rise; where a peer says them twice, they are judged once.
+                let mut judged = 0;
+                let spans = report.missing.iter().map(|span| {
+                    let start = span.start.max(judged);
+                    judged = judged.max(span.end);
+                    start..span.end
+                });
+                spans.map(|span| self.sending.judge(span, is_lost)).sum()
+            }
+        };
         if let Some(tolerance) = slots.recovery.tolerance()
             && sum.units > 0
         {

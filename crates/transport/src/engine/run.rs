@@ -11,6 +11,7 @@ use stackwright_wire::{Message, Pool};
 
 use super::{Association, Memory};
 use crate::configuration::Configuration;
+use crate::sending::Pieces;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Format as _, Inquiry as _, Integrity as _,
     Lifetime as _, Rate as _, Recovery as _,
@@ -99,41 +100,62 @@ impl<C: Configuration> Association<C> {
         let start = memory.headroom;
         let most = memory.blocks.octets().min(start.saturating_add(room.octets));
         let mut block = if most > start { memory.blocks.take()? } else { return None };
-        let (mut end, mut stride, mut count, mut follows) = (start, 0, 0, false);
+        let (mut end, mut stride, mut count) = (start, 0, 0);
+        // Of the message that is being written: what is left, and how many pieces are written.
+        let mut begun: Option<(Pieces, C::Message)> = None;
+        let mut written = 0;
         while count < room.messages && end + stride <= most {
-            if !follows {
+            if begun.is_none() {
                 // What lies apart waits for the next run: once its first packets are copied, somebody holds its block, and all of it is copied.
                 if self.keeps_together(&view) || count > 0 && self.lies_apart(memory, room) {
                     break;
                 }
-                self.sending.separate();
                 if self.drop_expired(&view, memory) {
                     view = self.view(view.now);
                 }
             }
-            let Some(ahead) = self.sending.ahead() else { break };
-            if !follows && ends_before(ahead.pieces() * stride, end - start, most - start) {
+            let follows = begun.is_some();
+            let Some(pieces) = begun.as_ref().map(|begun| begun.0).or_else(|| self.sending.ahead()) else {
+                break;
+            };
+            if !follows && ends_before(pieces.in_message() * stride, end - start, most - start) {
                 break;
             }
-            let (span, label, body) = (ahead.span(), *ahead.label(), ahead.octets(1));
+            let (label, body) = (pieces.label(), pieces.first_octets());
+            let span = view.sent_upto..view.sent_upto + pieces.numbers(1, self.sending.numbering());
             let Some(last) = self.choose_unit(&view, body, span.end) else { break };
             if self.asks(&view, last) {
                 break;
             }
-            let cargo = Cargo { span: &span, label: &label, octets: body };
-            let Some(octets) =
-                self.write(&view, cargo, follows, &mut memory.header, &mut block[end..most], stride)
-            else {
+            let cargo = Cargo { span: &span, label, octets: body };
+            let rest = begun.as_ref().map(|begun| &begun.1);
+            let into = &mut block[end..most];
+            let Some(octets) = self.write(&view, cargo, rest, &mut memory.header, into, stride) else {
                 break;
             };
-            (end, stride, count, follows) = (end + octets, stride.max(octets), count + 1, !label.last);
+            (end, stride, count, written) = (end + octets, stride.max(octets), count + 1, written + 1);
+            // Who wants to know what follows looks at what waits.
+            if label.last || self.slots.inquiry.heeds_last() {
+                self.leave_together(&view, written, memory);
+                (begun, written) = (None, 0);
+            } else {
+                let rest =
+                    begun.map(|begun| begun.1).or_else(|| self.sending.first_body().map(Message::share));
+                begun = rest.map(|mut rest| {
+                    rest.advance(body);
+                    (pieces.skip(1), rest)
+                });
+            }
             self.on_boarded(&mut view, octets, body, span.end);
             view.drained = self.sending.is_drained();
             if octets < stride {
                 break;
             }
         }
-        self.sending.depart();
+        drop(begun);
+        if written > 0 {
+            self.leave_together(&view, written, memory);
+        }
         if count == 0 {
             memory.blocks.pool.give(block);
             return None;
@@ -141,19 +163,26 @@ impl<C: Configuration> Association<C> {
         Some(Batch::new(memory.blocks.lend(block, start, end), stride))
     }
 
-    /// Writes the packet of a piece to where it leaves from, where it fits and is no longer than `stride`, if that is not 0: then it
-    /// has left. Gives its octets.
+    /// The first pieces that wait have left together.
+    #[inline]
+    pub(super) fn leave_together(&mut self, view: &View, count: usize, memory: &Memory<C::Message>) {
+        let stamp = self.asked.wrapping_add(1);
+        self.sending.on_together(count, view.now, stamp, &memory.pool);
+    }
+
+    /// Writes the packet of a piece to where it leaves from, where it fits and is no longer than `stride`, if that is not 0. `rest`: what
+    /// is left of its message, of which a piece was written before; `None`: the message that waits first begins. Gives its octets.
     #[inline]
     fn write(
         &mut self,
         view: &View,
         cargo: Cargo<'_>,
-        follows: bool,
+        rest: Option<&C::Message>,
         header: &mut Vec<u8>,
         into: &mut [u8],
         stride: usize,
     ) -> Option<usize> {
-        let followed = if follows { self.slots.format.follow(header, &cargo, into) } else { None };
+        let followed = if rest.is_some() { self.slots.format.follow(header, &cargo, into) } else { None };
         let before = match followed {
             Some(before) => before,
             None => {
@@ -167,15 +196,15 @@ impl<C: Configuration> Association<C> {
             return None;
         }
         let body = into.get_mut(before..octets)?;
-        let stamp = self.asked.wrapping_add(1);
-        self.sending.board(*cargo.label, body, follows, view.now, stamp).then_some(octets)
+        let copied = rest.or_else(|| self.sending.first_body())?.copy_to(body);
+        (copied == cargo.octets).then_some(octets)
     }
 
     /// Writes what stands before a piece.
     #[inline]
     pub(super) fn write_header(&mut self, view: &View, cargo: Cargo<'_>, header: &mut Vec<u8>) {
         let slots = &mut self.slots;
-        let (since, lifetime) = self.sending.next_wish();
+        let (since, lifetime) = self.sending.waiting_wish();
         let mut saying = Saying {
             unit: Some(cargo),
             part: None,

@@ -1,20 +1,20 @@
 //! A packet leaves: everybody is asked (nothing changes), the format takes what fits, everybody is told what left.
 
 use alloc::boxed::Box;
-use core::ops::Range;
+use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Room;
 use stackwright_wire::Message;
 
 use super::{Association, Memory, QUESTIONS};
-use crate::configuration::Configuration;
-use crate::sending::Ahead;
+use crate::configuration::{Configuration, Slots};
+use crate::sending::{Leaving, Next, Pieces};
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
 };
-use crate::words::{MILLISECOND, Occasion, Saying, Signals, Unit, View};
+use crate::words::{MILLISECOND, Occasion, Saying, Signals, View};
 
 /// More need not leave together: what a driver hands to the kernel at once.
 const GATHER_MOST: u64 = 256 << 10;
@@ -86,20 +86,13 @@ impl<C: Configuration> Association<C> {
             return None;
         }
 
-        let place = match chosen {
-            Some(_) => {
-                let headroom = memory.headroom + slots.format.headroom();
-                self.sending.take_first(&memory.pool, headroom, slots.recovery.keeps())
-            }
-            None => None,
-        };
+        let next = if chosen.is_some() { self.sending.next() } else { None };
         let number = self.asked.wrapping_add(1);
-        let unit = place.map(|place| &self.sending.get(place).unit);
-        let (since, lifetime) = unit.map_or((now, None), |unit| (unit.since, unit.lifetime));
+        let (since, lifetime) = next.as_ref().map_or((now, None), Next::wish);
 
         let credit = slots.flow.credit(&view);
         let mut saying = Saying {
-            unit: unit.map(Unit::cargo),
+            unit: next.as_ref().map(Next::cargo),
             part: None,
             report: reporting.then_some(&memory.saying),
             inquiry: asking.then_some(number),
@@ -111,21 +104,20 @@ impl<C: Configuration> Association<C> {
         let header = &mut memory.header;
         header.clear();
         slots.format.encode(&view, &mut saying, header);
-        if let (Some(part), Some(place)) = (&saying.part, place) {
+        if let (Some(part), Some(next)) = (&saying.part, &next) {
             let (part, last) = (part.clone(), saying.unit.is_none());
-            return Some(self.transmit_part(&view, place, part, last, memory));
+            let body = next.part(part, memory.headroom + header.len());
+            return Some(self.transmit_part(&view, body, last, memory));
         }
         let (unit_left, reported) =
-            (unit.is_some() && saying.unit.is_none(), reporting && saying.report.is_none());
+            (next.is_some() && saying.unit.is_none(), reporting && saying.report.is_none());
         let (asked, said) = (asking && saying.inquiry.is_none(), signals.without(saying.signals));
         let credit_left = saying.credit.is_none();
         assert!(unit_left || reported || asked || said != Signals::NONE, "a format takes something");
-        let body = if unit_left { unit.map(|unit| &unit.body) } else { None };
-        let octets = header.len() + body.map_or(0, Message::len);
-        if slots.integrity.looks_at() > 0 {
-            let at = slots.format.check(header, octets);
-            slots.integrity.seal(header, body, at);
-        }
+        let body = next.filter(|_| unit_left).map_or(0, |next| next.cargo().octets);
+        let octets = header.len() + body;
+        let check = slots.integrity.looks_at() > 0;
+        let check = check.then(|| slots.format.check(header, octets));
 
         if reported {
             slots.acknowledgement.on_reported(&view, &memory.saying);
@@ -134,20 +126,21 @@ impl<C: Configuration> Association<C> {
             slots.flow.on_credit_said(credit);
         }
         slots.connection.on_said(&view, said, octets);
-        slots.rate.on_sent(&view, octets, octets - header.len());
-        let Some(place) = place.filter(|_| unit_left) else {
+        slots.rate.on_sent(&view, octets, body);
+        if !unit_left {
             self.on_asked(&view, asked.then_some(number));
+            if let Some(at) = check {
+                self.slots.integrity.seal(&mut memory.header, None::<&C::Message>, at);
+            }
             return Some(memory.packet());
-        };
-        let kept = slots.recovery.keeps();
-        let body = self.leave(&view, place, asked.then_some(number), kept);
-        // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
-        let packet = body.behind(&memory.header);
-        if !kept {
-            self.sending.settle(place, &memory.pool);
-            self.sending.free_numbers();
         }
-        Some(packet)
+        self.leave(&view, asked.then_some(number), false, memory, |slots, header, body| {
+            if let Some(at) = check {
+                slots.integrity.seal(header, Some(body), at);
+            }
+            // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
+            body.behind(header)
+        })
     }
 
     /// The question of this number left.
@@ -167,14 +160,10 @@ impl<C: Configuration> Association<C> {
     fn transmit_part(
         &mut self,
         view: &View,
-        place: usize,
-        part: Range<usize>,
+        mut body: C::Message,
         last: bool,
         memory: &mut Memory<C::Message>,
     ) -> C::Message {
-        let mut body = self.sending.get(place).unit.body.share();
-        body.truncate(part.end);
-        body.advance(part.start);
         let header = &mut memory.header;
         let octets = header.len() + body.len();
         let slots = &mut self.slots;
@@ -184,38 +173,33 @@ impl<C: Configuration> Association<C> {
         }
         slots.connection.on_said(view, Signals::NONE, octets);
         slots.rate.on_sent(view, octets, body.len());
+        body.push_front(header.len()).copy_from_slice(header);
         if last {
-            let kept = slots.recovery.keeps();
-            self.leave(view, place, None, kept);
-            self.sending.on_sent_in_parts(place);
-            if !kept {
-                self.sending.settle(place, &memory.pool);
-                self.sending.free_numbers();
-            }
+            self.leave(view, None, true, memory, |_, _, _| ());
+        } else {
+            self.sending.hold();
         }
-        body.push_front(memory.header.len()).copy_from_slice(&memory.header);
         body
     }
 
-    /// The unit leaves, and with it perhaps the question of a number. Gives its octets.
+    /// The unit leaves, and with it perhaps the question of a number, as the packet that `pack` makes of the header and its octets.
     #[inline(always)] // a packet is not moved once more
-    pub(super) fn leave(
+    fn leave<T>(
         &mut self,
         view: &View,
-        place: usize,
         asked: Option<u32>,
-        kept: bool,
-    ) -> &mut C::Message {
+        in_parts: bool,
+        memory: &mut Memory<C::Message>,
+        pack: impl FnOnce(&mut Slots<C>, &mut Vec<u8>, &mut C::Message) -> T,
+    ) -> Option<T> {
         if self.sending.is_idle() {
             (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
         }
         // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
-        let sent = self.sending.get(place);
-        if sent.times == 0 {
+        if !self.sending.is_losing() {
             (self.stirred, self.probed) = (view.now, false);
-        } else {
-            let (number, octets) = (sent.unit.span.start, sent.unit.body.len());
-            self.slots.format.on_repeated(view, number, octets);
+        } else if let Some(next) = self.sending.next() {
+            self.slots.format.on_repeated(view, next.span.start, next.cargo().octets);
         }
         self.left_at = view.now;
         let slots = &mut self.slots;
@@ -223,14 +207,20 @@ impl<C: Configuration> Association<C> {
         slots.congestion.on_sent(view);
         let stamp = self.asked.wrapping_add(1);
         self.on_asked(view, asked);
+        let (slots, header) = (&mut self.slots, &mut memory.header);
+        let leaving =
+            Leaving { now: view.now, inquiry_number: stamp, in_parts, is_kept: slots.recovery.keeps() };
+        // Pieces that are shared stay where they are.
+        let headroom = if C::Message::SHARES { 0 } else { memory.headroom + slots.format.headroom() };
         // The next question covers it, be it in this very packet or in a later one.
-        self.sending.on_sent(place, view.now, stamp, kept)
+        self.sending.leave(leaving, (&memory.pool, headroom), |body| pack(slots, header, body))
     }
 
     /// Whether a unit may leave now, and then whether nothing may follow it.
     #[inline]
     pub(super) fn choose(&mut self, view: &View) -> Option<bool> {
-        let (octets, end) = self.sending.first()?;
+        let next = self.sending.next()?;
+        let (octets, end) = (next.cargo().octets, next.span.end);
         self.choose_unit(view, octets, end)
     }
 
@@ -277,12 +267,13 @@ impl<C: Configuration> Association<C> {
     /// How many of the pieces that lie ahead may leave at this moment, of `most`, and with no question: all answers are as if each were
     /// asked for.
     #[inline]
-    pub(super) fn choose_several(&mut self, view: &View, ahead: &Ahead, most: usize) -> usize {
-        let (first, span) = (ahead.octets(1), ahead.span());
+    pub(super) fn choose_several(&mut self, view: &View, ahead: &Pieces, most: usize) -> usize {
+        let first = ahead.first_octets();
         if most == 0 {
             return 0;
         }
-        let Some(last) = self.choose_unit(view, first, span.end) else { return 0 };
+        let end = view.sent_upto + ahead.numbers(1, self.sending.numbering());
+        let Some(last) = self.choose_unit(view, first, end) else { return 0 };
         if self.asks(view, last) {
             return 0;
         }
@@ -295,7 +286,7 @@ impl<C: Configuration> Association<C> {
         let window = usize::try_from(slots.congestion.window().saturating_sub(view.in_flight));
         let limit = usize::try_from(slots.flow.limit(view).saturating_sub(view.sent_upto));
         let (window, limit) = (window.unwrap_or(usize::MAX), limit.unwrap_or(usize::MAX));
-        let count = ahead.pieces().min(most).min(limit);
+        let count = ahead.count().min(most).min(limit);
         let octets = ahead.octets(count);
         let headers = count * slots.format.headroom();
         if !slots.connection.may_send(octets + headers) {
@@ -349,7 +340,7 @@ impl<C: Configuration> Association<C> {
         if view.in_flight < GATHER_LEAST || self.left_at == view.now || self.sending.is_losing() {
             return false;
         }
-        let packets = limit.saturating_sub(view.sent_upto) / self.sending.numbers(octets).max(1);
+        let packets = limit.saturating_sub(view.sent_upto) / self.sending.numbers_in(octets).max(1);
         let room = window.saturating_sub(view.in_flight).min(packets.saturating_mul(octets as u64));
         let part = gathered(view, room);
         // Fewer packets are not worth it: they would only be bunched.

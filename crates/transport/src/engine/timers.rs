@@ -80,10 +80,7 @@ impl<C: Configuration> Association<C> {
             return;
         }
         let Some(before) = view.now.nanoseconds().checked_sub(patience) else { return };
-        let (before, mut lost) = (Instant::from_nanoseconds(before), 0);
-        while let Some(place) = self.sending.overdue(before) {
-            lost += self.sending.give_up_waiting(place);
-        }
+        let lost = self.sending.lose_overdue(Instant::from_nanoseconds(before));
         if lost > 0 {
             (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
             self.slots.rtt.on_timeout();

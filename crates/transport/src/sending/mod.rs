@@ -1,4 +1,4 @@
-//! What was sent, what waits to be, and what is believed to be lost. A mechanism: it judges nothing.
+//! What waits to be sent, what was sent, and what is believed to be lost. A mechanism: it judges nothing.
 //!
 //! ```text
 //! send ─▸ waiting ─▸ (cut, numbered) ─▸ in flight ─▸ settled
@@ -7,463 +7,423 @@
 //!                                         lost
 //! ```
 //!
-//! What left together stands in `train.rs`, as long as nothing is known of one packet that is not known of all.
+//! | file | what |
+//! | --- | --- |
+//! | `pieces.rs` | how messages are cut |
+//! | `waiting.rs` | messages whose pieces have no number yet |
+//! | `numbers.rs` | messages whose own number another one has |
+//! | `sent/` | packets that have one, until they are settled |
+//! | `messages.rs` | when the application may send again |
 
-mod ahead;
+mod messages;
 mod numbers;
-mod settle;
-mod train;
+mod pieces;
+mod sent;
 mod waiting;
 
 use alloc::boxed::Box;
-use alloc::collections::VecDeque;
+use alloc::vec;
+use core::num::NonZeroU32;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Room;
-use stackwright_wire::{Message, Pool};
+use stackwright_wire::{Message, Pool, Stretch};
 
-use crate::words::{Numbering, Unit};
+use crate::words::{Cargo, Label, Numbering};
+use messages::Messages;
 use numbers::Numbers;
-use train::Train;
-use waiting::Waiting;
+use sent::{SentQueue, Settling};
+use waiting::{Payload, Waiting};
 
-pub(crate) use ahead::Ahead;
-pub use settle::Acknowledged;
+pub(crate) use pieces::Pieces;
+pub use sent::{Acknowledged, Suspect};
 
-/// Where a unit stands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
-    /// It has its number and has not left yet. At most one unit is in this state: the last.
-    Numbered,
-    InFlight,
-    Lost,
-    /// Nobody will hear of it again.
-    Done,
-}
-
-/// A unit that was sent.
-#[derive(Debug)]
-pub struct Sent<M> {
-    /// What.
-    pub unit: Unit<M>,
-    /// When last.
-    pub at: Instant,
-    /// How many packets had left before it, the last time.
-    pub order: u64,
-    /// How often.
-    pub times: u16,
-    /// The first question that covers it.
-    pub stamp: u32,
-    /// Whether it left in parts, the last time.
-    pub in_parts: bool,
-    /// What the layer above gets back when this last piece of a message is settled: the message's octets.
-    release: Option<usize>,
-    state: State,
-}
-
-/// A packet that left, in the order in which they did.
-#[derive(Clone, Copy, Debug)]
-struct Left {
-    at: Instant,
-    order: u64,
-    number: u64,
-}
-
-/// Units in the order of their numbers, and messages that wait to become units.
+/// What waits to be sent, and what was sent and is not settled.
 #[derive(Debug)]
 pub struct Sending<M> {
-    numbering: Numbering,
-    waiting: VecDeque<Waiting<M>>,
-    /// Their octets.
-    waiting_octets: usize,
-    units: VecDeque<Sent<M>>,
-    /// How many of `units` have left; one more may be numbered.
-    sent: usize,
-    /// What left behind all of those, together.
-    trains: VecDeque<Train<M>>,
-    sent_upto: u64,
-    settled_upto: u64,
-    in_flight: u64,
-    /// Numbers of lost units, rising; some are settled by now. The lowest leaves first: for it there is always room, whereas for
-    /// one that lies higher the receiver may have to take others first.
-    lost: VecDeque<u64>,
-    lost_units: usize,
-    left: VecDeque<Left>,
-    /// How many packets with a unit have left.
-    orders: u64,
-    /// After how many packets the newest one left of which it was heard.
-    heard_order: u64,
-    released: Room,
-    /// The octets of messages that were begun and overtaken, or more; and how many there may be.
-    overtaken: usize,
-    overtaken_most: usize,
-    /// Where an application chooses numbers.
+    waiting: Waiting<M>,
+    sent: SentQueue<M>,
+    messages: Messages,
+    /// Where an application chooses numbers of messages.
     numbers: Option<Box<Numbers<M>>>,
+}
+
+/// How a packet leaves.
+#[derive(Clone, Copy)]
+pub(crate) struct Leaving {
+    pub(crate) now: Instant,
+    /// The first inquiry that covers it.
+    pub(crate) inquiry_number: u32,
+    pub(crate) in_parts: bool,
+    /// Whether it is kept until it is acknowledged; else it is settled.
+    pub(crate) is_kept: bool,
+}
+
+/// The packet that leaves next.
+pub(crate) struct Next<'a, M> {
+    /// Its numbers.
+    pub(crate) span: Range<u64>,
+    /// Its octets, and those of what follows it in its message.
+    payload: &'a Payload<M>,
+}
+
+impl<M: Message> Next<'_, M> {
+    #[inline]
+    pub(crate) fn cargo(&self) -> Cargo<'_> {
+        let pieces = &self.payload.pieces;
+        Cargo { span: &self.span, label: pieces.label(), octets: pieces.first_octets() }
+    }
+
+    /// Since when it waits, and for how long it is of use.
+    #[inline]
+    pub(crate) fn wish(&self) -> (Instant, Option<NonZeroU32>) {
+        (self.payload.since, self.payload.lifetime)
+    }
+
+    /// Returns a part of its octets, with `headroom` octets before them where they have to be copied.
+    pub(crate) fn part(&self, part: Range<usize>, headroom: usize) -> M {
+        let whole = &self.payload.body;
+        if !M::SHARES {
+            let mut octets = vec![0; part.end];
+            whole.copy_to(&mut octets);
+            return M::with_headroom(headroom, &octets[part.start..]);
+        }
+        let mut body = whole.share();
+        body.truncate(part.end);
+        body.advance(part.start);
+        body
+    }
 }
 
 impl<M: Message> Sending<M> {
     /// Nothing was sent; the first number will be `first`.
-    pub fn new(numbering: Numbering, first: u64) -> Self {
+    pub(crate) const fn new(numbering: Numbering, first: u64) -> Self {
         Sending {
-            numbering,
-            waiting: VecDeque::new(),
-            waiting_octets: 0,
-            units: VecDeque::new(),
-            sent: 0,
-            trains: VecDeque::new(),
-            sent_upto: first,
-            settled_upto: first,
-            in_flight: 0,
-            lost: VecDeque::new(),
-            lost_units: 0,
-            left: VecDeque::new(),
-            orders: 0,
-            heard_order: 0,
-            released: Room::default(),
-            overtaken: 0,
-            overtaken_most: usize::MAX,
+            waiting: Waiting::new(),
+            sent: SentQueue::new(numbering, first),
+            messages: Messages::new(),
             numbers: None,
         }
     }
 
     /// Messages that were begun and are overtaken may have so many octets together.
     pub(crate) fn limit_overtaken(&mut self, most: usize) {
-        self.overtaken_most = most;
+        self.waiting.limit_overtaken(most);
     }
 
-    /// Octets that were sent and of which nothing was heard.
+    /// Octets in flight: sent, and neither acknowledged nor lost.
     #[inline]
     pub fn in_flight(&self) -> u64 {
-        self.in_flight
+        self.sent.in_flight()
     }
 
-    /// Nothing that was sent is unheard of.
+    /// Whether everything that was sent is settled.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        self.sent == 0 && self.trains.is_empty()
+        self.sent.is_empty()
     }
 
-    /// Nothing waits to be sent, again or for the first time.
+    /// Whether nothing waits to be sent, again or for the first time.
     #[inline]
     pub fn is_drained(&self) -> bool {
-        self.lost_units == 0 && self.units.len() == self.sent && self.waiting.is_empty()
+        self.sent.lost_packets() == 0 && self.waiting.is_empty()
     }
 
-    /// Whether several packets wait, and nothing that has its number leaves before them.
+    /// Whether several packets wait, and none that was lost leaves before them.
     #[inline]
     pub(crate) fn has_several(&self) -> bool {
-        self.has_trains()
-            && self.lost_units == 0
-            && self.units.len() == self.sent
-            && (self.waiting.len() > 1 || self.waiting.front().and_then(Waiting::second_octets).is_some())
+        self.sent.lost_packets() == 0 && self.waiting.has_several()
     }
 
     /// Whether something that was lost leaves next.
     #[inline]
     pub(crate) fn is_losing(&self) -> bool {
-        self.lost_units > 0
+        self.sent.lost_packets() > 0
     }
 
-    /// The number after the last one sent.
+    /// Number after the last one sent.
     #[inline]
     pub fn sent_upto(&self) -> u64 {
-        self.sent_upto
+        self.sent.sent_upto()
     }
 
-    /// The first number that was sent and of which nothing was heard.
+    /// The lowest number that was sent and is not settled.
     #[inline]
     pub fn settled_upto(&self) -> u64 {
-        self.settled_upto
+        self.sent.settled_upto()
+    }
+
+    /// Returns how many messages wait, one of which may have left in part.
+    pub fn waiting(&self) -> usize {
+        self.waiting.messages() + self.numbers.as_ref().map_or(0, |numbers| numbers.held())
+    }
+
+    /// Octets that wait to be sent for the first time.
+    #[inline]
+    pub fn waiting_octets(&self) -> usize {
+        self.waiting.octets()
     }
 
     /// Whether it holds no memory: it never had a message, or has given all back.
     #[inline]
     pub(crate) fn is_bare(&self) -> bool {
-        self.waiting.capacity() == 0
+        self.waiting.is_bare()
     }
 
     /// Takes memory for one message, where queues that grow would begin with four: most associations never have more on its way.
     #[cold]
     #[inline(never)]
     pub(crate) fn furnish(&mut self) {
-        self.waiting.reserve_exact(1);
-        self.units.reserve_exact(1);
-        self.left.reserve_exact(1);
+        self.waiting.furnish();
+        self.sent.furnish();
     }
 
     /// Nothing is in flight, and nothing waits: memory is given back.
     pub(crate) fn shrink(&mut self) {
-        // Of what these still name, everything was heard.
-        self.lost.clear();
-        self.left.clear();
-        self.waiting.shrink_to_fit();
-        self.units.shrink_to_fit();
-        self.trains.shrink_to_fit();
-        self.lost.shrink_to_fit();
-        self.left.shrink_to_fit();
+        self.waiting.shrink();
+        self.sent.shrink();
     }
 
-    /// Whether the layer above may send something again.
+    /// Whether the application may send something again.
     #[inline]
     pub(crate) fn has_released(&self) -> bool {
-        self.released != Room::default()
+        self.messages.released != Room::default()
     }
 
-    /// What the layer above may send again for what was settled since this was asked last.
-    pub fn released(&mut self) -> Room {
-        core::mem::take(&mut self.released)
+    /// Returns what the application may send again for what was settled since this was asked last.
+    pub(crate) fn released(&mut self) -> Room {
+        core::mem::take(&mut self.messages.released)
     }
 
     /// A message of so many octets is done with.
     pub(crate) fn release(&mut self, octets: usize) {
-        self.released.octets += octets;
-        self.released.messages += 1;
+        self.messages.release(1, octets);
     }
 
-    /// The unit at a place that this mechanism gave.
-    #[inline]
-    pub(crate) fn get(&self, place: usize) -> &Sent<M> {
-        &self.units[place]
+    /// A message of the application, which gets `credit` octets back when all is done. It is cut into pieces of `piece` octets as they
+    /// leave.
+    #[inline(always)] // a message is not moved to get there
+    pub(crate) fn push(
+        &mut self,
+        body: M,
+        label: Label,
+        piece: usize,
+        credit: usize,
+        since: Instant,
+        lifetime: Option<NonZeroU32>,
+    ) {
+        let pieces = Pieces::new(label, self.messages.enter(1), piece, body.len());
+        self.enter(Payload { pieces, body, since, lifetime, credit });
     }
 
+    /// Several messages in pieces, one behind the other, of which nothing is wished; the application gets `credit` octets back for each.
+    /// `label` is that of the first.
+    pub(crate) fn push_run(
+        &mut self,
+        body: M,
+        messages: usize,
+        label: Label,
+        piece: usize,
+        credit: usize,
+        since: Instant,
+    ) {
+        let (each, count) = (body.len() / messages, messages as u32);
+        let pieces = Pieces::new(label, self.messages.enter(count), piece, each).and(count - 1);
+        self.enter(Payload { pieces, body, since, lifetime: None, credit });
+    }
+
+    #[inline(always)] // as `push`
+    fn enter(&mut self, payload: Payload<M>) {
+        if self.watches_numbers() && payload.pieces.label().count > 1 {
+            return self.wait_for_number(payload);
+        }
+        self.waiting.push(payload);
+    }
+
+    /// Returns how many numbers a packet of so many octets has.
     #[inline]
-    pub(crate) fn numbers(&self, octets: usize) -> u64 {
-        match self.numbering {
-            Numbering::Octets => octets as u64,
+    pub(crate) fn numbers_in(&self, octets: usize) -> u64 {
+        match self.sent.numbering() {
             Numbering::Packets => 1,
+            Numbering::Octets => octets as u64,
         }
     }
 
-    /// Where the unit is that has `number`, or the first one beyond it.
     #[inline]
-    fn place(&self, number: u64) -> usize {
-        let Some(first) = self.units.front() else { return 0 };
-        let Some(ahead) = number.checked_sub(first.unit.span.start) else { return 0 };
-        match self.numbering {
-            Numbering::Packets => usize::try_from(ahead).unwrap_or(usize::MAX).min(self.units.len()),
-            Numbering::Octets => self.units.partition_point(|sent| sent.unit.span.end <= number),
+    pub(crate) fn numbering(&self) -> Numbering {
+        self.sent.numbering()
+    }
+
+    /// What could leave next. What was lost comes first.
+    #[inline(always)] // for each packet, more than once
+    pub(crate) fn next(&mut self) -> Option<Next<'_, M>> {
+        if self.is_losing() {
+            return self.next_lost();
+        }
+        let numbering = self.sent.numbering();
+        let (payload, start) = (self.waiting.first()?, self.sent.sent_upto());
+        Some(Next { span: start..start + payload.pieces.numbers(1, numbering), payload })
+    }
+
+    #[inline(never)]
+    fn next_lost(&mut self) -> Option<Next<'_, M>> {
+        let numbering = self.sent.numbering();
+        let range = self.sent.first_lost()?;
+        let span = range.numbers.start..range.number(1, numbering);
+        Some(Next { span, payload: &range.payload })
+    }
+
+    /// The octets of what could follow it, and the number after its last one.
+    pub(crate) fn second(&self) -> Option<(usize, u64)> {
+        let fresh = |octets: usize, upto: u64| (octets, upto + self.numbers_in(octets));
+        let (first, upto) = (|| Some(self.waiting.first()?.pieces.first_octets()), self.sent.sent_upto());
+        match self.sent.lost_packets() {
+            0 => Some(fresh(self.waiting.second_octets()?, fresh(first()?, upto).1)),
+            1 => Some(fresh(first()?, upto)),
+            _ => Some((1, 0)), // it had its number before; nothing is shorter
         }
     }
 
-    /// Forgets those that were lost and are settled: then the first one is lost indeed.
-    fn surface(&mut self) {
-        while let Some(number) = self.lost.front() {
-            let place = self.place(*number);
-            if place < self.sent && self.units[place].state == State::Lost {
-                return;
+    /// What leaves [next](Self::next) leaves in parts: until the last of them has left, nothing fresh overtakes it.
+    pub(crate) fn hold(&mut self) {
+        if !self.is_losing() {
+            self.waiting.hold();
+        }
+    }
+
+    /// What leaves [next](Self::next) leaves, as the packet that `pack` makes of its body.
+    #[inline(always)] // a packet is not moved once more
+    pub(crate) fn leave<T>(
+        &mut self,
+        leaving: Leaving,
+        (pool, headroom): (&Pool<M>, usize),
+        pack: impl FnOnce(&mut M) -> T,
+    ) -> Option<T> {
+        if self.is_losing() {
+            if leaving.is_kept {
+                return Some(pack(self.sent.resend(1, &leaving)?));
             }
-            self.lost.pop_front();
+            let (mut payload, count) = self.sent.take_lost(1)?;
+            let packet = pack(&mut payload.body);
+            self.settle(payload, count, pool);
+            self.free_numbers();
+            return Some(packet);
         }
+        let mut payload = self.waiting.leave(1, pool, headroom)?;
+        if leaving.is_kept {
+            return Some(pack(self.sent.push(payload, 1, &leaving)));
+        }
+        self.sent.pass(&payload.pieces, 1);
+        let packet = pack(&mut payload.body);
+        self.settle(payload, 1, pool);
+        self.free_numbers();
+        Some(packet)
     }
 
-    /// What could leave next: octets, and the number after its last one. What was lost comes first.
+    /// Nobody will hear of these pieces, which are all that the body holds.
+    fn settle(&mut self, payload: Payload<M>, count: usize, pool: &Pool<M>) {
+        self.messages.settle(&payload.pieces, count, payload.credit);
+        payload.body.reclaim(pool);
+    }
+
+    /// The pieces that leave next for the first time; `None` where there are none, or something that was lost leaves before them.
     #[inline]
-    pub fn first(&mut self) -> Option<(usize, u64)> {
-        if self.lost_units > 0 {
-            self.surface();
-            let unit = &self.units[self.place(*self.lost.front()?)].unit;
-            return Some((unit.body.len(), unit.span.end));
-        }
-        if let Some(numbered) = self.units.get(self.sent) {
-            return Some((numbered.unit.body.len(), numbered.unit.span.end));
-        }
-        let octets = self.waiting.front()?.next_octets();
-        Some((octets, self.sent_upto + self.numbers(octets)))
+    pub(crate) fn ahead(&self) -> Option<Pieces> {
+        if self.is_losing() { None } else { Some(self.waiting.first()?.pieces) }
     }
 
-    /// What could follow it.
-    pub fn second(&self) -> Option<(usize, u64)> {
-        let fresh = |octets: usize, upto: u64| Some((octets, upto + self.numbers(octets)));
-        let first = || self.waiting.front().map(Waiting::next_octets);
-        if self.lost_units > 1 {
-            return Some((1, 0)); // it had its number before; nothing is shorter
-        }
-        let numbered = self.units.get(self.sent);
-        match (self.lost_units, numbered) {
-            (0, Some(numbered)) => fresh(first()?, numbered.unit.span.end),
-            (0, None) => {
-                let second = self.waiting.front()?.second_octets();
-                let second = second.or_else(|| self.waiting.get(1).map(Waiting::next_octets))?;
-                fresh(second, self.sent_upto + self.numbers(first()?))
-            }
-            (_, Some(numbered)) => Some((numbered.unit.body.len(), numbered.unit.span.end)),
-            (_, None) => fresh(first()?, self.sent_upto),
-        }
-    }
-
-    /// The place of what leaves next; `kept`: it will be heard of. A fresh one gets its number now, and not before: what expires or is
-    /// overtaken while it waits leaves no hole.
+    /// The octets and the pieces of several messages that were sent together, if they are what leaves next and nothing of the first has left.
     #[inline]
-    pub(crate) fn take_first(&mut self, pool: &Pool<M>, headroom: usize, kept: bool) -> Option<usize> {
-        if self.lost_units > 0 {
-            self.surface();
-            return self.lost.front().map(|number| self.place(*number));
-        }
-        if !kept && !self.trains.is_empty() {
-            self.take_apart(self.sent_upto); // among them it would be heard of
-        }
-        if self.units.len() == self.sent {
-            self.cut(pool, headroom)?;
-        }
-        Some(self.sent)
+    pub(crate) fn together(&self) -> Option<(u64, u64)> {
+        let first = self.waiting.first()?;
+        let pieces = &first.pieces;
+        let whole = pieces.messages() > 1 && pieces.label().index == 0;
+        whole.then(|| (first.body.len() as u64, pieces.count() as u64))
     }
 
-    /// It leaves. `kept`: it will be heard of; else it is to be settled. Gives its octets.
+    /// The body of what waits first.
     #[inline]
-    pub(crate) fn on_sent(&mut self, place: usize, now: Instant, stamp: u32, kept: bool) -> &mut M {
-        let order = self.orders;
-        self.orders += 1;
-        let sent = &mut self.units[place];
-        let fresh = sent.state != State::Lost;
-        if fresh {
-            self.sent_upto = sent.unit.span.end;
-        } else {
-            self.lost.pop_front();
-            self.lost_units -= 1;
-        }
-        (sent.at, sent.order, sent.stamp, sent.state) = (now, order, stamp, State::InFlight);
-        sent.in_parts = false;
-        sent.times = sent.times.saturating_add(1);
-        self.in_flight += sent.unit.body.len() as u64;
-        if fresh && kept && !self.trains.is_empty() {
-            return self.follow_trains();
-        }
-        self.sent += usize::from(fresh);
-        let number = self.units[place].unit.span.start;
-        if kept {
-            // Where nobody asks for the oldest, nothing else takes them away.
-            if self.left.len() > 2 * self.units.len() {
-                self.forget_left();
-            }
-            self.left.push_back(Left { at: now, order, number });
-        }
-        &mut self.units[place].unit.body
+    pub(crate) fn first_body(&self) -> Option<&M> {
+        Some(&self.waiting.first()?.body)
     }
 
-    /// The unit that just left did so in parts.
+    /// The parts of what waits first, with what may be written before them: nothing where the messages do not lie so, or somebody else
+    /// holds them.
+    #[inline]
+    pub(crate) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
+        self.waiting.first_mut().into_iter().flat_map(|first| first.body.stretches())
+    }
+
+    /// Since when what waits first does, and for how long it is of use.
+    #[inline]
+    pub(crate) fn waiting_wish(&self) -> (Instant, Option<NonZeroU32>) {
+        self.waiting.first().map_or((Instant::START, None), |first| (first.since, first.lifetime))
+    }
+
+    /// The first `count` pieces that wait have left together.
+    #[inline]
+    pub(crate) fn on_together(&mut self, count: usize, now: Instant, inquiry_number: u32, pool: &Pool<M>) {
+        if let Some(payload) = self.waiting.leave(count, pool, 0) {
+            let leaving = Leaving { now, inquiry_number, in_parts: false, is_kept: true };
+            self.sent.push(payload, count, &leaving);
+        }
+    }
+
+    /// What leaves next: since when it waits, and for how long it is of use.
+    #[inline]
+    pub(crate) fn first_wish(&mut self) -> Option<(Instant, Option<NonZeroU32>)> {
+        self.next().map(|next| next.wish())
+    }
+
+    /// What leaves next is of no use any more. What never left gives its number to another.
     #[cold]
-    pub(crate) fn on_sent_in_parts(&mut self, place: usize) {
-        if let Some(sent) = self.units.get_mut(place) {
-            sent.in_parts = true;
-        }
-    }
-
-    /// Those of `span` that are in flight and that `is_lost` says are lost. Gives their octets.
-    pub fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Sent<M>) -> bool) -> u64 {
-        let mut octets = 0;
-        if self.is_in_trains(&span) {
-            self.take_apart(span.end);
-        }
-        for place in self.place(span.start)..self.sent {
-            let sent = &self.units[place];
-            if sent.unit.span.start >= span.end {
-                break;
+    pub(crate) fn drop_first(&mut self, pool: &Pool<M>) {
+        if self.is_losing() {
+            if let Some((payload, count)) = self.sent.take_lost(usize::MAX) {
+                self.settle(payload, count, pool);
             }
-            if sent.state == State::InFlight && is_lost(sent) {
-                octets += self.lose(place);
-            }
+        } else if let Some(payload) = self.waiting.take_message() {
+            let count = payload.pieces.in_message();
+            self.settle(payload, count, pool);
         }
-        octets
     }
 
-    /// It is believed to be lost. Gives its octets.
-    fn lose(&mut self, place: usize) -> u64 {
-        let sent = &mut self.units[place];
-        let octets = sent.unit.body.len() as u64;
-        sent.state = State::Lost;
-        self.in_flight -= octets;
-        let number = sent.unit.span.start;
-        let place = if self.lost.back().is_none_or(|last| *last <= number) {
-            self.lost.len()
-        } else {
-            self.lost.partition_point(|other| *other <= number)
-        };
-        self.lost.insert(place, number);
-        self.lost_units += 1;
-        octets
-    }
-
-    /// The place of what left so, where nothing was heard of it since.
+    /// The packets that lie in `span` have arrived. What was sent again later than `copies` did not arrive in this copy.
     #[inline]
-    fn out(&self, left: &Left) -> Option<usize> {
-        let place = self.place(left.number);
-        let sent = self.units.get(place).filter(|_| place < self.sent)?;
-        (sent.state == State::InFlight && sent.order == left.order).then_some(place)
+    pub(crate) fn acknowledge(
+        &mut self,
+        span: Range<u64>,
+        copies: Instant,
+        pool: &Pool<M>,
+        sum: &mut Acknowledged,
+    ) {
+        self.sent.acknowledge(span, &mut Settling { copies, messages: &mut self.messages, pool, sum });
     }
 
-    fn forget_left(&mut self) {
-        let mut left = core::mem::take(&mut self.left);
-        left.retain(|left| self.out(left).is_some());
-        self.left = left;
+    /// Loses the packets in flight that have numbers in `span` and of which `is_lost` says so, range by range. Returns their octets.
+    pub(crate) fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Suspect) -> bool) -> u64 {
+        self.sent.judge(span, is_lost)
     }
 
-    /// The first packet that left by itself and of which nothing was heard, in the order in which they left.
-    fn oldest_unit(&mut self) -> Option<Left> {
-        while let Some(left) = self.left.front() {
-            if self.out(left).is_some() {
-                return Some(*left);
-            }
-            self.left.pop_front();
-        }
-        None
-    }
-
-    /// The first packet that left and of which nothing was heard, in the order in which they left.
-    #[inline]
-    fn oldest(&mut self) -> Option<Left> {
-        let (unit, train) = (self.oldest_unit(), self.oldest_train());
-        match (unit, train) {
-            (Some(unit), Some(train)) => Some(if unit.order < train.order { unit } else { train }),
-            (unit, train) => unit.or(train),
-        }
-    }
-
-    /// When the first one left of which nothing was heard.
+    /// Returns when the oldest packet in flight was sent.
     pub fn oldest_at(&mut self) -> Option<Instant> {
-        self.oldest().map(|left| left.at)
+        self.sent.oldest_at()
     }
 
-    /// Where it is, if it is a unit; and if not, it becomes one.
-    fn place_of(&mut self, left: &Left) -> Option<usize> {
-        if self.is_in_trains(&(left.number..left.number + 1)) {
-            self.take_apart(left.number + 1);
-        }
-        self.out(left)
+    /// Loses the packets in flight that were sent at `before` or earlier. Returns their octets.
+    pub(crate) fn lose_overdue(&mut self, before: Instant) -> u64 {
+        self.sent.lose_overdue(before)
     }
 
-    /// The first of which nothing was heard, if it left at `before` or earlier.
-    pub(crate) fn overdue(&mut self, before: Instant) -> Option<usize> {
-        let oldest = self.oldest().filter(|left| left.at <= before)?;
-        self.place_of(&oldest)
-    }
-
-    /// Of `place`, nothing was heard for too long. Gives its octets.
-    pub(crate) fn give_up_waiting(&mut self, place: usize) -> u64 {
-        self.left.pop_front();
-        self.lose(place)
-    }
-
-    /// Those are lost after which `tolerance` packets or more have left of which it was heard; and that left before `before`.
-    /// Gives their octets.
+    /// Loses the packets that were sent `tolerance` packets or more before the newest acknowledged one, or before `before`. Returns
+    /// their octets.
     pub(crate) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
-        let mut octets = 0;
-        while let Some(left) = self.oldest()
-            && (left.order + tolerance <= self.heard_order || before.is_some_and(|before| left.at < before))
-            && let Some(place) = self.place_of(&left)
-        {
-            self.left.pop_front();
-            octets += self.lose(place);
-        }
-        octets
+        self.sent.lose_overtaken(tolerance, before)
     }
 
-    /// The last one in flight is sent once more: whatever is heard of it tells about all before it.
+    /// The last packet in flight is sent once more: its acknowledgement tells about all before it.
     pub(crate) fn probe(&mut self) -> bool {
-        if !self.trains.is_empty() {
-            self.take_apart(self.sent_upto);
-        }
-        let newest = self.units.range(..self.sent).rposition(|sent| sent.state == State::InFlight);
-        newest.map(|place| self.lose(place)).is_some()
+        self.sent.probe()
     }
 }

@@ -7,9 +7,9 @@ use alloc::collections::{BTreeSet, VecDeque};
 
 use stackwright_wire::Message;
 
-use super::waiting::Waiting;
-use super::{Sending, State};
-use crate::words::Label;
+use super::Sending;
+use super::pieces::Pieces;
+use super::waiting::Payload;
 
 /// At least so many numbers are remembered before those that are free again are looked for.
 const REMEMBERED_LEAST: usize = 64;
@@ -22,7 +22,7 @@ pub(super) struct Numbers<M> {
     /// With so many, those that are free again are looked for.
     most: usize,
     /// Messages whose number is taken, in the order in which they were sent.
-    held: VecDeque<Waiting<M>>,
+    held: VecDeque<Payload<M>>,
 }
 
 impl<M> Numbers<M> {
@@ -60,8 +60,8 @@ impl<M: Message> Sending<M> {
 
     /// A message in several pieces waits to leave, or first for its number, which another one has.
     #[inline(never)]
-    pub(super) fn wait_for_number(&mut self, waiting: Waiting<M>) {
-        let number = waiting.label.message;
+    pub(super) fn wait_for_number(&mut self, payload: Payload<M>) {
+        let number = payload.pieces.label().message;
         if self
             .numbers
             .as_ref()
@@ -72,12 +72,12 @@ impl<M: Message> Sending<M> {
                 numbers.renew(taken);
             }
         }
-        let Some(numbers) = &mut self.numbers else { return self.queue(waiting) };
-        let is_held = numbers.held.iter().any(|held| held.label.message == number);
+        let Some(numbers) = &mut self.numbers else { return self.waiting.push(payload) };
+        let is_held = numbers.held.iter().any(|held| held.pieces.label().message == number);
         if is_held || !numbers.taken.insert(number) {
-            return numbers.held.push_back(waiting);
+            return numbers.held.push_back(payload);
         }
-        self.queue(waiting);
+        self.waiting.push(payload);
     }
 
     /// Something was settled: the messages whose number is free now wait to leave.
@@ -94,27 +94,24 @@ impl<M: Message> Sending<M> {
         let Some(numbers) = &mut self.numbers else { return };
         numbers.renew(taken);
         let mut free = VecDeque::new();
-        for waiting in core::mem::take(&mut numbers.held) {
-            let is_free = numbers.taken.insert(waiting.label.message);
-            if is_free { &mut free } else { &mut numbers.held }.push_back(waiting);
+        for payload in core::mem::take(&mut numbers.held) {
+            let is_free = numbers.taken.insert(payload.pieces.label().message);
+            if is_free { &mut free } else { &mut numbers.held }.push_back(payload);
         }
-        free.into_iter().for_each(|waiting| self.queue(waiting));
+        free.into_iter().for_each(|payload| self.waiting.push(payload));
     }
 
     /// The numbers of messages in several pieces that wait to leave, or of which something is not settled.
     fn unsettled(&self) -> BTreeSet<u32> {
         let mut numbers = BTreeSet::new();
-        let mut enter = |label: &Label, more: u32| {
+        let mut enter = |pieces: &Pieces, messages: u32| {
+            let label = pieces.label();
             if label.count > 1 {
-                numbers.extend((0..=more).map(|nth| label.message.wrapping_add(nth)));
+                numbers.extend((0..messages).map(|nth| label.message.wrapping_add(nth)));
             }
         };
-        self.waiting.iter().for_each(|waiting| enter(&waiting.label, waiting.more));
-        self.units
-            .iter()
-            .filter(|sent| sent.state != State::Done)
-            .for_each(|sent| enter(&sent.unit.label, 0));
-        self.trains.iter().for_each(|train| enter(train.pieces().label(), train.pieces().more()));
+        self.waiting.pieces().for_each(|pieces| enter(pieces, pieces.messages() as u32));
+        self.sent.unsettled().for_each(|(pieces, count)| enter(pieces, pieces.messages_begun(count)));
         numbers
     }
 }

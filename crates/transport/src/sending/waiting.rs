@@ -1,310 +1,231 @@
-//! Messages that wait, and what is cut off them.
+//! Messages that wait to be sent, by urgency. Numbers are given when pieces leave.
 
+use alloc::collections::VecDeque;
+use core::mem;
 use core::num::NonZeroU32;
 use core::ptr;
 
 use stackwright_contract::Instant;
-use stackwright_wire::{Message, Pool, Stretch};
+use stackwright_wire::{Message, Pool};
 
-use super::ahead::Ahead;
-use super::{Sending, Sent, State};
-use crate::words::{Label, Unit};
+use super::pieces::Pieces;
 
-/// A message of which something has not left yet, and others that were sent together with it.
+/// Messages, or what is left of them: how they are cut, their octets, and how long they are of use.
+#[derive(Debug)]
+pub(crate) struct Payload<M> {
+    pub(crate) pieces: Pieces,
+    pub(crate) body: M,
+    /// When the application sent them.
+    pub(crate) since: Instant,
+    /// For how long they are of use, in microseconds.
+    pub(crate) lifetime: Option<NonZeroU32>,
+    /// Octets that the application gets back for each message.
+    pub(super) credit: usize,
+}
+
+impl<M: Message> Payload<M> {
+    /// Splits the first `count` pieces off, of `octets` octets; there are more.
+    #[inline]
+    pub(super) fn split_to(&mut self, count: usize, octets: usize) -> Self {
+        let first = Payload { body: self.body.split_to(octets), ..*self };
+        self.pieces = self.pieces.skip(count);
+        first
+    }
+
+    #[inline]
+    fn priority(&self) -> u8 {
+        self.pieces.label().priority
+    }
+
+    /// Whether a piece of its first message has left.
+    #[inline]
+    fn is_begun(&self) -> bool {
+        self.pieces.label().index > 0
+    }
+}
+
+/// The send queue, the most urgent first.
 #[derive(Debug)]
 pub(super) struct Waiting<M> {
-    rest: M,
-    /// Of every piece of the first message, but for its index.
-    pub(super) label: Label,
-    /// Of the next piece. It stands apart: it was written just now, and is read alone, not with its neighbours, which would wait until
-    /// all that was written before it, the octets of a piece, has left the processor.
-    index: u32,
-    /// The octets of every piece but the last of a message.
-    piece: usize,
-    /// How many messages follow the first, and how many octets each has.
-    pub(super) more: u32,
-    each: usize,
-    /// How many octets are left of the first message.
-    pub(super) left: usize,
-    since: Instant,
-    lifetime: Option<NonZeroU32>,
-    /// What the layer above gets back for a message.
+    queue: VecDeque<Payload<M>>,
     octets: usize,
+    /// A part of the first piece has left, with its number: nothing may overtake it.
+    held: bool,
+    /// Octets of messages that were begun and overtaken, or more; and how many there may be.
+    overtaken: usize,
+    overtaken_most: usize,
 }
 
 impl<M: Message> Waiting<M> {
-    /// Its pieces, of which the first will have this number.
-    #[inline]
-    pub(super) fn ahead(&self, number: u64) -> Ahead {
-        let label = Label { index: self.index, ..self.label };
-        Ahead::new(number, label, self.piece, self.left).and(self.more, self.each)
+    pub(super) const fn new() -> Self {
+        Waiting { queue: VecDeque::new(), octets: 0, held: false, overtaken: 0, overtaken_most: usize::MAX }
     }
 
-    /// Its pieces, if it is several messages, and nothing of the first has left.
-    #[inline]
-    pub(super) fn together(&self) -> Option<Ahead> {
-        (self.more > 0 && self.index == 0).then(|| self.ahead(0))
-    }
-
-    /// What stands between the first `count` pieces, and so many octets before them, with those pieces: as
-    /// [`with_gaps`](Message::with_gaps).
-    #[inline]
-    pub(super) fn with_gaps(&self, before: usize, count: usize) -> Option<M> {
-        self.rest.with_gaps(before, count)
-    }
-
-    /// The first of several messages, and so many behind it, which leave by themselves; `None` where there are no others.
-    #[inline]
-    pub(super) fn split_to(&mut self, behind: u32) -> Option<Self> {
-        let more = self.more.checked_sub(behind + 1)?;
-        let octets = self.left + behind as usize * self.each;
-        let first = Waiting { rest: self.rest.split_to(octets), more: behind, ..*self };
-        self.label.message = self.label.message.wrapping_add(behind + 1);
-        (self.more, self.index, self.left) = (more, 0, self.each);
-        Some(first)
-    }
-
-    /// Its pieces, with what may be written before them: as [`stretches`](Message::stretches).
-    #[inline]
-    pub(super) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
-        self.rest.stretches()
-    }
-
-    /// Copies its octets; gives how many.
-    #[inline]
-    pub(super) fn copy_next(&self, into: &mut [u8]) -> usize {
-        self.rest.copy_to(into)
-    }
-
-    /// All that has not left, and perhaps other messages behind it, in pieces of so many octets, and what is wished of it.
-    pub(super) fn rest(&self) -> (M, usize, Instant, Option<NonZeroU32>) {
-        (self.rest.share(), self.piece, self.since, self.lifetime)
-    }
-
-    /// The same of messages of which all has left, and what the layer above gets back for each.
-    #[inline]
-    pub(super) fn into_rest(self) -> (M, Instant, Option<NonZeroU32>, Option<usize>) {
-        (self.rest, self.since, self.lifetime, Some(self.octets))
-    }
-
-    /// So many pieces of the first message have left. Gives what the layer above gets back when all has: then it is to be forgotten.
-    #[inline]
-    pub(super) fn pass(&mut self, pieces: u32, octets: usize) -> Option<usize> {
-        if octets == self.rest.len() {
-            return Some(self.octets);
-        }
-        debug_assert!(octets < self.left, "messages that have left are split off");
-        self.rest.advance(octets);
-        self.left -= octets;
-        self.index += pieces;
-        None
-    }
-
-    pub(super) fn next_octets(&self) -> usize {
-        self.left.min(self.piece)
-    }
-
-    /// The octets of the second piece; `None`: there is none.
-    #[inline]
-    pub(super) fn second_octets(&self) -> Option<usize> {
-        match self.left.checked_sub(self.piece) {
-            Some(left) if left > 0 => Some(left.min(self.piece)),
-            _ => (self.more > 0).then_some(self.each.min(self.piece)),
-        }
-    }
-}
-
-impl<M: Message> Sending<M> {
-    /// A message of the layer above, whose `octets` it gets back when all is done. It is cut into pieces of `piece` octets as
-    /// they leave.
+    /// Enters messages behind all that are as urgent.
     #[inline(always)] // a message is not moved to get there
-    pub(crate) fn push(
-        &mut self,
-        message: M,
-        label: Label,
-        piece: usize,
-        octets: usize,
-        since: Instant,
-        lifetime: Option<NonZeroU32>,
-    ) {
-        debug_assert!(piece > 0, "a piece has octets");
-        let (index, more, each, left) = (label.index, 0, 0, message.len());
-        self.wait(Waiting { rest: message, label, index, piece, more, each, left, since, lifetime, octets });
-    }
-
-    /// Several messages in pieces, one behind the other, of which nothing is wished; the layer above gets back `octets` for each. `label`
-    /// is that of the first.
-    pub(crate) fn push_run(
-        &mut self,
-        run: M,
-        messages: usize,
-        label: Label,
-        piece: usize,
-        octets: usize,
-        since: Instant,
-    ) {
-        let (each, more) = (run.len() / messages, messages as u32 - 1);
-        debug_assert_eq!(label.count as usize, each.div_ceil(piece), "its pieces were counted");
-        let (index, lifetime) = (label.index, None);
-        self.wait(Waiting {
-            rest: run,
-            label,
-            index,
-            piece,
-            more,
-            each,
-            left: each,
-            since,
-            lifetime,
-            octets,
-        });
-    }
-
-    #[inline(always)] // as `push`
-    fn wait(&mut self, waiting: Waiting<M>) {
-        if self.watches_numbers() && waiting.label.count > 1 {
-            return self.wait_for_number(waiting);
+    pub(super) fn push(&mut self, payload: Payload<M>) {
+        self.octets += payload.body.len();
+        if self.queue.back().is_none_or(|last| last.priority() <= payload.priority()) {
+            return self.queue.push_back(payload);
         }
-        self.queue(waiting);
+        self.overtake(payload);
     }
 
-    #[inline(always)] // as `push`
-    pub(super) fn queue(&mut self, waiting: Waiting<M>) {
-        self.waiting_octets += waiting.rest.len();
-        // What is more urgent overtakes what waits, not what has its number.
-        if self.waiting.back().is_none_or(|last| last.label.priority <= waiting.label.priority) {
-            return self.waiting.push_back(waiting);
-        }
-        self.overtake(waiting);
-    }
-
-    /// It leaves before others that are less urgent. The peer holds what it has of a message that was begun: so the first one, if it
-    /// was, is overtaken only as long as those that are have no more octets together than may be.
+    /// Enters messages before others that are less urgent. The peer holds what it has of a message that was begun: so the first one, if
+    /// it was, is overtaken only as long as those that are have no more octets together than may be.
     #[inline(never)]
-    fn overtake(&mut self, waiting: Waiting<M>) {
-        let priority = waiting.label.priority;
-        let is_begun = |first: &Waiting<M>| first.index > 0;
-        let begun = self.waiting.front().filter(|first| is_begun(first));
-        let place = self.waiting.partition_point(|other| {
-            begun.is_some_and(|begun| ptr::eq(begun, other)) || other.label.priority <= priority
+    fn overtake(&mut self, payload: Payload<M>) {
+        let priority = payload.priority();
+        let stays = self.queue.front().filter(|first| self.held || first.is_begun());
+        let place = self.queue.partition_point(|other| {
+            stays.is_some_and(|first| ptr::eq(first, other)) || other.priority() <= priority
         });
-        let place = match begun.map(|begun| (begun.label.priority > priority, begun.octets)) {
-            Some((true, octets)) if place == 1 && self.may_overtake(octets) => 0,
-            _ => place,
-        };
-        self.waiting.insert(place, waiting);
+        let overtakes = place == 1 && !self.held && stays.is_some_and(|first| first.priority() > priority);
+        let place = if overtakes && self.may_overtake() { 0 } else { place };
+        self.queue.insert(place, payload);
     }
 
-    /// Whether the first one, of so many octets, which was begun, may be overtaken. Then it is.
-    fn may_overtake(&mut self, octets: usize) -> bool {
+    /// Whether the first message, which was begun, may be overtaken. Then it is.
+    fn may_overtake(&mut self) -> bool {
+        let Some(first) = self.queue.front() else { return true };
+        let octets = first.credit;
         let fits = |overtaken: usize| overtaken.saturating_add(octets) <= self.overtaken_most;
         let mut overtaken = self.overtaken;
         if !fits(overtaken) {
             // Some may have left since.
-            let begun = self.waiting.iter().skip(1).filter(|other| other.index > 0);
-            overtaken = begun.map(|other| other.octets).sum();
+            let begun = self.queue.range(1..).filter(|other| other.is_begun());
+            overtaken = begun.map(|other| other.credit).sum();
         }
         let fits = fits(overtaken);
         self.overtaken = overtaken.saturating_add(if fits { octets } else { 0 });
         fits
     }
 
-    /// How many messages wait, one of which may have left in part.
-    pub fn waiting(&self) -> usize {
-        let held = self.numbers.as_ref().map_or(0, |numbers| numbers.held());
-        held + self.waiting.iter().map(|waiting| 1 + waiting.more as usize).sum::<usize>()
-    }
-
-    /// What is not done for several messages at once is done for the first of them.
+    /// Returns what leaves next.
     #[inline]
-    pub(crate) fn separate(&mut self) {
-        if self.waiting.front().is_some_and(|waiting| waiting.more > 0) {
-            self.separate_first();
-        }
+    pub(super) fn first(&self) -> Option<&Payload<M>> {
+        self.queue.front()
     }
 
-    #[inline(never)]
-    fn separate_first(&mut self) {
-        if let Some(first) = self.waiting.front_mut().and_then(|waiting| waiting.split_to(0)) {
-            self.waiting.push_front(first);
-        }
-    }
-
-    /// How many octets wait that have no number yet.
     #[inline]
-    pub fn waiting_octets(&self) -> usize {
-        self.waiting_octets
+    pub(super) fn first_mut(&mut self) -> Option<&mut Payload<M>> {
+        self.queue.front_mut()
     }
 
-    /// Since when the first one waits, and for how long it is of use.
-    pub(super) fn first_waiting(&self) -> Option<(Instant, Option<NonZeroU32>)> {
-        self.waiting.front().map(|waiting| (waiting.since, waiting.lifetime))
-    }
-
-    /// The first one is of no use any more.
-    pub(super) fn drop_waiting(&mut self, pool: &Pool<M>) {
-        self.separate();
-        if let Some(waiting) = self.waiting.pop_front() {
-            self.release(waiting.octets);
-            self.waiting_octets -= waiting.rest.len();
-            waiting.rest.reclaim(pool);
-        }
-    }
-
-    /// The next piece gets its number, and becomes a unit.
+    /// Returns the octets of the second piece.
     #[inline]
-    pub(super) fn cut(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
-        let waiting = self.waiting.front_mut()?;
-        if waiting.index > 0 || waiting.rest.len() > waiting.piece {
-            return self.cut_off(pool, headroom);
-        }
-        let waiting = self.waiting.pop_front()?;
-        let label = Label { last: true, ..waiting.label };
-        self.number(waiting.rest, label, waiting.since, waiting.lifetime, Some(waiting.octets));
-        Some(())
+    pub(super) fn second_octets(&self) -> Option<usize> {
+        let second = self.queue.front()?.pieces.second_octets();
+        second.or_else(|| Some(self.queue.get(1)?.pieces.first_octets()))
     }
 
-    /// One piece of several. It stays where it is in the message, where messages can be shared: a header then stands by itself.
-    /// Else it gets a block of its own.
-    fn cut_off(&mut self, pool: &Pool<M>, headroom: usize) -> Option<()> {
-        self.separate();
-        let waiting = self.waiting.front_mut()?;
-        let (since, lifetime) = (waiting.since, waiting.lifetime);
-        let ahead = waiting.ahead(0);
-        let (octets, label) = (ahead.octets(1), *ahead.label());
-        let piece = waiting.rest.split_to(octets);
-        waiting.left -= octets;
-        waiting.index += 1;
-        let release = label.last.then_some(waiting.octets);
-        if label.last {
-            self.waiting.pop_front();
-        }
-        let body = if M::SHARES { piece } else { piece.copy_into(pool, headroom) };
-        self.number(body, label, since, lifetime, release);
-        Some(())
-    }
-
+    /// Takes the first `count` pieces of the first entry. One of several pieces stays where it is in its message, where messages can be
+    /// shared: a header then stands by itself. Else it gets a block of its own, with `headroom`.
     #[inline(always)] // as `push`
-    fn number(
+    pub(super) fn leave(&mut self, count: usize, pool: &Pool<M>, headroom: usize) -> Option<Payload<M>> {
+        let first = self.queue.front_mut()?;
+        let octets = first.pieces.octets(count);
+        self.octets -= octets;
+        if octets == first.body.len() && (M::SHARES || first.pieces.label().index == 0) {
+            self.held = false;
+            return self.queue.pop_front();
+        }
+        self.leave_in_part(count, octets, pool, headroom)
+    }
+
+    fn leave_in_part(
         &mut self,
-        body: M,
-        label: Label,
-        since: Instant,
-        lifetime: Option<NonZeroU32>,
-        release: Option<usize>,
-    ) {
-        self.waiting_octets -= body.len();
-        let end = self.sent_upto + self.numbers(body.len());
-        debug_assert!(end > self.sent_upto, "a unit has at least one number");
-        self.units.push_back(Sent {
-            unit: Unit { span: self.sent_upto..end, label, body, since, lifetime },
-            at: Instant::START,
-            order: 0,
-            times: 0,
-            stamp: 0,
-            in_parts: false,
-            release,
-            state: State::Numbered,
-        });
+        count: usize,
+        octets: usize,
+        pool: &Pool<M>,
+        headroom: usize,
+    ) -> Option<Payload<M>> {
+        let held = mem::take(&mut self.held);
+        let first = self.queue.front_mut()?;
+        let mut leaving = if octets < first.body.len() {
+            let leaving = first.split_to(count, octets);
+            if held {
+                self.release_held();
+            }
+            leaving
+        } else {
+            self.queue.pop_front()?
+        };
+        if !M::SHARES {
+            leaving.body = leaving.body.copy_into(pool, headroom);
+        }
+        Some(leaving)
+    }
+
+    /// What could not overtake a piece that left in parts overtakes what follows that, where it may.
+    #[cold]
+    fn release_held(&mut self) {
+        let (Some(first), Some(second)) = (self.queue.front(), self.queue.get(1)) else { return };
+        if second.priority() >= first.priority() || first.is_begun() && !self.may_overtake() {
+            return;
+        }
+        if let Some(rest) = self.queue.pop_front() {
+            let place = self.queue.partition_point(|other| other.priority() < rest.priority());
+            self.queue.insert(place, rest);
+        }
+    }
+
+    /// Messages that were begun and are overtaken may have so many octets together.
+    pub(super) fn limit_overtaken(&mut self, most: usize) {
+        self.overtaken_most = most;
+    }
+
+    /// Returns how the messages are cut of which something waits.
+    pub(super) fn pieces(&self) -> impl Iterator<Item = &Pieces> {
+        self.queue.iter().map(|payload| &payload.pieces)
+    }
+
+    /// The first piece leaves in parts: until the last of them has left, nothing overtakes it.
+    pub(super) fn hold(&mut self) {
+        self.held = true;
+    }
+
+    /// Takes the first message, of which nothing more is of use.
+    pub(super) fn take_message(&mut self) -> Option<Payload<M>> {
+        self.held = false;
+        let first = self.queue.front_mut()?;
+        let count = first.pieces.in_message();
+        let octets = first.pieces.octets(count);
+        self.octets -= octets;
+        if octets < first.body.len() { Some(first.split_to(count, octets)) } else { self.queue.pop_front() }
+    }
+
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Whether more than one piece waits.
+    #[inline]
+    pub(super) fn has_several(&self) -> bool {
+        self.queue.len() > 1 || self.queue.front().is_some_and(|first| first.pieces.second_octets().is_some())
+    }
+
+    /// Returns how many messages wait, one of which may have left in part.
+    pub(super) fn messages(&self) -> usize {
+        self.queue.iter().map(|payload| payload.pieces.messages()).sum()
+    }
+
+    #[inline]
+    pub(super) fn octets(&self) -> usize {
+        self.octets
+    }
+
+    #[inline]
+    pub(super) fn is_bare(&self) -> bool {
+        self.queue.capacity() == 0
+    }
+
+    pub(super) fn furnish(&mut self) {
+        self.queue.reserve_exact(1);
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.queue.shrink_to_fit();
     }
 }

@@ -7,17 +7,18 @@ use stackwright_contract::Instant;
 
 use super::slot;
 use crate::sending::Acknowledged;
+pub use crate::sending::Suspect;
 use crate::words::{Dropped, Estimate, Nanoseconds, Report, Sample, Stamp, View};
 
-/// What a judge of loss may know of a unit.
+/// What a report makes suspect: named first, or each report would cost the whole flight.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Suspect {
-    /// Its numbers.
-    pub span: Range<u64>,
-    /// How often it was sent.
-    pub times: u16,
-    /// The first question that covers it.
-    pub stamp: u32,
+pub enum Suspects {
+    /// Nothing.
+    None,
+    /// All packets in flight that have numbers in this span.
+    Within(Range<u64>),
+    /// All that the report says is missing.
+    Missing,
 }
 
 slot! {
@@ -25,9 +26,9 @@ slot! {
     trait Recovery {
         /// Whether a unit is kept until it is heard of.
         fn keeps(&self) -> bool = true;
-        /// Which numbers a report makes suspect: named first, or each report would cost the whole flight.
-        fn suspects(&self, view: &View, report: &Report) -> Range<u64> = 0..0;
-        /// Whether one of them is lost.
+        /// What a report makes suspect.
+        fn suspects(&self, view: &View, report: &Report) -> Suspects = Suspects::None;
+        /// Whether packets are lost of which the same is known. It is asked once for each range of them, in each span.
         fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool = false;
         /// A unit is lost when it was heard of one that left so many packets later; `None`: that means nothing.
         fn tolerance(&self) -> Option<u64> = None;

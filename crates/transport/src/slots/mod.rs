@@ -26,7 +26,7 @@ mod messages;
 
 pub use control::{Acknowledgement, Connection, Inquiry, Tidings};
 pub use format::{CheckAt, Format, Integrity};
-pub use judges::{Congestion, Flow, Lifetime, Rate, Recovery, Rtt, Suspect};
+pub use judges::{Congestion, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspects};
 pub use messages::{Framing, Joined, Ordering};
 
 /// Declares the trait of a slot, and that a box of it fits the slot as well. `= value` is a default answer.

@@ -13,6 +13,7 @@ mod crossing;
 mod events;
 mod ftp;
 mod headers;
+mod loss;
 mod maps;
 mod messages;
 
@@ -54,6 +55,7 @@ type Outcome = Result<bool, Box<dyn std::error::Error>>;
 fn figures() -> Vec<Figure> {
     let mut figures = Vec::new();
     artp::add(&mut figures);
+    loss::add(&mut figures);
     crossing::add(&mut figures);
     maps::add(&mut figures);
     headers::add(&mut figures);

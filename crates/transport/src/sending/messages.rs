@@ -1,0 +1,70 @@
+//! When a message is released to the application: as soon as all its octets are settled.
+//!
+//! A message that is settled at once needs no memory here. Only messages of which a part is settled have an entry, so the table is as
+//! long as there are holes.
+
+use alloc::collections::BTreeMap;
+
+use stackwright_contract::services::Room;
+
+use super::pieces::Pieces;
+
+/// Messages of which a part is settled, and what the application may send again.
+#[derive(Debug)]
+pub(super) struct Messages {
+    serials: u32,
+    /// Octets that are not settled, by serial.
+    partial: BTreeMap<u32, usize>,
+    pub(super) released: Room,
+}
+
+impl Messages {
+    pub(super) const fn new() -> Self {
+        Messages { serials: 0, partial: BTreeMap::new(), released: Room { octets: 0, messages: 0 } }
+    }
+
+    /// Returns the serial of the first of `count` new messages. Serials wrap.
+    #[inline]
+    pub(super) fn enter(&mut self, count: u32) -> u32 {
+        let serial = self.serials;
+        self.serials = serial.wrapping_add(count);
+        serial
+    }
+
+    /// Settles the first `count` pieces of messages of which the application gets `credit` octets back each.
+    #[inline]
+    pub(super) fn settle(&mut self, pieces: &Pieces, count: usize, credit: usize) {
+        if pieces.are_message(count) {
+            self.release(1, credit)
+        } else {
+            self.settle_parts(pieces, count, credit)
+        }
+    }
+
+    #[inline(never)]
+    fn settle_parts(&mut self, pieces: &Pieces, count: usize, credit: usize) {
+        let parts = pieces.parts(count);
+        self.release(parts.whole, credit);
+        for (serial, octets) in parts.partial.into_iter().flatten() {
+            let left = self.partial.entry(serial).or_insert(pieces.each());
+            *left -= octets;
+            if *left == 0 {
+                self.partial.remove(&serial);
+                self.release(1, credit);
+            }
+        }
+    }
+
+    /// Releases messages.
+    #[inline]
+    pub(super) fn release(&mut self, messages: usize, credit: usize) {
+        self.released.octets += messages * credit;
+        self.released.messages += messages;
+    }
+
+    /// Returns how many messages are settled in part.
+    #[cfg(test)]
+    pub(super) fn partial(&self) -> usize {
+        self.partial.len()
+    }
+}

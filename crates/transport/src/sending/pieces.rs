@@ -1,0 +1,271 @@
+//! How messages are cut into pieces, as arithmetic: nothing is cut to describe it.
+//!
+//! Waiting messages and sent ranges use the same description, so a range that leaves is the front of one that waits, and splitting
+//! a range is [`Pieces::skip`].
+
+use stackwright_wire::Stretch;
+
+use crate::words::{Label, Numbering};
+
+/// The rest of a message, cut into pieces, and equally long messages behind it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Pieces {
+    /// Of the first piece.
+    label: Label,
+    /// Octets of every piece but the last of a message.
+    piece: usize,
+    /// Octets that are left of the first message.
+    left: usize,
+    /// Messages behind the first: their numbers follow its number, and each has as many pieces as the label says.
+    more: u32,
+    /// Octets of each message, from its beginning on.
+    each: usize,
+    /// Entry of the first message in [`Messages`](super::messages::Messages).
+    serial: u32,
+}
+
+/// Which messages some pieces are of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Parts {
+    /// Messages of which all pieces are among them.
+    pub(super) whole: usize,
+    /// Serial and octets of the messages before and behind those.
+    pub(super) partial: [Option<(u32, usize)>; 2],
+}
+
+impl Pieces {
+    /// Describes one message of `octets` octets, cut into pieces of `piece` octets. `label` is that of its first piece.
+    #[inline]
+    pub(super) fn new(label: Label, serial: u32, piece: usize, octets: usize) -> Self {
+        debug_assert!(piece > 0, "a piece has octets");
+        let label = Label { last: octets <= piece, ..label };
+        Pieces { label, piece, left: octets, more: 0, each: octets, serial }
+    }
+
+    /// Adds `more` messages of the same length. Their serials follow the first's.
+    pub(super) fn and(self, more: u32) -> Self {
+        debug_assert!(
+            more == 0 || self.label.count as usize == self.in_message(),
+            "the pieces of several messages were counted"
+        );
+        Pieces { more, ..self }
+    }
+
+    /// Returns the label of the first piece.
+    #[inline]
+    pub(crate) fn label(&self) -> &Label {
+        &self.label
+    }
+
+    /// Returns the octets of the first piece.
+    #[inline]
+    pub(crate) fn first_octets(&self) -> usize {
+        self.left.min(self.piece)
+    }
+
+    /// Returns the octets of the second piece, if there is one.
+    #[inline]
+    pub(super) fn second_octets(&self) -> Option<usize> {
+        match self.left.checked_sub(self.piece) {
+            Some(left) if left > 0 => Some(left.min(self.piece)),
+            _ => (self.more > 0).then_some(self.each.min(self.piece)),
+        }
+    }
+
+    /// Returns how many messages there are, the first perhaps in part.
+    #[inline]
+    pub(super) fn messages(&self) -> usize {
+        1 + self.more as usize
+    }
+
+    /// Returns how many pieces are left of the first message. An empty message has one.
+    #[inline]
+    pub(crate) fn in_message(&self) -> usize {
+        if self.label.last { 1 } else { self.left.div_ceil(self.piece) }
+    }
+
+    /// Returns how many pieces each message behind the first has.
+    #[inline]
+    fn per_message(&self) -> usize {
+        (self.label.count as usize).max(1)
+    }
+
+    /// Returns how many pieces there are.
+    #[inline]
+    pub(crate) fn count(&self) -> usize {
+        self.in_message() + self.more as usize * self.per_message()
+    }
+
+    /// Returns the octets of the first `count` pieces.
+    #[inline]
+    pub(crate) fn octets(&self, count: usize) -> usize {
+        let octets = count * self.piece;
+        // No division where the pieces lie in the first message.
+        if octets <= self.left || self.more == 0 {
+            return octets.min(self.left);
+        }
+        let behind = count - self.in_message();
+        let (messages, index) = (behind / self.per_message(), behind % self.per_message());
+        self.left + messages * self.each + index * self.piece
+    }
+
+    /// Returns how many numbers the first `count` pieces have.
+    #[inline]
+    pub(crate) fn numbers(&self, count: usize, numbering: Numbering) -> u64 {
+        match numbering {
+            Numbering::Packets => count as u64,
+            Numbering::Octets => self.octets(count) as u64,
+        }
+    }
+
+    /// Returns the octets of the longest of the first `count` pieces.
+    #[inline]
+    pub(super) fn longest(&self, count: usize) -> usize {
+        let behind = if self.more > 0 && count > self.in_message() { self.each } else { 0 };
+        self.piece.min(self.left.max(behind))
+    }
+
+    /// Returns how many pieces lie wholly in the first `octets` octets.
+    pub(super) fn whole(&self, octets: usize) -> usize {
+        if octets < self.left {
+            return octets / self.piece;
+        }
+        if self.more == 0 {
+            return self.in_message();
+        }
+        let behind = octets - self.left;
+        let (messages, rest) = (behind / self.each, behind % self.each);
+        let whole = self.in_message() + messages * self.per_message() + rest / self.piece;
+        whole.min(self.count())
+    }
+
+    /// Returns what follows the first `count` pieces, at least one of which there is.
+    #[inline]
+    pub(crate) fn skip(&self, count: usize) -> Self {
+        let of_first = self.in_message();
+        if count < of_first {
+            let left = self.left - count * self.piece;
+            let (index, last) = (self.label.index + count as u32, left <= self.piece);
+            return Pieces { label: Label { index, last, ..self.label }, left, ..*self };
+        }
+        let behind = count - of_first;
+        let (messages, index) = ((behind / self.per_message()) as u32, behind % self.per_message());
+        let left = self.each - index * self.piece;
+        let label = Label {
+            message: self.label.message.wrapping_add(messages + 1),
+            index: index as u32,
+            last: left <= self.piece,
+            ..self.label
+        };
+        let (more, serial) = (self.more.saturating_sub(messages + 1), self.serial.wrapping_add(messages + 1));
+        Pieces { label, left, more, serial, ..*self }
+    }
+
+    /// Returns the octets of each message, from its beginning on.
+    #[inline]
+    pub(super) fn each(&self) -> usize {
+        self.each
+    }
+
+    /// Returns whether the first `count` pieces are one message, and all of it.
+    #[inline]
+    pub(super) fn are_message(&self, count: usize) -> bool {
+        self.left == self.each && count == self.in_message()
+    }
+
+    /// Returns of how many messages the first `count` pieces are.
+    pub(super) fn messages_begun(&self, count: usize) -> u32 {
+        let behind = count.saturating_sub(self.in_message());
+        1 + behind.div_ceil(self.per_message()) as u32
+    }
+
+    /// Returns which messages the first `count` pieces are of.
+    pub(super) fn parts(&self, count: usize) -> Parts {
+        let octets = self.left.min(count * self.piece);
+        let is_whole = octets == self.each;
+        let first = (!is_whole).then_some((self.serial, octets));
+        let mut parts = Parts { whole: usize::from(is_whole), partial: [first, None] };
+        if let Some(behind) = count.checked_sub(self.in_message()) {
+            let (messages, rest) = (behind / self.per_message(), behind % self.per_message());
+            parts.whole += messages;
+            if rest > 0 {
+                let serial = self.serial.wrapping_add(messages as u32 + 1);
+                parts.partial[1] = Some((serial, rest * self.piece));
+            }
+        }
+        parts
+    }
+
+    /// Returns whether these packets hold the first of the pieces, as long as they are, and end their messages where those do.
+    #[inline]
+    pub(crate) fn lie_in(&self, packets: &Stretch<'_>) -> bool {
+        let (count, stride, ends) = (packets.count(), packets.stride(), packets.ends());
+        let behind = self.in_message() - 1;
+        let between = count.min(ends.behind) == 0 || stride - packets.gap() == self.piece;
+        let last = count <= behind || stride - ends.gap == self.left - behind * self.piece;
+        let more = count <= behind + 1 || ends.every == self.label.count as usize;
+        between && last && more && (count <= ends.behind && count <= behind || ends.behind == behind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The second piece of a message in four, and two messages behind it, of 37 octets each in pieces of ten.
+    fn three() -> (Pieces, [usize; 11]) {
+        let label = Label { message: u32::MAX, count: 4, ..Label::default() };
+        (Pieces::new(label, u32::MAX, 10, 37).and(2).skip(1), [10, 10, 7, 10, 10, 10, 7, 10, 10, 10, 7])
+    }
+
+    #[test]
+    fn the_pieces_of_several_messages_follow_each_other() {
+        let (pieces, lengths) = three();
+        assert_eq!(pieces.count(), lengths.len());
+        for count in 0..=lengths.len() {
+            let octets = lengths[..count].iter().sum();
+            assert_eq!(pieces.octets(count), octets);
+            assert_eq!((pieces.whole(octets), pieces.whole(octets + 6)), (count, count));
+        }
+        for (place, length) in lengths.iter().enumerate() {
+            let rest = pieces.skip(place);
+            // The first message lacks its first piece.
+            let (message, index) = ((place + 1) / 4, (place + 1) % 4);
+            assert_eq!(rest.first_octets(), *length);
+            assert_eq!(rest.second_octets(), lengths.get(place + 1).copied());
+            let label = rest.label();
+            assert_eq!(rest.serial, label.message);
+            assert_eq!(label.message, u32::MAX.wrapping_add(message as u32));
+            assert_eq!((label.index, label.last, label.count), (index as u32, index == 3, 4));
+            assert_eq!(rest.messages(), 3 - message);
+        }
+    }
+
+    #[test]
+    fn what_is_behind_some_of_them_is_the_same_from_anywhere() {
+        let (pieces, lengths) = three();
+        for first in 0..lengths.len() {
+            for second in 0..lengths.len() - first {
+                assert_eq!(pieces.skip(first).skip(second), pieces.skip(first + second));
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_pieces_are_of_whole_messages_and_of_parts() {
+        let (pieces, _) = three();
+        let parts = |skipped: usize, count| pieces.skip(skipped).parts(count);
+        assert_eq!(parts(1, 8), Parts { whole: 1, partial: [Some((u32::MAX, 17)), Some((1, 20))] });
+        assert_eq!(parts(3, 4), Parts { whole: 1, partial: [None, None] });
+        assert_eq!(parts(3, 8), Parts { whole: 2, partial: [None, None] });
+        assert_eq!(parts(4, 1), Parts { whole: 0, partial: [Some((0, 10)), None] });
+        assert!(pieces.skip(3).are_message(4) && !pieces.are_message(3) && !pieces.skip(3).are_message(8));
+    }
+
+    #[test]
+    fn an_empty_message_has_one_piece() {
+        let pieces = Pieces::new(Label::default(), 0, 1, 0);
+        assert_eq!((pieces.count(), pieces.octets(1), pieces.whole(0)), (1, 0, 1));
+        assert!(pieces.are_message(1));
+    }
+}

@@ -1,0 +1,163 @@
+//! Packets are acknowledged: they leave the queue.
+
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+use stackwright_wire::{Message, Pool};
+
+use super::{SentQueue, SentRange, State};
+use crate::sending::messages::Messages;
+use crate::sending::pieces::Pieces;
+use crate::sending::waiting::Payload;
+
+/// What a report newly acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Acknowledged {
+    /// In octets.
+    pub octets: u64,
+    /// In units.
+    pub units: u64,
+    /// The octets of the longest of them that left whole, the last time.
+    pub longest: usize,
+    /// Whether one of them left in parts, the last time.
+    pub in_parts: bool,
+    /// When the newest packet left that was sent once.
+    pub newest: Option<Instant>,
+    /// When the newest packet left that was sent more than once: which copy arrived is unknown.
+    pub repeated: Option<Instant>,
+    /// When the newest packet left of which this copy is known to have arrived.
+    pub surely: Option<Instant>,
+}
+
+impl Acknowledged {
+    /// Returns when the newest packet left that was sent once, where that measures the path: what left before something that was sent
+    /// again may have been acknowledged only with that.
+    pub fn measured(&self) -> Option<Instant> {
+        self.newest.filter(|newest| self.repeated.is_none_or(|repeated| *newest > repeated))
+    }
+}
+
+/// Whom an acknowledgement concerns beside the queue.
+pub(in crate::sending) struct Settling<'a, M: Message> {
+    /// Of packets that were sent again after this, the last copy is not the one that arrived.
+    pub(in crate::sending) copies: Instant,
+    pub(in crate::sending) messages: &'a mut Messages,
+    pub(in crate::sending) pool: &'a Pool<M>,
+    pub(in crate::sending) sum: &'a mut Acknowledged,
+}
+
+/// What is acknowledged of ranges in rising order.
+#[derive(Default)]
+struct Tally {
+    in_flight: u64,
+    lost: usize,
+    /// When the newest packet left that was sent once.
+    newest: Option<Instant>,
+    /// The highest order of which it is known that this copy arrived.
+    order: u64,
+}
+
+impl Tally {
+    /// Accounts for `count` packets of a range, which are the first of `pieces`, behind `skipped` others.
+    #[inline(always)] // for each range
+    fn add<M: Message>(
+        &mut self,
+        range: &SentRange<M>,
+        (pieces, skipped, count): (&Pieces, usize, usize),
+        octets: usize,
+        settling: &mut Settling<'_, M>,
+    ) {
+        settling.messages.settle(pieces, count, range.payload.credit);
+        match range.state {
+            State::InFlight => self.in_flight += octets as u64,
+            State::Lost => self.lost += count,
+        }
+        let (sum, sent_at) = (&mut *settling.sum, Some(range.sent_at));
+        sum.octets += octets as u64;
+        sum.units += count as u64;
+        if range.in_parts {
+            sum.in_parts = true;
+        } else {
+            sum.longest = sum.longest.max(pieces.longest(count));
+        }
+        if range.times == 1 {
+            self.newest = sent_at; // numbers and times rise together
+        } else {
+            sum.repeated = sum.repeated.max(sent_at);
+            if range.sent_at > settling.copies {
+                return;
+            }
+            sum.surely = sum.surely.max(sent_at);
+        }
+        self.order = self.order.max(range.order + (skipped + count) as u64 - 1);
+    }
+}
+
+impl<M: Message> SentQueue<M> {
+    /// Settles the packets that lie wholly in `span`.
+    #[inline]
+    pub(in crate::sending) fn acknowledge(&mut self, span: Range<u64>, settling: &mut Settling<'_, M>) {
+        let mut tally = Tally::default();
+        let mut first = self.find(span.start);
+        if self.ranges.get(first).is_some_and(|range| range.numbers.start < span.start) {
+            self.acknowledge_within(first, &span, &mut tally, settling);
+            first += 1;
+        }
+        let mut end = first;
+        for range in self.ranges.range(first..) {
+            if range.numbers.end > span.end {
+                break;
+            }
+            let Payload { pieces, body, .. } = &range.payload;
+            tally.add(range, (pieces, 0, range.count), body.len(), settling);
+            end += 1;
+        }
+        self.remove(first..end, settling.pool);
+        if let Some(range) = self.ranges.get(first).filter(|range| range.numbers.start < span.end) {
+            let (pieces, count) = (&range.payload.pieces, range.packets_before(span.end, self.numbering));
+            if count > 0 {
+                tally.add(range, (pieces, 0, count), pieces.octets(count), settling);
+                self.ranges[first].skip(count, self.numbering);
+            }
+        }
+        self.in_flight -= tally.in_flight;
+        self.lost_packets -= tally.lost;
+        self.acknowledged_order = self.acknowledged_order.max(tally.order);
+        let sum = &mut *settling.sum;
+        sum.newest = sum.newest.max(tally.newest);
+        sum.surely = sum.surely.max(tally.newest);
+    }
+
+    /// Settles the packets of a range that lie in `span`, which begins behind its first packet.
+    fn acknowledge_within(
+        &mut self,
+        at: usize,
+        span: &Range<u64>,
+        tally: &mut Tally,
+        settling: &mut Settling<'_, M>,
+    ) {
+        let range = &self.ranges[at];
+        let from = range.packets_begun(span.start, self.numbering);
+        let to = range.packets_before(span.end, self.numbering);
+        if from >= to {
+            return;
+        }
+        let (pieces, count) = (range.payload.pieces.skip(from), to - from);
+        tally.add(range, (&pieces, from, count), pieces.octets(count), settling);
+        self.split(at, to);
+        self.ranges[at].truncate(from, self.numbering);
+    }
+
+    #[inline]
+    fn remove(&mut self, places: Range<usize>, pool: &Pool<M>) {
+        if places.start == 0 {
+            for _ in places {
+                if let Some(range) = self.ranges.pop_front() {
+                    range.payload.body.reclaim(pool);
+                }
+            }
+        } else if !places.is_empty() {
+            self.ranges.drain(places).for_each(|range| range.payload.body.reclaim(pool));
+        }
+    }
+}

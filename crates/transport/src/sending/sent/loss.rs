@@ -1,0 +1,143 @@
+//! Packets are believed to be lost: by what a report says, by order and time of transmission, or by silence. A loss is a change of
+//! state of a range, or of a part of it that is split off first.
+
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+use stackwright_wire::Message;
+
+use super::{SentQueue, State, Transmission};
+
+/// What a judge of loss may know of packets that a report makes suspect.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Suspect {
+    /// Their numbers. Each of the packets has numbers in the span that is judged.
+    pub span: Range<u64>,
+    /// How often they were sent.
+    pub times: u16,
+    /// The first inquiry that covers them.
+    pub stamp: u32,
+}
+
+impl<M: Message> SentQueue<M> {
+    /// Asks of all packets in flight that have numbers in `span` whether they are lost: once per range. Returns the octets of those
+    /// that are.
+    pub(in crate::sending) fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Suspect) -> bool) -> u64 {
+        let (mut at, mut octets) = (self.find(span.start), 0);
+        while let Some(range) = self.ranges.get(at).filter(|range| range.numbers.start < span.end) {
+            let from = range.packets_before(span.start, self.numbering);
+            let to = range.packets_begun(span.end, self.numbering);
+            let numbers = range.number(from, self.numbering)..range.number(to, self.numbering);
+            let (times, stamp) = (range.times, range.inquiry_number);
+            if range.state == State::InFlight
+                && from < to
+                && is_lost(&Suspect { span: numbers, times, stamp })
+            {
+                if from > 0 {
+                    self.split(at, from);
+                    at += 1;
+                }
+                octets += self.lose(at, to - from);
+            }
+            at += 1;
+        }
+        octets
+    }
+
+    /// Loses the packets that were sent `tolerance` packets or more before the newest acknowledged one, or before `before` (RFC 9002
+    /// §6.1, RFC 8985 §6.2). Returns their octets.
+    pub(in crate::sending) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
+        let mut octets = 0;
+        while let Some(at) = self.oldest() {
+            let range = &self.ranges[at];
+            let overtaken = (self.acknowledged_order + 1).saturating_sub(tolerance + range.order);
+            let count = match before {
+                Some(before) if range.sent_at < before => range.count,
+                _ => range.count.min(usize::try_from(overtaken).unwrap_or(usize::MAX)),
+            };
+            if count == 0 {
+                break;
+            }
+            octets += self.lose(at, count);
+        }
+        octets
+    }
+
+    /// Loses the packets that were sent at `before` or earlier. Returns their octets.
+    pub(in crate::sending) fn lose_overdue(&mut self, before: Instant) -> u64 {
+        let mut octets = 0;
+        while let Some(at) = self.oldest().filter(|at| self.ranges[*at].sent_at <= before) {
+            octets += self.lose(at, self.ranges[at].count);
+        }
+        octets
+    }
+
+    /// Returns when the oldest packet in flight was sent.
+    pub(in crate::sending) fn oldest_at(&mut self) -> Option<Instant> {
+        self.oldest().map(|at| self.ranges[at].sent_at)
+    }
+
+    /// Has the highest packet in flight sent again: its acknowledgement tells about all before it.
+    pub(in crate::sending) fn probe(&mut self) -> bool {
+        let Some(mut at) = self.ranges.iter().rposition(|range| range.state == State::InFlight) else {
+            return false;
+        };
+        let count = self.ranges[at].count;
+        if count > 1 {
+            self.split(at, count - 1);
+            at += 1;
+        }
+        self.lose(at, 1);
+        true
+    }
+
+    /// Loses the first `count` packets of a range in flight. Returns their octets.
+    fn lose(&mut self, at: usize, count: usize) -> u64 {
+        self.split(at, count);
+        let range = &mut self.ranges[at];
+        range.state = State::Lost;
+        let (octets, numbers) = (range.payload.body.len() as u64, range.numbers.clone());
+        self.in_flight -= octets;
+        self.lost_packets += count;
+        match self.lost.back_mut() {
+            Some(last) if last.end == numbers.start => last.end = numbers.end,
+            Some(last) if last.end > numbers.start => {
+                let place = self.lost.partition_point(|span| span.start < numbers.start);
+                self.lost.insert(place, numbers);
+            }
+            _ => self.lost.push_back(numbers),
+        }
+        octets
+    }
+
+    /// Returns the index of the range in flight that was sent first.
+    fn oldest(&mut self) -> Option<usize> {
+        while let Some(front) = self.transmissions.front() {
+            let (start, end, orders) = (front.numbers.start, front.numbers.end, &front.orders);
+            let at = self.find(start);
+            match self.ranges.get(at).filter(|range| range.numbers.start < end) {
+                Some(range) if range.state == State::InFlight && orders.contains(&range.order) => {
+                    return Some(at);
+                }
+                Some(range) if range.numbers.end < end => {
+                    self.transmissions[0].numbers.start = range.numbers.end;
+                }
+                _ => drop(self.transmissions.pop_front()),
+            }
+        }
+        None
+    }
+
+    /// Drops transmissions of which nothing is in flight.
+    #[cold]
+    pub(super) fn forget_transmissions(&mut self) {
+        let mut transmissions = core::mem::take(&mut self.transmissions);
+        transmissions.retain(|Transmission { numbers, orders }| {
+            let ranges = self.ranges.range(self.find(numbers.start)..);
+            ranges
+                .take_while(|range| range.numbers.start < numbers.end)
+                .any(|range| range.state == State::InFlight && orders.contains(&range.order))
+        });
+        self.transmissions = transmissions;
+    }
+}

@@ -1,0 +1,356 @@
+//! The retransmit queue: ranges of packets that were sent and are not acknowledged.
+//!
+//! ```text
+//! ranges       ┌──────────────────┬──┬────────────┬───┬───────────────────┐   by number; gaps are
+//!              │ 11 … 54          │61│ 62 … 98    │107│ 108 … 151         │   acknowledged
+//!              └──────────────────┴──┴────────────┴───┴───────────────────┘
+//! lost                             61              107                        spans, lowest first
+//! transmissions  11…151 (but 61, 107), 61                                     in the order sent
+//! ```
+//!
+//! A burst is one range as long as its packets share a fate. An acknowledgement or a loss splits a range at most at two places, and
+//! settled packets leave the queue at once. So the queue grows with the number of holes, not with the number of packets. This is
+//! Linux's retransmit queue, where an skb of several segments is split when a SACK demands it (`tcp_match_skb_to_sack`).
+
+mod acknowledge;
+mod loss;
+#[cfg(test)]
+mod tests;
+
+use alloc::collections::VecDeque;
+use core::cell::Cell;
+use core::ops::Range;
+
+use stackwright_contract::Instant;
+use stackwright_wire::Message;
+
+pub use acknowledge::Acknowledged;
+pub(super) use acknowledge::Settling;
+pub use loss::Suspect;
+
+use super::Leaving;
+use super::pieces::Pieces;
+use super::waiting::Payload;
+use crate::words::Numbering;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    InFlight,
+    /// The lowest is sent again first: for it there is always room, whereas for one that lies higher the receiver may have to take
+    /// others first.
+    Lost,
+}
+
+/// Consecutive packets that were sent at one moment and of which the same is known.
+#[derive(Debug)]
+pub(crate) struct SentRange<M> {
+    /// Numbers of all packets.
+    pub(crate) numbers: Range<u64>,
+    /// Packets.
+    count: usize,
+    /// Transmissions of this range.
+    times: u16,
+    state: State,
+    /// Whether it left in parts, the last time: then it is one packet.
+    in_parts: bool,
+    /// The first inquiry that covers it.
+    inquiry_number: u32,
+    /// When it was last sent.
+    sent_at: Instant,
+    /// Packets that had been sent before its first one, at the last transmission.
+    order: u64,
+    /// The body holds these packets alone; the pieces describe what was behind them, too.
+    pub(crate) payload: Payload<M>,
+}
+
+impl<M: Message> SentRange<M> {
+    /// Returns the number of packet `index`.
+    #[inline]
+    pub(super) fn number(&self, index: usize, numbering: Numbering) -> u64 {
+        self.numbers.start + self.payload.pieces.numbers(index, numbering)
+    }
+
+    /// Returns how many packets lie wholly before `number`.
+    #[inline]
+    fn packets_before(&self, number: u64, numbering: Numbering) -> usize {
+        if number >= self.numbers.end {
+            return self.count;
+        }
+        let ahead = number.saturating_sub(self.numbers.start) as usize; // less than there are
+        match numbering {
+            Numbering::Packets => ahead,
+            Numbering::Octets => self.payload.pieces.whole(ahead),
+        }
+    }
+
+    /// Returns how many packets begin before `number`.
+    #[inline]
+    fn packets_begun(&self, number: u64, numbering: Numbering) -> usize {
+        let whole = self.packets_before(number, numbering);
+        whole + usize::from(whole < self.count && self.number(whole, numbering) < number)
+    }
+
+    /// Keeps the first `count` packets.
+    fn truncate(&mut self, count: usize, numbering: Numbering) {
+        self.numbers.end = self.number(count, numbering);
+        self.payload.body.truncate(self.payload.pieces.octets(count));
+        self.count = count;
+    }
+
+    /// Drops the first `count` packets.
+    fn skip(&mut self, count: usize, numbering: Numbering) {
+        let octets = self.payload.pieces.octets(count);
+        self.payload.body.advance(octets);
+        self.pass(count, numbering);
+        self.payload.pieces = self.payload.pieces.skip(count);
+    }
+
+    /// Splits the first `count` packets off.
+    fn split_to(&mut self, count: usize, numbering: Numbering) -> Self {
+        let numbers = self.numbers.start..self.number(count, numbering);
+        let order = self.order;
+        self.pass(count, numbering);
+        let octets = self.payload.pieces.octets(count);
+        SentRange { numbers, count, order, payload: self.payload.split_to(count, octets), ..*self }
+    }
+
+    fn pass(&mut self, count: usize, numbering: Numbering) {
+        self.numbers.start = self.number(count, numbering);
+        self.count -= count;
+        self.order += count as u64;
+    }
+}
+
+/// Packets that were sent one after the other. Never split: packets that were acknowledged or sent again since are skipped when it is
+/// read.
+#[derive(Clone, Debug)]
+struct Transmission {
+    numbers: Range<u64>,
+    orders: Range<u64>,
+}
+
+/// What was sent and is not settled.
+#[derive(Debug)]
+pub(super) struct SentQueue<M> {
+    numbering: Numbering,
+    ranges: VecDeque<SentRange<M>>,
+    /// Spans in which ranges were lost, rising. The state of the ranges decides.
+    lost: VecDeque<Range<u64>>,
+    lost_packets: usize,
+    transmissions: VecDeque<Transmission>,
+    /// Packets that were sent, retransmissions included.
+    orders: u64,
+    /// The highest order that was acknowledged.
+    acknowledged_order: u64,
+    in_flight: u64,
+    sent_upto: u64,
+    /// What [`find`](Self::find) found last.
+    near: Cell<usize>,
+}
+
+impl<M: Message> SentQueue<M> {
+    /// Creates a queue whose first number will be `first`.
+    pub(super) const fn new(numbering: Numbering, first: u64) -> Self {
+        SentQueue {
+            numbering,
+            ranges: VecDeque::new(),
+            lost: VecDeque::new(),
+            lost_packets: 0,
+            transmissions: VecDeque::new(),
+            orders: 0,
+            acknowledged_order: 0,
+            in_flight: 0,
+            sent_upto: first,
+            near: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    pub(super) fn numbering(&self) -> Numbering {
+        self.numbering
+    }
+
+    /// Octets in flight: sent, and neither acknowledged nor lost.
+    #[inline]
+    pub(super) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
+    /// Number after the last one sent.
+    #[inline]
+    pub(super) fn sent_upto(&self) -> u64 {
+        self.sent_upto
+    }
+
+    /// The lowest number that was sent and is not settled.
+    #[inline]
+    pub(super) fn settled_upto(&self) -> u64 {
+        self.ranges.front().map_or(self.sent_upto, |range| range.numbers.start)
+    }
+
+    /// Packets that are lost and wait to be sent again.
+    #[inline]
+    pub(super) fn lost_packets(&self) -> usize {
+        self.lost_packets
+    }
+
+    /// Whether everything that was sent is settled.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        self.ranges.is_empty()
+    }
+
+    /// Takes memory for one range.
+    pub(super) fn furnish(&mut self) {
+        self.ranges.reserve_exact(1);
+        self.transmissions.reserve_exact(1);
+    }
+
+    /// Everything is settled: memory is given back.
+    pub(super) fn shrink(&mut self) {
+        self.lost.clear();
+        self.transmissions.clear();
+        self.ranges.shrink_to_fit();
+        self.lost.shrink_to_fit();
+        self.transmissions.shrink_to_fit();
+    }
+
+    /// Records that the first `count` pieces of `payload`, which are all that its body holds, are sent for the first time. Returns the
+    /// body.
+    #[inline(always)] // a message is not moved to get there
+    pub(super) fn push(&mut self, payload: Payload<M>, count: usize, leaving: &Leaving) -> &mut M {
+        // Field by field they stay in registers.
+        let Payload { pieces, body, since, lifetime, credit } = payload;
+        let start = self.sent_upto;
+        let numbers = start..start + pieces.numbers(count, self.numbering);
+        debug_assert!(!numbers.is_empty(), "a packet has at least one number");
+        self.sent_upto = numbers.end;
+        self.in_flight += body.len() as u64;
+        let order = self.transmit(&numbers, count);
+        let (times, state, sent_at) = (1, State::InFlight, leaving.now);
+        let Leaving { inquiry_number, in_parts, .. } = *leaving;
+        let range = self.ranges.push_back_mut(SentRange {
+            numbers,
+            count,
+            times,
+            state,
+            in_parts,
+            inquiry_number,
+            sent_at,
+            order,
+            payload: Payload { pieces, body, since, lifetime, credit },
+        });
+        &mut range.payload.body
+    }
+
+    /// Records that pieces were sent of which nothing will be heard.
+    pub(super) fn pass(&mut self, pieces: &Pieces, count: usize) {
+        self.sent_upto += pieces.numbers(count, self.numbering);
+        self.orders += count as u64;
+    }
+
+    /// Returns the lowest range that is lost. It is sent again with [`resend`](Self::resend).
+    pub(super) fn first_lost(&mut self) -> Option<&SentRange<M>> {
+        let at = self.surface()?;
+        self.ranges.get(at)
+    }
+
+    /// Records that the first `count` packets of the [first lost range](Self::first_lost) are sent again. Returns their body.
+    pub(super) fn resend(&mut self, count: usize, leaving: &Leaving) -> Option<&mut M> {
+        let at = self.surface()?;
+        self.split(at, count);
+        let numbers = self.ranges[at].numbers.clone();
+        let order = self.transmit(&numbers, count);
+        let range = &mut self.ranges[at];
+        (range.sent_at, range.order) = (leaving.now, order);
+        (range.inquiry_number, range.in_parts) = (leaving.inquiry_number, leaving.in_parts);
+        range.times = range.times.saturating_add(1);
+        range.state = State::InFlight;
+        self.in_flight += range.payload.body.len() as u64;
+        self.lost_packets -= count;
+        if let Some(span) = self.lost.front_mut() {
+            span.start = numbers.end;
+        }
+        Some(&mut range.payload.body)
+    }
+
+    /// Returns the index of the first range that ends behind `number`. It looks first at the front, and where it found one last: what is
+    /// asked next is near, as a rule. Else it takes O(log n).
+    #[inline]
+    fn find(&self, number: u64) -> usize {
+        let ends = |at: usize| self.ranges.get(at).is_none_or(|range| range.numbers.end > number);
+        if ends(0) {
+            return 0;
+        }
+        let near = self.near.get();
+        let is_behind = near > 0 && near <= self.ranges.len() && !ends(near - 1);
+        if is_behind && let Some(at) = (near..near + 3).find(|at| ends(*at)) {
+            self.near.set(at);
+            return at;
+        }
+        let at = self.ranges.partition_point(|range| range.numbers.end <= number);
+        self.near.set(at);
+        at
+    }
+
+    /// Splits a range behind its first `count` packets, if it has more.
+    fn split(&mut self, at: usize, count: usize) {
+        let range = &mut self.ranges[at];
+        if count < range.count {
+            let before = range.split_to(count, self.numbering);
+            self.ranges.insert(at, before);
+        }
+    }
+
+    /// Appends to the transmissions; returns the order of the first packet.
+    #[inline(always)] // as `push`
+    fn transmit(&mut self, numbers: &Range<u64>, count: usize) -> u64 {
+        let order = self.orders;
+        self.orders += count as u64;
+        match self.transmissions.back_mut() {
+            // As a rule, what is sent follows what was sent before.
+            Some(last) if last.numbers.end == numbers.start && last.orders.end == order => {
+                (last.numbers.end, last.orders.end) = (numbers.end, self.orders);
+            }
+            _ => self.enter(Transmission { numbers: numbers.clone(), orders: order..self.orders }),
+        }
+        order
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, transmission: Transmission) {
+        // Where nobody asks for the oldest, nothing else takes them away.
+        if self.transmissions.len() > 2 * self.ranges.len() + 16 {
+            self.forget_transmissions();
+        }
+        self.transmissions.push_back(transmission);
+    }
+
+    /// Drops the spans of `lost` that are settled; returns the index of the first lost range.
+    fn surface(&mut self) -> Option<usize> {
+        while let Some(span) = self.lost.front() {
+            let (start, end) = (span.start, span.end);
+            let at = self.find(start);
+            match self.ranges.get(at).filter(|range| range.numbers.start < end) {
+                Some(range) if range.state == State::Lost => return Some(at),
+                Some(range) if range.numbers.end < end => self.lost[0].start = range.numbers.end,
+                _ => drop(self.lost.pop_front()),
+            }
+        }
+        None
+    }
+
+    /// Returns what is not settled: the pieces of each range, and how many of them there are.
+    pub(super) fn unsettled(&self) -> impl Iterator<Item = (&Pieces, usize)> {
+        self.ranges.iter().map(|range| (&range.payload.pieces, range.count))
+    }
+
+    /// Takes the lowest lost range, or its first `count` packets: nothing will be heard of them. Returns how many they are, too.
+    pub(super) fn take_lost(&mut self, count: usize) -> Option<(Payload<M>, usize)> {
+        let at = self.surface()?;
+        self.split(at, count);
+        let range = self.ranges.remove(at)?;
+        self.lost_packets -= range.count;
+        Some((range.payload, range.count))
+    }
+}
