@@ -79,7 +79,7 @@ impl<M: Message> Udp<M> {
         if let Some(block) = into {
             pool.give(block);
         }
-        cx.went(SEND_TURN.octets - share.octets);
+        registry.on_sent(SEND_TURN.octets - share.octets);
         self.give_back(out);
     }
 
@@ -270,6 +270,7 @@ mod tests {
         side.send();
         side.there.recv(&mut [0; 5]).unwrap();
         assert_eq!(side.told(), None);
+        assert_eq!(side.udp.registry.take_traffic().sent, 5);
     }
 
     #[test]
