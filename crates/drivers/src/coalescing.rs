@@ -129,17 +129,23 @@ mod tests {
     #[test]
     fn an_exchange_of_long_messages_is_not_delayed() {
         let mut coalescing = Coalescing::default();
-        let turns = (0..1000)
-            .map(|turn| if turn % 20 < 19 { received(60_000) } else { Traffic { received: 0, sent: 1_000_000 } });
-        assert_eq!(turns.filter(|traffic| coalescing.is_due(*traffic)).count(), 1, "before anything was sent");
+        let turns = (0..1000).map(|turn| {
+            if turn % 20 < 19 { received(60_000) } else { Traffic { received: 0, sent: 1_000_000 } }
+        });
+        assert_eq!(
+            turns.filter(|traffic| coalescing.is_due(*traffic)).count(),
+            1,
+            "before anything was sent"
+        );
     }
 
     /// Several bursts, and a pause: half of the sleeps are of use.
     #[test]
     fn half_of_them_is_not_enough() {
         let mut coalescing = Coalescing::default();
-        let taken =
-            (0..1000).filter(|turn| coalescing.is_due(received(if turn % 2 == 0 { 200_000 } else { 40_000 }))).count();
+        let taken = (0..1000)
+            .filter(|turn| coalescing.is_due(received(if turn % 2 == 0 { 200_000 } else { 40_000 })))
+            .count();
         assert!(taken < 50, "{taken}");
     }
 
@@ -157,8 +163,9 @@ mod tests {
     #[test]
     fn a_stumble_is_forgotten() {
         let mut coalescing = Coalescing::default();
-        let taken =
-            (0..10_000).filter(|turn| coalescing.is_due(received(if turn % 20 == 0 { 0 } else { 200_000 }))).count();
+        let taken = (0..10_000)
+            .filter(|turn| coalescing.is_due(received(if turn % 20 == 0 { 0 } else { 200_000 })))
+            .count();
         assert!(taken > 7000, "{taken}");
     }
 }
