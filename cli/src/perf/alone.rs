@@ -65,7 +65,7 @@ impl Use for Both<'_> {
             repeat: 1,
             requests: false,
             hold: None,
-            tuning: tuning.clone(),
+            tuning: *tuning,
             // Nobody watches second by second.
             json: true,
         };

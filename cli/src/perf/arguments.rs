@@ -118,7 +118,7 @@ impl Tuning {
     /// The same for messages of so many octets.
     pub(crate) fn with_size(&self, size: Option<u64>) -> Result<Self, Problem> {
         let longest = usize::try_from(size.unwrap_or(0)).unwrap_or(usize::MAX);
-        Ok(Tuning { longest, ..self.clone() })
+        Ok(Tuning { longest, ..*self })
     }
 }
 

@@ -13,15 +13,6 @@ pub trait Listener {
     fn event(&mut self, now: Instant, protocol: &'static str, what: core::fmt::Arguments<'_>);
 }
 
-/// How much crossed the lower end of a stack, in octets.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Moved {
-    /// Upward.
-    pub came: usize,
-    /// Downward.
-    pub went: usize,
-}
-
 /// Time, randomness and notes, lent to every handler.
 ///
 /// It is lent shared, with cells inside, because the outlet below a handler holds it too.
@@ -29,7 +20,6 @@ pub struct Context {
     now: Cell<Instant>,
     random: RefCell<fastrand::Rng>,
     dropped: Cell<u64>,
-    moved: Cell<Moved>,
     listener: RefCell<Option<Box<dyn Listener>>>,
     listens: Cell<bool>,
 }
@@ -41,7 +31,6 @@ impl Context {
             now: Cell::default(),
             random: RefCell::new(fastrand::Rng::with_seed(seed)),
             dropped: Cell::default(),
-            moved: Cell::default(),
             listener: RefCell::default(),
             listens: Cell::default(),
         }
@@ -86,23 +75,6 @@ impl Context {
     /// How much was dropped so far, by all protocols that share this context.
     pub fn dropped_count(&self) -> u64 {
         self.dropped.get()
-    }
-
-    /// For adapters: so many octets were read at once, and what comes soon may be read later, as there is room for it.
-    pub fn came(&self, octets: usize) {
-        let moved = self.moved.get();
-        self.moved.set(Moved { came: moved.came.saturating_add(octets), ..moved });
-    }
-
-    /// For adapters that say what came: so many octets have left.
-    pub fn went(&self, octets: usize) {
-        let moved = self.moved.get();
-        self.moved.set(Moved { went: moved.went.saturating_add(octets), ..moved });
-    }
-
-    /// For drivers: how many those were since this was asked last.
-    pub fn take_moved(&self) -> Moved {
-        self.moved.take()
     }
 
     /// From now on, `listener` hears all notes.

@@ -35,7 +35,7 @@ pub mod words;
 
 pub use batches::{Batches, hand_down, hand_up};
 pub use call_sign::{BadCallSign, CallSign};
-pub use context::{Context, Listener, Moved};
+pub use context::{Context, Listener};
 pub use facts::{Facts, Guarantees};
 pub use names::{Handle, Mirror, Names};
 pub use participant::{Address, Interface, Participant};

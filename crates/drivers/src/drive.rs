@@ -9,7 +9,7 @@ use mio::{Events, Poll, Token};
 use stackwright_contract::{Context, Instant, Outlet, Protocol, RequestTo, hand_down};
 
 use crate::clock::Clock;
-use crate::lull::{LULL, Lull};
+use crate::coalescing::{Coalescing, SLEEP};
 use crate::readiness::{Lanes, Ready, lane};
 use crate::registry::Registry;
 use crate::timer::{TIMER, Timer};
@@ -23,7 +23,7 @@ pub struct Driver {
     cx: Context,
     clock: Clock,
     timer: Timer,
-    lull: Lull,
+    coalescing: Coalescing,
     /// As many events came as there is room for.
     full: bool,
     spin: Duration,
@@ -49,15 +49,16 @@ impl Driver {
             events: Events::with_capacity(256),
             cx: Context::new(seed),
             clock: Clock::start(),
-            lull: Lull::default(),
+            coalescing: Coalescing::default(),
             full: false,
             spin: Duration::ZERO,
         })
     }
 
-    /// For how long it looks again and again before it sleeps: at most the time that it takes to be woken, some 50 µs, and only
-    /// where the peer has a processor of its own. It halves the time of an exchange of short messages, and makes bulk no faster. Who
-    /// does not spin rests for some 70 µs before a wait while [bursts](Context::came) come faster than that.
+    /// Sets for how long it polls before it sleeps: at most the time that it takes to be woken, some
+    /// 50 µs, and only where the peer has a processor of its own. It halves the time of an exchange
+    /// of short messages, and makes bulk no faster. A driver that does not spin coalesces wake-ups:
+    /// it sleeps for some 70 µs before a wait while bursts of datagrams arrive faster than that.
     pub fn set_spin(&mut self, spin: Duration) {
         self.spin = spin;
     }
@@ -257,11 +258,12 @@ impl Driver {
             }
             look(&mut self.poll, &mut self.events, most.map(|most| most.saturating_sub(spin)))?;
         } else {
-            let rests = most.is_none_or(|most| most > 2 * LULL) && self.lull.is_due(self.cx.take_moved());
-            if rests {
+            let sleeps = most.is_none_or(|most| most > 2 * SLEEP)
+                && self.coalescing.is_due(self.registry.take_traffic());
+            if sleeps {
                 let begin = self.tick();
-                thread::sleep(LULL);
-                self.lull.on_taken(self.tick().since(begin));
+                thread::sleep(SLEEP);
+                self.coalescing.on_slept(self.tick().since(begin));
             }
             look(&mut self.poll, &mut self.events, most)?;
         }

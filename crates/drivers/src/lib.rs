@@ -6,9 +6,9 @@
 #![deny(unsafe_code)]
 
 mod clock;
+mod coalescing;
 mod drive;
 pub mod files;
-mod lull;
 pub mod pipe;
 mod readiness;
 mod registry;

@@ -1,7 +1,7 @@
 //! Where adapters register what they wait for.
 
 use std::any::Any;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::io;
 use std::ops::Deref;
 use std::os::fd::{AsRawFd, RawFd};
@@ -11,11 +11,14 @@ use mio::net::UdpSocket;
 use mio::unix::SourceFd;
 use mio::{Interest, Token};
 
+use crate::coalescing::Traffic;
+
 /// The descriptors of one [`Driver`](crate::Driver): all of them under one of its own, which is readable when one of them is ready.
 pub struct Registry {
     registry: mio::Registry,
     /// It has a share of us, not we of it.
     watcher: OnceCell<Weak<dyn Watcher>>,
+    traffic: Cell<Traffic>,
 }
 
 /// Who tells the driver in the place of its own descriptor that a socket can be read: a runtime that waits for descriptors anyway. A
@@ -39,6 +42,23 @@ impl Registry {
     pub fn watch_by(&self, watcher: &Rc<dyn Watcher>) {
         let is_first = self.watcher.set(Rc::downgrade(watcher)).is_ok();
         debug_assert!(is_first, "a stack runs in one runtime");
+    }
+
+    /// Adds octets that were read at once, from a socket that holds what arrives before the next read.
+    pub(crate) fn on_received(&self, octets: usize) {
+        let traffic = self.traffic.get();
+        self.traffic.set(Traffic { received: traffic.received.saturating_add(octets), ..traffic });
+    }
+
+    /// Adds octets that were sent.
+    pub(crate) fn on_sent(&self, octets: usize) {
+        let traffic = self.traffic.get();
+        self.traffic.set(Traffic { sent: traffic.sent.saturating_add(octets), ..traffic });
+    }
+
+    /// Takes what was added since this was called last.
+    pub(crate) fn take_traffic(&self) -> Traffic {
+        self.traffic.take()
     }
 
     /// A socket for datagrams that wants to be told when something came.
@@ -73,7 +93,7 @@ impl Registry {
 
 impl From<mio::Registry> for Registry {
     fn from(registry: mio::Registry) -> Self {
-        Registry { registry, watcher: OnceCell::new() }
+        Registry { registry, watcher: OnceCell::new(), traffic: Cell::default() }
     }
 }
 

@@ -56,7 +56,7 @@ impl Receipts {
     }
 
     /// Below `upto` nothing is missed any more: what still comes is a duplicate.
-    pub fn forgive(&mut self, upto: u64) {
+    pub fn skip_to(&mut self, upto: u64) {
         self.upto = self.upto.max(upto);
         let swallowed = self.beyond.partition_point(|span| span.start <= self.upto);
         if let Some(last) = self.beyond.drain(..swallowed).next_back() {
@@ -77,70 +77,123 @@ impl Receipts {
 
     /// Whether all of a span was received.
     pub(crate) fn holds(&self, span: &Range<u64>) -> bool {
-        let from = span.start.max(self.upto);
-        let place = self.beyond.partition_point(|other| other.end < span.end);
-        from >= span.end || self.beyond.get(place).is_some_and(|other| other.start <= from)
+        self.hole_from(span.start).start >= span.end
     }
 
-    /// Whether a span begins where all others end.
+    /// Returns the first numbers from `start` on that were never received. There is no end to those
+    /// beyond the highest.
     #[inline]
-    pub fn follows(&self, span: &Range<u64>) -> bool {
-        span.start == self.upto && self.beyond.is_empty()
+    pub fn hole_from(&self, start: u64) -> Range<u64> {
+        let start = start.max(self.upto);
+        if start >= self.highest() {
+            return start..u64::MAX;
+        }
+        let place = self.place_of(start);
+        let held = &self.beyond[place];
+        if start < held.start {
+            return start..held.start;
+        }
+        held.end..self.beyond.get(place + 1).map_or(u64::MAX, |next| next.start)
     }
 
-    /// Enters a span that [follows](Receipts::follows); whether it does.
+    /// Returns where the first span is, or would be, that ends after `number`.
     #[inline]
-    pub fn follow(&mut self, span: &Range<u64>) -> bool {
-        let follows = self.follows(span);
-        if follows {
+    fn place_of(&self, number: u64) -> usize {
+        self.beyond.partition_point(|span| span.end <= number)
+    }
+
+    /// Enters a span of which nothing was received. Returns `false` where something was; then
+    /// nothing is done.
+    #[inline]
+    pub fn enter(&mut self, span: &Range<u64>) -> bool {
+        if span.start == self.upto && self.beyond.is_empty() {
             self.upto = span.end;
+            return true;
         }
-        follows
+        self.enter_beyond(span)
     }
 
-    /// Enters a span and hands the parts that were never seen before to `fresh`.
-    #[inline]
+    fn enter_beyond(&mut self, span: &Range<u64>) -> bool {
+        // As a rule, it goes on where the last one ended, or is beyond it.
+        let place = if span.start >= self.highest() { self.beyond.len() } else { self.place_of(span.start) };
+        let next = self.beyond.get(place);
+        if span.start < self.upto || next.is_some_and(|next| next.start < span.end) {
+            return false;
+        }
+        let meets_next = next.is_some_and(|next| next.start == span.end);
+        let meets_last = place.checked_sub(1).filter(|last| self.beyond[*last].end == span.start);
+        match meets_last {
+            // Only the first hole is before it: that is filled now.
+            _ if span.start == self.upto => {
+                self.upto = if meets_next { self.beyond.remove(0).end } else { span.end };
+            }
+            Some(last) if meets_next => self.beyond[last].end = self.beyond.remove(place).end,
+            Some(last) => self.beyond[last].end = span.end,
+            None if meets_next => self.beyond[place].start = span.start,
+            None => self.beyond.insert(place, span.clone()),
+        }
+        true
+    }
+
+    /// Enters a span, and hands those parts of it to `fresh` of which nothing was received.
     pub fn insert(&mut self, span: Range<u64>, mut fresh: impl FnMut(Range<u64>)) {
-        if self.beyond.is_empty() && span.start <= self.upto {
-            if span.end > self.upto {
-                let part = self.upto..span.end;
-                self.upto = span.end;
-                fresh(part);
+        let mut from = span.start;
+        loop {
+            let hole = self.hole_from(from);
+            let part = hole.start..hole.end.min(span.end);
+            if part.is_empty() {
+                return;
             }
-            return;
+            from = part.end;
+            self.enter(&part);
+            fresh(part);
         }
-        self.insert_beyond(span, &mut fresh);
     }
+}
 
-    fn insert_beyond(&mut self, span: Range<u64>, fresh: &mut dyn FnMut(Range<u64>)) {
-        let mut from = span.start.max(self.upto);
-        if from >= span.end {
-            return;
-        }
-        let first = self.beyond.partition_point(|other| other.end < from);
-        let mut last = first;
-        let mut merged = from..span.end;
-        while let Some(other) = self.beyond.get(last)
-            && other.start <= span.end
-        {
-            if from < other.start {
-                fresh(from..other.start);
+#[cfg(test)]
+mod tests {
+    use alloc::collections::BTreeSet;
+
+    use super::*;
+
+    /// Spans in any order are entered as if each number were kept by itself.
+    #[test]
+    fn what_is_entered_is_what_was_received() {
+        let mut seed = 1_u32;
+        let mut random = |most: u32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            u64::from((seed >> 8) % most)
+        };
+        for _ in 0..300 {
+            let (mut receipts, mut model) = (Receipts::new(10), BTreeSet::new());
+            for _ in 0..60 {
+                let start = 8 + random(60);
+                let span = start..start + 1 + random(8);
+                let new: Vec<u64> =
+                    span.clone().filter(|number| *number >= 10 && !model.contains(number)).collect();
+                let is_fresh = new.len() as u64 == span.end - span.start;
+                assert_eq!(receipts.holds(&span), new.is_empty());
+                let hole = receipts.hole_from(span.start);
+                assert_eq!(hole.start < span.end, !new.is_empty());
+                assert!(hole.clone().take(100).all(|number| !model.contains(&number)));
+                if random(2) == 0 {
+                    assert_eq!(receipts.enter(&span), is_fresh, "{span:?} into {receipts:?}");
+                    if !is_fresh {
+                        continue;
+                    }
+                } else {
+                    let mut fresh = Vec::new();
+                    receipts.insert(span.clone(), |part| fresh.extend(part));
+                    assert_eq!(fresh, new, "{span:?} into {receipts:?}");
+                }
+                model.extend(new);
+                let upto = (10..).find(|number| !model.contains(number)).unwrap_or_default();
+                assert_eq!(receipts.upto(), upto);
+                assert!(receipts.beyond().iter().cloned().flatten().eq(model.range(upto..).copied()));
+                let touch = receipts.beyond().windows(2).any(|pair| pair[0].end >= pair[1].start);
+                assert!(!touch && receipts.beyond().iter().all(|span| span.start > upto), "{receipts:?}");
             }
-            from = from.max(other.end);
-            merged = merged.start.min(other.start)..merged.end.max(other.end);
-            last += 1;
-        }
-        if from < span.end {
-            fresh(from..span.end);
-        }
-        if merged.start <= self.upto {
-            self.upto = merged.end;
-            self.beyond.drain(first..last);
-        } else if first == last {
-            self.beyond.insert(first, merged);
-        } else {
-            self.beyond[first] = merged;
-            self.beyond.drain(first + 1..last);
         }
     }
 }

@@ -9,12 +9,12 @@ use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
 use stackwright_contract::services::{Batch, BatchMessages, Ecn, Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Instant, Participant};
-use stackwright_wire::{Malformed, Message as _, Pool};
+use stackwright_wire::{Malformed, Pool};
 
 use crate::configuration::{Configuration, Slots};
-use crate::engine::{Association, Memory};
+use crate::engine::{Association, Delivery, Memory};
 use crate::limits::Limits;
-use crate::words::{Came, Dropped, Ending, MILLISECOND, Phase};
+use crate::words::{Dropped, Ending, MILLISECOND, Phase};
 
 /// A transport as a layer.
 pub type Transport<H> = Layer<Associations<H>>;
@@ -245,18 +245,21 @@ impl<H: Host> Associations<H> {
 
     /// So many packets were taken, and a message may go up with them; or why they were dropped.
     #[inline(always)]
-    fn taken(at: &mut impl Place<Self>, taken: Result<Option<Came<MessageOf<H>>>, Dropped>, packets: usize) {
+    fn taken(
+        at: &mut impl Place<Self>,
+        taken: Result<Option<Delivery<MessageOf<H>>>, Dropped>,
+        packets: usize,
+    ) {
         // Whoever only knows where we are could otherwise say in the peer's name that there is congestion.
         let ecn = at.ecn();
         if ecn != Ecn::NotEct && matches!(taken, Ok(_) | Err(Dropped::Duplicate)) {
             at.association().engine.on_marked(ecn, packets as u32);
         }
         match taken {
-            Ok(Some(Came { octets, messages: 1, quality })) => return at.deliver(octets, quality),
-            Ok(Some(Came { octets, messages, quality })) => {
-                let each = octets.len() / messages;
-                return at.deliver_batch(Batch::new(octets, each), quality);
+            Ok(Some((messages, quality))) if messages.segment_size().is_none() => {
+                return at.deliver(messages.into_single(), quality);
             }
+            Ok(Some((messages, quality))) => return at.deliver_batch(messages, quality),
             _ => {}
         }
         at.association().only_messages = false;
@@ -419,8 +422,8 @@ impl<H: Host> Hooks for Associations<H> {
     #[inline]
     fn pop(&mut self, at: &mut impl Place<Self>, _: Located<H>, packet: MessageOf<H>) {
         let (now, room) = (at.cx().now(), Self::room_at_once(at));
-        let taken = at.association().engine.receive(now, packet, &mut self.memory, room);
-        Self::taken(at, taken.map(|came| came.map(Came::from)), 1);
+        let taken = at.association().engine.receive(now, packet, None, &mut self.memory, room);
+        Self::taken(at, taken, 1);
     }
 
     #[inline]
@@ -432,7 +435,7 @@ impl<H: Host> Hooks for Associations<H> {
         behind: &mut BatchMessages<MessageOf<H>>,
     ) {
         let (now, before, room) = (at.cx().now(), behind.len(), Self::room_at_once(at));
-        let taken = at.association().engine.receive_batch(now, packet, behind, &mut self.memory, room);
+        let taken = at.association().engine.receive(now, packet, Some(behind), &mut self.memory, room);
         Self::taken(at, taken, 1 + before - behind.len());
     }
 

@@ -11,7 +11,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
     };
     let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack).await?;
-    let here = endpoint.local().ok_or("it listens")?;
+    let here = endpoint.local().ok_or("not listening")?;
     let (one, other) = tokio::try_join!(endpoint.connect(here), endpoint.accept())?;
     one.send(b"hello").await?;
     let (octets, _) = other.receive().await?;

@@ -291,6 +291,11 @@ pub struct Signed {
     pub signature: u32,
 }
 
+impl Signed {
+    /// The octets before a datagram that nothing protects.
+    pub(crate) const NOTHING: [u8; Self::LENGTH] = [0; Self::LENGTH];
+}
+
 /// What stands in the place of a signature (SIGDATA) before octets that are sealed (ENCDATA). *Chosen*: to ARTP it is opaque.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct Seal {

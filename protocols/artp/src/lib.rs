@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+mod batch;
 mod config;
 mod control;
 pub mod header;
@@ -18,7 +19,6 @@ mod send;
 mod sessions;
 mod state;
 mod syntax;
-mod together;
 
 pub use config::{Artp, Config, Congestion, policies};
 pub use control::{APPLICATION, Item, items};
@@ -60,8 +60,8 @@ use alloc::vec::Vec;
 
 use stackwright_contract::services::{BatchMessages, Quality};
 use stackwright_transport::component;
-use stackwright_transport::words::{Cargo, Dropped, Numbering, Plain, Report, Saying, Segment, View, Whole};
-use stackwright_transport::{Associations, Boxed, Transport, slots};
+use stackwright_transport::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, UnitHeader, View};
+use stackwright_transport::{Associations, Boxed, Receipts, Transport, slots};
 use stackwright_wire::{Message, Pool, Stretch};
 
 use message::OVERTAKEN_MOST;
@@ -116,13 +116,14 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline(always)]
-    fn read_plain(&mut self, view: &View, packet: &mut M) -> Option<Plain> {
-        self.read_bare(view, packet)
-    }
-
-    #[inline]
-    fn read_whole(&mut self, view: &View, packet: M, behind: &mut BatchMessages<M>) -> Result<Whole<M>, M> {
-        self.read_together(view, packet, behind)
+    fn read_plain(
+        &mut self,
+        view: &View,
+        receipts: &Receipts,
+        packet: &mut M,
+        behind: Option<&mut BatchMessages<M>>,
+    ) -> Option<UnitHeader> {
+        self.read_bare(view, receipts, packet, behind)
     }
 
     #[inline]

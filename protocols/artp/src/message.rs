@@ -31,13 +31,6 @@ pub struct Messages<M> {
     cut: Cell<Cut>,
 }
 
-/// What stands before a datagram that nothing protects.
-fn unsigned() -> [u8; Signed::LENGTH] {
-    let mut octets = [0; Signed::LENGTH];
-    Signed { signature: 0 }.encode(&mut octets);
-    octets
-}
-
 /// How a datagram that nothing protects, of so many octets, is cut where a packet has so much room.
 #[derive(Clone, Copy, Default)]
 struct Cut {
@@ -141,7 +134,7 @@ impl<M: Message> Framing<M> for Messages<M> {
     fn begin_run(&mut self, mut run: M, octets: usize, room: usize) -> Result<(M, Label, usize), M> {
         let messages = run.len() / octets;
         let Some((_, count, piece)) = self.pieces(octets, room) else { return Err(run) };
-        if !run.push_each(octets, &unsigned()) {
+        if !run.push_each(octets, &Signed::NOTHING) {
             return Err(run);
         }
         let quality = Quality { number: Some(self.next), ..Quality::default() };
@@ -158,47 +151,28 @@ impl<M: Message> Framing<M> for Messages<M> {
         Some((before, cut.count as usize, cut.piece))
     }
 
-    #[inline(always)]
-    fn open(&mut self, label: &Label, body: &mut M) -> Option<Result<Quality, Dropped>> {
-        if label.count > 1 || label.kind != MessageKind::Data || !self.guard.is_absent() {
-            return None;
-        }
-        if !label.bare
-            && let Err(dropped) = self.guard.open_bare(body)
-        {
-            return Some(Err(dropped));
-        }
-        self.fragments.open(label, body)
-    }
-
-    fn open_run(&mut self, label: &Label, messages: usize, run: &mut M) -> Option<Quality> {
-        let each = run.len() / messages;
-        let is_new = |nth| {
-            let label = Label { message: label.message.wrapping_add(nth), ..*label };
-            self.fragments.takes_whole(&label, each)
-        };
-        let may = self.guard.is_absent() && (0..messages as u32).all(is_new);
-        if !may || !run.strip_each(each, &unsigned()) {
-            return None;
-        }
-        self.guard.open_bare_run();
-        self.fragments.open(label, run)?.ok()
-    }
-
-    fn join(&mut self, view: &View, mut unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
-        let numbers = unit.span.end - unit.span.start;
-        if let Some(opened) = self.open(&unit.label, &mut unit.body) {
-            return opened.map(|quality| Some(Joined { message: unit.body, quality, numbers }));
+    #[inline(always)] // a unit is not moved to be looked at
+    fn join(&mut self, view: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped> {
+        let (label, numbers) = (unit.label, unit.numbers());
+        if label.kind == MessageKind::Data && unit.is_whole() && self.guard.is_absent() {
+            if !label.bare {
+                let messages = unit.messages() as usize;
+                self.guard.open_bare(&mut unit.body, messages)?;
+            }
+            return self.fragments.join(view, unit, pool);
         }
         // It says that nothing protects it, and something has to.
-        if unit.label.bare {
+        if label.bare || unit.messages() > 1 {
             return Err(Dropped::Unjoinable);
         }
         let Some(joined) = self.fragments.join(view, unit, pool)? else { return Ok(None) };
         let datagram =
             Datagram { kind: joined.quality.kind, number: joined.quality.number.unwrap_or_default() };
-        match self.guard.open(joined.message, datagram, pool) {
-            Ok(message) => Ok(Some(Joined { message, ..joined })),
+        match self.guard.open(unit.body.take(), datagram, pool) {
+            Ok(message) => {
+                unit.body = message;
+                Ok(Some(joined))
+            }
             Err(dropped) => {
                 self.refused += joined.numbers - numbers; // those of the last unit the engine knows
                 Err(dropped)
@@ -207,22 +181,13 @@ impl<M: Message> Framing<M> for Messages<M> {
     }
 
     #[inline]
-    fn admits(&self, label: &Label, octets: usize, follows: bool) -> Result<(), Dropped> {
-        self.fragments.admits(label, octets, follows)
-    }
-
-    fn reserves(&self, label: &Label, octets: usize) -> usize {
-        self.fragments.reserves(label, octets)
+    fn admits(&self, unit: &Unit<M>, follows: bool) -> Result<usize, Dropped> {
+        self.fragments.admits(unit, follows)
     }
 
     #[inline]
     fn held(&self) -> usize {
         Framing::<M>::held(&self.fragments)
-    }
-
-    #[inline]
-    fn takes_whole(&self, label: &Label, octets: usize) -> bool {
-        self.fragments.takes_whole(label, octets)
     }
 
     fn forget(&mut self, view: &View) -> u64 {

@@ -1,11 +1,13 @@
 //! Octets to words.
 
-use stackwright_contract::services::MessageKind;
+use stackwright_contract::services::{BatchMessages, MessageKind};
+use stackwright_transport::Receipts;
 use stackwright_transport::words::{
-    Dropped, EcnCounts, Label, Plain, Report, Segment, Signals, Stamp, Unit, View, unwrap,
+    Dropped, EcnCounts, Label, Report, Segment, Signals, Stamp, Unit, UnitHeader, View, unwrap,
 };
 use stackwright_wire::{Header, Malformed, Message};
 
+use crate::batch::take_behind;
 use crate::control::{Item, items};
 use crate::header::{
     BARE, ControlKind, Fragment, Packet, PacketKind, Proposal, Reason, Single, Token, Verdict, Version,
@@ -40,10 +42,17 @@ fn malformed(_: Malformed) -> Dropped {
 }
 
 impl<M: Message> Format<M> {
-    /// A fragment, or a datagram alone, without options.
+    /// A fragment, or a datagram alone, without options; and the fragments behind it.
     #[inline(always)] // what it reads stays in registers
-    pub(crate) fn read_bare(&self, view: &View, packet: &mut M) -> Option<Plain> {
-        let front = packet.front(packet.len().min(BARE))?;
+    pub(crate) fn read_bare(
+        &self,
+        view: &View,
+        receipts: &Receipts,
+        packet: &mut M,
+        behind: Option<&mut BatchMessages<M>>,
+    ) -> Option<UnitHeader> {
+        let octets = packet.len();
+        let front = packet.front(octets.min(BARE))?;
         let header = Packet::decode(front).ok()?;
         if header.session != self.session || has_options(&header) {
             return None;
@@ -58,8 +67,15 @@ impl<M: Message> Format<M> {
             ),
             _ => return None,
         };
-        packet.advance(before);
-        Some(Plain { number: unwrap(header.sequence, 32, view.received_upto), label, stamp: stamp(&header) })
+        let (number, piece) = (unwrap(header.sequence, 32, view.received_upto), octets - before);
+        let mut read = UnitHeader { number, count: 1, piece, octets, label, stamp: stamp(&header) };
+        match behind {
+            Some(behind) if !label.last && piece > 0 && behind.len() > 0 => {
+                take_behind(receipts, packet, behind, &mut read);
+            }
+            _ => packet.advance(before),
+        }
+        Some(read)
     }
 
     pub(crate) fn read(
@@ -277,7 +293,7 @@ fn place(fragment: &Fragment, said: &Said) -> Result<Label, Dropped> {
 #[inline]
 fn unit<M: Message>(view: &View, sequence: u32, label: Label, body: M) -> Unit<M> {
     let number = unwrap(sequence, 32, view.received_upto);
-    Unit { span: number..number + 1, label, body, since: view.now, lifetime: None }
+    Unit::new(number..number + 1, label, body, view.now)
 }
 
 fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped> {

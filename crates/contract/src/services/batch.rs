@@ -43,6 +43,38 @@ impl<M> Batch<M> {
     pub fn segment_size(&self) -> Option<NonZeroU32> {
         self.segment_size
     }
+
+    /// Lends the octets of all messages, in one piece.
+    #[inline(always)]
+    pub fn as_octets(&self) -> &M {
+        &self.octets
+    }
+
+    /// Lends the only message, to be altered in place: how a protocol that [takes one at a
+    /// time](crate::Protocol::BATCHES) writes and reads its header.
+    #[inline(always)]
+    pub fn single_mut(&mut self) -> &mut M {
+        self.assert_single();
+        &mut self.octets
+    }
+
+    /// Returns the only message.
+    #[inline(always)]
+    pub fn into_single(self) -> M {
+        self.assert_single();
+        self.octets
+    }
+
+    #[inline(always)]
+    fn assert_single(&self) {
+        debug_assert!(self.segment_size.is_none(), "one message at a time was asked for");
+    }
+
+    /// Returns the octets of all messages, in one piece.
+    #[inline]
+    pub fn into_octets(self) -> M {
+        self.octets
+    }
 }
 
 impl<M: Message> Batch<M> {
@@ -90,38 +122,6 @@ impl<M: Message> Batch<M> {
     #[inline]
     pub fn pieces(&self) -> impl Iterator<Item = impl Iterator<Item = &[u8]>> {
         self.octets.messages(self.longest().max(1))
-    }
-
-    /// Lends the octets of all messages, in one piece.
-    #[inline(always)]
-    pub fn as_octets(&self) -> &M {
-        &self.octets
-    }
-
-    /// Lends the only message, to be altered in place: how a protocol that [takes one at a
-    /// time](crate::Protocol::BATCHES) writes and reads its header.
-    #[inline(always)]
-    pub fn single_mut(&mut self) -> &mut M {
-        self.assert_single();
-        &mut self.octets
-    }
-
-    /// Returns the only message.
-    #[inline(always)]
-    pub fn into_single(self) -> M {
-        self.assert_single();
-        self.octets
-    }
-
-    #[inline(always)]
-    fn assert_single(&self) {
-        debug_assert!(self.segment_size.is_none(), "one message at a time was asked for");
-    }
-
-    /// Returns the octets of all messages, in one piece.
-    #[inline]
-    pub fn into_octets(self) -> M {
-        self.octets
     }
 
     /// Splits the first of several messages off; `None`: there is only one.

@@ -19,7 +19,7 @@ impl<M: Message> Udp<M> {
     /// what an application says when the batch is. So datagrams for which a batch has used up the room are held until the
     /// next; where there is none then, they are dropped.
     pub(super) fn receive(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Udp { sockets, names, pool, lent, came, .. } = self;
+        let Udp { registry, sockets, names, pool, lent, came, .. } = self;
         let Some(socket) = sockets.get_mut(name) else { return };
         if !socket.readable || !socket.held.is_empty() && !socket.deliver_held(cx, name, names, pool, out) {
             return;
@@ -77,7 +77,7 @@ impl<M: Message> Udp<M> {
             }
         }
         if socket.roomy {
-            cx.came(RECEIVE_TURN.octets - share.octets);
+            registry.on_received(RECEIVE_TURN.octets - share.octets);
         }
     }
 }
@@ -189,6 +189,7 @@ mod tests {
     use stackwright_wire::BufferTree;
 
     use super::*;
+    use crate::coalescing::Traffic;
     use crate::readiness::Ready;
     use crate::registry::Registry;
 
@@ -231,6 +232,9 @@ mod tests {
             udp.handle_indication(&cx, ready, &mut heard);
         }
         assert_eq!(heard.0, [&b"first"[..], b"second"]);
+        let received = if udp.sockets.get(name).unwrap().roomy { "forgedfirstsecond".len() } else { 0 };
+        assert_eq!(udp.registry.take_traffic(), Traffic { received, sent: 0 });
+        assert_eq!(udp.registry.take_traffic(), Traffic::default(), "it was taken just now");
         assert_eq!(cx.dropped_count(), 1);
         assert!(!udp.sockets.get(name).unwrap().strangers, "who sends is not asked any more");
     }

@@ -79,7 +79,7 @@ impl<M: Message> Udp<M> {
         if let Some(block) = into {
             pool.give(block);
         }
-        cx.went(SEND_TURN.octets - share.octets);
+        registry.on_sent(SEND_TURN.octets - share.octets);
         self.give_back(out);
     }
 
@@ -270,6 +270,7 @@ mod tests {
         side.send();
         side.there.recv(&mut [0; 5]).unwrap();
         assert_eq!(side.told(), None);
+        assert_eq!(side.udp.registry.take_traffic().sent, 5);
     }
 
     #[test]
@@ -306,7 +307,7 @@ mod tests {
             side.cx.set_now(Instant::from_nanoseconds(seconds * 1_000_000_000));
             setsockopt(&side.udp.sockets.get(name).unwrap().socket, NoChecksum, &no_checksum).unwrap();
             side.queue(3);
-            side.udp.handle_timeout(&side.cx, &mut Unheard);
+            side.udp.flush(&side.cx, &mut Unheard);
             let (mut octets, mut lengths) = ([0; 100], Vec::new());
             while lengths.iter().sum::<usize>() < 15 {
                 lengths.push(side.there.recv(&mut octets).unwrap());

@@ -1,7 +1,7 @@
 //! What crosses the boundary together, and leaves and comes so where the kernel can do that.
 
 use stackwright_contract::services::{Batch, DatagramsRequest as Ask, Room};
-use stackwright_contract::{Handle, Moved, Protocol as _};
+use stackwright_contract::{Handle, Protocol as _};
 use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
 use stackwright_wire::{BufferTree, Message};
 
@@ -41,23 +41,6 @@ fn a_batch_leaves_as_it_is_and_comes_as_several() {
         assert_eq!(rooms(&here.heard.0, from), [Room { octets: 3 * sent.len(), messages: 3 * 45 }]);
         assert_eq!(here.dropped() + there.dropped(), 0);
     }
-}
-
-/// Only of a socket that holds as much as comes meanwhile.
-#[test]
-fn what_came_is_said_where_it_may_gather() {
-    let (mut here, from, mut there, to) = pair("127.0.0.1:0", AMPLE);
-    let sent = octets(44 * 1400);
-    here.send_several(from, &sent, 1400);
-    here.turn(0);
-    there.until(|told| (delivered(told, to).len() == 44).then_some(()));
-    // Socket(7): twice what the system allows, and no more than was asked for.
-    let allowed = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();
-    let holds = 2 * allowed.trim().parse::<usize>().unwrap().min(4 << 20);
-    let came = if holds >= 1 << 20 { sent.len() } else { 0 };
-    assert_eq!(there.driver.context().take_moved(), Moved { came, went: 0 });
-    assert_eq!(here.driver.context().take_moved(), Moved { came: 0, went: sent.len() });
-    assert_eq!(here.driver.context().take_moved(), Moved::default(), "it was asked just now");
 }
 
 /// How what leaves is cut is said of the socket: whatever is not cut leaves whole, before and behind a batch.

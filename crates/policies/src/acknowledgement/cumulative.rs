@@ -1,10 +1,8 @@
 //! The first number that is missing.
 
-use core::ops::Range;
-
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Nanoseconds, Report, View};
+use stackwright_transport::words::{Nanoseconds, Received, Report, View};
 use stackwright_transport::{Receipts, component};
 
 use super::delay::Delay;
@@ -34,8 +32,8 @@ impl Cumulative {
 }
 
 impl Acknowledgement for Cumulative {
-    fn on_received(&mut self, view: &View, span: &Range<u64>, _octets: usize, _gap: Option<Range<u64>>) {
-        self.delay.on_received(view, span);
+    fn on_received(&mut self, view: &View, received: &Received<'_>) {
+        self.delay.on_received(view, received);
     }
 
     fn on_refused(&mut self, view: &View, _: &Receipts) {

@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{MILLISECOND, Nanoseconds, Report, View};
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, Received, Report, View};
 use stackwright_transport::{Receipts, component};
 
 /// How many spans that were said are said again: a list that is lost would cost resends.
@@ -105,23 +105,16 @@ impl PeriodicList {
 
 impl Acknowledgement for PeriodicList {
     #[inline]
-    fn on_received(&mut self, view: &View, span: &Range<u64>, octets: usize, gap: Option<Range<u64>>) {
-        self.on_several(view, span, octets, octets);
-        if gap.is_some() {
-            self.at = view.now; // what is missing can be sent again the sooner (RFC 5681 §4.2)
-        }
-    }
-
-    #[inline]
-    fn on_several(&mut self, view: &View, span: &Range<u64>, piece: usize, octets: usize) {
-        self.gather(span);
-        self.octets += octets;
-        self.longest = self.longest.max(piece.min(octets));
+    fn on_received(&mut self, view: &View, received: &Received<'_>) {
+        self.gather(received.span);
+        self.octets += received.octets;
+        self.longest = self.longest.max(received.longest);
         let (wait, most) = match view.rtt.smoothed {
             0 => (self.every, self.most.min(UNMEASURED_MOST)),
             smoothed => (self.every.min((smoothed / 4).max(MILLISECOND)), self.most),
         };
-        let wanted = self.numbers >= most || self.is_full();
+        // What is missing can be sent again the sooner (RFC 5681 §4.2).
+        let wanted = self.numbers >= most || self.is_full() || received.gap.is_some();
         self.at = if wanted { view.now } else { self.at.min(view.now.later(wait)) };
     }
 
@@ -193,12 +186,17 @@ mod tests {
         ..View::START
     };
 
+    fn received(span: &Range<u64>, longest: usize, octets: usize) -> Received<'_> {
+        Received { span, packets: (span.end - span.start) as u32, longest, octets, gap: None }
+    }
+
     /// After how many packets with so many octets a list leaves at once.
     fn packets(view: &View, octets: usize) -> u64 {
         let mut list = PeriodicList::new(MILLISECOND, 32).full(2);
         let (mut report, mut came) = (Report::default(), 0);
         while !list.report(view, &Receipts::default(), 100, &mut report) {
-            list.on_received(view, &(came..came + 1), octets, None);
+            let span = came..came + 1;
+            list.on_received(view, &received(&span, octets, octets));
             came += 1;
         }
         list.on_reported(view, &report);
@@ -224,17 +222,13 @@ mod tests {
             let octets = (count as usize - 1) * piece + last;
             let fresh = || PeriodicList::new(MILLISECOND, 32).full(2);
             let (mut each, mut several) = (fresh(), fresh());
-            each.on_received(&NOW, &(0..1), 50, None);
-            several.on_received(&NOW, &(0..1), 50, None);
+            each.on_received(&NOW, &received(&(0..1), 50, 50));
+            several.on_received(&NOW, &received(&(0..1), 50, 50));
             for number in 1..=count {
-                each.on_received(
-                    &NOW,
-                    &(number..number + 1),
-                    if number == count { last } else { piece },
-                    None,
-                );
+                let octets = if number == count { last } else { piece };
+                each.on_received(&NOW, &received(&(number..number + 1), octets, octets));
             }
-            several.on_several(&NOW, &(1..count + 1), piece, octets);
+            several.on_received(&NOW, &received(&(1..count + 1), piece, octets));
             assert_eq!(alloc::format!("{each:?}"), alloc::format!("{several:?}"), "{count} of {piece}");
         }
     }

@@ -9,7 +9,7 @@ use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Quality;
-use stackwright_transport::words::{Dropped, Label, Unit};
+use stackwright_transport::words::{Dropped, Unit};
 use stackwright_wire::{Message, Pool};
 
 /// What a piece costs that waits for those before it, beside its octets: half of a map's node may be empty.
@@ -96,58 +96,74 @@ impl<M: Message> Assembly<M> {
         Self::BESIDE + octets.max(self.octets_aside) + ASIDE * self.aside.len()
     }
 
-    /// Whether a piece of so many octets belongs to it, and was not here before.
-    pub(super) fn admits(&self, label: &Label, octets: usize) -> bool {
-        let (index, last) = (label.index, self.count - 1);
-        let is_here = index < self.next || self.aside.contains_key(&index);
+    /// Whether pieces belong to it, none of which was here before.
+    pub(super) fn admits(&self, unit: &Unit<M>) -> bool {
+        let (index, last) = (unit.label.index, self.count - 1);
+        let (octets, ends) = (unit.body.len(), u64::from(index) + u64::from(unit.count) > u64::from(last));
         let right = match self.piece {
             0 if index == last => true,
-            0 => self.aside.get(&last).is_none_or(|last| last.len() <= octets),
+            0 => ends || self.aside.get(&last).is_none_or(|last| last.len() <= unit.piece),
             piece if index == last => octets <= piece,
-            piece => octets == piece,
+            piece => unit.piece == piece,
         };
-        label.count == self.count && index <= last && !is_here && right && octets > 0
+        unit.label.count == self.count
+            && index <= last
+            && !self.holds(index, unit.count)
+            && right
+            && octets > 0
     }
 
-    /// Takes a piece that it [admits](Assembly::admits); whether the message is whole.
-    pub(super) fn take(&mut self, unit: Unit<M>, pool: &Pool<M>) -> Result<bool, Dropped> {
-        let (index, body) = (unit.label.index, unit.body);
-        if !self.admits(&unit.label, body.len()) {
+    /// Whether one of so many pieces is here.
+    fn holds(&self, index: u32, count: u32) -> bool {
+        let before = || self.aside.range(..index + count).next_back();
+        index < self.next || before().is_some_and(|(first, octets)| first + self.pieces(octets.len()) > index)
+    }
+
+    /// How many pieces have so many octets.
+    fn pieces(&self, octets: usize) -> u32 {
+        if self.piece == 0 { 1 } else { octets.div_ceil(self.piece) as u32 }
+    }
+
+    /// Takes pieces that it [admits](Assembly::admits); whether the message is whole.
+    pub(super) fn take(&mut self, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<bool, Dropped> {
+        if !self.admits(unit) {
             return Err(Dropped::Unjoinable);
         }
+        let (index, body) = (unit.label.index, unit.body.take());
         if index != self.count - 1 && self.piece == 0 {
-            self.piece = body.len();
+            self.piece = unit.piece;
         }
-        self.numbers += unit.span.end - unit.span.start;
+        self.numbers += unit.numbers();
         self.upto = self.upto.max(unit.span.end);
         self.at = unit.since;
         self.lifetime = self.lifetime.max(unit.lifetime);
         if index == self.next {
             if index == 0 && M::SHARES && self.piece.saturating_mul(self.count as usize) <= IN_PIECES {
                 self.begin = Begin::Pieces(body);
-                self.next = 1;
+                self.next = unit.count;
             } else {
-                self.append(body, pool);
+                self.append(body, unit.count, pool);
             }
             while !self.aside.is_empty()
-                && let Some(piece) = self.aside.remove(&self.next)
+                && let Some(pieces) = self.aside.remove(&self.next)
             {
-                self.octets_aside -= piece.len();
-                let octets = piece.len();
-                self.append(M::from_block(M::Block::from(piece.into_vec()), 0, octets), pool);
+                let octets = pieces.len();
+                self.octets_aside -= octets;
+                let count = self.pieces(octets);
+                self.append(M::from_block(M::Block::from(pieces.into_vec()), 0, octets), count, pool);
             }
         } else {
-            let mut piece = vec![0; body.len()].into_boxed_slice();
-            body.copy_to(&mut piece);
-            self.octets_aside += piece.len();
-            self.aside.insert(index, piece);
+            let mut pieces = vec![0; body.len()].into_boxed_slice();
+            body.copy_to(&mut pieces);
+            self.octets_aside += pieces.len();
+            self.aside.insert(index, pieces);
             body.reclaim(pool);
         }
         Ok(self.next == self.count)
     }
 
-    /// The next piece.
-    fn append(&mut self, body: M, pool: &Pool<M>) {
+    /// The next pieces.
+    fn append(&mut self, body: M, count: u32, pool: &Pool<M>) {
         match &mut self.begin {
             Begin::Pieces(message) => message.join(body),
             Begin::Block(octets) => {
@@ -162,7 +178,7 @@ impl<M: Message> Assembly<M> {
                 body.reclaim(pool);
             }
         }
-        self.next += 1;
+        self.next += count;
     }
 
     pub(super) fn whole(self) -> M {

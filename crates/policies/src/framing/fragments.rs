@@ -1,6 +1,7 @@
 //! Messages in fragments, each of which says of which message it is, which one, and of how many.
 
 use alloc::collections::BTreeMap;
+use alloc::collections::btree_map::Entry;
 use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
@@ -135,54 +136,66 @@ impl Forgetting {
 }
 
 impl<M: Message> Fragments<M> {
-    /// As [`admits`](Framing::admits), of one of several.
+    /// As [`admits`](Framing::admits), of pieces.
     #[inline(never)]
-    fn admits_piece(&self, label: &Label, octets: usize, follows: bool) -> Result<(), Dropped> {
-        if let Some(assembly) = self.begun.get(&label.message) {
-            return if assembly.admits(label, octets) { Ok(()) } else { Err(Dropped::Unjoinable) };
+    fn admits_pieces(&self, unit: &Unit<M>, follows: bool) -> Result<usize, Dropped> {
+        let Label { message, index, count, .. } = unit.label;
+        let numbers = (0..unit.messages()).map(|nth| message.wrapping_add(nth));
+        for assembly in numbers.filter_map(|number| self.begun.get(&number)) {
+            // All that it may become is reserved already.
+            return if unit.messages() == 1 && assembly.admits(unit) {
+                Ok(0)
+            } else {
+                Err(Dropped::Unjoinable)
+            };
         }
         // Of a message whose last piece came first, the length of the others is not known yet.
-        let is_last = label.index + 1 >= label.count;
-        let piece = if is_last { 0 } else { octets };
-        if octets == 0 {
+        let piece = if index + 1 >= count { 0 } else { unit.piece };
+        if unit.body.is_empty() {
             return Err(Dropped::Unjoinable);
         }
         // All but the last piece have this length, and that has one octet at least.
-        if piece.saturating_mul(label.count as usize - 1) >= self.bounds.message {
+        if piece.saturating_mul(count as usize - 1) >= self.bounds.message {
             return Err(Dropped::Overrun);
         }
-        let whole = self.bounds.whole(label.count, piece);
+        let whole = self.bounds.whole(count, piece);
         let held = self.held.saturating_add(whole).saturating_add(Assembly::<M>::BESIDE);
         match self.held_most {
-            most if held <= most => Ok(()),
+            most if held <= most => Ok(held),
             most if held > most.saturating_add(self.bounds.message) => Err(Dropped::Overrun),
-            _ if follows => Ok(()),
+            _ if follows => Ok(held),
             _ => Err(Dropped::NoRoom),
         }
     }
 
-    /// One of several.
+    /// Pieces of a message of which others are missing, or were here before.
     #[inline(never)]
-    fn gather(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
+    fn gather(&mut self, view: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped> {
         let label = unit.label;
-        let assembly = self.begun.entry(label.message).or_insert_with(|| {
-            let assembly = Assembly::new(&unit, quality(&label));
-            self.held += assembly.held(self.bounds);
-            assembly
-        });
+        let mut before = 0;
+        let mut entry = match self.begun.entry(label.message) {
+            Entry::Vacant(entry) => entry.insert_entry(Assembly::new(unit, quality(&label))),
+            Entry::Occupied(entry) => {
+                before = entry.get().held(self.bounds);
+                entry
+            }
+        };
         if self.forgetting != Forgetting::Nothing && self.looks_at == Instant::END {
             self.looks_at = view.now.later(FORGOTTEN_AFTER);
         }
-        let before = assembly.held(self.bounds);
+        let assembly = entry.get_mut();
         let taken = assembly.take(unit, pool);
-        self.held = (self.held + assembly.held(self.bounds)).saturating_sub(before);
-        if !taken? {
+        let is_whole = matches!(taken, Ok(true));
+        let after = if is_whole { 0 } else { assembly.held(self.bounds) };
+        self.held = (self.held + after).saturating_sub(before);
+        taken?;
+        if !is_whole {
             return Ok(None);
         }
-        let Some(assembly) = self.begun.remove(&label.message) else { return Ok(None) };
-        self.held = self.held.saturating_sub(assembly.held(self.bounds));
+        let assembly = entry.remove();
         let (quality, numbers) = (assembly.quality, assembly.numbers);
-        Ok(Some(Joined { message: assembly.whole(), quality, numbers }))
+        unit.body = assembly.whole();
+        Ok(Some(Joined { quality, numbers }))
     }
 }
 
@@ -214,21 +227,8 @@ impl<M: Message> Framing<M> for Fragments<M> {
     }
 
     #[inline]
-    fn open(&mut self, label: &Label, _: &mut M) -> Option<Result<Quality, Dropped>> {
-        (label.count <= 1).then(|| Ok(quality(label)))
-    }
-
-    #[inline]
-    fn admits(&self, label: &Label, octets: usize, follows: bool) -> Result<(), Dropped> {
-        if label.count > 1 { self.admits_piece(label, octets, follows) } else { Ok(()) }
-    }
-
-    fn reserves(&self, label: &Label, octets: usize) -> usize {
-        if label.count <= 1 || self.begun.contains_key(&label.message) {
-            return self.held;
-        }
-        let piece = if label.index + 1 >= label.count { 0 } else { octets };
-        self.held.saturating_add(self.bounds.whole(label.count, piece) + Assembly::<M>::BESIDE)
+    fn admits(&self, unit: &Unit<M>, follows: bool) -> Result<usize, Dropped> {
+        if unit.label.count > 1 { self.admits_pieces(unit, follows) } else { Ok(0) }
     }
 
     #[inline]
@@ -237,17 +237,11 @@ impl<M: Message> Framing<M> for Fragments<M> {
     }
 
     #[inline(always)] // a unit is not moved to be looked at
-    fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
-        if unit.label.count > 1 {
+    fn join(&mut self, view: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped> {
+        if !unit.is_whole() {
             return self.gather(view, unit, pool);
         }
-        let (quality, numbers) = (quality(&unit.label), unit.span.end - unit.span.start);
-        Ok(Some(Joined { message: unit.body, quality, numbers }))
-    }
-
-    #[inline]
-    fn takes_whole(&self, label: &Label, octets: usize) -> bool {
-        octets <= self.bounds.message && !self.begun.contains_key(&label.message)
+        Ok(Some(Joined { quality: quality(&unit.label), numbers: unit.numbers() }))
     }
 
     fn forget(&mut self, view: &View) -> u64 {
@@ -289,14 +283,10 @@ mod tests {
         let mut fragments = Fragments::new(0xffff, 1 << 20).forgetting(forgetting);
         let pool = Pool::new(64, 1);
         let label = Label { message: 7, count: 2, priority: 128, ..Label::default() };
-        let unit = Unit {
-            span: 0..1,
-            label,
-            body: BufferTree::with_headroom(0, b"piece"),
-            since: Instant::START,
-            lifetime: lifetime.and_then(NonZeroU32::new),
-        };
-        assert!(matches!(fragments.join(&View::START, unit, &pool), Ok(None)));
+        let body = BufferTree::with_headroom(0, b"piece");
+        let mut unit = Unit::new(0..1, label, body, Instant::START);
+        unit.lifetime = lifetime.and_then(NonZeroU32::new);
+        assert_eq!(fragments.join(&View::START, &mut unit, &pool), Ok(None));
         let now = Instant::START.later(100 * SECOND);
         let numbers = fragments.forget(&View { now, received_upto: 100, ..View::START });
         assert_eq!(numbers, u64::from(fragments.begun.is_empty()), "its numbers are free again");

@@ -67,21 +67,20 @@ impl<M: Message> Framing<M> for Marks<M> {
         self.next = first;
     }
 
-    fn join(&mut self, _: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
-        let Unit { span, label, body, .. } = unit;
-        let follows = self.next == span.start;
-        self.next = span.end;
+    fn join(&mut self, _: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped> {
+        let (numbers, is_last, body) = (unit.numbers(), unit.label.last, unit.body.take());
+        let follows = self.next == unit.span.start;
+        self.next = unit.span.end;
         let octets = self.open.as_ref().map_or(0, |open| open.message.len()) + body.len();
         if !follows || octets > self.most {
             self.let_go(pool);
             self.skips = true;
         }
         if self.skips {
-            self.skips = !label.last;
+            self.skips = !is_last;
             body.reclaim(pool);
             return Err(Dropped::Unjoinable);
         }
-        let numbers = span.end - span.start;
         let Open { message, numbers } = match self.open.take() {
             None => Open { message: body, numbers },
             Some(mut open) => {
@@ -89,8 +88,9 @@ impl<M: Message> Framing<M> for Marks<M> {
                 Open { numbers: open.numbers + numbers, ..open }
             }
         };
-        if label.last {
-            return Ok(Some(Joined { message, quality: Quality::default(), numbers }));
+        if is_last {
+            unit.body = message;
+            return Ok(Some(Joined { quality: Quality::default(), numbers }));
         }
         self.open = Some(Open { message, numbers });
         Ok(None)

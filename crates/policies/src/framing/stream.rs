@@ -28,9 +28,8 @@ impl<M: Message> Framing<M> for Stream {
     }
 
     #[inline]
-    fn join(&mut self, _: &View, unit: Unit<M>, _: &Pool<M>) -> Result<Option<Joined<M>>, Dropped> {
-        let numbers = unit.span.end - unit.span.start;
-        Ok(Some(Joined { message: unit.body, quality: Quality::default(), numbers }))
+    fn join(&mut self, _: &View, unit: &mut Unit<M>, _: &Pool<M>) -> Result<Option<Joined>, Dropped> {
+        Ok(Some(Joined { quality: Quality::default(), numbers: unit.numbers() }))
     }
 }
 

@@ -6,7 +6,6 @@
 //! | `send.rs` | a packet leaves |
 //! | `run.rs` | several leave together |
 //! | `in_place.rs` | several leave from where their message lies |
-//! | `whole.rs` | several arrive together, and are a message |
 //! | `timers.rs` | time has passed |
 
 mod in_place;
@@ -14,7 +13,6 @@ mod receive;
 mod run;
 mod send;
 mod timers;
-mod whole;
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -31,10 +29,10 @@ use crate::marks::Marks;
 use crate::receipts::Receipts;
 use crate::sending::Sending;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _, Joined,
-    Rtt as _,
+    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _, Rtt as _,
 };
 use crate::words::{Ending, Numbering, Phase, Report, View};
+pub(crate) use receive::Delivery;
 use run::Blocks;
 
 /// Of how many questions it is known when they were asked: whose answers take longer are no measure of the way.
@@ -91,6 +89,14 @@ impl<M: Message> Memory<M> {
     }
 }
 
+/// A message that the application has not taken.
+struct Arrived<M> {
+    message: M,
+    quality: Quality,
+    /// How many numbers it had.
+    numbers: u64,
+}
+
 /// One association: its policies, and what every transport has and nobody chooses.
 pub struct Association<C: Configuration> {
     slots: Slots<C>,
@@ -105,7 +111,7 @@ pub struct Association<C: Configuration> {
     heard: u32,
     answered: u32,
     /// Messages that the application has not taken, and how many numbers of all that was received.
-    inbox: VecDeque<Joined<C::Message>>,
+    inbox: VecDeque<Arrived<C::Message>>,
     pending: u64,
     /// Since when something is in flight and nothing was heard of the peer.
     quiet_since: Instant,
@@ -284,18 +290,23 @@ impl<C: Configuration> Association<C> {
         if room.messages == 0 || octets > room.octets {
             return None;
         }
-        let joined = self.inbox.pop_front()?;
-        self.taken(now, joined.numbers);
-        Some((joined.message, joined.quality))
+        let Arrived { message, quality, numbers } = self.inbox.pop_front()?;
+        self.taken(now, numbers);
+        Some((message, quality))
     }
 
-    /// So many numbers are done with.
+    /// Numbers are not pending any more.
     #[inline]
     fn taken(&mut self, now: Instant, numbers: u64) {
         self.pending = self.pending.saturating_sub(numbers);
-        let view = self.view(now);
-        if self.slots.flow.on_taken(&view) {
-            self.slots.acknowledgement.on_room(&view, &self.receipts);
+        self.on_taken(&self.view(now));
+    }
+
+    /// Fewer numbers are pending.
+    #[inline]
+    fn on_taken(&mut self, view: &View) {
+        if self.slots.flow.on_taken(view) {
+            self.slots.acknowledgement.on_room(view, &self.receipts);
         }
     }
 

@@ -3,22 +3,23 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
-use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Quality, Room};
-use stackwright_wire::{Message as _, Pool};
+use stackwright_contract::services::{Batch, BatchMessages, Quality, Room};
+use stackwright_wire::{Message, Pool};
 
-use super::{Association, Memory, QUESTIONS};
+use super::{Arrived, Association, Memory, QUESTIONS};
 use crate::configuration::Configuration;
 use crate::receipts::Receipts;
 use crate::sending::Acknowledged;
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
-    Inquiry as _, Integrity as _, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _, Suspect,
-    Suspects, Tidings,
+    Inquiry as _, Integrity as _, Joined, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _,
+    Suspect, Suspects, Tidings,
 };
-use crate::words::{Dropped, Ending, Label, Nanoseconds, Plain, Report, SECOND, Sample, Stamp, Unit, View};
+use crate::words::{
+    Dropped, Ending, Label, Nanoseconds, Received, Report, SECOND, Sample, Stamp, Unit, UnitHeader, View,
+};
 
 /// For so long, the packet that everything waits for may be refused before nobody believes that it will ever be admitted.
 const REFUSED_MOST: Nanoseconds = 30 * SECOND;
@@ -29,13 +30,17 @@ const HELD_HALF_OPEN: u64 = 8;
 /// Takes memory for one message, as the sending half does.
 #[cold]
 #[inline(never)]
-pub(super) fn furnish<T>(inbox: &mut VecDeque<T>) {
+fn reserve<T>(inbox: &mut VecDeque<T>) {
     inbox.reserve_exact(1);
 }
 
+/// What goes up as it came: one message, or several, and the properties of the first.
+pub(crate) type Delivery<M> = (Batch<M>, Quality);
+
 impl<C: Configuration> Association<C> {
-    /// A packet of this association arrives. Where it is a message as it comes, for which there is `room` above, and nothing waits to
-    /// go up before it, that message is given, and [taken](Association::take).
+    /// A packet of this association arrives, and others of its batch `behind` it. Those of them are taken that make one
+    /// [unit](crate::words::Unit) with it: it is as if each had arrived by itself. Messages that are whole, for which there is `room`
+    /// above, and before which nothing waits to go up, are given, and [taken](Association::take).
     ///
     /// # Errors
     /// Why it was dropped, in part or as a whole.
@@ -43,80 +48,34 @@ impl<C: Configuration> Association<C> {
         &mut self,
         now: Instant,
         mut packet: C::Message,
+        behind: Option<&mut BatchMessages<C::Message>>,
         memory: &mut Memory<C::Message>,
         room: Room,
-    ) -> Result<Option<(C::Message, Quality)>, Dropped> {
-        let (view, octets) = (self.view(now), packet.len());
-        if self.slots.integrity.looks_at() == 0
-            && let Some(plain) = self.slots.format.read_plain(&view, &mut packet)
-        {
-            let Plain { number, label, stamp } = plain;
-            self.admit_plain(&view, stamp, octets)?;
-            self.begin();
-            let (span, lifetime) = (number..number + 1, NonZeroU32::new(stamp.valid));
-            self.hear(&view, &label, &span, packet.len())?;
-            if self.receipts.follows(&span)
-                && let Some(opened) = self.open_at_once(&label, &mut packet, room)
-            {
-                return self.take_at_once(&view, &span, opened).map(|quality| Some((packet, quality)));
+    ) -> Result<Option<Delivery<C::Message>>, Dropped> {
+        let mut view = self.view(now);
+        let slots = &mut self.slots;
+        if slots.integrity.looks_at() == 0 {
+            // What may be refused, or wait for what is before it, is looked at packet by packet.
+            let alike = self.begun && slots.ordering.passes() && !slots.connection.is_half_open();
+            let behind = if alike { behind } else { None };
+            if let Some(header) = slots.format.read_plain(&view, &self.receipts, &mut packet, behind) {
+                let UnitHeader { number, count, piece, octets, label, stamp } = header;
+                slots.lifetime.admit(&view, stamp, false)?;
+                slots.connection.admit(&view, &Tidings { octets, ..Tidings::default() })?;
+                self.begin();
+                let (span, lifetime) = (number..number + u64::from(count), NonZeroU32::new(stamp.valid));
+                let unit = Unit { span, count, piece, label, body: packet, since: now, lifetime };
+                return self.accept(&mut view, unit, &memory.pool, room);
             }
-            let unit = Unit { span, label, body: packet, since: now, lifetime };
-            return self.enter(&view, unit, &memory.pool).map(|()| None);
         }
-        self.receive_any(&view, packet, memory).map(|()| None)
-    }
-
-    /// A packet says nothing but its data, and when it was sent.
-    #[inline(always)]
-    pub(super) fn admit_plain(&mut self, view: &View, stamp: Stamp, octets: usize) -> Result<(), Dropped> {
-        self.slots.lifetime.admit(view, stamp, false)?;
-        self.slots.connection.admit(view, &Tidings { octets, ..Tidings::default() })
-    }
-
-    /// A unit that is new may be a message as it comes, and go up without a rest in the inbox: what came with it.
-    #[inline(always)]
-    pub(super) fn open_at_once(
-        &mut self,
-        label: &Label,
-        body: &mut C::Message,
-        room: Room,
-    ) -> Option<Result<Quality, Dropped>> {
-        let may = self.may_go_up(Room { octets: body.len(), messages: 1 }, room);
-        if may { self.slots.framing.open(label, body) } else { None }
-    }
-
-    /// Whether so much may go up as it comes, where there is so much room.
-    #[inline(always)]
-    pub(super) fn may_go_up(&self, came: Room, room: Room) -> bool {
-        room.messages >= came.messages
-            && came.octets <= room.octets
-            && self.inbox.is_empty()
-            && self.slots.ordering.passes()
-            && !self.is_half_open()
-    }
-
-    /// It is entered, and taken as it came; or it was not what was sent.
-    #[inline(always)]
-    pub(super) fn take_at_once(
-        &mut self,
-        view: &View,
-        span: &Range<u64>,
-        opened: Result<Quality, Dropped>,
-    ) -> Result<Quality, Dropped> {
-        self.receipts.follow(span);
-        self.pending += span.end - span.start;
-        match opened {
-            Ok(_) => self.taken(view.now, span.end - span.start),
-            Err(_) => self.spoil(view, span),
-        }
-        opened
+        self.receive_any(&mut view, packet, memory).map(|()| None)
     }
 
     /// It may say anything.
     #[inline(never)]
     fn receive_any(
         &mut self,
-        view: &View,
+        view: &mut View,
         mut packet: C::Message,
         memory: &mut Memory<C::Message>,
     ) -> Result<(), Dropped> {
@@ -151,7 +110,7 @@ impl<C: Configuration> Association<C> {
             self.slots.flow.on_credit(credit);
         }
         if segment.reports {
-            self.heed(view, &memory.heard, segment.stamp, &memory.pool);
+            self.on_report(view, &memory.heard, segment.stamp, &memory.pool);
         }
         if let Some(number) = segment.inquiry {
             self.answered = number;
@@ -161,16 +120,12 @@ impl<C: Configuration> Association<C> {
             rest.reclaim(&memory.pool);
         }
         let Some(unit) = segment.unit.take() else { return Ok(()) };
-        let forgiving;
-        let view = match segment.settled.filter(|settled| *settled > view.received_upto) {
-            Some(settled) => {
-                self.receipts.forgive(settled);
-                forgiving = self.view(view.now);
-                &forgiving
-            }
-            None => view,
-        };
-        self.accept(view, unit, &memory.pool)
+        if let Some(settled) = segment.settled.filter(|settled| *settled > view.received_upto) {
+            self.receipts.skip_to(settled);
+            *view = self.view(view.now);
+        }
+        // It waits in the inbox until where the association stands was looked at.
+        self.accept(view, unit, &memory.pool, Room::default()).map(drop)
     }
 
     /// The peer's first number may be known by now.
@@ -205,7 +160,7 @@ impl<C: Configuration> Association<C> {
         self.asked_at.as_ref().filter(|_| is_known).map(|asked_at| asked_at[number as usize % QUESTIONS])
     }
 
-    fn heed(&mut self, view: &View, report: &Report, stamp: Option<Stamp>, pool: &Pool<C::Message>) {
+    fn on_report(&mut self, view: &View, report: &Report, stamp: Option<Stamp>, pool: &Pool<C::Message>) {
         let mut sum = Acknowledged::default();
         // At the end of a burst, of what was sent again the last copy was heard of, unless nothing was ever heard of so soon (RFC 8985
         // §6.2). As long as more follows, that shows what is lost; where a way became long, first copies would be taken for last ones.
@@ -290,68 +245,98 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    pub(super) fn accept(
+    /// A unit is refused, or else acknowledged, and what of it is new goes up.
+    #[inline(always)] // a unit is not moved to get there
+    fn accept(
         &mut self,
-        view: &View,
+        view: &mut View,
         unit: Unit<C::Message>,
         pool: &Pool<C::Message>,
-    ) -> Result<(), Dropped> {
-        self.hear(view, &unit.label, &unit.span, unit.body.len())?;
-        self.enter(view, unit, pool)
-    }
-
-    /// A unit of this span came: whether it may be entered. What may not is not acknowledged.
-    #[inline(always)]
-    fn hear(&mut self, view: &View, label: &Label, span: &Range<u64>, octets: usize) -> Result<(), Dropped> {
+        room: Room,
+    ) -> Result<Option<Delivery<C::Message>>, Dropped> {
         if !self.begun {
             return Err(Dropped::NotOurs);
         }
-        let slots = &mut self.slots;
-        let duplicate = span.end <= view.received_upto;
-        if !duplicate {
-            let admitted = slots.flow.admit(view, span);
-            // Of a stranger, next to nothing is kept: what he shows will be there soon, if he is none.
-            let admitted = match self.pending >= HELD_HALF_OPEN && slots.connection.is_half_open() {
-                true => Err(Dropped::NoRoom),
-                false => admitted,
-            };
-            let admitted = if self.receipts.has_room(span) { admitted } else { Err(Dropped::NoRoom) };
-            if let Err(dropped) = admitted {
-                slots.acknowledgement.on_refused(view, &self.receipts);
-                return Err(dropped);
+        let duplicate = unit.span.end <= view.received_upto;
+        if !duplicate && let Err(dropped) = self.admit(view, &unit) {
+            if unit.count > 1 {
+                return self.accept_parts(view.now, unit, pool).map(|()| None);
             }
-            let follows = span.start <= view.received_upto;
-            if let Err(dropped) = slots.framing.admits(label, octets, follows) {
-                self.refuse(view, span, dropped)?;
-            } else if label.count > 1 && !self.share.admits(slots.framing.reserves(label, octets)) {
-                self.refuse(view, span, Dropped::NoRoom)?;
-            }
+            self.refuse(view, &unit, dropped)?;
         }
-        let slots = &mut self.slots;
         self.used = Some(view.now);
         if self.inbox.capacity() == 0 {
-            furnish(&mut self.inbox);
+            reserve(&mut self.inbox);
         }
-        let gap = self.receipts.gap_before(span.start);
         // A duplicate too: the report of the first was lost.
-        slots.acknowledgement.on_received(view, span, octets, gap);
+        let Unit { span, count: packets, piece: longest, body, .. } = &unit;
+        let gap = self.receipts.gap_before(span.start);
+        let received = Received { span, packets: *packets, longest: *longest, octets: body.len(), gap };
+        self.slots.acknowledgement.on_received(view, &received);
         if duplicate {
             self.marks.doubt();
             return Err(Dropped::Duplicate);
         }
-        Ok(())
+        if !self.receipts.enter(&unit.span) {
+            return self.deliver_parts(view, unit, pool).map(|()| None);
+        }
+        self.pending += unit.numbers();
+        if self.slots.ordering.passes() {
+            return self.join(view, unit, pool, room);
+        }
+        self.deliver(view, unit, pool).map(|()| None)
     }
 
-    /// Framing does not admit a unit, unless it was here before. Where everything waits for it, the association ends: at once if the
-    /// peer broke the rules, else when it has waited for too long.
+    /// Not all of its packets are admitted at once: each is looked at by itself.
+    #[cold]
+    fn accept_parts(
+        &mut self,
+        now: Instant,
+        unit: Unit<C::Message>,
+        pool: &Pool<C::Message>,
+    ) -> Result<(), Dropped> {
+        let mut result = Ok(());
+        for part in unit.parts() {
+            let mut view = self.view(now);
+            result = result.and(self.accept(&mut view, part, pool, Room::default()).map(drop));
+        }
+        result
+    }
+
+    /// Whether a unit that is new may be acknowledged.
+    #[inline(always)]
+    fn admit(&self, view: &View, unit: &Unit<C::Message>) -> Result<(), Dropped> {
+        self.has_room(view, unit)?;
+        let reserves = self.slots.framing.admits(unit, unit.span.start <= view.received_upto)?;
+        if reserves > 0 && !self.share.admits(reserves) { Err(Dropped::NoRoom) } else { Ok(()) }
+    }
+
+    /// Whether so many numbers may be received now.
+    #[inline(always)]
+    fn has_room(&self, view: &View, unit: &Unit<C::Message>) -> Result<(), Dropped> {
+        let (slots, pending) = (&self.slots, self.pending + u64::from(unit.count - 1));
+        // Of a stranger, next to nothing is kept: what it shows will be there soon, if it is none.
+        let holds = pending >= HELD_HALF_OPEN && slots.connection.is_half_open();
+        if holds || !self.receipts.has_room(&unit.span) {
+            return Err(Dropped::NoRoom);
+        }
+        match unit.count {
+            1 => slots.flow.admit(view, &unit.span),
+            _ => slots.flow.admit(&View { pending, ..*view }, &unit.span),
+        }
+    }
+
+    /// A unit is not admitted. Where framing does not, and it was here before, it is a duplicate. Where it was not, and everything
+    /// waits for it, the association ends: at once if the peer broke the rules, else when it has waited for too long.
     #[cold]
     #[inline(never)]
-    fn refuse(&mut self, view: &View, span: &Range<u64>, dropped: Dropped) -> Result<(), Dropped> {
-        if self.receipts.holds(span) {
+    fn refuse(&mut self, view: &View, unit: &Unit<C::Message>, dropped: Dropped) -> Result<(), Dropped> {
+        let (span, by_framing) = (&unit.span, self.has_room(view, unit).is_ok());
+        if by_framing && self.receipts.holds(span) {
             return Ok(());
         }
         self.slots.acknowledgement.on_refused(view, &self.receipts);
-        if span.start <= view.received_upto {
+        if by_framing && span.start <= view.received_upto {
             let since = match self.refused {
                 Some((number, since)) if number == span.start => since,
                 _ => view.now,
@@ -371,114 +356,133 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// It is entered, and what of it is new goes up.
-    #[inline(always)] // as `raise`
-    fn enter(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
-        let (first, more) = if self.receipts.follow(&unit.span) {
-            (unit.span.clone(), Vec::new())
-        } else {
-            self.insert(unit.span.clone())
-        };
-        let result = match first == unit.span {
-            true => self.raise(view, unit, pool),
-            false if first.is_empty() => Err(Dropped::Duplicate),
-            false => self.raise_parts(view, unit, first, more, pool),
-        };
-        if let Some(upto) = self.slots.ordering.forgives() {
-            self.receipts.forgive(upto);
+    /// Some of the unit was here before: the parts of it go up that were not.
+    #[cold]
+    #[inline(never)]
+    fn deliver_parts(
+        &mut self,
+        view: &mut View,
+        unit: Unit<C::Message>,
+        pool: &Pool<C::Message>,
+    ) -> Result<(), Dropped> {
+        if unit.count > 1 {
+            return unit
+                .parts()
+                .fold(Ok(()), |result, part| result.and(self.deliver_parts(view, part, pool)));
+        }
+        let (span, label, mut result) = (unit.span.clone(), unit.label, Err(Dropped::Duplicate));
+        let mut fresh = Vec::new();
+        self.receipts.insert(span.clone(), |part| fresh.push(part));
+        let (mut rest, mut at) = (unit.body, span.start);
+        for part in fresh {
+            rest.advance((part.start - at) as usize);
+            let body = rest.split_to((part.end - part.start) as usize);
+            at = part.end;
+            self.pending += part.end - part.start;
+            let label = Label { last: label.last && part.end == span.end, ..label };
+            let part = Unit { lifetime: unit.lifetime, ..Unit::new(part, label, body, unit.since) };
+            result = Ok(());
+            self.deliver(view, part, pool)?;
         }
         result
     }
 
-    /// What of a span was never here before: the first part, and the others, of which there are hardly ever any.
+    /// What is new goes up in its order, and what waited for it.
     #[inline(never)]
-    fn insert(&mut self, span: Range<u64>) -> (Range<u64>, Vec<Range<u64>>) {
-        let (mut first, mut more) = (0..0, Vec::new());
-        self.receipts.insert(span, |part| if first.is_empty() { first = part } else { more.push(part) });
-        (first, more)
-    }
-
-    /// Some of the unit was here before; these parts of it were not.
-    #[cold]
-    fn raise_parts(
+    fn deliver(
         &mut self,
-        view: &View,
+        view: &mut View,
         unit: Unit<C::Message>,
-        first: Range<u64>,
-        more: Vec<Range<u64>>,
         pool: &Pool<C::Message>,
     ) -> Result<(), Dropped> {
-        let span = unit.span.clone();
-        let (mut rest, mut at) = (unit.body, span.start);
-        for part in core::iter::once(first).chain(more) {
-            rest.advance((part.start - at) as usize);
-            let body = rest.split_to((part.end - part.start) as usize);
-            at = part.end;
-            let label = Label { last: unit.label.last && part.end == span.end, ..unit.label };
-            self.raise(view, Unit { span: part, label, body, ..unit }, pool)?;
+        let (mut next, mut result) = (self.slots.ordering.arrive(unit), Ok(()));
+        while let Some(unit) = next {
+            result = result.and(self.join(view, unit, pool, Room::default()).map(drop));
+            next = self.slots.ordering.next();
         }
-        Ok(())
+        if let Some(upto) = self.slots.ordering.forgives() {
+            self.receipts.skip_to(upto);
+        }
+        result
     }
 
-    /// What is new goes up, and what waited for it.
-    #[inline(always)] // a unit is not moved to get there
-    fn raise(&mut self, view: &View, unit: Unit<C::Message>, pool: &Pool<C::Message>) -> Result<(), Dropped> {
-        self.pending += unit.span.end - unit.span.start;
-        let Some(unit) = self.slots.ordering.arrive(unit) else { return Ok(()) };
-        let result = self.join(view, unit, pool);
-        match self.slots.ordering.next() {
-            Some(next) => result.and(self.raise_next(view, next, pool)),
-            None => result,
-        }
-    }
-
-    /// What waited goes up.
-    #[inline(never)]
-    fn raise_next(
+    /// Messages that are whole with a unit go up as they came, if they may, else into the inbox.
+    #[inline(always)] // as `accept`
+    fn join(
         &mut self,
-        view: &View,
+        view: &mut View,
         mut unit: Unit<C::Message>,
         pool: &Pool<C::Message>,
-    ) -> Result<(), Dropped> {
-        let mut result = Ok(());
-        loop {
-            result = result.and(self.join(view, unit, pool));
-            match self.slots.ordering.next() {
-                Some(next) => unit = next,
-                None => return result,
+        room: Room,
+    ) -> Result<Option<Delivery<C::Message>>, Dropped> {
+        let joined = self.slots.framing.join(view, &mut unit, pool);
+        self.share.set(self.slots.framing.held());
+        match joined {
+            Ok(Some(joined)) => {
+                let messages = unit.messages() as usize;
+                let fits = room.messages >= messages && unit.body.len() <= room.octets;
+                if !fits || !self.inbox.is_empty() || self.is_half_open() {
+                    self.keep(joined, messages, unit.body);
+                    return Ok(None);
+                }
+                self.pending = self.pending.saturating_sub(joined.numbers);
+                (view.received_upto, view.pending) = (self.receipts.upto(), 0);
+                self.on_taken(view);
+                Ok(Some((together(unit.body, messages), joined.quality)))
+            }
+            Ok(None) => Ok(None),
+            Err(_) if unit.messages() > 1 => self.join_parts(view, unit, pool).map(|()| None),
+            Err(dropped) => {
+                self.discard(view.now, unit.numbers());
+                Err(dropped)
             }
         }
     }
 
-    #[inline(always)] // as `raise`
-    pub(super) fn join(
+    /// Several messages cannot be joined as one.
+    #[cold]
+    #[inline(never)]
+    fn join_parts(
         &mut self,
-        view: &View,
+        view: &mut View,
         unit: Unit<C::Message>,
         pool: &Pool<C::Message>,
     ) -> Result<(), Dropped> {
-        let span = unit.span.clone();
-        let joined = self.slots.framing.join(view, unit, pool);
-        self.share.set(self.slots.framing.held());
-        match joined {
-            Ok(Some(joined)) => self.inbox.push_back(joined),
-            Ok(None) => {}
-            Err(dropped) => {
-                self.spoil(view, &span);
-                return Err(dropped);
-            }
-        }
-        Ok(())
+        unit.parts().fold(Ok(()), |result, message| {
+            result.and(self.join(view, message, pool, Room::default()).map(drop))
+        })
     }
 
-    /// A unit was not what was sent: its numbers are free again, and those of all that is dropped with it.
+    /// Messages wait for the application, each by itself.
+    #[inline(never)]
+    fn keep(&mut self, joined: Joined, messages: usize, octets: C::Message) {
+        let Joined { mut quality, numbers } = joined;
+        let numbers = numbers / messages as u64;
+        for message in together(octets, messages) {
+            self.inbox.push_back(Arrived { message, quality, numbers });
+            quality = quality.of_next();
+        }
+    }
+
+    /// Units were not what was sent: their numbers are free again, and those of all that is dropped with them.
     #[cold]
-    fn spoil(&mut self, view: &View, span: &Range<u64>) {
-        let numbers = span.end - span.start + self.slots.framing.forget(view);
+    fn discard(&mut self, now: Instant, numbers: u64) {
+        let view = self.view(now);
+        let numbers = numbers + self.slots.framing.forget(&view);
         self.share.set(self.slots.framing.held());
-        self.taken(view.now, numbers);
+        self.taken(now, numbers);
         if self.slots.framing.gives_up() {
             self.given_up = Some(Ending::Forged);
         }
     }
+}
+
+/// Messages of equal length that lie one behind the other.
+#[inline]
+fn together<M: Message>(octets: M, messages: usize) -> Batch<M> {
+    if messages == 1 {
+        return octets.into();
+    }
+    let each = octets.len() / messages;
+    Batch::new(octets, each)
 }

@@ -1,12 +1,10 @@
 //! What is said that is not data.
 
-use core::ops::Range;
-
 use stackwright_contract::Instant;
 
 use super::slot;
 use crate::receipts::Receipts;
-use crate::words::{Dropped, Ending, Nanoseconds, Occasion, Phase, Report, Signals, View};
+use crate::words::{Dropped, Ending, Nanoseconds, Occasion, Phase, Received, Report, Signals, View};
 
 /// What else an arriving packet tells of the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -56,18 +54,8 @@ slot! {
 slot! {
     /// The receiver's half: when something is to be reported, and what.
     trait Acknowledgement {
-        /// A unit of so many octets arrived, perhaps not for the first time; `gap` is a hole that it shows.
-        fn on_received(&mut self, view: &View, span: &Range<u64>, octets: usize, gap: Option<Range<u64>>) = ();
-        /// Units arrived together, in order and for the first time: each of these numbers is one, of `piece` octets but for the last, which
-        /// may have fewer; `octets` are those of all.
-        fn on_several(&mut self, view: &View, span: &Range<u64>, piece: usize, octets: usize) = {
-            let (mut view, mut left) = (*view, octets);
-            for number in span.clone() {
-                self.on_received(&view, &(number..number + 1), left.min(piece), None);
-                view.received_upto = number + 1;
-                left = left.saturating_sub(piece);
-            }
-        };
+        /// Units arrived together. It is as if each had arrived by itself, in order.
+        fn on_received(&mut self, view: &View, received: &Received<'_>) = ();
         /// A unit arrived for which there was no room: the peer has to hear where we stand.
         fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();
         /// The peer asks.

@@ -7,7 +7,8 @@ use stackwright_contract::services::{BatchMessages, Quality};
 use stackwright_wire::Stretch;
 
 use super::slot;
-use crate::words::{Cargo, Dropped, Numbering, Plain, Report, Saying, Segment, View, Whole};
+use crate::receipts::Receipts;
+use crate::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, UnitHeader, View};
 
 /// Where a check lies in a packet, and how far it reaches: the format's knowledge. Which sum it is, the integrity slot's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -51,15 +52,13 @@ slot! {
         /// # Errors
         /// What is wrong with it.
         fn decode(&mut self, view: &View, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped>;
-        /// What nearly every packet is: a unit, and nothing else is said. What stands before it is taken off then, and `packet` is
-        /// its body; else nothing was done, and it is to be [decoded](Format::decode).
-        fn read_plain(&mut self, view: &View, packet: &mut M) -> Option<Plain> = None;
-        /// A packet came, and others `behind` it: those of a whole message, of which it is the first and which begins with the number
-        /// `view.received_upto`, may be read at once, if they say nothing else. They are taken then.
+        /// The fast path, for what nearly every packet is: a unit, and nothing else is said. What stands before it is taken off
+        /// then, and `packet` is its body; `None`: nothing was done, and it is to be [decoded](Format::decode).
         ///
-        /// # Errors
-        /// Gives the packet back where they are not, and nothing was taken.
-        fn read_whole(&mut self, view: &View, packet: M, behind: &mut BatchMessages<M>) -> Result<Whole<M>, M> = Err(packet);
+        /// Of the packets that came `behind` it, those may be taken with it, as one [unit](crate::words::Unit), that have the next
+        /// numbers, as far as `receipts` miss all of them, and say nothing else: the next pieces of its message, or whole messages.
+        /// Only a format that labels pieces with index and count may do so.
+        fn read_plain(&mut self, view: &View, receipts: &Receipts, packet: &mut M, behind: Option<&mut BatchMessages<M>>) -> Option<UnitHeader> = None;
         /// Words to octets: *takes* from `say` what one packet can carry and writes what stands before the body of its unit, or
         /// the whole of a packet that has none. Of a unit that is too long for a packet it says a [part](Saying::part), and is asked
         /// for the next one as soon as that may leave; where it is asked for another unit instead, that one begins again.

@@ -23,14 +23,12 @@ slot! {
     }
 }
 
-/// A message that is whole again.
-#[derive(Debug)]
-pub struct Joined<M> {
-    /// Its octets.
-    pub message: M,
-    /// What came with it.
+/// What came with a message that is whole again, or with the first of several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Joined {
+    /// Its properties. Those behind it have the numbers after its own.
     pub quality: Quality,
-    /// How many numbers its units had.
+    /// How many numbers its units had, or those of all.
     pub numbers: u64,
 }
 
@@ -60,37 +58,27 @@ slot! {
         fn keeps_bounds(&self) -> bool = true;
         /// The first number that will come is this one.
         fn expect(&mut self, first: u64) = ();
-        /// A unit arrived that may be a message by itself, of which nothing else has to be known: what came with it. `body` is the
-        /// message then. `None`: nothing was done, and it is to be [joined](Framing::join).
-        ///
-        /// # Errors
-        /// As there.
-        fn open(&mut self, label: &Label, body: &mut M) -> Option<Result<Quality, Dropped>> = None;
-        /// The same, of `messages` messages in `run`, which are numbered one after the other, the first as the label says: what came with
-        /// that one. `None`: nothing was done, and each is to be opened by itself.
-        fn open_run(&mut self, label: &Label, messages: usize, run: &mut M) -> Option<Quality> = None;
         /// Whether a unit that is new may be acknowledged: what is refused here comes again, and what is not is never refused for want
         /// of memory. `follows`: all that was sent before it has arrived. Then everything waits for it, and it is refused only where the
-        /// peer broke the rules, since a sender that obeys them could not go on.
+        /// peer broke the rules, since a sender that obeys them could not go on. Of several packets, all are admitted, as if each had
+        /// been asked about by itself, or none.
         ///
-        /// A message that was begun has its whole length reserved, or its last pieces would be refused.
+        /// Returns how many octets are reserved for messages that are not whole, with this one if it begins one; 0 where it needs
+        /// nothing more. A message that was begun has its whole length reserved, or its last pieces would be refused.
         ///
         /// # Errors
         /// [`Dropped::NoRoom`] where it may come again; [`Dropped::Overrun`] where the peer exceeds what it may begin, which ends the
         /// association if everything waits for it; any other where it contradicts what arrived before.
-        fn admits(&self, label: &Label, octets: usize, follows: bool) -> Result<(), Dropped> = Ok(());
-        /// A unit arrived: the message that is whole with it.
+        fn admits(&self, unit: &Unit<M>, follows: bool) -> Result<usize, Dropped> = Ok(0);
+        /// A unit arrived, of which nothing was here before. Where a message is whole with it, or it is several, `body` is left as that
+        /// message, or those.
         ///
         /// # Errors
-        /// Where it fits no message, or makes one that is not what was sent.
-        fn join(&mut self, view: &View, unit: Unit<M>, pool: &Pool<M>) -> Result<Option<Joined<M>>, Dropped>;
-        /// How many octets are reserved for messages that are not whole, with this one if it begins one.
-        fn reserves(&self, label: &Label, octets: usize) -> usize = 0;
+        /// Where it fits no message, or makes one that is not what was sent. Several messages are left as they came then, and each is
+        /// to be joined by itself.
+        fn join(&mut self, view: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped>;
         /// How many octets are reserved for messages that are not whole.
         fn held(&self) -> usize = 0;
-        /// Whether a message of so many octets, whose pieces have come together, may be [joined](Framing::join) as one of one piece: it
-        /// is not too long, and nothing of it was here before.
-        fn takes_whole(&self, label: &Label, octets: usize) -> bool = false;
         /// What will never be whole, or never go up, is forgotten; gives how many numbers it had. It is asked after a unit was
         /// dropped, too.
         fn forget(&mut self, view: &View) -> u64 = 0;

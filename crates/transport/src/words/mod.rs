@@ -6,8 +6,8 @@ mod unit;
 mod view;
 
 pub use report::{EcnCounts, Report, unwrap};
-pub use segment::{Came, Plain, Saying, Segment, Signals, Stamp, Whole};
-pub use unit::{Cargo, Label, Numbering, Unit};
+pub use segment::{Saying, Segment, Signals, Stamp};
+pub use unit::{Cargo, Label, Numbering, Received, Unit, UnitHeader};
 pub use view::{Ending, Estimate, Occasion, Phase, Sample, View};
 
 /// A time in nanoseconds: what the engine reckons with, because a policy is asked for every packet.

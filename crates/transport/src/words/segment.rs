@@ -2,9 +2,7 @@
 
 use core::ops::{BitOr, Range};
 
-use stackwright_contract::services::Quality;
-
-use super::{Cargo, Label, Report, Unit};
+use super::{Cargo, Report, Unit};
 
 /// What the two ends tell each other of the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -112,51 +110,6 @@ impl<M> Segment<M> {
             stamp: None,
             rest: None,
         }
-    }
-}
-
-/// What a packet says that is a unit and nothing else.
-#[derive(Clone, Copy, Debug)]
-pub struct Plain {
-    /// Its number: the unit has one.
-    pub number: u64,
-    /// Whose piece it is.
-    pub label: Label,
-    /// When it was sent, and for how long it is of use.
-    pub stamp: Stamp,
-}
-
-/// A message whose packets came together, one behind the other, and say nothing else; or several of them that are alike.
-#[derive(Debug)]
-pub struct Whole<M> {
-    /// Its numbers, one for each packet, and its octets; labelled as a message in one piece, or as the first of several, which are one behind
-    /// the other.
-    pub unit: Unit<M>,
-    /// How many messages there are.
-    pub messages: usize,
-    /// How many octets each piece had, but the last, which may have had fewer.
-    pub piece: usize,
-    /// Octets of its packets.
-    pub octets: usize,
-    /// When the first was sent. None is valid for a while only.
-    pub stamp: Stamp,
-}
-
-/// What goes up as it came: a message, or several that are as long as each other, one behind the other.
-#[derive(Debug)]
-pub struct Came<M> {
-    /// Their octets.
-    pub octets: M,
-    /// How many messages there are.
-    pub messages: usize,
-    /// What came with the first. The others have the numbers after its own.
-    pub quality: Quality,
-}
-
-impl<M> From<(M, Quality)> for Came<M> {
-    #[inline]
-    fn from((octets, quality): (M, Quality)) -> Self {
-        Came { octets, messages: 1, quality }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, BatchMessages, Quality, Room};
-use stackwright_transport::words::{Came, Dropped, Phase};
+use stackwright_transport::words::{Dropped, Phase};
 use stackwright_transport::{Association, Configuration, Memory, Slots};
 use stackwright_wire::{BufferTree, Message};
 
@@ -142,7 +142,7 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
                 for packet in run {
                     let packet = BufferTree::with_headroom(0, packet);
                     let room = self.room();
-                    let received = self.association.receive(now, packet, &mut self.memory, room);
+                    let received = self.association.receive(now, packet, None, &mut self.memory, room);
                     self.goes_up(received, &mut dropped);
                 }
                 continue;
@@ -151,9 +151,8 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             let mut run = run.into_iter();
             while let Some(packet) = run.next() {
                 let room = self.room();
-                let received = self.association.receive_batch(now, packet, &mut run, &mut self.memory, room);
-                let one = |came: Came<_>| (came.octets, came.quality);
-                self.goes_up(received.map(|came| came.map(one)), &mut dropped);
+                let received = self.association.receive(now, packet, Some(&mut run), &mut self.memory, room);
+                self.goes_up(received, &mut dropped);
             }
         }
     }
@@ -166,11 +165,12 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
 
     fn goes_up(
         &mut self,
-        received: Result<Option<(BufferTree, Quality)>, Dropped>,
+        received: Result<Option<(Batch<BufferTree>, Quality)>, Dropped>,
         dropped: &mut impl FnMut(Dropped),
     ) {
         match received {
-            Ok(up) => self.up = self.up.take().or(up),
+            Ok(Some((messages, quality))) => self.up = Some((messages.into_single(), quality)),
+            Ok(None) => {}
             Err(why) => dropped(why),
         }
     }

@@ -177,7 +177,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             let span = start..start + numbers;
             segment.next = Some(span.end);
             segment.settled = Some(unwrap(header.settled, 32, start).min(start));
-            segment.unit = Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
+            segment.unit = Some(Unit::new(span, label, packet, view.now));
         }
         Ok(segment)
     }

@@ -131,6 +131,12 @@ pub trait Message: Sized + 'static {
     #[must_use]
     fn split_to(&mut self, octets: usize) -> Self;
 
+    /// Takes all octets, and leaves none.
+    #[must_use]
+    fn take(&mut self) -> Self {
+        self.split_to(self.len())
+    }
+
     /// Appends `rest`.
     ///
     /// # Panics

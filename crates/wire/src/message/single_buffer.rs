@@ -141,6 +141,10 @@ impl Message for SingleBuffer {
         first
     }
 
+    fn take(&mut self) -> Self {
+        core::mem::replace(self, Self::from_block(Box::default(), 0, 0))
+    }
+
     fn join(&mut self, rest: Self) {
         if self.is_empty() {
             *self = rest;

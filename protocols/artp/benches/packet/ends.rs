@@ -59,7 +59,7 @@ impl<C: Configuration<Message = BufferTree>> End for Association<C> {
         packet: BufferTree,
         memory: &mut Memory<BufferTree>,
     ) -> Result<(), Dropped> {
-        Association::receive(self, now, packet, memory, Room::default()).map(|_| ())
+        Association::receive(self, now, packet, None, memory, Room::default()).map(|_| ())
     }
 
     #[inline]

@@ -145,23 +145,23 @@ impl<M: Message> Guard<M> {
         opened
     }
 
-    /// The same for data that nothing protects, in place.
+    /// The same for data that nothing protects, in place: for one message, or several of equal length, which stay as they are where
+    /// one says something else.
     ///
     /// # Errors
     /// As above.
     #[inline]
-    pub(crate) fn open_bare(&mut self, message: &mut M) -> Result<(), Dropped> {
-        if message.pull::<Signed>().map_err(|_| Dropped::Unjoinable)?.signature != 0 {
+    pub(crate) fn open_bare(&mut self, message: &mut M, messages: usize) -> Result<(), Dropped> {
+        if messages > 1 {
+            if !message.strip_each(message.len() / messages, &Signed::NOTHING) {
+                return Err(Dropped::Unjoinable);
+            }
+        } else if message.pull::<Signed>().map_err(|_| Dropped::Unjoinable)?.signature != 0 {
             self.forged += 1;
             return Err(Dropped::Forged);
         }
         self.forged = 0;
         Ok(())
-    }
-
-    /// Messages were that say that nothing protects them, and nothing does.
-    pub(crate) fn open_bare_run(&mut self) {
-        self.forged = 0;
     }
 
     fn opened(&mut self, mut message: M, datagram: Datagram, pool: &Pool<M>) -> Result<M, Dropped> {

@@ -21,11 +21,9 @@ impl Seen {
         if !self.0.has_room(&span)
             && let Some(next) = self.0.beyond().first().map(|span| span.start)
         {
-            self.0.forgive(next);
+            self.0.skip_to(next);
         }
-        let mut new = false;
-        self.0.insert(span, |_| new = true);
-        new
+        self.0.enter(&span)
     }
 }
 

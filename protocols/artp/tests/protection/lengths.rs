@@ -26,9 +26,9 @@ fn pass(
         let body = rest.split_to(piece.min(rest.len()));
         let label = Label { index, last: index + 1 == label.count, ..label };
         let number = u64::from(index);
-        let unit = Unit { span: number..number + 1, label, body, since: Instant::START, lifetime: None };
-        joined =
-            framings[1].join(&VIEW, unit, &pool).map(|whole| whole.map(|whole| unaltered(&whole.message)));
+        let mut unit = Unit::new(number..number + 1, label, body, Instant::START);
+        let whole = framings[1].join(&VIEW, &mut unit, &pool);
+        joined = whole.map(|whole| whole.map(|_| unaltered(&unit.body)));
         if joined.is_err() {
             break;
         }

@@ -171,23 +171,20 @@ impl Talk {
         let down = std::mem::take(&mut said.down);
         let association = self.sides[1 - from].said.below.expect("it is open");
         for asked in down {
-            match asked {
-                DatagramsRequest::Send { messages, .. } => {
-                    let several = messages.count() > 1;
-                    self.runs += usize::from(several);
-                    self.sides[from].give_back(&self.cx, messages.cost());
-                    if self.together && several {
-                        let (size, first) = (messages.longest(), self.packets[from].len());
-                        messages.into_iter().for_each(|message| self.note(from, &message));
-                        let whole = M::with_headroom(0, &self.packets[from][first..].concat());
-                        let (messages, quality) = (Batch::new(whole, size), Quality::default());
-                        let told = DatagramsIndication::Delivered { association, messages, quality };
-                        self.sides[1 - from].tell(&self.cx, told);
-                    } else {
-                        messages.into_iter().for_each(|message| self.cross(from, message));
-                    }
+            if let DatagramsRequest::Send { messages, .. } = asked {
+                let several = messages.count() > 1;
+                self.runs += usize::from(several);
+                self.sides[from].give_back(&self.cx, messages.cost());
+                if self.together && several {
+                    let (size, first) = (messages.longest(), self.packets[from].len());
+                    messages.into_iter().for_each(|message| self.note(from, &message));
+                    let whole = M::with_headroom(0, &self.packets[from][first..].concat());
+                    let (messages, quality) = (Batch::new(whole, size), Quality::default());
+                    let told = DatagramsIndication::Delivered { association, messages, quality };
+                    self.sides[1 - from].tell(&self.cx, told);
+                } else {
+                    messages.into_iter().for_each(|message| self.cross(from, message));
                 }
-                _ => {}
             }
         }
     }

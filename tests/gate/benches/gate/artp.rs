@@ -95,9 +95,10 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
 
     fn receive(&mut self) {
         for packet in self.packets.drain(..) {
-            let received = self.there.receive(self.now, packet, &mut self.memory, EVERYTHING);
-            let up = received.expect("nothing is dropped").or_else(|| self.there.take(self.now, EVERYTHING));
-            self.messages.extend(up.map(|(message, _)| message));
+            let received = self.there.receive(self.now, packet, None, &mut self.memory, EVERYTHING);
+            let up = received.expect("nothing is dropped").map(|(message, _)| message.into_single());
+            let inbox = || self.there.take(self.now, EVERYTHING).map(|(message, _)| message);
+            self.messages.extend(up.or_else(inbox));
         }
     }
 
@@ -106,7 +107,7 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
         let mut octets = 0;
         while let Some(packet) = self.there.transmit(self.now, &mut self.memory) {
             octets += packet.len();
-            let received = self.here.receive(self.now, packet, &mut self.memory, EVERYTHING);
+            let received = self.here.receive(self.now, packet, None, &mut self.memory, EVERYTHING);
             assert!(matches!(received, Ok(None)), "nothing is dropped");
         }
         octets

@@ -101,7 +101,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
             Kind::Data => {
                 let number = unwrap(header.number, 24, view.received_upto);
                 let (span, label) = (number..number + 1, Label::default());
-                segment.unit = Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
+                segment.unit = Some(Unit::new(span, label, packet, view.now));
             }
             Kind::Poll => {
                 segment.inquiry = Some(unwrap(header.poll, 24, u64::from(view.answered)) as u32);

@@ -73,7 +73,7 @@ fn unit<M: Message>(view: &View, header: &Packet, body: M) -> Result<Option<Unit
     let end = header.sequence.checked_add(body.len() as u64).ok_or(Dropped::Malformed)?;
     let label = Label { last: header.options.has(Options::EOM), ..Label::default() };
     let span = header.sequence..end;
-    Ok((!span.is_empty()).then_some(Unit { span, label, body, since: view.now, lifetime: None }))
+    Ok((!span.is_empty()).then_some(Unit::new(span, label, body, view.now)))
 }
 
 /// Rising, and none touches another: else it is not what a receiver has.
