@@ -1,6 +1,5 @@
 //! Bulk: messages as fast as they go.
 
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
 use stackwright::contract::Guarantees;
@@ -20,6 +19,9 @@ use crate::problem::Problem;
 
 /// Octets that are free before a message: headers are written there.
 const HEADROOM: usize = 128;
+/// The last octets of the first piece tell whether a message still holds the payload: the pieces of
+/// another one would end elsewhere.
+const MARK: usize = 8;
 /// The octets of a message where nobody says it.
 const SIZE: usize = 10_000;
 /// So many messages may wait to be sent, however slow the way is.
@@ -45,7 +47,7 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     let mut intervals = Intervals::new(run.json);
     let begin = Instant::now();
     let room = association.statistics().room.octets;
-    let mut payload = payload_of(size, fastrand::Rng::with_seed(1));
+    let payload = payload_of(size, fastrand::Rng::with_seed(1));
     let shared = S::Message::with_headroom(HEADROOM + Word::LENGTH, &payload[Word::LENGTH..]);
     let is_gapped = association.reserve(size, 1).is_gapped();
     let until = run.octets.is_none().then(|| begin + run.time);
@@ -72,7 +74,7 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
         let word = Word { kind: Kind::Data, number: sent };
         sent += if is_gapped {
             let most = if steady { usize::try_from(messages - sent).unwrap_or(usize::MAX) } else { 1 };
-            let buffer = written(association.reserve(size, most), word, &mut payload);
+            let buffer = written(association.reserve(size, most), word, &payload);
             let messages = buffer.messages() as u64;
             association.commit(buffer, Quality::default()).map_err(|refused| wrong(refused.why))?;
             messages
@@ -93,12 +95,22 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     Ok(outcome)
 }
 
-/// The buffer, full of messages that are `payload` behind their words, of which `word` is the
-/// first.
-fn written<M: Message>(mut buffer: SendBuffer<M>, word: Word, payload: &mut [u8]) -> SendBuffer<M> {
-    for number in (word.number..).take(buffer.messages()) {
-        Word { number, ..word }.encode(&mut payload[..Word::LENGTH]);
-        buffer.write_all(payload).expect("it has room for its messages");
+/// Fills the buffer with messages that are `payload` behind their words; `word` is that of the first.
+/// Writing is not what is measured, as it is not over other transports, which share one payload:
+/// memory that still holds it is left as it is.
+fn written<M: Message>(mut buffer: SendBuffer<M>, word: Word, payload: &[u8]) -> SendBuffer<M> {
+    for (mut pieces, number) in buffer.each_mut().zip(word.number..) {
+        let Some(first) = pieces.next() else { continue };
+        let (now, mut rest) = payload.split_at(first.len());
+        if first.last_chunk::<MARK>() != now.last_chunk() {
+            first.copy_from_slice(now);
+            for piece in pieces {
+                let (now, later) = rest.split_at(piece.len());
+                piece.copy_from_slice(now);
+                rest = later;
+            }
+        }
+        Word { number, ..word }.encode(&mut first[..Word::LENGTH]);
     }
     buffer
 }

@@ -12,6 +12,8 @@ use crate::offered::{Offered, Word};
 /// The side above a stack: names, and what was told of them.
 pub(crate) struct Desk<V: Offered> {
     pub(crate) names: Names<Named<V::Payload>>,
+    /// How many names were given to associations.
+    associations: usize,
     /// Who arrived and was not accepted yet.
     arrived: VecDeque<Handle>,
     /// How many may arrive before they are accepted, and how many names wait for them.
@@ -50,6 +52,7 @@ impl<V: Offered> Desk<V> {
     pub(crate) fn new(room: Room, arrivals_most: usize) -> Self {
         Desk {
             names: Names::new(),
+            associations: 0,
             arrived: VecDeque::new(),
             arrivals_most,
             awaited: 0,
@@ -95,8 +98,14 @@ impl<V: Offered> Desk<V> {
     /// A name for an association, which is asked for.
     pub(crate) fn open(&mut self, remote: Participant) -> Handle {
         let association = self.names.name(Named::Link(Box::new(Link::new())));
+        self.associations += 1;
         self.asks.push(V::open(association, remote, self.room));
         association
+    }
+
+    /// Whether there never was more than one association: then all that memory holds is its own.
+    pub(crate) fn has_one(&self) -> bool {
+        self.associations == 1
     }
 
     pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<V::Payload>> {
@@ -126,6 +135,7 @@ impl<V: Offered> Desk<V> {
         while self.awaited + self.arrived.len() < self.arrivals_most {
             self.awaited += 1;
             let association = self.names.name(Named::Awaited);
+            self.associations += 1;
             self.asks.push(V::expect(listener, association, self.room));
         }
     }

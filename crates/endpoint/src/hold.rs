@@ -40,7 +40,7 @@ impl<S: Ground> Hold<S> {
         let shared = &mut *self.shared.borrow_mut();
         let n = shared.desk.link(self.name).map_or(1, |link| link.takes_at_once(len, n));
         match shared.stack.draft(self.name, len, n) {
-            Some(octets) => SendBuffer::new(octets, len, true),
+            Some(octets) => SendBuffer::new(octets, len, true).owned(shared.desk.has_one()),
             None => {
                 let messages = n.min((TOGETHER / len.max(1)).max(1));
                 SendBuffer::new(blank(messages * len), len, false)

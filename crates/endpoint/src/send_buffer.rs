@@ -11,8 +11,8 @@ use stackwright_wire::Message;
 ///
 /// It is written as a file is ([`io::Write`]), message behind message, or [in
 /// place](SendBuffer::each_mut), and then committed. Only what was written is sent; the last
-/// message may be shorter than the others. The memory is used again and again, but what it held
-/// before is never shown.
+/// message may be shorter than the others. The memory is used again and again, but what another
+/// association sent or received is never shown.
 ///
 /// ```
 /// use std::io::Write;
@@ -39,13 +39,20 @@ pub struct SendBuffer<M> {
     /// How many octets were written, from the front on.
     written: usize,
     is_gapped: bool,
+    /// What the memory holds can only be what this association sent or received itself.
+    is_own: bool,
 }
 
 impl<M: Message> SendBuffer<M> {
     /// Memory for messages of `len` octets, which the stack has laid out with gaps for headers, or
     /// not.
     pub(crate) fn new(octets: M, len: usize, is_gapped: bool) -> Self {
-        SendBuffer { octets, len, written: 0, is_gapped }
+        SendBuffer { octets, len, written: 0, is_gapped, is_own: false }
+    }
+
+    /// The same memory, whose octets need not be hidden where they are the association's own.
+    pub(crate) fn owned(self, is_own: bool) -> Self {
+        SendBuffer { is_own, ..self }
     }
 
     /// Whether the stack has laid it out with gaps for headers, so that nothing is copied. Where it
@@ -100,7 +107,8 @@ impl<M: Message> SendBuffer<M> {
     }
 
     /// The octets of each message, piece by piece, to be written in place. All of them count as
-    /// written from then on: those that were not are zero.
+    /// written from then on: those that were not are zero, or, on an endpoint that never had
+    /// another association, what this one sent or received before.
     ///
     /// ```
     /// # use stackwright_contract::services::Quality;
@@ -120,7 +128,9 @@ impl<M: Message> SendBuffer<M> {
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     pub fn each_mut(&mut self) -> impl Iterator<Item = impl Iterator<Item = &mut [u8]>> {
-        self.unwritten().for_each(|piece| piece.fill(0));
+        if !self.is_own {
+            self.unwritten().for_each(|piece| piece.fill(0));
+        }
         self.written = self.octets.len();
         self.octets.messages_mut(self.len.max(1))
     }
