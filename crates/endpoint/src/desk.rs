@@ -11,7 +11,7 @@ use crate::offered::{Offered, Word};
 
 /// The side above a stack: names, and what was told of them.
 pub(crate) struct Desk<V: Offered> {
-    pub(crate) names: Names<Named<V::Payload>>,
+    pub(crate) names: Names<Named<V::Message>>,
     /// Who arrived and was not accepted yet.
     arrived: VecDeque<Handle>,
     /// How many may arrive before they are accepted, and how many names wait for them.
@@ -99,7 +99,7 @@ impl<V: Offered> Desk<V> {
         association
     }
 
-    pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<V::Payload>> {
+    pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<V::Message>> {
         match self.names.get_mut(name) {
             Some(Named::Link(link)) => Some(link),
             _ => None,
@@ -191,7 +191,7 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn hear(&mut self, word: Word<V::Payload>) {
+    fn hear(&mut self, word: Word<V::Message>) {
         self.told = true;
         match word {
             Word::Listening { listener, local } => {
@@ -240,7 +240,7 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn delivered(&mut self, association: Handle, messages: Batch<V::Payload>, quality: Quality) {
+    fn delivered(&mut self, association: Handle, messages: Batch<V::Message>, quality: Quality) {
         match self.link(association) {
             Some(link) if !link.forsaken => {
                 link.delivered(messages, quality);
