@@ -21,7 +21,7 @@ impl Service for Silence {
     const NAME: &'static str = "Silence";
     type Request = Infallible;
     type Indication = Infallible;
-    type Payload = ();
+    type Name = ();
 }
 outermost!(M => Silence);
 

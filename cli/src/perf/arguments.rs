@@ -54,7 +54,7 @@ pub(crate) struct Run {
     #[arg(long, value_parser = octets)]
     pub(crate) size: Option<u64>,
     /// For how long messages are sent; what is on its way then still arrives.
-    #[arg(long, default_value = "5s", value_parser = humantime::parse_duration)]
+    #[arg(long, default_value = "5s", value_parser = duration)]
     pub(crate) time: Duration,
     /// How much is sent, in place of for how long.
     #[arg(long, value_parser = octets, conflicts_with = "time")]
@@ -69,7 +69,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "N", requires = "associations", default_value_t = 1)]
     pub(crate) repeat: u32,
     /// Keep all associations open for so long before they are closed, so that somebody can look at what they take; with --json a line says when.
-    #[arg(long, requires = "associations", value_parser = humantime::parse_duration)]
+    #[arg(long, requires = "associations", value_parser = duration)]
     pub(crate) hold: Option<Duration>,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
@@ -166,6 +166,12 @@ fn octets(text: &str) -> Result<u64, &'static str> {
     number.checked_mul(unit).filter(|octets| *octets > 0).ok_or(WRONG)
 }
 
+/// A duration with its unit, or in seconds, as iperf3 takes it.
+fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    seconds.map_or_else(|| humantime::parse_duration(text).map_err(|error| error.to_string()), Ok)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,5 +190,13 @@ mod tests {
     fn keys_are_read() {
         assert_eq!(key(&"0f".repeat(32)), Ok([15; 32]));
         assert!(key("0f").is_err() && key(&"0g".repeat(32)).is_err() && key(&"é".repeat(32)).is_err());
+    }
+
+    #[test]
+    fn a_time_without_a_unit_is_in_seconds() {
+        assert_eq!(duration("5"), Ok(Duration::from_secs(5)));
+        assert_eq!(duration("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(duration("3ms"), Ok(Duration::from_millis(3)));
+        assert!(duration("-1").is_err() && duration("soon").is_err());
     }
 }

@@ -10,6 +10,7 @@
 //! | [`Protocol`], [`Outlet`], [`Context`] | the contract itself |
 //! | [`Batches`] | who takes several messages at once, and who takes them apart |
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
+//! | [`ask`] | questions: how long a message may be, which peer, what round-trip time |
 //! | [`services`] | the closed set of vocabularies |
 //! | [`words`] | the same vocabularies as one enum, for graphs |
 //! | [`described`] | what a file may say of a protocol |
@@ -19,6 +20,7 @@
 
 extern crate alloc;
 
+pub mod ask;
 mod batches;
 mod call_sign;
 mod context;
@@ -39,6 +41,6 @@ pub use context::{Context, Listener};
 pub use facts::{Facts, Guarantees};
 pub use names::{Handle, Mirror, Names};
 pub use participant::{Address, Interface, Participant};
-pub use protocol::{IndicationOf, IndicationTo, Outlet, PayloadOf, Protocol, RequestOf, RequestTo};
+pub use protocol::{IndicationOf, IndicationTo, NameAbove, Outlet, Protocol, RequestOf, RequestTo};
 pub use service::{Both, Either, Meets, Nothing, Service};
 pub use time::{Duration, Instant, earliest};

@@ -1,6 +1,7 @@
 //! The contract between layers.
 
-use crate::{Batches, Context, Facts, Handle, Instant, Service};
+use crate::ask::{Ask, Question};
+use crate::{Batches, Context, Facts, Instant, Service};
 
 /// A state machine that provides one service to the layer above and uses one service of the layer below.
 ///
@@ -62,12 +63,9 @@ pub trait Protocol {
         false
     }
 
-    /// Payloads of so many octets, to be written by who sends them on an association, which lie as they will leave: nothing of them is copied
-    /// on its way then. They are one behind the other, at least one and `most` at most, as a run is sent. What they hold at first is
-    /// anything. `None`: nobody here knows better than the layer above how they should lie.
-    fn draft(&self, _association: Handle, _octets: usize, _most: usize) -> Option<PayloadOf<Self>> {
-        None
-    }
+    /// Answers a question about a name above; passes one that stays open on to `below`, under the
+    /// name that it uses there. By default it does neither: no layer below can be reached by questions then.
+    fn ask(&self, _about: NameAbove<Self>, _question: &mut Question<'_>, _below: &dyn Ask<Self::Uses>) {}
 }
 
 /// Where a protocol's words go.
@@ -78,8 +76,8 @@ pub trait Outlet<P: Protocol + ?Sized> {
     fn request(&mut self, request: RequestOf<P>);
 }
 
-/// What `P` carries.
-pub type PayloadOf<P> = <<P as Protocol>::Provides as Service>::Payload;
+/// What a question to `P` is about.
+pub type NameAbove<P> = <<P as Protocol>::Provides as Service>::Name;
 /// What the layer above may ask of `P`.
 pub type RequestTo<P> = <<P as Protocol>::Provides as Service>::Request;
 /// What the layer below may tell `P`.

@@ -11,9 +11,9 @@ pub trait Service {
     type Request;
     /// What the lower neighbour tells.
     type Indication;
-    /// What is carried, where it can be made ready before it is sent ([`Protocol::draft`](crate::Protocol::draft)): `()` for who carries
-    /// nothing.
-    type Payload;
+    /// What a word, and a [question](crate::ask), is about: the name of an association, a port, or
+    /// `()` where there is only one thing to speak of.
+    type Name: Copy + 'static;
 
     /// Returns whether a request carries several messages.
     #[inline(always)]
@@ -47,13 +47,13 @@ impl Service for Nothing {
     const NAME: &'static str = "Nothing";
     type Request = Infallible;
     type Indication = Infallible;
-    type Payload = Infallible;
+    type Name = Infallible;
 }
 
 /// Two services side by side, of two lowers that do not know each other.
 pub struct Both<A, B>(PhantomData<(A, B)>);
 
-/// A word of one of two services.
+/// A word, or a name, of one of two services.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Either<A, B> {
     /// Of the first.
@@ -66,7 +66,7 @@ impl<A: Service, B: Service> Service for Both<A, B> {
     const NAME: &'static str = "two services side by side";
     type Request = Either<A::Request, B::Request>;
     type Indication = Either<A::Indication, B::Indication>;
-    type Payload = Infallible;
+    type Name = Either<A::Name, B::Name>;
 
     #[inline(always)]
     fn requests_several(request: &Self::Request) -> bool {

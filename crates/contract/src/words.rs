@@ -103,7 +103,7 @@ impl Port {
 ///     const NAME: &'static str = "Counting";
 ///     type Request = u32;
 ///     type Indication = u32;
-///     type Payload = ();
+///     type Name = ();
 /// }
 /// impl<M: 'static, B: Service> Speaks<M, B> for Counting {}
 /// ```
@@ -165,6 +165,18 @@ pub trait Speaks<M, B: Service>: Service<Request: 'static, Indication: 'static> 
             _ => __foreign::<Self, _>(),
         }
     }
+
+    /// Returns the port on which a name is spoken of, and how it is called there: by the name of
+    /// one vocabulary, whatever its type.
+    fn erase_name(name: &Self::Name) -> Option<(usize, &dyn Any)> {
+        Some((0, name))
+    }
+
+    /// Returns the name that is called so on `port`; `None` where it is of another vocabulary.
+    fn recall_name(port: usize, name: &dyn Any) -> Option<Self::Name> {
+        let _only = port;
+        name.downcast_ref().copied()
+    }
 }
 
 /// Writes the four translations of a service that has a variant of its own.
@@ -212,7 +224,7 @@ macro_rules! __speaks {
 ///     const NAME: &'static str = "Line";
 ///     type Request = u8;
 ///     type Indication = u8;
-///     type Payload = ();
+///     type Name = ();
 /// }
 /// outermost!(M => Line);
 /// ```
@@ -258,6 +270,10 @@ impl<M, B: Service> Speaks<M, B> for Nothing {
     const PORTS: usize = 0;
 
     fn ports(_ports: &mut Vec<Port>) {}
+
+    fn erase_name(name: &Self::Name) -> Option<(usize, &dyn Any)> {
+        match *name {}
+    }
 }
 
 impl<M, B: Service, L: Speaks<M, B>, R: Speaks<M, B>> Speaks<M, B> for Both<L, R> {
@@ -317,18 +333,32 @@ impl<M, B: Service, L: Speaks<M, B>, R: Speaks<M, B>> Speaks<M, B> for Both<L, R
             Either::Right(R::recall_indication(port - L::PORTS, word))
         }
     }
+
+    fn erase_name(name: &Self::Name) -> Option<(usize, &dyn Any)> {
+        match name {
+            Either::Left(name) => L::erase_name(name),
+            Either::Right(name) => R::erase_name(name).map(|(port, name)| (L::PORTS + port, name)),
+        }
+    }
+
+    fn recall_name(port: usize, name: &dyn Any) -> Option<Self::Name> {
+        match port.checked_sub(L::PORTS) {
+            None => L::recall_name(port, name).map(Either::Left),
+            Some(port) => R::recall_name(port, name).map(Either::Right),
+        }
+    }
 }
 
 /// What is outside of a graph: the service `B`, once for each lane. How many there are is known when the graph is built;
 /// they are counted from the left, as a static stack counts them.
 pub struct Outside<B>(PhantomData<B>);
 
-/// A word, and in which lane it is said.
+/// A word, or a name, and its lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InLane<W> {
     /// Counted from 0.
     pub lane: usize,
-    /// What is said.
+    /// What is said, or what is spoken of.
     pub word: W,
 }
 
@@ -336,7 +366,7 @@ impl<B: Service> Service for Outside<B> {
     const NAME: &'static str = B::NAME;
     type Request = InLane<B::Request>;
     type Indication = InLane<B::Indication>;
-    type Payload = B::Payload;
+    type Name = InLane<B::Name>;
 
     #[inline(always)]
     fn requests_several(request: &Self::Request) -> bool {

@@ -14,7 +14,7 @@ impl Service for Readiness {
     const NAME: &'static str = "Readiness";
     type Request = Infallible;
     type Indication = Ready;
-    type Payload = ();
+    type Name = Handle;
 }
 
 outermost!(M => Readiness);

@@ -11,7 +11,7 @@ use crate::offered::{Offered, Word};
 
 /// The side above a stack: names, and what was told of them.
 pub(crate) struct Desk<V: Offered> {
-    pub(crate) names: Names<Named<V::Payload>>,
+    pub(crate) names: Names<Named<V::Message>>,
     /// How many names were given to associations.
     associations: usize,
     /// Who arrived and was not accepted yet.
@@ -108,7 +108,7 @@ impl<V: Offered> Desk<V> {
         self.associations == 1
     }
 
-    pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<V::Payload>> {
+    pub(crate) fn link(&mut self, name: Handle) -> Option<&mut Link<V::Message>> {
         match self.names.get_mut(name) {
             Some(Named::Link(link)) => Some(link),
             _ => None,
@@ -201,7 +201,7 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn hear(&mut self, word: Word<V::Payload>) {
+    fn hear(&mut self, word: Word<V::Message>) {
         self.told = true;
         match word {
             Word::Listening { listener, local } => {
@@ -250,7 +250,7 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn delivered(&mut self, association: Handle, messages: Batch<V::Payload>, quality: Quality) {
+    fn delivered(&mut self, association: Handle, messages: Batch<V::Message>, quality: Quality) {
         match self.link(association) {
             Some(link) if !link.forsaken => {
                 link.delivered(messages, quality);

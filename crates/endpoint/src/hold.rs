@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use stackwright_contract::Handle;
+use stackwright_contract::ask::{Nobody, Query, Reserve, ask};
 use stackwright_contract::services::Quality;
 use stackwright_wire::{Block as _, Message};
 
@@ -39,13 +40,21 @@ impl<S: Ground> Hold<S> {
     pub(crate) fn reserve(&self, len: usize, n: usize) -> SendBuffer<S::Message> {
         let shared = &mut *self.shared.borrow_mut();
         let n = shared.desk.link(self.name).map_or(1, |link| link.takes_at_once(len, n));
-        match shared.stack.draft(self.name, len, n) {
-            Some(octets) => SendBuffer::new(octets, len, true).owned(shared.desk.has_one()),
+        match ask(&shared.stack, self.name, Reserve::new(len, n), &Nobody) {
+            Some(batch) => {
+                let octets = batch.into_octets();
+                SendBuffer::new(octets, len, true).owned(shared.desk.has_one())
+            }
             None => {
                 let messages = n.min((TOGETHER / len.max(1)).max(1));
                 SendBuffer::new(blank(messages * len), len, false)
             }
         }
+    }
+
+    /// Asks the stack a question about it.
+    pub(crate) fn ask<Q: Query>(&self, query: Q) -> Option<Q::Answer> {
+        ask(&self.shared.borrow().stack, self.name, query, &Nobody)
     }
 
     /// Octets as a message, as the stack would have it.
@@ -54,10 +63,8 @@ impl<S: Ground> Hold<S> {
         if octets.len() <= SHORT {
             return message(octets);
         }
-        let Some(laid_out) = self.shared.borrow().stack.draft(self.name, octets.len(), 1) else {
-            return message(octets);
-        };
-        let mut buffer = SendBuffer::new(laid_out, octets.len(), true);
+        let Some(reserved) = self.ask(Reserve::new(octets.len(), 1)) else { return message(octets) };
+        let mut buffer = SendBuffer::new(reserved.into_octets(), octets.len(), true);
         buffer.write_all(octets).expect("it has room for as many");
         buffer.into_octets()
     }
@@ -86,6 +93,15 @@ macro_rules! by_hold {
         /// does, from one packet to 64 KiB), they are not copied on the way down.
         pub fn reserve(&self, len: usize, n: usize) -> $crate::SendBuffer<S::Message> {
             self.hold.reserve(len, n)
+        }
+
+        /// Asks the stack a [question](stackwright_contract::ask) about it, which is answered at
+        /// once: [`Longest`](stackwright_contract::ask::Longest),
+        /// [`RoundTrip`](stackwright_contract::ask::RoundTrip),
+        /// [`Counters`](stackwright_contract::ask::Counters) and others, or any that a crate adds.
+        /// `None`: no layer knows, or it is over.
+        pub fn ask<Q: stackwright_contract::ask::Query>(&self, query: Q) -> Option<Q::Answer> {
+            self.hold.ask(query)
         }
 
         /// Returns the local address, once it is known.

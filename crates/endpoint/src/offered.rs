@@ -25,7 +25,9 @@ impl<M: Message> Offered for Datagrams<M> {}
 impl<M: Message> Offered for Streams<M> {}
 
 /// How such a service says what an endpoint means. Nobody outside can name it.
-pub trait Spoken: Service<Payload: Message> {
+pub trait Spoken: Service<Name = Handle> {
+    /// What it carries.
+    type Message: Message;
     /// Whether our half may be over while the peer's is not.
     const HALVES: bool;
 
@@ -33,7 +35,7 @@ pub trait Spoken: Service<Payload: Message> {
     fn expect(listener: Handle, association: Handle, room: Room) -> Self::Request;
     fn unlisten(listener: Handle) -> Self::Request;
     fn open(association: Handle, remote: Participant, room: Room) -> Self::Request;
-    fn send(association: Handle, messages: Batch<Self::Payload>, quality: Quality) -> Self::Request;
+    fn send(association: Handle, messages: Batch<Self::Message>, quality: Quality) -> Self::Request;
     fn receive(association: Handle, room: Room) -> Self::Request;
     /// Lets `last` say so much more, if it gives room to this association. Whether it does.
     fn receive_more(last: &mut Self::Request, association: Handle, room: Room) -> bool;
@@ -41,7 +43,7 @@ pub trait Spoken: Service<Payload: Message> {
     fn finish(association: Handle) -> Self::Request;
     /// Nobody cares any more.
     fn abort(association: Handle) -> Self::Request;
-    fn word(indication: Self::Indication) -> Word<Self::Payload>;
+    fn word(indication: Self::Indication) -> Word<Self::Message>;
 }
 
 /// What an application hands over at once: a message, or several that are as long as each other. Nobody outside can name it.
@@ -90,6 +92,7 @@ pub enum Word<M> {
 }
 
 impl<M: Message> Spoken for Datagrams<M> {
+    type Message = M;
     const HALVES: bool = false;
 
     fn listen(listener: Handle, local: Participant) -> DatagramsRequest<M> {
@@ -151,6 +154,7 @@ impl<M: Message> Spoken for Datagrams<M> {
 }
 
 impl<M: Message> Spoken for Streams<M> {
+    type Message = M;
     const HALVES: bool = true;
 
     fn listen(listener: Handle, local: Participant) -> StreamsRequest<M> {

@@ -27,12 +27,12 @@ use crate::system::System;
 /// fits::<Tcp<BufferTree>>();
 /// fits::<Udp<BufferTree>>();
 /// ```
-pub trait Ground: Protocol<Provides: Offered<Payload = Self::Message>, Uses: Lanes> {
+pub trait Ground: Protocol<Provides: Offered<Message = Self::Message>, Uses: Lanes> {
     /// What its messages are.
     type Message: Message;
 }
 
-impl<M: Message, P: Protocol<Provides: Offered<Payload = M>, Uses: Lanes>> Ground for P {
+impl<M: Message, P: Protocol<Provides: Offered<Message = M>, Uses: Lanes>> Ground for P {
     type Message = M;
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
+use stackwright_contract::ask::{Ask, Longest, Peer, Question};
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room,
 };
@@ -316,5 +317,12 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
 
     fn wants_flush(&self) -> bool {
         !self.left.is_empty()
+    }
+
+    fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Segments<M>>) {
+        if let Some(Named::Open(open)) = self.names.get(about) {
+            question.answer::<Longest>(|_| Some(LONGEST)).answer::<Peer>(|_| Some(open.remote.into()));
+            below.ask((self.address, open.remote.ip()), question);
+        }
     }
 }

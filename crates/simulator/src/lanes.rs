@@ -1,6 +1,7 @@
 //! How the lowest service of a stack meets the world.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 
 use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{Both, Either, Nothing, Service};
@@ -18,6 +19,8 @@ pub trait Lanes<M>: Service {
     fn arrived(lane: usize, segment: Segment<M>) -> Self::Indication;
     /// The lane of the adapter that spoke, and the segment that leaves.
     fn departing(request: Self::Request) -> (usize, Segment<M>);
+    /// Returns the link that a name below the adapters stands for: from this address to that one.
+    fn link(name: Self::Name) -> (IpAddr, IpAddr);
 }
 
 impl<M> Lanes<M> for Segments<M> {
@@ -29,6 +32,10 @@ impl<M> Lanes<M> for Segments<M> {
 
     fn departing(request: Segment<M>) -> (usize, Segment<M>) {
         (0, request)
+    }
+
+    fn link(name: (IpAddr, IpAddr)) -> (IpAddr, IpAddr) {
+        name
     }
 }
 
@@ -53,6 +60,13 @@ impl<M, A: Lanes<M>, B: Lanes<M>> Lanes<M> for Both<A, B> {
             }
         }
     }
+
+    fn link(name: Self::Name) -> (IpAddr, IpAddr) {
+        match name {
+            Either::Left(name) => A::link(name),
+            Either::Right(name) => B::link(name),
+        }
+    }
 }
 
 impl<M> Lanes<M> for Nothing {
@@ -64,6 +78,10 @@ impl<M> Lanes<M> for Nothing {
 
     fn departing(request: Infallible) -> (usize, Segment<M>) {
         match request {}
+    }
+
+    fn link(name: Infallible) -> (IpAddr, IpAddr) {
+        match name {}
     }
 }
 
@@ -80,5 +98,9 @@ impl<M> Lanes<M> for Outside<Segments<M>> {
 
     fn departing(request: Self::Request) -> (usize, Segment<M>) {
         (request.lane, request.word)
+    }
+
+    fn link(name: Self::Name) -> (IpAddr, IpAddr) {
+        name.word
     }
 }

@@ -1,7 +1,7 @@
 //! What travels between the adapters of different stations.
 
 use std::marker::PhantomData;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::services::Ecn;
 use stackwright_contract::{Service, outermost};
@@ -16,7 +16,8 @@ impl<M> Service for Segments<M> {
     const NAME: &'static str = "Segments";
     type Request = Segment<M>;
     type Indication = Segment<M>;
-    type Payload = M;
+    /// The link: from this address to that one.
+    type Name = (IpAddr, IpAddr);
 }
 
 outermost!(M => Segments<M>);

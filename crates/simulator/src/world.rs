@@ -7,7 +7,8 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use fastrand::Rng;
-use stackwright_contract::{Context, Duration, Instant, Protocol, RequestTo};
+use stackwright_contract::ask::{Ask, FrameTime, Query, Question, ask};
+use stackwright_contract::{Context, Duration, Instant, NameAbove, Protocol, RequestTo};
 use stackwright_wire::Message;
 
 use crate::events::{Events, What};
@@ -177,6 +178,22 @@ impl<M: Message> World<M> {
         }
     }
 
+    /// Asks the stack of a station a [question](stackwright_contract::ask); the network answers how
+    /// long a frame takes ([`FrameTime`]), where its links bound both rate and length.
+    pub fn question<P, A, Q>(
+        &self,
+        station: StationId<P, A>,
+        about: NameAbove<P>,
+        query: Q,
+    ) -> Option<Q::Answer>
+    where
+        P: Protocol<Uses: Lanes<M>> + 'static,
+        A: 'static,
+        Q: Query,
+    {
+        ask(self.stack(station), about, query, &Below(&self.network))
+    }
+
     /// The stack of a station.
     pub fn stack<P: Protocol + 'static, A: 'static>(&self, station: StationId<P, A>) -> &P {
         &self.hosted(station).stack
@@ -332,5 +349,15 @@ impl<M: Message> World<M> {
     ) -> &mut Hosted<P, A> {
         let any = self.stations[station.index].station.as_any_mut();
         any.downcast_mut().expect("a station is named by the world that it belongs to")
+    }
+}
+
+/// The network, as stacks ask it.
+struct Below<'a, M>(&'a Network<M>);
+
+impl<M: Message, S: Lanes<M>> Ask<S> for Below<'_, M> {
+    fn ask(&self, about: S::Name, question: &mut Question<'_>) {
+        let (from, to) = S::link(about);
+        question.answer::<FrameTime>(|_| self.0.frame_time(from, to));
     }
 }

@@ -2,9 +2,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use stackwright_contract::ask::{FrameTime, Longest, Peer};
 use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Quality, Room};
 use stackwright_contract::{Duration, Handle};
-use stackwright_simulator::{Conditions, Deed, Event, Heard, Network, SimulatedDatagrams, StationId, World};
+use stackwright_simulator::{
+    ChannelConditions, Conditions, Deed, Event, Heard, Network, SimulatedDatagrams, StationId, World,
+};
 use stackwright_wire::{Message, SingleBuffer};
 
 const AMPLE: Room = Room { octets: 1 << 20, messages: 10_000 };
@@ -146,4 +149,27 @@ fn a_log_says_what_happened_on_which_link() {
         (ADDRESSES[1], ADDRESSES[0], event)
     });
     assert_eq!(scene.world.network().log(), expected.collect::<Vec<_>>());
+}
+
+/// A frame takes what the link between the two needs for the longest one; without a bound of either
+/// its rate or its frames, that is not known.
+#[test]
+fn a_stack_is_told_how_long_a_frame_takes() {
+    let bounded = |rate, mtu| Conditions { rate: Some(rate), overhead: 20, mtu, ..Conditions::IDEAL };
+    let mut scene = Scene::new(|network| {
+        network.set_link(ADDRESSES[1], ADDRESSES[0], bounded(150, Some(280)));
+        network.set_link(ADDRESSES[2], ADDRESSES[0], bounded(150, None));
+    });
+    let frame_time =
+        |scene: &Scene, station: usize| scene.world.question(scene.stations[station], name(0), FrameTime);
+    assert_eq!(frame_time(&scene, 1), Some(Duration::from_secs(2)), "300 octets at 1200 bit/s");
+    assert_eq!(frame_time(&scene, 2), None, "frames of any length");
+    let conditions = ChannelConditions { mtu: Some(100), overhead: 50, ..ChannelConditions::ideal(300) };
+    scene.world.network_mut().share(&[ADDRESSES[0], ADDRESSES[2]], conditions);
+    assert_eq!(frame_time(&scene, 2), Some(Duration::from_millis(500)));
+    let [station, _, other] = scene.stations;
+    assert_eq!(scene.world.question(other, name(0), Longest), Some(65_507));
+    let peer = scene.world.question(other, name(0), Peer).and_then(|peer| peer.internet());
+    assert_eq!(peer, Some(SocketAddr::new(ADDRESSES[0], 53)));
+    assert_eq!(scene.world.question(station, name(0), Peer), None, "a listener has no peer");
 }

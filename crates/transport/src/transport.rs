@@ -7,13 +7,15 @@ use core::mem;
 use stackwright_base::features::Needs;
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
+use stackwright_contract::ask::{Counters, Longest, PacketCounts, Question, Reserve, RoundTrip};
 use stackwright_contract::services::{Batch, BatchMessages, Ecn, Ended, Quality, Room};
-use stackwright_contract::{Context, Facts, Instant, Participant};
-use stackwright_wire::{Malformed, Pool};
+use stackwright_contract::{Context, Duration, Facts, Instant, Participant};
+use stackwright_wire::{Malformed, Message as _, Pool};
 
 use crate::configuration::{Configuration, Slots};
 use crate::engine::{Association, Delivery, Memory};
 use crate::limits::Limits;
+use crate::slots::{Format as _, Rtt as _};
 use crate::words::{Dropped, Ending, MILLISECOND, Phase};
 
 /// A transport as a layer.
@@ -120,6 +122,20 @@ impl<H: Host> Associations<H> {
         Associations { host, memory, packet, half_open: 0 }
     }
 
+    /// Reserves what a layer above asked for, in the layout in which it is sent. Above a layer with
+    /// a header that is one message: its header is a part of it here, and is cut with it.
+    fn reserve(
+        &self,
+        engine: &Association<H::Configuration>,
+        reserve: &Reserve<MessageOf<H>>,
+    ) -> Option<Batch<MessageOf<H>>> {
+        let Reserve { len, count, headroom, .. } = *reserve;
+        let count = if headroom > 0 { 1 } else { count };
+        let mut octets = engine.draft(headroom.checked_add(len)?, count, &self.memory)?;
+        octets.advance(headroom);
+        Some(Batch::new(octets, len))
+    }
+
     /// The protocol's half.
     pub fn host(&self) -> &H {
         &self.host
@@ -147,11 +163,13 @@ impl<H: Host> Associations<H> {
             }
             session.room_came = false;
             if let Some(packets) = session.engine.transmit_batch(now, &mut self.memory, room) {
+                session.counts.sent += packets.count() as u64;
                 Self::bear(at);
                 at.send_batch(packets);
                 continue;
             }
-            let Some(packet) = at.association().engine.transmit(now, &mut self.memory) else { break };
+            let Some(packet) = session.engine.transmit(now, &mut self.memory) else { break };
+            session.counts.sent += 1;
             Self::bear(at);
             at.send(&Located(PhantomData, H::Key::default()), packet);
         }
@@ -250,6 +268,7 @@ impl<H: Host> Associations<H> {
         taken: Result<Option<Delivery<MessageOf<H>>>, Dropped>,
         packets: usize,
     ) {
+        at.association().counts.received += packets as u64;
         // Whoever only knows where we are could otherwise say in the peer's name that there is congestion.
         let ecn = at.ecn();
         if ecn != Ecn::NotEct && matches!(taken, Ok(_) | Err(Dropped::Duplicate)) {
@@ -313,6 +332,8 @@ pub struct Session<H: Host> {
     only_messages: bool,
     /// There is more room below than when something was last said.
     room_came: bool,
+    /// Packets so far.
+    counts: PacketCounts,
 }
 
 /// Whose packet it is. Nothing is taken off: a check may cover the header.
@@ -379,6 +400,7 @@ impl<H: Host> Hooks for Associations<H> {
             half_open: arrived,
             only_messages: false,
             room_came: false,
+            counts: PacketCounts::default(),
         }
     }
 
@@ -439,8 +461,13 @@ impl<H: Host> Hooks for Associations<H> {
         Self::taken(at, taken, 1 + before - behind.len());
     }
 
-    fn draft(&self, session: &Self::Association, octets: usize, most: usize) -> Option<MessageOf<H>> {
-        session.engine.draft(octets, most, &self.memory)
+    fn ask(&self, session: &Session<H>, question: &mut Question<'_>) {
+        let (engine, smoothed) = (&session.engine, session.engine.slots().rtt.estimate().smoothed);
+        question
+            .answer::<Longest>(|_| Some(engine.slots().format.longest()))
+            .answer::<RoundTrip>(|_| (smoothed > 0).then(|| Duration::from_nanos(smoothed)))
+            .answer::<Counters>(|_| Some(session.counts))
+            .answer::<Reserve<MessageOf<H>>>(|reserve| self.reserve(engine, reserve));
     }
 
     #[inline]

@@ -12,7 +12,7 @@ impl Service for Relaying {
     const NAME: &'static str = "Relaying";
     type Request = Request;
     type Indication = Indication;
-    type Payload = ();
+    type Name = ();
 }
 
 /// In a graph its words travel as an application's own.

@@ -10,7 +10,7 @@ impl Service for Working {
     const NAME: &'static str = "Working";
     type Request = Request;
     type Indication = Told;
-    type Payload = ();
+    type Name = ();
 }
 
 /// What is asked.

@@ -15,7 +15,7 @@ impl Service for Copying {
     const NAME: &'static str = "Copying";
     type Request = Request;
     type Indication = Indication;
-    type Payload = ();
+    type Name = ();
 }
 
 /// In a graph its words travel as an application's own.

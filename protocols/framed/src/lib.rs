@@ -6,6 +6,7 @@ extern crate alloc;
 
 use alloc::collections::VecDeque;
 
+use stackwright_contract::ask::{Ask, Longest, Question, ask_behind_header};
 use stackwright_contract::described::Described;
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room, Streams, StreamsIndication,
@@ -227,5 +228,10 @@ impl<M: Message> Protocol for Framed<M> {
                 out.indicate(DatagramsIndication::Ended { name, why });
             }
         }
+    }
+
+    fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Streams<M>>) {
+        question.answer::<Longest>(|_| Some(u16::MAX.into()));
+        ask_behind_header::<M, _>(Length::LENGTH, about, question, below);
     }
 }

@@ -29,6 +29,7 @@ pub use described::described;
 pub use header::{Kind, Label};
 
 use stackwright_base::events::{Expires, Simple};
+use stackwright_contract::ask::{Ask, Longest, Question, Reserve};
 use stackwright_contract::services::{
     Datagrams, DatagramsIndication, Ended, Room, Streams, StreamsIndication, StreamsRequest,
 };
@@ -207,5 +208,16 @@ impl<M: Message> Protocol for Ordered<M> {
 
     fn next_deadline(&self) -> Option<Instant> {
         self.timers.next_deadline()
+    }
+
+    /// Octets are cut into messages, each behind a label: what is below lays out those, and not what
+    /// comes from above.
+    fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Datagrams<M>>) {
+        question.answer::<Longest>(|_| Some(usize::MAX)).answer::<Reserve<M>>(|_| None);
+        if let Some(Above::Association(association)) = self.above.get(about)
+            && question.is_open()
+        {
+            below.ask(association.below, question);
+        }
     }
 }

@@ -25,7 +25,7 @@ impl Service for Line {
     const NAME: &'static str = "Line";
     type Request = usize;
     type Indication = usize;
-    type Payload = ();
+    type Name = ();
 }
 outermost!(M => Line);
 

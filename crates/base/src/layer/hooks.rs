@@ -1,5 +1,6 @@
 //! What the author of a protocol adds to a base, with defaults: PIX's overridable operations (thesis §4.1.2, §4.4).
 
+use stackwright_contract::ask::Question;
 use stackwright_contract::services::{Batch, BatchMessages, Ecn, Ended, Quality, Room};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 
@@ -124,16 +125,9 @@ pub trait Hooks: Sized + 'static {
         Err(messages)
     }
 
-    /// Messages of so many octets, `most` or fewer, to be written by the layer above, which lie as they will leave
-    /// ([`Protocol::draft`](stackwright_contract::Protocol::draft)). By default it knows of none.
-    fn draft(
-        &self,
-        _association: &Self::Association,
-        _octets: usize,
-        _most: usize,
-    ) -> Option<MessageOf<Self>> {
-        None
-    }
+    /// Answers a [question](stackwright_contract::ask) about an association. One that stays open goes
+    /// on to the layer below: behind a header, as long as the facts say.
+    fn ask(&self, _association: &Self::Association, _question: &mut Question<'_>) {}
 
     /// A message came from below, and its header was read. By default it goes up; where there is no room, it is dropped.
     #[inline(always)]

@@ -25,6 +25,7 @@ pub use hooks::{Arrival, Hooks, MessageOf, Origin, Place};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use stackwright_contract::ask::{Ask, Question, ask_behind_header};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
 use stackwright_contract::{Batches, Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
 
@@ -258,7 +259,10 @@ impl<H: Hooks> Protocol for Layer<H> {
         !self.due.is_empty()
     }
 
-    fn draft(&self, association: Handle, octets: usize, most: usize) -> Option<MessageOf<H>> {
-        self.hooks.draft(&self.base.get(association)?.own, octets, most)
+    fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
+        if let Some(link) = self.base.get(self.living(about)) {
+            self.hooks.ask(&link.own, question);
+            ask_behind_header::<MessageOf<H>, _>(H::FACTS.header_room, link.lower, question, below);
+        }
     }
 }

@@ -3,10 +3,11 @@
 use alloc::vec::Vec;
 use core::any::Any;
 
+use stackwright_contract::ask::Question;
 use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Context, Facts, Service};
 
-use super::{Mouth, Node};
+use super::{AskPort, Mouth, Node};
 use crate::stack::fork::{self, Branches};
 use crate::stack::join::{self, Way, Ways};
 
@@ -54,6 +55,13 @@ impl<M: 'static, B: Service + 'static> Node<M, B> for ForkNode {
         match self.branches.rise(&mut indication) {
             Some(upper) => mouth.tell(upper, indication),
             None => cx.dropped(fork::NAME, fork::ENDED),
+        }
+    }
+
+    fn ask(&self, port: usize, about: &dyn Any, question: &mut Question<'_>, below: &dyn AskPort) {
+        let name = about.downcast_ref().and_then(|name| self.branches.below(port, *name));
+        if let Some(name) = name {
+            below.ask(0, &name, question);
         }
     }
 
@@ -109,6 +117,14 @@ impl<M: 'static, B: Service + 'static> Node<M, B> for JoinNode {
     ) {
         self.ways.rise(port, &mut indication);
         mouth.tell(0, indication);
+    }
+
+    fn ask(&self, _port: usize, about: &dyn Any, question: &mut Question<'_>, below: &dyn AskPort) {
+        let lower = about.downcast_ref().and_then(|name| self.ways.lower(*name));
+        if let Some(lower) = lower {
+            below.ask(lower, about, question);
+            Ways::answered(lower, question);
+        }
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -2,11 +2,13 @@
 
 use alloc::vec::Vec;
 use core::any::Any;
+use core::marker::PhantomData;
 
+use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::words::{Indication, Port, Request, Speaks};
 use stackwright_contract::{Context, Facts, IndicationOf, Instant, Outlet, Protocol, RequestOf, Service};
 
-use super::{Mouth, Node};
+use super::{AskPort, Mouth, Node};
 
 /// A protocol in a graph.
 #[derive(Debug)]
@@ -113,8 +115,25 @@ where
         self.0.wants_flush()
     }
 
+    fn ask(&self, port: usize, about: &dyn Any, question: &mut Question<'_>, below: &dyn AskPort) {
+        if let Some(about) = P::Provides::recall_name(port, about) {
+            self.0.ask(about, question, &Below::<M, B>(below, PhantomData));
+        }
+    }
+
     fn as_any(&self) -> &dyn Any {
         &self.0
+    }
+}
+
+/// What is below a node, as its protocol asks it.
+struct Below<'a, M, B>(&'a dyn AskPort, PhantomData<(M, B)>);
+
+impl<M, B: Service, S: Speaks<M, B>> Ask<S> for Below<'_, M, B> {
+    fn ask(&self, about: S::Name, question: &mut Question<'_>) {
+        if let Some((port, about)) = S::erase_name(&about) {
+            self.0.ask(port, about, question);
+        }
     }
 }
 

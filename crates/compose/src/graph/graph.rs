@@ -1,15 +1,18 @@
 //! A stack whose parts are chosen while the program runs. It is itself a protocol.
 
 use alloc::vec::Vec;
+use core::any::Any;
 use core::cell::Ref;
 use core::fmt;
 use core::marker::PhantomData;
 
+use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::words::{InLane, Indication, Outside, Request, Speaks};
 use stackwright_contract::{
     Batches, Context, Facts, IndicationTo, Instant, Outlet, Protocol, RequestTo, Service, earliest,
 };
 
+use super::AskPort;
 use super::live::Leaving;
 use super::place::{Below, Kind};
 use super::web::{Ends, Web};
@@ -159,6 +162,24 @@ impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
 
     fn wants_flush(&self) -> bool {
         self.web.places.iter().any(|place| place.node.borrow().wants_flush())
+    }
+
+    fn ask(&self, about: T::Name, question: &mut Question<'_>, below: &dyn Ask<Outside<B>>) {
+        if let Some((port, name)) = T::erase_name(&about) {
+            let (place, port) = self.tops[port];
+            self.web.ask(place, port, name, question, &BelowAll::<M, B>(below, PhantomData));
+        }
+    }
+}
+
+/// What is below the whole graph, lane by lane.
+struct BelowAll<'a, M, B: Service>(&'a dyn Ask<Outside<B>>, PhantomData<M>);
+
+impl<M, B: Speaks<M, B>> AskPort for BelowAll<'_, M, B> {
+    fn ask(&self, lane: usize, about: &dyn Any, question: &mut Question<'_>) {
+        if let Some(word) = B::recall_name(0, about) {
+            self.0.ask(InLane { lane, word }, question);
+        }
     }
 }
 

@@ -43,7 +43,7 @@ pub use erased::Erased;
 pub use flaw::{At, Flaw};
 pub use graph::{Graph, Unasked};
 pub use live::{Popped, Refused};
-pub use node::{Module, Node};
+pub use node::{AskPort, Module, Node};
 #[cfg(feature = "std")]
 pub use registry::{Parameters, Registry};
 #[cfg(feature = "std")]

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;
 
+use stackwright_contract::ask::Question;
 use stackwright_contract::services::Datagrams;
 use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Context, Facts, Instant, Service};
@@ -58,6 +59,10 @@ pub trait Node<M, B: Service>: Any {
         false
     }
 
+    /// Answers a question about a name on a port that it provides, or passes it on to `below`. By
+    /// default it does neither.
+    fn ask(&self, _port: usize, _about: &dyn Any, _question: &mut Question<'_>, _below: &dyn AskPort) {}
+
     /// What was wrapped, for whoever knows what it is.
     fn as_any(&self) -> &dyn Any;
 
@@ -72,6 +77,13 @@ pub trait Node<M, B: Service>: Any {
     fn into_module(self: Box<Self>) -> Option<Box<dyn Module<M, B>>> {
         None
     }
+}
+
+/// Can be asked about names on ports: what is below a node.
+pub trait AskPort {
+    /// Passes a question on, about a name on a port that the node uses: the name of one vocabulary,
+    /// whatever its type.
+    fn ask(&self, port: usize, about: &dyn Any, question: &mut Question<'_>);
 }
 
 /// What can be pushed into a live graph, and popped out of it: the same service above and below, whose names pass unchanged.
@@ -107,6 +119,9 @@ pub trait Module<M, B: Service>: Any {
     fn wants_flush(&self) -> bool {
         false
     }
+
+    /// Answers a question; one that stays open is passed on.
+    fn ask(&self, _question: &mut Question<'_>) {}
 
     /// How many messages it holds. It leaves the graph only when it holds none.
     fn held(&self) -> usize {
@@ -175,6 +190,13 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
 
     fn wants_flush(&self) -> bool {
         self.0.wants_flush()
+    }
+
+    fn ask(&self, _port: usize, about: &dyn Any, question: &mut Question<'_>, below: &dyn AskPort) {
+        self.0.ask(question);
+        if question.is_open() {
+            below.ask(0, about, question);
+        }
     }
 
     fn as_any(&self) -> &dyn Any {

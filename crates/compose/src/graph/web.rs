@@ -6,13 +6,15 @@
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
+use core::any::Any;
 use core::cell::{Cell, RefCell};
 
+use stackwright_contract::ask::Question;
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Service};
 
-use super::Node;
 use super::place::{Above, Below, Joint, Place, State};
+use super::{AskPort, Node};
 use crate::stack::ROUNDS_MOST;
 
 /// What lies above and below a whole graph.
@@ -268,8 +270,37 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
         }
     }
 
+    /// Asks the node at `place` about a name on one of its ports; `outside` is below all.
+    pub(super) fn ask(
+        &self,
+        place: usize,
+        port: usize,
+        about: &dyn Any,
+        question: &mut Question<'_>,
+        outside: &dyn AskPort,
+    ) {
+        let here = &self.places[place];
+        here.node.borrow().ask(port, about, question, &BelowPlace { web: self, here, outside });
+    }
+
     /// The place with that name.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.places.iter().position(|place| place.name == name)
+    }
+}
+
+/// What is below a place, as its node asks it.
+struct BelowPlace<'a, M, B: Service> {
+    web: &'a Web<M, B>,
+    here: &'a Place<M, B>,
+    outside: &'a dyn AskPort,
+}
+
+impl<M: 'static, B: Service + 'static> AskPort for BelowPlace<'_, M, B> {
+    fn ask(&self, port: usize, about: &dyn Any, question: &mut Question<'_>) {
+        match self.here.below[port] {
+            Below::Place(lower, port) => self.web.ask(lower, port, about, question, self.outside),
+            Below::Lane(lane) => self.outside.ask(lane, about, question),
+        }
     }
 }

@@ -2,9 +2,10 @@
 
 use core::marker::PhantomData;
 
+use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::{
-    Batches, Both, Context, Either, Facts, IndicationOf, IndicationTo, Instant, Outlet, Protocol, RequestOf,
-    RequestTo, earliest, hand_down, hand_up, rules,
+    Batches, Both, Context, Either, Facts, IndicationOf, IndicationTo, Instant, NameAbove, Outlet, Protocol,
+    RequestOf, RequestTo, Service, earliest, hand_down, hand_up, rules,
 };
 
 /// `L` beside `R`: together they provide [`Both`] services.
@@ -80,6 +81,29 @@ impl<L: Protocol, R: Protocol> Protocol for Beside<L, R> {
 
     fn wants_flush(&self) -> bool {
         self.left.wants_flush() || self.right.wants_flush()
+    }
+
+    fn ask(&self, about: NameAbove<Self>, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
+        match about {
+            Either::Left(about) => self.left.ask(about, question, &BelowLeft(below)),
+            Either::Right(about) => self.right.ask(about, question, &BelowRight(below)),
+        }
+    }
+}
+
+/// What is below both, as the protocol that uses one of the two services asks it.
+pub(super) struct BelowLeft<'a, A: Service, B: Service>(pub(super) &'a dyn Ask<Both<A, B>>);
+pub(super) struct BelowRight<'a, A: Service, B: Service>(pub(super) &'a dyn Ask<Both<A, B>>);
+
+impl<A: Service, B: Service> Ask<A> for BelowLeft<'_, A, B> {
+    fn ask(&self, about: A::Name, question: &mut Question<'_>) {
+        self.0.ask(Either::Left(about), question);
+    }
+}
+
+impl<A: Service, B: Service> Ask<B> for BelowRight<'_, A, B> {
+    fn ask(&self, about: B::Name, question: &mut Question<'_>) {
+        self.0.ask(Either::Right(about), question);
     }
 }
 

@@ -6,9 +6,10 @@
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::{
-    Batches, Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Mirror, Names, Outlet, Protocol,
-    RequestTo, Service,
+    Batches, Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Mirror, NameAbove, Names,
+    Outlet, Protocol, RequestTo, Service,
 };
 
 use super::{Beside, Over};
@@ -20,7 +21,7 @@ pub type Fork<U1, U2, L> = Over<Beside<U1, U2>, Over<Split<<L as Protocol>::Prov
 /// Puts two uppers of one service on one lower. Does not compile where the rule book refuses one of them.
 pub const fn fork<U1, U2, L>(one: U1, other: U2, lower: L) -> Fork<U1, U2, L>
 where
-    L: Protocol<Provides: Service<Request: Named, Indication: Named>>,
+    L: Protocol<Provides: Service<Request: Named, Indication: Named, Name = Handle>>,
     U1: Protocol<Uses = L::Provides>,
     U2: Protocol<Uses = L::Provides>,
 {
@@ -90,6 +91,11 @@ impl Branches {
         }
         Some(upper)
     }
+
+    /// Returns how the lower calls a name of `upper`.
+    pub(crate) fn below(&self, upper: usize, name: Handle) -> Option<Handle> {
+        self.uppers.get(upper)?.get(name).copied()
+    }
 }
 
 /// Stands between two uppers and the lower that they share.
@@ -128,7 +134,7 @@ pub(crate) const PASSES: Guarantees = Guarantees::RELIABLE
     .and(Guarantees::REGIONS)
     .and(Guarantees::WHOLE_FILES);
 
-impl<S: Service<Request: Named, Indication: Named>> Protocol for Split<S> {
+impl<S: Service<Request: Named, Indication: Named, Name = Handle>> Protocol for Split<S> {
     const FACTS: Facts = Facts { passes: PASSES, ..Facts::named(NAME) };
     const BATCHES: Batches = Batches::ALL;
     type Provides = Both<S, S>;
@@ -151,6 +157,16 @@ impl<S: Service<Request: Named, Indication: Named>> Protocol for Split<S> {
             Some(0) => out.indicate(Either::Left(word)),
             Some(_) => out.indicate(Either::Right(word)),
             None => cx.dropped(NAME, ENDED),
+        }
+    }
+
+    fn ask(&self, about: NameAbove<Self>, question: &mut Question<'_>, below: &dyn Ask<S>) {
+        let (upper, name) = match about {
+            Either::Left(name) => (0, name),
+            Either::Right(name) => (1, name),
+        };
+        if let Some(name) = self.branches.below(upper, name) {
+            below.ask(name, question);
         }
     }
 }

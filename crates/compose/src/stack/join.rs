@@ -5,6 +5,7 @@
 
 use core::marker::PhantomData;
 
+use stackwright_contract::ask::{Ask, Peer, Question};
 use stackwright_contract::services::{
     DatagramsIndication, DatagramsRequest, Ended, StreamsIndication, StreamsRequest,
 };
@@ -16,6 +17,7 @@ use stackwright_contract::{
 use stackwright_wire::Message;
 
 use super::Over;
+use super::beside::{BelowLeft, BelowRight};
 use crate::named::{Life, Named};
 
 /// `U` on `L1` and `L2`, which provide the same service.
@@ -24,7 +26,7 @@ pub type Join<U, L1, L2> = Over<U, Joined<L1, L2>>;
 /// Puts an upper on two lowers of one service. Does not compile where the rule book refuses.
 pub const fn join<U, L1, L2>(upper: U, one: L1, other: L2) -> Join<U, L1, L2>
 where
-    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named>>,
+    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
     U: Protocol<Uses = L1::Provides>,
 {
@@ -109,6 +111,16 @@ impl Ways {
         Way::Lower(lower)
     }
 
+    /// Returns through which lower a name goes.
+    pub(crate) fn lower(&self, name: Handle) -> Option<usize> {
+        self.names.get(name).copied()
+    }
+
+    /// Writes the number of the lower into what it answers.
+    pub(crate) fn answered(lower: usize, question: &mut Question<'_>) {
+        question.alter_answer::<Peer>(|peer| *peer = peer.through(lower as u16));
+    }
+
     /// Writes the number of the lower into what it tells.
     pub(crate) fn rise(&mut self, lower: usize, indication: &mut impl Named) {
         for participant in indication.participants().into_iter().flatten() {
@@ -147,7 +159,7 @@ struct FromRight<'a, O, L>(&'a mut O, &'a mut Ways, PhantomData<L>);
 
 impl<L1, L2> Protocol for Joined<L1, L2>
 where
-    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named>>,
+    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
 {
     const FACTS: Facts = rules::joined(&L1::FACTS, &L2::FACTS);
@@ -206,11 +218,20 @@ where
     fn wants_flush(&self) -> bool {
         self.left.wants_flush() || self.right.wants_flush()
     }
+
+    fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
+        let Some(lower) = self.ways.lower(about) else { return };
+        match lower {
+            0 => self.left.ask(about, question, &BelowLeft(below)),
+            _ => self.right.ask(about, question, &BelowRight(below)),
+        }
+        Ways::answered(lower, question);
+    }
 }
 
 impl<L1, L2, O> Outlet<L1> for FromLeft<'_, O, L2>
 where
-    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named>>,
+    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
     O: Outlet<Joined<L1, L2>>,
 {
@@ -226,7 +247,7 @@ where
 
 impl<L1, L2, O> Outlet<L2> for FromRight<'_, O, L1>
 where
-    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named>>,
+    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
     O: Outlet<Joined<L1, L2>>,
 {

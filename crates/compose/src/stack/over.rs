@@ -18,8 +18,9 @@
 
 use alloc::collections::VecDeque;
 
+use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::{
-    Batches, Context, Facts, Handle, IndicationOf, IndicationTo, Instant, Meets, Outlet, PayloadOf, Protocol,
+    Batches, Context, Facts, IndicationOf, IndicationTo, Instant, Meets, NameAbove, Outlet, Protocol,
     RequestOf, RequestTo, earliest, hand_down, hand_up, rules,
 };
 
@@ -174,8 +175,20 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
         self.upper.wants_flush() || self.lower.wants_flush()
     }
 
-    fn draft(&self, association: Handle, octets: usize, most: usize) -> Option<PayloadOf<Self>> {
-        self.upper.draft(association, octets, most)
+    fn ask(&self, about: NameAbove<Self>, question: &mut Question<'_>, below: &dyn Ask<L::Uses>) {
+        self.upper.ask(about, question, &Below { lower: &self.lower, below });
+    }
+}
+
+/// A layer and what is below it, as the layer above asks it.
+struct Below<'a, L: Protocol> {
+    lower: &'a L,
+    below: &'a dyn Ask<L::Uses>,
+}
+
+impl<L: Protocol> Ask<L::Provides> for Below<'_, L> {
+    fn ask(&self, about: NameAbove<L>, question: &mut Question<'_>) {
+        self.lower.ask(about, question, self.below);
     }
 }
 

@@ -23,14 +23,14 @@ impl Service for Talk {
     const NAME: &'static str = "Talk";
     type Request = Said;
     type Indication = Said;
-    type Payload = ();
+    type Name = ();
 }
 
 impl Service for Wire {
     const NAME: &'static str = "Wire";
     type Request = Said;
     type Indication = Said;
-    type Payload = ();
+    type Name = ();
 }
 
 impl<M: 'static, B: Service> Speaks<M, B> for Talk {}

@@ -28,7 +28,7 @@ impl<S: Service> Service for Outer<S> {
     const NAME: &'static str = "Outer";
     type Request = S::Request;
     type Indication = S::Indication;
-    type Payload = S::Payload;
+    type Name = S::Name;
 
     fn requests_several(request: &S::Request) -> bool {
         S::requests_several(request)

@@ -5,6 +5,7 @@
 
 use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
+use stackwright_contract::ask::{Ask, Question, ask_behind_header};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
 use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{
@@ -93,6 +94,10 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
             return;
         }
         out.indicate(indication);
+    }
+
+    fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
+        ask_behind_header::<SingleBuffer, _>(HEADER, about, question, below);
     }
 }
 

@@ -15,7 +15,7 @@ impl<M: Message> Service for Datagrams<M> {
     const NAME: &'static str = "Datagrams";
     type Request = DatagramsRequest<M>;
     type Indication = DatagramsIndication<M>;
-    type Payload = M;
+    type Name = Handle;
 
     #[inline(always)]
     fn requests_several(request: &DatagramsRequest<M>) -> bool {

@@ -16,7 +16,7 @@ impl<M> Service for Files<M> {
     const NAME: &'static str = "Files";
     type Request = FilesRequest<M>;
     type Indication = FilesIndication<M>;
-    type Payload = M;
+    type Name = Handle;
 }
 
 /// What a file is opened for.

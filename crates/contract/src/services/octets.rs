@@ -11,7 +11,7 @@ impl<M> Service for Octets<M> {
     const NAME: &'static str = "Octets";
     type Request = OctetsRequest<M>;
     type Indication = OctetsIndication<M>;
-    type Payload = M;
+    type Name = ();
 }
 
 /// What may be asked of a line.

@@ -11,7 +11,7 @@ impl<M> Service for Streams<M> {
     const NAME: &'static str = "Streams";
     type Request = StreamsRequest<M>;
     type Indication = StreamsIndication<M>;
-    type Payload = M;
+    type Name = Handle;
 }
 
 /// What may be asked of a stream service.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use mio::Interest;
 use mio::net::TcpStream;
 use nix::libc;
-use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::SetStruct;
+use nix::sys::socket::sockopt::{GetStruct, SetStruct};
+use nix::sys::socket::{getsockopt, setsockopt};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto, socket_with, sockopt};
 use stackwright_contract::Participant;
@@ -78,6 +78,24 @@ struct NotSent;
 
 nix::setsockopt_impl!(NotSent, libc::IPPROTO_TCP, libc::TCP_NOTSENT_LOWAT, u32, SetStruct<u32>);
 
+/// Returns the smoothed round-trip time; `None` before there is one.
+pub(super) fn round_trip(stream: &TcpStream) -> Option<Duration> {
+    let info = getsockopt(stream, Information).ok()?;
+    (info.tcpi_rtt > 0).then(|| Duration::from_micros(info.tcpi_rtt.into()))
+}
+
+/// `TCP_INFO` (tcp(7)).
+#[derive(Clone, Copy)]
+struct Information;
+
+nix::getsockopt_impl!(
+    Information,
+    libc::IPPROTO_TCP,
+    libc::TCP_INFO,
+    libc::tcp_info,
+    GetStruct<libc::tcp_info>
+);
+
 /// A close that the peer sees as a reset. If it cannot be set, the peer sees an end that the protocols above it report.
 pub(super) fn reset_on_close(stream: &TcpStream) {
     let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
@@ -86,9 +104,6 @@ pub(super) fn reset_on_close(stream: &TcpStream) {
 #[cfg(test)]
 mod tests {
     use std::net::TcpListener;
-
-    use nix::sys::socket::getsockopt;
-    use nix::sys::socket::sockopt::GetStruct;
 
     use super::*;
 

@@ -23,6 +23,7 @@ use std::net::SocketAddr;
 use std::rc::Rc;
 
 use mio::net::TcpStream;
+use stackwright_contract::ask::{Ask, Longest, Peer, Question, RoundTrip};
 use stackwright_contract::services::{Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
 use stackwright_wire::{Message, Pool};
@@ -369,5 +370,15 @@ impl<M: Message> Protocol for Tcp<M> {
 
     fn wants_flush(&self) -> bool {
         !self.due.is_empty()
+    }
+
+    fn ask(&self, about: Handle, question: &mut Question<'_>, _below: &dyn Ask<Readiness>) {
+        if let Some(Socket::Streaming(streaming)) = self.sockets.get(about) {
+            let stream = &streaming.stream;
+            question
+                .answer::<Longest>(|_| Some(usize::MAX))
+                .answer::<Peer>(|_| stream.peer_addr().ok().map(Into::into))
+                .answer::<RoundTrip>(|_| connect::round_trip(stream));
+        }
     }
 }

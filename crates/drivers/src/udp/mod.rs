@@ -49,6 +49,7 @@ use mio::net::UdpSocket;
 use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::UdpGroSegment;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
+use stackwright_contract::ask::{Ask, Longest, Peer, Question};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
 use stackwright_contract::{
     Batches, Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol,
@@ -435,5 +436,11 @@ impl<M: Message> Protocol for Udp<M> {
 
     fn wants_flush(&self) -> bool {
         !self.due.is_empty()
+    }
+
+    fn ask(&self, about: Handle, question: &mut Question<'_>, _below: &dyn Ask<Readiness>) {
+        if let Some(Named::Open(open)) = self.names.get(about) {
+            question.answer::<Longest>(|_| Some(LONGEST)).answer::<Peer>(|_| Some(open.remote.into()));
+        }
     }
 }

@@ -63,6 +63,11 @@ impl<M: Message> Channels<M> {
         }
     }
 
+    /// Returns the conditions of the channel between two that share one.
+    pub(super) fn conditions(&self, from: IpAddr, to: IpAddr) -> Option<&ChannelConditions> {
+        self.between(from, to).map(|(channel, ..)| self.all[channel].conditions())
+    }
+
     pub(super) fn counts(&self, station: IpAddr) -> Option<ChannelCounts> {
         self.seats.get(&station).map(|(channel, _)| self.all[*channel].counts())
     }

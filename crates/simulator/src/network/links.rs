@@ -99,6 +99,10 @@ impl Links {
         }
     }
 
+    pub(super) fn conditions(&self, from: IpAddr, to: IpAddr) -> &Conditions {
+        self.ways.get(&(from, to)).map_or(&self.conditions, |way| way.link.conditions())
+    }
+
     pub(super) fn counts(&self, from: IpAddr, to: IpAddr) -> Counts {
         self.ways.get(&(from, to)).map(|way| way.link.counts()).unwrap_or_default()
     }

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use fastrand::Rng;
-use stackwright_contract::Instant;
+use stackwright_contract::{Duration, Instant};
 use stackwright_wire::Message;
 
 pub use associations::{Association, Fault, Which};
 
+use crate::link::serialisation;
 use crate::{Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, Packet, Segment, Word};
 use associations::Associations;
 use channels::Channels;
@@ -91,6 +92,20 @@ impl<M: Message> Network<M> {
     /// What the way from `from` to `to` did so far.
     pub fn counts(&self, from: IpAddr, to: IpAddr) -> Counts {
         self.links.counts(from, to)
+    }
+
+    /// Returns how long the longest frame occupies the way from `from` to `to`; `None` where its
+    /// rate or the length of its frames is without limit.
+    pub(crate) fn frame_time(&self, from: IpAddr, to: IpAddr) -> Option<Duration> {
+        let (from, to) = (self.place_of(from), self.place_of(to));
+        let (rate, mtu, overhead) = match self.channels.conditions(from, to) {
+            Some(channel) => (Some(channel.rate), channel.mtu, channel.overhead),
+            None => {
+                let link = self.links.conditions(from, to);
+                (link.rate, link.mtu, link.overhead)
+            }
+        };
+        Some(serialisation(mtu?.saturating_add(overhead), rate?))
     }
 
     /// What the channel that `station` is on did so far; `None` where it is on none.

@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 use std::net::{IpAddr, SocketAddr};
 
+use stackwright_contract::ask::{Ask, Longest, Peer, Question};
 use stackwright_contract::services::{Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
 use stackwright_wire::Message;
@@ -376,5 +377,12 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
 
     fn wants_flush(&self) -> bool {
         !self.due.is_empty()
+    }
+
+    fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Segments<M>>) {
+        if let Some(Named::Flow(end)) = self.names.get(about) {
+            question.answer::<Longest>(|_| Some(usize::MAX)).answer::<Peer>(|_| Some(end.remote.into()));
+            below.ask((self.address, end.remote.ip()), question);
+        }
     }
 }

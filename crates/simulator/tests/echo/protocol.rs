@@ -26,7 +26,7 @@ impl Service for Echoing {
     const NAME: &'static str = "Echoing";
     type Request = EchoRequest;
     type Indication = EchoIndication;
-    type Payload = ();
+    type Name = ();
 }
 
 pub(crate) struct Echo<M> {

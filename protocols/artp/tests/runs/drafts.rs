@@ -1,16 +1,22 @@
 //! Messages that are written where they leave from.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
-use stackwright_contract::services::{Batch, DatagramsRequest, Quality, Room};
-use stackwright_contract::{Duration, Protocol as _};
+use stackwright_compose::Over;
+use stackwright_contract::ask::{
+    Ask, Counters, Longest, Nobody, Peer, Question, Reserve, RoundTrip, ask, ask_behind_header,
+};
+use stackwright_contract::services::{
+    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room,
+};
+use stackwright_contract::{Context, Duration, Facts, Handle, IndicationTo, Outlet, Protocol, RequestTo};
 use stackwright_wire::{Leaf, Message as _};
 
 use crate::talk::{LENGTH, M, MUCH, NAME, Said, Side, Talk, UP, octets};
 
-/// The octets of messages that lie as they leave are not copied: each leaves from the block in which it was written.
-#[test]
-fn what_is_written_in_place_leaves_from_there() {
+/// A conversation whose window takes several messages.
+fn warm() -> Talk {
     let mut talk = Talk::new(true, None);
     for side in [0, 1, 0] {
         talk.speak(side);
@@ -24,10 +30,36 @@ fn what_is_written_in_place_leaves_from_there() {
             talk.speak(side);
         }
     }
+    talk
+}
+
+/// Memory for one message, laid out as it leaves.
+fn reserve(talk: &Talk) -> M {
+    talk.sides[0].reserve(LENGTH, 1).expect("it knows how its packets lie").into_octets()
+}
+
+/// Where the octets lie that were sent.
+fn places(said: &mut Said) -> Vec<Range<*const u8>> {
+    let mut left = Vec::new();
+    for asked in said.down.drain(..) {
+        if let DatagramsRequest::Send { messages, .. } = asked {
+            for leaf in messages.into_octets().leaves() {
+                let Leaf::Octets(octets) = leaf else { panic!("they are in memory") };
+                left.push(octets.as_ptr_range());
+            }
+        }
+    }
+    left
+}
+
+/// The octets of messages that lie as they leave are not copied: each leaves from the block in which it was written.
+#[test]
+fn what_is_written_in_place_leaves_from_there() {
+    let mut talk = warm();
     let blocks: Vec<*const u8> = (1..=3)
         .map(|octet| {
+            let mut message = reserve(&talk);
             let Side { layer, said } = &mut talk.sides[0];
-            let mut message = layer.draft(NAME, LENGTH, 1).expect("it knows how its packets lie");
             let mut first: *const u8 = std::ptr::null();
             for piece in message.pieces_mut() {
                 piece.fill(octet);
@@ -47,19 +79,92 @@ fn what_is_written_in_place_leaves_from_there() {
     let Side { layer, said } = &mut talk.sides[0];
     layer.handle_timeout(&talk.cx, said);
     layer.flush(&talk.cx, said);
-    let mut left = Vec::new();
-    for asked in said.down.drain(..) {
-        if let DatagramsRequest::Send { messages, .. } = asked {
-            for leaf in messages.into_octets().leaves() {
-                let Leaf::Octets(octets) = leaf else { panic!("they are in memory") };
-                left.push(octets.as_ptr_range());
-            }
-        }
-    }
+    let left = places(said);
     assert_eq!(left.len(), blocks.len(), "one piece for each message");
     for (block, left) in blocks.iter().zip(&left) {
         assert!(left.contains(block), "{block:?} lies in {left:?}");
     }
+}
+
+/// Puts four octets before each message.
+struct Prefix;
+
+impl Protocol for Prefix {
+    const FACTS: Facts = Facts { header_room: 4, ..Facts::named("prefix") };
+    type Provides = Datagrams<M>;
+    type Uses = Datagrams<M>;
+
+    fn handle_request(&mut self, _: &Context, mut word: RequestTo<Self>, out: &mut impl Outlet<Self>) {
+        if let DatagramsRequest::Send { messages, .. } = &mut word {
+            messages.single_mut().push_front(4).copy_from_slice(b"head");
+        }
+        out.request(word);
+    }
+
+    fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+        out.indicate(word);
+    }
+
+    fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
+        ask_behind_header::<M, _>(4, about, question, below);
+    }
+}
+
+/// What is reserved above a layer with a header leaves from where it was written, too: the header is
+/// written before it, in the same block.
+#[test]
+fn what_is_written_above_another_header_leaves_from_where_it_lies() {
+    let Talk { cx, sides: [Side { layer, mut said }, mut there], .. } = warm();
+    let mut stack = Over::new(Prefix, layer);
+    assert_eq!(
+        ask(&stack, NAME, Longest, &Nobody),
+        ask(&stack.lower, NAME, Longest, &Nobody).map(|all| all - 4)
+    );
+    assert!(ask(&stack, NAME, RoundTrip, &Nobody).is_some_and(|time| time > Duration::ZERO));
+    assert_eq!(ask(&stack, NAME, Peer, &Nobody), None, "UDP knows it, which is not there");
+    let before = ask(&stack, NAME, Counters, &Nobody).expect("it counts its packets");
+    assert!(before.sent > before.received && before.received > 0, "{before:?}");
+    let reserved = ask(&stack, NAME, Reserve::<M>::new(LENGTH, 9), &Nobody).expect("laid out below");
+    assert_eq!(reserved.count(), 1, "a header of a layer above is cut with its message");
+    let (mut message, mut expected) = (reserved.into_octets(), b"head".to_vec());
+    assert_eq!(message.len(), LENGTH);
+    let mut at = None;
+    for piece in message.pieces_mut() {
+        piece.fill(7);
+        at = at.or(Some(piece.as_ptr()));
+    }
+    expected.extend([7; LENGTH]);
+    let (messages, quality) = (message.into(), Quality::default());
+    stack.handle_request(&cx, DatagramsRequest::Send { association: NAME, messages, quality }, &mut said);
+    stack.flush(&cx, &mut said);
+    let (at, association) = (at.unwrap(), there.said.below.unwrap());
+    let sent: Vec<M> = said
+        .down
+        .iter()
+        .filter_map(|asked| match asked {
+            DatagramsRequest::Send { messages, .. } => Some(messages.as_octets().share()),
+            _ => None,
+        })
+        .collect();
+    let packets = said.down.iter().filter_map(|asked| match asked {
+        DatagramsRequest::Send { messages, .. } => Some(messages.count() as u64),
+        _ => None,
+    });
+    let packets: u64 = packets.sum();
+    assert_eq!(ask(&stack, NAME, Counters, &Nobody).unwrap().sent, before.sent + packets);
+    let left = places(&mut said);
+    assert!(left.len() == 1 && left[0].contains(&at), "{at:?} lies in {left:?}");
+    for run in sent {
+        // Its packets are what is received: as one batch.
+        let size = run.len().div_ceil(packets as usize);
+        let told = DatagramsIndication::Delivered {
+            association,
+            messages: Batch::new(M::with_headroom(0, &octets(&run)), size),
+            quality,
+        };
+        there.tell(&cx, told);
+    }
+    assert_eq!(there.said.came.last(), Some(&expected));
 }
 
 /// What does not lie as it should by the time it leaves is copied.
@@ -72,14 +177,14 @@ fn a_draft_that_was_cut_off_leaves_all_the_same() {
     let said: Vec<Vec<u8>> =
         [LENGTH - 1, LENGTH / 2, 3000, 1, 0].map(|octets| vec![octets as u8; octets]).into();
     for octets in &said {
-        let mut message = talk.sides[0].layer.draft(NAME, LENGTH, 1).expect("it knows how its packets lie");
+        let mut message = reserve(&talk);
         message.pieces_mut().for_each(|piece| piece.fill(octets.len() as u8));
         message.truncate(octets.len());
         talk.sides[0].send(&talk.cx, message);
     }
-    assert!(talk.sides[0].layer.draft(NAME, 1000, 1).is_none(), "one packet");
-    assert!(talk.sides[0].layer.draft(NAME, 60_000, 1).is_some());
-    assert!(talk.sides[0].layer.draft(NAME, 70_000, 1).is_none(), "several runs");
+    assert!(talk.sides[0].reserve(1000, 1).is_none(), "one packet");
+    assert!(talk.sides[0].reserve(60_000, 1).is_some());
+    assert!(talk.sides[0].reserve(70_000, 1).is_none(), "several runs");
     talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
     for _ in 0..100 {
         talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
@@ -158,8 +263,8 @@ fn pass(talk: &mut Talk, milliseconds: usize) {
 
 /// Messages of equal octets, from this one on, drafted and sent together. Gives how many they are.
 fn say_together(talk: &mut Talk, first: u8, most: usize) -> usize {
-    let Side { layer, said } = &mut talk.sides[0];
-    let mut all = layer.draft(NAME, LENGTH, most).expect("it knows how its packets lie");
+    let all = talk.sides[0].reserve(LENGTH, most).expect("it knows how its packets lie");
+    let (Side { layer, said }, mut all) = (&mut talk.sides[0], all.into_octets());
     for (pieces, octet) in all.messages_mut(LENGTH).zip(first..) {
         pieces.for_each(|piece| piece.fill(octet));
     }
@@ -193,7 +298,7 @@ const RUN: usize = 6;
 
 /// How many messages are drafted at once, of so many.
 fn drafted(talk: &Talk, most: usize) -> usize {
-    talk.sides[0].layer.draft(NAME, LENGTH, most).map_or(0, |all| all.len() / LENGTH)
+    talk.sides[0].reserve(LENGTH, most).map_or(0, |all| all.count())
 }
 
 /// The runs that leave now: how long their packets are, and these.

@@ -3,8 +3,11 @@
 use std::net::SocketAddr;
 
 use stackwright_artp::{Config, Congestion, Layer, layer};
-use stackwright_contract::services::{Batch, DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
-use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol as _};
+use stackwright_contract::ask::{Nobody, Reserve, ask};
+use stackwright_contract::services::{
+    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+};
+use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol};
 use stackwright_wire::{BufferTree, Message};
 
 pub(crate) type M = BufferTree;
@@ -42,7 +45,7 @@ pub(crate) struct Said {
     pub(crate) ended: Option<Ended>,
 }
 
-impl Outlet<Layer<M>> for Said {
+impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Said {
     fn indicate(&mut self, told: DatagramsIndication<M>) {
         match told {
             DatagramsIndication::Opened { room, .. } => (self.opened, self.room) = (true, room),
@@ -93,9 +96,14 @@ impl Side {
         self.send(cx, M::with_headroom(64, octets));
     }
 
+    /// Asks for messages laid out as they leave.
+    pub(crate) fn reserve(&self, octets: usize, most: usize) -> Option<Batch<M>> {
+        ask(&self.layer, NAME, Reserve::new(octets, most), &Nobody)
+    }
+
     /// A message of equal octets, written where it will leave from.
     pub(crate) fn say_in_place(&mut self, cx: &Context, octet: u8, octets: usize) {
-        let mut message = self.layer.draft(NAME, octets, 1).expect("it knows how its packets lie");
+        let mut message = self.reserve(octets, 1).expect("it knows how its packets lie").into_octets();
         assert_eq!(message.len(), octets);
         message.pieces_mut().for_each(|piece| piece.fill(octet));
         self.send(cx, message);

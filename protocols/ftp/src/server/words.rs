@@ -14,7 +14,7 @@ impl Service for Serving {
     const NAME: &'static str = "Serving";
     type Request = Request;
     type Indication = Indication;
-    type Payload = ();
+    type Name = ();
 }
 
 /// In a graph its words travel as an application's own.

@@ -1,0 +1,218 @@
+//! Typed questions: what the x-Kernel calls xControl.
+//!
+//! A question is about a name above a stack, and is answered at once. It goes down layer by layer:
+//! each answers it, alters it, or passes it on under the name that it uses below. It is asked from
+//! above, between two calls of handlers; a handler cannot ask, because its lower is borrowed then.
+//!
+//! | question | answered by |
+//! | --- | --- |
+//! | [`Longest`] | the layer that bounds messages; a layer that adds a header subtracts it |
+//! | [`Peer`] | the lowest layer with associations, or one that knows better |
+//! | [`RoundTrip`], [`Counters`] | a transport |
+//! | [`FrameTime`] | the link |
+//! | [`Reserve`] | the layer that cuts messages into packets |
+
+use core::any::Any;
+use core::marker::PhantomData;
+
+use stackwright_wire::Message;
+
+use crate::services::Batch;
+use crate::{Duration, NameAbove, Participant, Protocol, Service};
+
+/// A kind of question. Any crate may add one.
+pub trait Query: 'static {
+    /// What it is answered with.
+    type Answer: 'static;
+}
+
+struct Asked<Q: Query> {
+    query: Q,
+    /// `None`: no layer has answered, or closed it.
+    answer: Option<Option<Q::Answer>>,
+}
+
+/// A question whose kind is not known.
+trait Unknown {
+    fn is_open(&self) -> bool;
+    fn as_any(&mut self) -> &mut dyn Any;
+}
+
+impl<Q: Query> Unknown for Asked<Q> {
+    fn is_open(&self) -> bool {
+        self.answer.is_none()
+    }
+
+    fn as_any(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+/// A question on its way down, of any kind.
+pub struct Question<'a>(&'a mut dyn Unknown);
+
+impl Question<'_> {
+    /// Returns whether no layer has answered or closed it.
+    pub fn is_open(&self) -> bool {
+        self.0.is_open()
+    }
+
+    /// Answers the question where it is a `Q` and still open. `None` closes it without an answer:
+    /// what a layer below would say of it does not hold above.
+    pub fn answer<Q: Query>(&mut self, answer: impl FnOnce(&mut Q) -> Option<Q::Answer>) -> &mut Self {
+        if let Some(Asked { query, answer: open @ None }) = self.0.as_any().downcast_mut::<Asked<Q>>() {
+            *open = Some(answer(query));
+        }
+        self
+    }
+
+    /// Alters the question where it is an open `Q`, before it is passed on.
+    pub fn alter<Q: Query>(&mut self, alter: impl FnOnce(&mut Q)) -> &mut Self {
+        if let Some(Asked { query, answer: None }) = self.0.as_any().downcast_mut::<Asked<Q>>() {
+            alter(query);
+        }
+        self
+    }
+
+    /// Alters what was answered below where the question is a `Q`.
+    pub fn alter_answer<Q: Query>(&mut self, alter: impl FnOnce(&mut Q::Answer)) -> &mut Self {
+        if let Some(Asked { answer: Some(Some(answer)), .. }) = self.0.as_any().downcast_mut::<Asked<Q>>() {
+            alter(answer);
+        }
+        self
+    }
+}
+
+/// Can be asked about a name of service `S`: the layer below, with everything below it.
+pub trait Ask<S: Service> {
+    /// Passes a question on.
+    fn ask(&self, about: S::Name, question: &mut Question<'_>);
+}
+
+/// Asks a stack about a name above it.
+///
+/// ```
+/// use stackwright_contract::ask::{Longest, Nobody, ask};
+/// use stackwright_contract::{Handle, Protocol};
+/// /// Returns how many octets may be sent at once.
+/// fn longest<P>(stack: &P, association: Handle) -> usize
+/// where
+///     P: Protocol<Provides: stackwright_contract::Service<Name = Handle>>,
+/// {
+///     ask(stack, association, Longest, &Nobody).unwrap_or(0)
+/// }
+/// ```
+pub fn ask<P: Protocol, Q: Query>(
+    stack: &P,
+    about: NameAbove<P>,
+    query: Q,
+    below: &dyn Ask<P::Uses>,
+) -> Option<Q::Answer> {
+    let mut asked = Asked { query, answer: None };
+    stack.ask(about, &mut Question(&mut asked), below);
+    asked.answer.flatten()
+}
+
+/// Passes a question on from a layer that puts a header of at most `octets` octets before each
+/// message: [`Reserve`] asks for as much headroom more, and what [`Longest`] is answered with is
+/// less by it.
+pub fn ask_behind_header<M: Message, S: Service>(
+    octets: usize,
+    about: S::Name,
+    question: &mut Question<'_>,
+    below: &dyn Ask<S>,
+) {
+    if !question.is_open() {
+        return; // an answer of this layer is not less by its header
+    }
+    question.alter::<Reserve<M>>(|reserve| reserve.headroom += octets);
+    below.ask(about, question);
+    question.alter_answer::<Longest>(|longest| *longest = longest.saturating_sub(octets));
+}
+
+/// Nobody is below, or what is below knows nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct Nobody;
+
+impl<S: Service> Ask<S> for Nobody {
+    fn ask(&self, _about: S::Name, _question: &mut Question<'_>) {}
+}
+
+/// How long may a message be, in octets? `usize::MAX`: a stream has no messages.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Longest;
+
+impl Query for Longest {
+    type Answer = usize;
+}
+
+/// Which participant is at the other end?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Peer;
+
+impl Query for Peer {
+    type Answer = Participant;
+}
+
+/// How long is the smoothed round-trip time?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RoundTrip;
+
+impl Query for RoundTrip {
+    type Answer = Duration;
+}
+
+/// How long does the link take to transmit the longest frame?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FrameTime;
+
+impl Query for FrameTime {
+    type Answer = Duration;
+}
+
+/// How many packets were sent and received?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Counters;
+
+impl Query for Counters {
+    type Answer = PacketCounts;
+}
+
+/// Packets of one association.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PacketCounts {
+    /// Sent, retransmissions included.
+    pub sent: u64,
+    /// Received, duplicates and those that were dropped included.
+    pub received: u64,
+    /// Retransmitted; `None` where the layer does not count them.
+    pub retransmitted: Option<u64>,
+}
+
+/// Asks for a send buffer in the layout in which the stack transmits: nothing of it is copied on
+/// the way down then. What it holds at first is anything.
+///
+/// A layer that puts a header before each message adds to `headroom` and passes the question on
+/// ([`ask_behind_header`]); one that cuts messages into packets answers. Without an answer, no layer
+/// has a layout of its own, and any buffer with headroom will do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Reserve<M> {
+    /// Octets of each message.
+    pub len: usize,
+    /// Messages, at most: the answer has at least one.
+    pub count: usize,
+    /// Free octets before each message, for the headers of the layers passed so far.
+    pub headroom: usize,
+    message: PhantomData<fn() -> M>,
+}
+
+impl<M> Reserve<M> {
+    /// Asks for up to `count` messages of `len` octets.
+    pub const fn new(len: usize, count: usize) -> Self {
+        Reserve { len, count, headroom: 0, message: PhantomData }
+    }
+}
+
+impl<M: Message> Query for Reserve<M> {
+    type Answer = Batch<M>;
+}
