@@ -42,8 +42,7 @@ pub(super) struct Train<M> {
 impl<M: Message> Train<M> {
     /// A packet that left alone.
     pub(super) fn of(sent: Sent<M>) -> Self {
-        let Sent { unit: Unit { span, label, body, since, lifetime, .. }, at, order, stamp, release, .. } =
-            sent;
+        let Sent { unit: Unit { span, label, body, since, lifetime }, at, order, stamp, release, .. } = sent;
         let pieces = Ahead::new(span.start, label, body.len(), body.len());
         Train { pieces, count: 1, body, since, lifetime, at, order, stamp, release }
     }
@@ -69,7 +68,7 @@ impl<M: Message> Train<M> {
         let release = self.release.filter(|_| label.last);
         let label = Label { last: release.is_some(), ..label };
         let body = self.body.split_to(octets);
-        let unit = Unit { lifetime: self.lifetime, ..Unit::new(span, label, body, self.since) };
+        let unit = Unit { span, label, body, since: self.since, lifetime: self.lifetime };
         let (at, order, stamp) = (self.at, self.order, self.stamp);
         self.pass(1);
         Some(Sent { unit, at, order, times: 1, stamp, in_parts: false, release, state: State::InFlight })

@@ -297,7 +297,7 @@ impl<M: Message> Sending<M> {
         let end = self.sent_upto + self.numbers(body.len());
         debug_assert!(end > self.sent_upto, "a unit has at least one number");
         self.units.push_back(Sent {
-            unit: Unit { lifetime, ..Unit::new(self.sent_upto..end, label, body, since) },
+            unit: Unit { span: self.sent_upto..end, label, body, since, lifetime },
             at: Instant::START,
             order: 0,
             times: 0,
