@@ -6,7 +6,7 @@ extern crate alloc;
 
 use alloc::rc::Rc;
 
-use stackwright_artp::{Cipher, Config, Layer, Protection, Sealing, Secret, boxed_layer, layer_sharing};
+use stackwright_artp::{BoxedLayer, Cipher, Config, Layer, Protection, Sealing, Secret, boxed_layer, layer_sharing};
 use stackwright_base::{Base, Features, Subject, opening, session};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::services::{Datagrams, Files, Quality, Streams};
@@ -109,7 +109,7 @@ pub fn boxed<M, T>(
     streams: T,
     config: Config,
     request: RequestTo<Layer<M>>,
-    out: &mut impl Outlet<Over<Layer<M, stackwright_transport::Boxed<M>>, Over<Framed<M>, T>>>,
+    out: &mut impl Outlet<Over<BoxedLayer<M>, Over<Framed<M>, T>>>,
 ) where
     M: Message,
     T: Protocol<Provides = Streams<M>>,

@@ -7,8 +7,8 @@ use stackwright_wire::Message;
 
 use crate::rules::{Component, Facts, Misfit, check};
 use crate::slots::{
-    Acknowledgement, Congestion, Connection, Flow, Format, Framing, Inquiry, Integrity, Lifetime, Ordering,
-    Rate, Recovery, Rtt,
+    Acknowledgement, Congestion, Connection, Flow, Format, Framing, Front, Inquiry, Integrity, Lifetime,
+    Ordering, Rate, Recovery, Rtt,
 };
 
 /// A policy that a program chose while it runs, and what the rule book knows of it.
@@ -48,8 +48,11 @@ pub trait Exchange<T: ?Sized> {
     fn exchange(&mut self, part: Part<T>) -> Result<Part<T>, Misfit>;
 }
 
+/// What the format of a configuration is handed of a packet.
+pub type FrontOf<C> = <<C as Configuration>::Format as Format<<C as Configuration>::Message>>::Front;
+
 macro_rules! slots {
-    (data { $($data:ident: $Data:ident,)* } judges { $($judge:ident: $Judge:ident,)* }) => {
+    (data { $($data:ident: $Data:ident $([$($of:tt)*])?,)* } judges { $($judge:ident: $Judge:ident,)* }) => {
         /// One type for each slot. It is written by [`configuration!`](crate::configuration).
         pub trait Configuration: 'static {
             /// How messages are held.
@@ -95,7 +98,7 @@ macro_rules! slots {
 
         impl<C: Configuration> Slots<C> {
             /// The same policies, in boxes.
-            pub fn boxed(self) -> Slots<Boxed<C::Message>>
+            pub fn boxed(self) -> Slots<Boxed<C::Message, FrontOf<C>>>
             where
                 $(C::$Data: Component + 'static,)*
                 $(C::$Judge: Component + 'static,)*
@@ -128,24 +131,24 @@ macro_rules! slots {
             )*
         }
 
-        /// The configuration whose slots are boxes: what a program chooses while it runs.
-        pub struct Boxed<M>(PhantomData<fn() -> M>);
+        /// The configuration whose slots are boxes: what a program chooses while it runs. Its format is handed an `F`.
+        pub struct Boxed<M, F = ()>(PhantomData<fn() -> (M, F)>);
 
-        impl<M: Message> Configuration for Boxed<M> {
+        impl<M: Message, F: Front<M>> Configuration for Boxed<M, F> {
             type Message = M;
             const PARTS: &'static [Facts] = &[];
-            $(type $Data = Box<dyn $Data<M>>;)*
+            $(type $Data = Box<dyn $Data<M, $($($of)*)?>>;)*
             $(type $Judge = Box<dyn $Judge>;)*
         }
 
         /// What a program chose, by name. The only way from here to an association leads through the rule book.
         #[allow(missing_docs, reason = "each field is the slot of its name")]
-        pub struct Parts<M: Message> {
-            $(pub $data: Part<dyn $Data<M>>,)*
+        pub struct Parts<M: Message, F: Front<M> = ()> {
+            $(pub $data: Part<dyn $Data<M, $($($of)*)?>>,)*
             $(pub $judge: Part<dyn $Judge>,)*
         }
 
-        impl<M: Message> Parts<M> {
+        impl<M: Message, F: Front<M>> Parts<M, F> {
             /// What the rule book knows of each, in the order of [`SLOTS`].
             pub fn facts(&self) -> [Facts; SLOTS.len()] {
                 [$(self.$data.facts,)* $(self.$judge.facts,)*]
@@ -155,7 +158,7 @@ macro_rules! slots {
             ///
             /// # Errors
             /// The first rule that they break.
-            pub fn build(self) -> Result<Slots<Boxed<M>>, Misfit> {
+            pub fn build(self) -> Result<Slots<Boxed<M, F>>, Misfit> {
                 let facts = self.facts();
                 check(&facts)?;
                 let facts = Some(Box::new(facts));
@@ -163,8 +166,8 @@ macro_rules! slots {
             }
         }
 
-        $(impl<M: Message, P: $Data<M> + Component + 'static> IntoPart<dyn $Data<M>> for P {
-            fn part(self) -> Part<dyn $Data<M>> {
+        $(impl<M: Message, P: $Data<M> + Component + 'static> IntoPart<slots!(@of P, $Data, $($($of)*)?)> for P {
+            fn part(self) -> Part<slots!(@of P, $Data, $($($of)*)?)> {
                 Part { facts: P::FACTS, policy: Box::new(self) }
             }
         })*
@@ -175,7 +178,7 @@ macro_rules! slots {
             }
         }
 
-        impl<M: Message> Exchange<dyn $Judge> for Slots<Boxed<M>> {
+        impl<M: Message, F: Front<M>> Exchange<dyn $Judge> for Slots<Boxed<M, F>> {
             fn exchange(&mut self, part: Part<dyn $Judge>) -> Result<Part<dyn $Judge>, Misfit> {
                 let place = SLOTS.iter().position(|slot| *slot == stringify!($judge)).expect("it is listed");
                 let known = self.facts.as_deref_mut().expect("what was chosen is known");
@@ -189,11 +192,13 @@ macro_rules! slots {
             }
         })*
     };
+    (@of $P:ident, $Data:ident,) => { dyn $Data<M> };
+    (@of $P:ident, $Data:ident, Front = F) => { dyn $Data<M, Front = $P::Front> };
 }
 
 // Those that hold data stay what they are as long as an association lives; a judge can be exchanged.
 slots! {
-    data { format: Format, ordering: Ordering, framing: Framing, integrity: Integrity, }
+    data { format: Format [Front = F], ordering: Ordering, framing: Framing, integrity: Integrity, }
     judges {
         connection: Connection,
         acknowledgement: Acknowledgement,

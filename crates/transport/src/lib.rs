@@ -26,8 +26,10 @@ pub mod slots;
 mod transport;
 pub mod words;
 
-pub use configuration::{Boxed, Configuration, Exchange, IntoPart, Part, Parts, Policies, SLOTS, Slots};
-pub use engine::{Association, Memory};
+pub use configuration::{
+    Boxed, Configuration, Exchange, FrontOf, IntoPart, Part, Parts, Policies, SLOTS, Slots,
+};
+pub use engine::{Association, Delivery, Memory};
 pub use limits::Limits;
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending};

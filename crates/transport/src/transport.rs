@@ -1,7 +1,6 @@
 //! Many associations as one protocol: the engine on a generated base.
 
 use alloc::rc::Rc;
-use core::marker::PhantomData;
 use core::mem;
 
 use stackwright_base::features::Needs;
@@ -12,10 +11,10 @@ use stackwright_contract::services::{Batch, BatchMessages, Ecn, Ended, Quality, 
 use stackwright_contract::{Context, Duration, Facts, Instant, Participant};
 use stackwright_wire::{Malformed, Message as _, Pool};
 
-use crate::configuration::{Configuration, Slots};
+use crate::configuration::{Configuration, FrontOf, Slots};
 use crate::engine::{Association, Delivery, Memory};
 use crate::limits::Limits;
-use crate::slots::{Format as _, Rtt as _};
+use crate::slots::{Format as _, Front as _, Rtt as _};
 use crate::words::{Dropped, Ending, MILLISECOND, Phase};
 
 /// A transport as a layer.
@@ -37,11 +36,14 @@ pub trait Host: Sized + 'static {
     /// What the rule book of stacks has to know of it.
     const FACTS: Facts;
 
-    /// Whose packet this is. It is read before there is an association, and no trust is spent on it.
+    /// Whose packet this is, whose front was read. There may be no association, and no trust is spent on it.
     ///
     /// # Errors
     /// Where it cannot be read.
-    fn locate(packet: &mut MessageOf<Self>) -> Result<Self::Key, Malformed>;
+    fn locate(
+        front: &FrontOf<Self::Configuration>,
+        packet: &mut MessageOf<Self>,
+    ) -> Result<Self::Key, Malformed>;
 
     /// The layer above wants an association with `remote`: which key has it?
     ///
@@ -171,7 +173,7 @@ impl<H: Host> Associations<H> {
             let Some(packet) = session.engine.transmit(now, &mut self.memory) else { break };
             session.counts.sent += 1;
             Self::bear(at);
-            at.send(&Located(PhantomData, H::Key::default()), packet);
+            at.send_batch(packet.into());
         }
         debug_assert!(
             at.association().engine.may_transmit(now)
@@ -261,28 +263,37 @@ impl<H: Host> Associations<H> {
         if session.engine.is_closing() || !session.told { Room::default() } else { at.room() }
     }
 
-    /// So many packets were taken, and a message may go up with them; or why they were dropped.
+    /// A packet is received, and those `behind` it that are taken with it. Messages may go up with them.
     #[inline(always)]
-    fn taken(
+    fn receive(
+        &mut self,
         at: &mut impl Place<Self>,
-        taken: Result<Option<Delivery<MessageOf<H>>>, Dropped>,
-        packets: usize,
+        header: &Located<H>,
+        mut packet: MessageOf<H>,
+        mut behind: Option<&mut BatchMessages<MessageOf<H>>>,
     ) {
+        let (now, room) = (at.cx().now(), Self::room_at_once(at));
+        let before = behind.as_ref().map_or(0, |behind| behind.len());
+        let (engine, memory) = (&mut at.association().engine, &mut self.memory);
+        let received =
+            engine.receive(now, Some(&header.front), &mut packet, behind.as_deref_mut(), memory, room);
+        let packets = 1 + before - behind.map_or(0, |behind| behind.len());
         at.association().counts.received += packets as u64;
         // Whoever only knows where we are could otherwise say in the peer's name that there is congestion.
         let ecn = at.ecn();
-        if ecn != Ecn::NotEct && matches!(taken, Ok(_) | Err(Dropped::Duplicate)) {
+        if ecn != Ecn::NotEct && matches!(received, Ok(_) | Err(Dropped::Duplicate)) {
             at.association().engine.on_marked(ecn, packets as u32);
         }
-        match taken {
-            Ok(Some((messages, quality))) if messages.segment_size().is_none() => {
-                return at.deliver(messages.into_single(), quality);
+        match received {
+            Ok(Some(Delivery { messages: 1, quality })) => return at.deliver(packet, quality),
+            Ok(Some(Delivery { messages, quality })) => {
+                let each = packet.len() / messages;
+                return at.deliver_batch(Batch::new(packet, each), quality);
             }
-            Ok(Some((messages, quality))) => return at.deliver_batch(messages, quality),
             _ => {}
         }
         at.association().only_messages = false;
-        if let Err(dropped) = taken {
+        if let Err(dropped) = received {
             at.cx().dropped(H::FACTS.name, dropped.reason());
         }
     }
@@ -336,12 +347,17 @@ pub struct Session<H: Host> {
     counts: PacketCounts,
 }
 
-/// Whose packet it is. Nothing is taken off: a check may cover the header.
-pub struct Located<H: Host>(PhantomData<fn() -> H>, H::Key);
+/// Whose packet it is, and what was read to know that. Nothing is taken off: a check may cover the header.
+pub struct Located<H: Host> {
+    key: H::Key,
+    front: FrontOf<H::Configuration>,
+}
 
 impl<H: Host> Envelope<MessageOf<H>> for Located<H> {
+    #[inline]
     fn open(packet: &mut MessageOf<H>) -> Result<Self, Malformed> {
-        Ok(Located(PhantomData, H::locate(packet)?))
+        let front = FrontOf::<H::Configuration>::read(packet)?;
+        Ok(Located { key: H::locate(&front, packet)?, front })
     }
 
     fn close(&self, _packet: &mut MessageOf<H>) {}
@@ -371,7 +387,7 @@ impl<H: Host> Hooks for Associations<H> {
 
     #[inline]
     fn key(header: &Located<H>) -> H::Key {
-        header.1.clone()
+        header.key.clone()
     }
 
     fn arrival(
@@ -384,7 +400,7 @@ impl<H: Host> Hooks for Associations<H> {
         if !self.memory.budget.admits() {
             return self.host.refuse(packet);
         }
-        self.host.arrival(cx, remote, &header.1, packet, self.half_open)
+        self.host.arrival(cx, remote, &header.key, packet, self.half_open)
     }
 
     fn create(&mut self, cx: &Context, key: &H::Key, remote: Participant, origin: Origin) -> Session<H> {
@@ -442,23 +458,19 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     #[inline]
-    fn pop(&mut self, at: &mut impl Place<Self>, _: Located<H>, packet: MessageOf<H>) {
-        let (now, room) = (at.cx().now(), Self::room_at_once(at));
-        let taken = at.association().engine.receive(now, packet, None, &mut self.memory, room);
-        Self::taken(at, taken, 1);
+    fn pop(&mut self, at: &mut impl Place<Self>, header: Located<H>, packet: MessageOf<H>) {
+        self.receive(at, &header, packet, None);
     }
 
     #[inline]
     fn pop_batch(
         &mut self,
         at: &mut impl Place<Self>,
-        _: Located<H>,
+        header: Located<H>,
         packet: MessageOf<H>,
         behind: &mut BatchMessages<MessageOf<H>>,
     ) {
-        let (now, before, room) = (at.cx().now(), behind.len(), Self::room_at_once(at));
-        let taken = at.association().engine.receive(now, packet, Some(behind), &mut self.memory, room);
-        Self::taken(at, taken, 1 + before - behind.len());
+        self.receive(at, &header, packet, Some(behind));
     }
 
     fn ask(&self, session: &Session<H>, question: &mut Question<'_>) {

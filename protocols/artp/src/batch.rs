@@ -142,34 +142,35 @@ impl Behind {
     }
 }
 
-/// Takes with the fragment `first`, which is not the last of its datagram and has been `read`, those
-/// `behind` it that have the next numbers, as far as none of them was received.
+/// Takes with the fragment `first`, which is not the last of its datagram and is the only one of
+/// `unit`, those `behind` it that have the next numbers, as far as none of them was received.
 #[inline(never)]
 pub(crate) fn take_behind<M: Message>(
     receipts: &Receipts,
     first: &mut M,
     behind: &mut BatchMessages<M>,
-    read: &mut UnitHeader,
+    unit: &mut UnitHeader,
 ) {
-    let hole = receipts.hole_from(read.number);
-    let most = if hole.start == read.number { hole.end - hole.start - 1 } else { 0 };
+    let hole = receipts.hole_from(unit.span.start);
+    let most = if hole.start == unit.span.start { hole.end - hole.start - 1 } else { 0 };
     let (stride, most) = (behind.segment_size(), behind.len().min(most.try_into().unwrap_or(usize::MAX)));
-    let bare = first.front(BARE).and_then(Bare::of).filter(|_| stride == read.octets && most > 0);
+    let alike = most > 0 && stride == first.len();
+    let bare = first.front(BARE).and_then(Bare::of).filter(|_| alike);
     let seen = match (bare, behind.octets()) {
-        (Some(bare), Some(packets)) => Behind::look(packets, stride, bare, &read.label, most),
+        (Some(bare), Some(packets)) => Behind::look(packets, stride, bare, &unit.label, most),
         _ => Behind::default(),
     };
     first.advance(BARE);
     if seen.fragments == 0 {
         return;
     }
-    read.octets += behind.join_next(first, seen.fragments, BARE, seen.last);
-    read.count += seen.fragments as u32;
-    let count = read.label.count as usize;
+    behind.join_next(first, seen.fragments, BARE, seen.last);
+    let (mut packets, count) = (seen.fragments, unit.label.count as usize);
     if seen.datagrams > 0 && behind.join_alike(first, seen.datagrams, count, BARE) {
-        read.octets += seen.datagrams * count * stride;
-        read.count += (seen.datagrams * count) as u32;
+        packets += seen.datagrams * count;
     }
+    unit.count += packets as u32;
+    unit.span.end += packets as u64;
 }
 
 #[cfg(test)]

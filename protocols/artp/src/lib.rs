@@ -38,6 +38,9 @@ pub const PORT: u16 = 4330;
 /// ARTP as a layer.
 pub type Layer<M, C = Artp<M>> = Transport<Sessions<M, C>>;
 
+/// ARTP whose policies are in boxes.
+pub type BoxedLayer<M> = Layer<M, Boxed<M, Packet>>;
+
 /// ARTP with `config`, whose policies are known to the compiler. A peer must not know `seed`.
 pub fn layer<M: Message>(config: Config, seed: u64) -> Layer<M> {
     Transport::new(Associations::new(Sessions::new(config, policies)), seed)
@@ -50,7 +53,7 @@ pub fn layer_sharing<M: Message>(config: Config, seed: u64, pool: Rc<Pool<M>>) -
 }
 
 /// The same as [`layer`] with its policies in boxes, as a program chooses them while it runs.
-pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> Layer<M, Boxed<M>> {
+pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> BoxedLayer<M> {
     let make = |session, config: &Config, secrets| policies(session, config, secrets).boxed();
     Transport::new(Associations::new(Sessions::new(config, make)), seed)
 }
@@ -60,14 +63,26 @@ use alloc::vec::Vec;
 
 use stackwright_contract::services::{BatchMessages, Quality};
 use stackwright_transport::component;
-use stackwright_transport::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, UnitHeader, View};
+use stackwright_transport::words::{
+    Cargo, Dropped, Numbering, Report, Saying, Segment, Stamp, UnitHeader, View,
+};
 use stackwright_transport::{Associations, Boxed, Receipts, Transport, slots};
-use stackwright_wire::{Message, Pool, Stretch};
+use stackwright_wire::{Header as _, Malformed, Message, Pool, Stretch};
 
+use header::Packet;
 use message::OVERTAKEN_MOST;
 use path::PathMtu;
 
+impl<M: Message> slots::Front<M> for Packet {
+    #[inline]
+    fn read(packet: &mut M) -> Result<Self, Malformed> {
+        Packet::decode(packet.front(Packet::LENGTH).ok_or(Malformed::TooShort)?)
+    }
+}
+
 impl<M: Message> slots::Format<M> for Format<M> {
+    type Front = Packet;
+
     fn numbering(&self) -> Numbering {
         Numbering::Packets
     }
@@ -111,8 +126,14 @@ impl<M: Message> slots::Format<M> for Format<M> {
         self.payload() / if self.both(|proposal| proposal.ranges) { 8 } else { 4 }
     }
 
-    fn decode(&mut self, view: &View, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped> {
-        self.read(view, packet, report)
+    fn decode(
+        &mut self,
+        view: &View,
+        front: Option<&Packet>,
+        packet: M,
+        report: &mut Report,
+    ) -> Result<Segment<M>, Dropped> {
+        self.read(view, front, packet, report)
     }
 
     #[inline(always)]
@@ -120,10 +141,11 @@ impl<M: Message> slots::Format<M> for Format<M> {
         &mut self,
         view: &View,
         receipts: &Receipts,
+        front: Option<&Packet>,
         packet: &mut M,
         behind: Option<&mut BatchMessages<M>>,
-    ) -> Option<UnitHeader> {
-        self.read_bare(view, receipts, packet, behind)
+    ) -> Option<(UnitHeader, Stamp)> {
+        self.read_bare(view, receipts, front, packet, behind)
     }
 
     #[inline]

@@ -8,7 +8,7 @@ use stackwright_contract::services::{MessageKind, Quality};
 use stackwright_policies::framing::{Forgetting, Fragments};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
-use stackwright_transport::words::{Dropped, Label, Unit, View};
+use stackwright_transport::words::{Dropped, Label, UnitHeader, View};
 use stackwright_wire::{Header as _, Message, Pool};
 
 use crate::config::Config;
@@ -151,38 +151,43 @@ impl<M: Message> Framing<M> for Messages<M> {
         Some((before, cut.count as usize, cut.piece))
     }
 
-    #[inline(always)] // a unit is not moved to be looked at
-    fn join(&mut self, view: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped> {
-        let (label, numbers) = (unit.label, unit.numbers());
+    #[inline(always)] // what it looks at stays in registers
+    fn join(
+        &mut self,
+        view: &View,
+        unit: &UnitHeader,
+        body: &mut M,
+        pool: &Pool<M>,
+    ) -> Result<Option<Joined>, Dropped> {
+        let label = &unit.label;
         if label.kind == MessageKind::Data && unit.is_whole() && self.guard.is_absent() {
             if !label.bare {
-                let messages = unit.messages() as usize;
-                self.guard.open_bare(&mut unit.body, messages)?;
+                self.guard.open_bare(body, unit.messages())?;
             }
-            return self.fragments.join(view, unit, pool);
+            return self.fragments.join(view, unit, body, pool);
         }
         // It says that nothing protects it, and something has to.
         if label.bare || unit.messages() > 1 {
             return Err(Dropped::Unjoinable);
         }
-        let Some(joined) = self.fragments.join(view, unit, pool)? else { return Ok(None) };
+        let Some(joined) = self.fragments.join(view, unit, body, pool)? else { return Ok(None) };
         let datagram =
             Datagram { kind: joined.quality.kind, number: joined.quality.number.unwrap_or_default() };
-        match self.guard.open(unit.body.take(), datagram, pool) {
+        match self.guard.open(body.take(), datagram, pool) {
             Ok(message) => {
-                unit.body = message;
+                *body = message;
                 Ok(Some(joined))
             }
             Err(dropped) => {
-                self.refused += joined.numbers - numbers; // those of the last unit the engine knows
+                self.refused += joined.numbers - unit.numbers(); // those of the last unit the engine knows
                 Err(dropped)
             }
         }
     }
 
     #[inline]
-    fn admits(&self, unit: &Unit<M>, follows: bool) -> Result<usize, Dropped> {
-        self.fragments.admits(unit, follows)
+    fn admits(&self, unit: &UnitHeader, octets: usize, follows: bool) -> Result<usize, Dropped> {
+        Framing::<M>::admits(&self.fragments, unit, octets, follows)
     }
 
     #[inline]

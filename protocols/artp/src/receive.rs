@@ -1,5 +1,7 @@
 //! Octets to words.
 
+use core::num::NonZeroU32;
+
 use stackwright_contract::services::{BatchMessages, MessageKind};
 use stackwright_transport::Receipts;
 use stackwright_transport::words::{
@@ -48,12 +50,16 @@ impl<M: Message> Format<M> {
         &self,
         view: &View,
         receipts: &Receipts,
+        header: Option<&Packet>,
         packet: &mut M,
         behind: Option<&mut BatchMessages<M>>,
-    ) -> Option<UnitHeader> {
+    ) -> Option<(UnitHeader, Stamp)> {
         let octets = packet.len();
         let front = packet.front(octets.min(BARE))?;
-        let header = Packet::decode(front).ok()?;
+        let header = match header {
+            Some(header) => *header,
+            None => Packet::decode(front).ok()?,
+        };
         if header.session != self.session || has_options(&header) {
             return None;
         }
@@ -68,24 +74,33 @@ impl<M: Message> Format<M> {
             _ => return None,
         };
         let (number, piece) = (unwrap(header.sequence, 32, view.received_upto), octets - before);
-        let mut read = UnitHeader { number, count: 1, piece, octets, label, stamp: stamp(&header) };
+        let (stamp, since) = (stamp(&header), view.now);
+        let lifetime = NonZeroU32::new(stamp.valid);
+        let mut unit = UnitHeader { span: number..number + 1, count: 1, piece, label, since, lifetime };
         match behind {
             Some(behind) if !label.last && piece > 0 && behind.len() > 0 => {
-                take_behind(receipts, packet, behind, &mut read);
+                take_behind(receipts, packet, behind, &mut unit);
             }
             _ => packet.advance(before),
         }
-        Some(read)
+        Some((unit, stamp))
     }
 
     pub(crate) fn read(
         &mut self,
         view: &View,
+        header: Option<&Packet>,
         mut packet: M,
         report: &mut Report,
     ) -> Result<Segment<M>, Dropped> {
         let whole = packet.len();
-        let header = &packet.pull::<Packet>().map_err(malformed)?;
+        let header = &match header {
+            Some(header) => {
+                packet.advance(Packet::LENGTH);
+                *header
+            }
+            None => packet.pull::<Packet>().map_err(malformed)?,
+        };
         let said = if has_options(header) { options(header, &mut packet)? } else { NOTHING };
         let mut segment = Segment { stamp: Some(stamp(header)), ..Segment::silent() };
         if header.session != self.session {
@@ -293,7 +308,7 @@ fn place(fragment: &Fragment, said: &Said) -> Result<Label, Dropped> {
 #[inline]
 fn unit<M: Message>(view: &View, sequence: u32, label: Label, body: M) -> Unit<M> {
     let number = unwrap(sequence, 32, view.received_upto);
-    Unit::new(number..number + 1, label, body, view.now)
+    Unit { span: number..number + 1, label, body, since: view.now, lifetime: None }
 }
 
 fn options<M: Message>(header: &Packet, packet: &mut M) -> Result<Said, Dropped> {

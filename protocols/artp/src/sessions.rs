@@ -8,6 +8,7 @@ use stackwright_base::{Arrival, Origin};
 use stackwright_contract::services::{Ended, Room};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_transport::rules::promised;
+use stackwright_transport::slots::Format;
 use stackwright_transport::words::SECOND;
 use stackwright_transport::{Configuration, Host, Limits, Slots};
 use stackwright_wire::{Header, Malformed, Message};
@@ -121,7 +122,11 @@ fn answer<M: Message>(headroom: usize, asked: &Proposal, verdict: Verdict, nonce
     M::with_headroom(headroom, &octets)
 }
 
-impl<M: Message, C: Configuration<Message = M>> Host for Sessions<M, C> {
+impl<M, C> Host for Sessions<M, C>
+where
+    M: Message,
+    C: Configuration<Message = M, Format: Format<M, Front = Packet>>,
+{
     type Configuration = C;
     type Key = u8;
 
@@ -134,8 +139,7 @@ impl<M: Message, C: Configuration<Message = M>> Host for Sessions<M, C> {
     };
 
     #[inline]
-    fn locate(packet: &mut M) -> Result<u8, Malformed> {
-        let header = Packet::decode(packet.front(Packet::LENGTH).ok_or(Malformed::TooShort)?)?;
+    fn locate(header: &Packet, packet: &mut M) -> Result<u8, Malformed> {
         if header.session != 0 {
             return Ok(header.session);
         }

@@ -1,8 +1,10 @@
 //! The first number that is missing.
 
+use core::ops::Range;
+
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Nanoseconds, Received, Report, View};
+use stackwright_transport::words::{Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
 use super::delay::Delay;
@@ -32,8 +34,8 @@ impl Cumulative {
 }
 
 impl Acknowledgement for Cumulative {
-    fn on_received(&mut self, view: &View, received: &Received<'_>) {
-        self.delay.on_received(view, received);
+    fn on_received(&mut self, view: &View, unit: &UnitHeader, _octets: usize, _gap: Option<Range<u64>>) {
+        self.delay.on_received(view, unit);
     }
 
     fn on_refused(&mut self, view: &View, _: &Receipts) {

@@ -1,7 +1,7 @@
 //! When a report is due that nobody asked for.
 
 use stackwright_contract::Instant;
-use stackwright_transport::words::{Nanoseconds, Received, View};
+use stackwright_transport::words::{Nanoseconds, UnitHeader, View};
 
 /// A report is due with every so manyth unit, at most so long after the first that it covers, and at once where a unit came out
 /// of order or came again (RFC 5681 §4.2), where it was asked for, and where the sender waits for room.
@@ -19,9 +19,9 @@ impl Delay {
         Delay { every, most, units: 0, at: Instant::END, asked: None }
     }
 
-    pub(super) fn on_received(&mut self, view: &View, received: &Received<'_>) {
-        self.units = self.units.saturating_add(received.packets);
-        let wanted = self.units >= self.every || received.span.start != view.received_upto;
+    pub(super) fn on_received(&mut self, view: &View, unit: &UnitHeader) {
+        self.units = self.units.saturating_add(unit.count);
+        let wanted = self.units >= self.every || unit.span.start != view.received_upto;
         self.at = if wanted { view.now } else { self.at.min(view.now.later(self.most)) };
     }
 

@@ -6,7 +6,7 @@ use stackwright_contract::Instant;
 use stackwright_transport::Receipts;
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Received, Report, View};
+use stackwright_transport::words::{Report, UnitHeader, View};
 
 /// Says of a new hole as soon as it shows, once (XSTP's USTAT, XTP's FASTNAK); all else another policy says.
 ///
@@ -32,11 +32,11 @@ impl<A> GapAtOnce<A> {
 }
 
 impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
-    fn on_received(&mut self, view: &View, received: &Received<'_>) {
+    fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) {
         if self.gap.is_none() {
-            self.gap.clone_from(&received.gap);
+            self.gap.clone_from(&gap);
         }
-        self.other.on_received(view, received);
+        self.other.on_received(view, unit, octets, gap);
     }
 
     fn on_refused(&mut self, view: &View, receipts: &Receipts) {

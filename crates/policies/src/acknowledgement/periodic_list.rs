@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{MILLISECOND, Nanoseconds, Received, Report, View};
+use stackwright_transport::words::{MILLISECOND, Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
 /// How many spans that were said are said again: a list that is lost would cost resends.
@@ -105,16 +105,16 @@ impl PeriodicList {
 
 impl Acknowledgement for PeriodicList {
     #[inline]
-    fn on_received(&mut self, view: &View, received: &Received<'_>) {
-        self.gather(received.span);
-        self.octets += received.octets;
-        self.longest = self.longest.max(received.longest);
+    fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) {
+        self.gather(&unit.span);
+        self.octets += octets;
+        self.longest = self.longest.max(unit.piece);
         let (wait, most) = match view.rtt.smoothed {
             0 => (self.every, self.most.min(UNMEASURED_MOST)),
             smoothed => (self.every.min((smoothed / 4).max(MILLISECOND)), self.most),
         };
         // What is missing can be sent again the sooner (RFC 5681 §4.2).
-        let wanted = self.numbers >= most || self.is_full() || received.gap.is_some();
+        let wanted = self.numbers >= most || self.is_full() || gap.is_some();
         self.at = if wanted { view.now } else { self.at.min(view.now.later(wait)) };
     }
 
@@ -176,7 +176,7 @@ component! {
 
 #[cfg(test)]
 mod tests {
-    use stackwright_transport::words::Estimate;
+    use stackwright_transport::words::{Estimate, Label};
 
     use super::*;
 
@@ -186,8 +186,9 @@ mod tests {
         ..View::START
     };
 
-    fn received(span: &Range<u64>, longest: usize, octets: usize) -> Received<'_> {
-        Received { span, packets: (span.end - span.start) as u32, longest, octets, gap: None }
+    fn unit(span: Range<u64>, piece: usize) -> UnitHeader {
+        let (count, label) = ((span.end - span.start) as u32, Label::default());
+        UnitHeader { span, count, piece, label, since: NOW.now, lifetime: None }
     }
 
     /// After how many packets with so many octets a list leaves at once.
@@ -195,8 +196,7 @@ mod tests {
         let mut list = PeriodicList::new(MILLISECOND, 32).full(2);
         let (mut report, mut came) = (Report::default(), 0);
         while !list.report(view, &Receipts::default(), 100, &mut report) {
-            let span = came..came + 1;
-            list.on_received(view, &received(&span, octets, octets));
+            list.on_received(view, &unit(came..came + 1, octets), octets, None);
             came += 1;
         }
         list.on_reported(view, &report);
@@ -222,13 +222,13 @@ mod tests {
             let octets = (count as usize - 1) * piece + last;
             let fresh = || PeriodicList::new(MILLISECOND, 32).full(2);
             let (mut each, mut several) = (fresh(), fresh());
-            each.on_received(&NOW, &received(&(0..1), 50, 50));
-            several.on_received(&NOW, &received(&(0..1), 50, 50));
+            each.on_received(&NOW, &unit(0..1, 50), 50, None);
+            several.on_received(&NOW, &unit(0..1, 50), 50, None);
             for number in 1..=count {
                 let octets = if number == count { last } else { piece };
-                each.on_received(&NOW, &received(&(number..number + 1), octets, octets));
+                each.on_received(&NOW, &unit(number..number + 1, octets), octets, None);
             }
-            several.on_received(&NOW, &received(&(1..count + 1), piece, octets));
+            several.on_received(&NOW, &unit(1..count + 1, piece), octets, None);
             assert_eq!(alloc::format!("{each:?}"), alloc::format!("{several:?}"), "{count} of {piece}");
         }
     }

@@ -1,8 +1,10 @@
 //! The first number that is missing, and what lies beyond.
 
+use core::ops::Range;
+
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{Nanoseconds, Received, Report, View};
+use stackwright_transport::words::{Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
 use super::delay::Delay;
@@ -35,9 +37,9 @@ impl Ranges {
 }
 
 impl Acknowledgement for Ranges {
-    fn on_received(&mut self, view: &View, received: &Received<'_>) {
-        self.delay.on_received(view, received);
-        self.newest = received.span.end - 1;
+    fn on_received(&mut self, view: &View, unit: &UnitHeader, _octets: usize, _gap: Option<Range<u64>>) {
+        self.delay.on_received(view, unit);
+        self.newest = unit.span.end - 1;
     }
 
     fn on_refused(&mut self, view: &View, _: &Receipts) {

@@ -9,7 +9,7 @@ use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Quality;
-use stackwright_transport::words::{Dropped, Unit};
+use stackwright_transport::words::{Dropped, UnitHeader};
 use stackwright_wire::{Message, Pool};
 
 /// What a piece costs that waits for those before it, beside its octets: half of a map's node may be empty.
@@ -74,7 +74,7 @@ impl<M> Assembly<M> {
 }
 
 impl<M: Message> Assembly<M> {
-    pub(super) fn new(unit: &Unit<M>, quality: Quality) -> Self {
+    pub(super) fn new(unit: &UnitHeader, quality: Quality) -> Self {
         Assembly {
             begin: Begin::Block(Vec::new()),
             next: 0,
@@ -97,9 +97,9 @@ impl<M: Message> Assembly<M> {
     }
 
     /// Whether pieces belong to it, none of which was here before.
-    pub(super) fn admits(&self, unit: &Unit<M>) -> bool {
+    pub(super) fn admits(&self, unit: &UnitHeader, octets: usize) -> bool {
         let (index, last) = (unit.label.index, self.count - 1);
-        let (octets, ends) = (unit.body.len(), u64::from(index) + u64::from(unit.count) > u64::from(last));
+        let ends = u64::from(index) + u64::from(unit.count) > u64::from(last);
         let right = match self.piece {
             0 if index == last => true,
             0 => ends || self.aside.get(&last).is_none_or(|last| last.len() <= unit.piece),
@@ -125,11 +125,11 @@ impl<M: Message> Assembly<M> {
     }
 
     /// Takes pieces that it [admits](Assembly::admits); whether the message is whole.
-    pub(super) fn take(&mut self, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<bool, Dropped> {
-        if !self.admits(unit) {
+    pub(super) fn take(&mut self, unit: &UnitHeader, body: M, pool: &Pool<M>) -> Result<bool, Dropped> {
+        if !self.admits(unit, body.len()) {
             return Err(Dropped::Unjoinable);
         }
-        let (index, body) = (unit.label.index, unit.body.take());
+        let index = unit.label.index;
         if index != self.count - 1 && self.piece == 0 {
             self.piece = unit.piece;
         }

@@ -8,7 +8,7 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, Quality};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
-use stackwright_transport::words::{Dropped, Label, Nanoseconds, SECOND, Unit, View};
+use stackwright_transport::words::{Dropped, Label, Nanoseconds, SECOND, UnitHeader, View};
 use stackwright_wire::{Message, Pool};
 
 use super::assembly::{ASIDE, Assembly, Bounds};
@@ -138,12 +138,12 @@ impl Forgetting {
 impl<M: Message> Fragments<M> {
     /// As [`admits`](Framing::admits), of pieces.
     #[inline(never)]
-    fn admits_pieces(&self, unit: &Unit<M>, follows: bool) -> Result<usize, Dropped> {
+    fn admits_pieces(&self, unit: &UnitHeader, octets: usize, follows: bool) -> Result<usize, Dropped> {
         let Label { message, index, count, .. } = unit.label;
-        let numbers = (0..unit.messages()).map(|nth| message.wrapping_add(nth));
+        let numbers = (0..unit.messages() as u32).map(|nth| message.wrapping_add(nth));
         for assembly in numbers.filter_map(|number| self.begun.get(&number)) {
             // All that it may become is reserved already.
-            return if unit.messages() == 1 && assembly.admits(unit) {
+            return if unit.messages() == 1 && assembly.admits(unit, octets) {
                 Ok(0)
             } else {
                 Err(Dropped::Unjoinable)
@@ -151,7 +151,7 @@ impl<M: Message> Fragments<M> {
         }
         // Of a message whose last piece came first, the length of the others is not known yet.
         let piece = if index + 1 >= count { 0 } else { unit.piece };
-        if unit.body.is_empty() {
+        if octets == 0 {
             return Err(Dropped::Unjoinable);
         }
         // All but the last piece have this length, and that has one octet at least.
@@ -170,7 +170,13 @@ impl<M: Message> Fragments<M> {
 
     /// Pieces of a message of which others are missing, or were here before.
     #[inline(never)]
-    fn gather(&mut self, view: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped> {
+    fn gather(
+        &mut self,
+        view: &View,
+        unit: &UnitHeader,
+        body: &mut M,
+        pool: &Pool<M>,
+    ) -> Result<Option<Joined>, Dropped> {
         let label = unit.label;
         let mut before = 0;
         let mut entry = match self.begun.entry(label.message) {
@@ -184,7 +190,7 @@ impl<M: Message> Fragments<M> {
             self.looks_at = view.now.later(FORGOTTEN_AFTER);
         }
         let assembly = entry.get_mut();
-        let taken = assembly.take(unit, pool);
+        let taken = assembly.take(unit, body.take(), pool);
         let is_whole = matches!(taken, Ok(true));
         let after = if is_whole { 0 } else { assembly.held(self.bounds) };
         self.held = (self.held + after).saturating_sub(before);
@@ -194,7 +200,7 @@ impl<M: Message> Fragments<M> {
         }
         let assembly = entry.remove();
         let (quality, numbers) = (assembly.quality, assembly.numbers);
-        unit.body = assembly.whole();
+        *body = assembly.whole();
         Ok(Some(Joined { quality, numbers }))
     }
 }
@@ -227,8 +233,8 @@ impl<M: Message> Framing<M> for Fragments<M> {
     }
 
     #[inline]
-    fn admits(&self, unit: &Unit<M>, follows: bool) -> Result<usize, Dropped> {
-        if unit.label.count > 1 { self.admits_pieces(unit, follows) } else { Ok(0) }
+    fn admits(&self, unit: &UnitHeader, octets: usize, follows: bool) -> Result<usize, Dropped> {
+        if unit.label.count > 1 { self.admits_pieces(unit, octets, follows) } else { Ok(0) }
     }
 
     #[inline]
@@ -237,9 +243,15 @@ impl<M: Message> Framing<M> for Fragments<M> {
     }
 
     #[inline(always)] // a unit is not moved to be looked at
-    fn join(&mut self, view: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped> {
+    fn join(
+        &mut self,
+        view: &View,
+        unit: &UnitHeader,
+        body: &mut M,
+        pool: &Pool<M>,
+    ) -> Result<Option<Joined>, Dropped> {
         if !unit.is_whole() {
-            return self.gather(view, unit, pool);
+            return self.gather(view, unit, body, pool);
         }
         Ok(Some(Joined { quality: quality(&unit.label), numbers: unit.numbers() }))
     }
@@ -283,10 +295,10 @@ mod tests {
         let mut fragments = Fragments::new(0xffff, 1 << 20).forgetting(forgetting);
         let pool = Pool::new(64, 1);
         let label = Label { message: 7, count: 2, priority: 128, ..Label::default() };
-        let body = BufferTree::with_headroom(0, b"piece");
-        let mut unit = Unit::new(0..1, label, body, Instant::START);
-        unit.lifetime = lifetime.and_then(NonZeroU32::new);
-        assert_eq!(fragments.join(&View::START, &mut unit, &pool), Ok(None));
+        let mut body = BufferTree::with_headroom(0, b"piece");
+        let lifetime = lifetime.and_then(NonZeroU32::new);
+        let unit = UnitHeader { span: 0..1, count: 1, piece: 5, label, since: Instant::START, lifetime };
+        assert_eq!(fragments.join(&View::START, &unit, &mut body, &pool), Ok(None));
         let now = Instant::START.later(100 * SECOND);
         let numbers = fragments.forget(&View { now, received_upto: 100, ..View::START });
         assert_eq!(numbers, u64::from(fragments.begun.is_empty()), "its numbers are free again");

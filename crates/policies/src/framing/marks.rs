@@ -6,7 +6,7 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::Quality;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
-use stackwright_transport::words::{Dropped, Label, Unit, View};
+use stackwright_transport::words::{Dropped, Label, UnitHeader, View};
 use stackwright_wire::{Message, Pool};
 
 /// The last packet of a message is marked (XTP's EOM). Units have to come in order; where one is missing, what came of its
@@ -67,8 +67,14 @@ impl<M: Message> Framing<M> for Marks<M> {
         self.next = first;
     }
 
-    fn join(&mut self, _: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped> {
-        let (numbers, is_last, body) = (unit.numbers(), unit.label.last, unit.body.take());
+    fn join(
+        &mut self,
+        _: &View,
+        unit: &UnitHeader,
+        message: &mut M,
+        pool: &Pool<M>,
+    ) -> Result<Option<Joined>, Dropped> {
+        let (numbers, is_last, body) = (unit.numbers(), unit.label.last, message.take());
         let follows = self.next == unit.span.start;
         self.next = unit.span.end;
         let octets = self.open.as_ref().map_or(0, |open| open.message.len()) + body.len();
@@ -81,7 +87,7 @@ impl<M: Message> Framing<M> for Marks<M> {
             body.reclaim(pool);
             return Err(Dropped::Unjoinable);
         }
-        let Open { message, numbers } = match self.open.take() {
+        let open = match self.open.take() {
             None => Open { message: body, numbers },
             Some(mut open) => {
                 open.message.join(body);
@@ -89,10 +95,10 @@ impl<M: Message> Framing<M> for Marks<M> {
             }
         };
         if is_last {
-            unit.body = message;
-            return Ok(Some(Joined { quality: Quality::default(), numbers }));
+            *message = open.message;
+            return Ok(Some(Joined { quality: Quality::default(), numbers: open.numbers }));
         }
-        self.open = Some(Open { message, numbers });
+        self.open = Some(open);
         Ok(None)
     }
 

@@ -3,7 +3,7 @@
 use stackwright_contract::services::Quality;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
-use stackwright_transport::words::{Dropped, Label, Unit, View};
+use stackwright_transport::words::{Dropped, Label, UnitHeader, View};
 use stackwright_wire::{Message, Pool};
 
 /// Octets in order: the bounds of messages are not kept. One of no octets is nothing.
@@ -28,7 +28,13 @@ impl<M: Message> Framing<M> for Stream {
     }
 
     #[inline]
-    fn join(&mut self, _: &View, unit: &mut Unit<M>, _: &Pool<M>) -> Result<Option<Joined>, Dropped> {
+    fn join(
+        &mut self,
+        _: &View,
+        unit: &UnitHeader,
+        _: &mut M,
+        _: &Pool<M>,
+    ) -> Result<Option<Joined>, Dropped> {
         Ok(Some(Joined { quality: Quality::default(), numbers: unit.numbers() }))
     }
 }

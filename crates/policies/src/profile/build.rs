@@ -3,7 +3,7 @@
 use core::num::NonZeroU64;
 
 use stackwright_transport::rules::Misfit;
-use stackwright_transport::slots::Format;
+use stackwright_transport::slots::{Format, Front};
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
 use stackwright_transport::{Boxed, IntoPart, Part, Parts, Slots};
 use stackwright_wire::Message;
@@ -56,11 +56,11 @@ impl Plan {
     ///
     /// # Errors
     /// Where the format carries less than the one that the plan was made for.
-    pub fn build<M: Message>(
+    pub fn build<M: Message, F: Front<M>>(
         &self,
-        format: Part<dyn Format<M>>,
+        format: Part<dyn Format<M, Front = F>>,
         bounds: &Bounds,
-    ) -> Result<Slots<Boxed<M>>, Misfit> {
+    ) -> Result<Slots<Boxed<M, F>>, Misfit> {
         let (select, path) = (&self.select, &self.path);
         let packet = path.packet as u64;
         let first = (2 * path.round_trip).max(TIMEOUT_LEAST);

@@ -32,7 +32,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _, Rtt as _,
 };
 use crate::words::{Ending, Numbering, Phase, Report, View};
-pub(crate) use receive::Delivery;
+pub use receive::Delivery;
 use run::Blocks;
 
 /// Of how many questions it is known when they were asked: whose answers take longer are no measure of the way.

@@ -5,11 +5,11 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Batch, BatchMessages, Quality, Room};
-use stackwright_wire::{Message, Pool};
+use stackwright_contract::services::{BatchMessages, Quality, Room};
+use stackwright_wire::{Message as _, Pool};
 
 use super::{Arrived, Association, Memory, QUESTIONS};
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, FrontOf};
 use crate::receipts::Receipts;
 use crate::sending::Acknowledged;
 use crate::slots::{
@@ -18,7 +18,7 @@ use crate::slots::{
     Suspect, Suspects, Tidings,
 };
 use crate::words::{
-    Dropped, Ending, Label, Nanoseconds, Received, Report, SECOND, Sample, Stamp, Unit, UnitHeader, View,
+    Dropped, Ending, Label, Nanoseconds, Report, SECOND, Sample, Stamp, Unit, UnitHeader, View,
 };
 
 /// For so long, the packet that everything waits for may be refused before nobody believes that it will ever be admitted.
@@ -34,41 +34,49 @@ fn reserve<T>(inbox: &mut VecDeque<T>) {
     inbox.reserve_exact(1);
 }
 
-/// What goes up as it came: one message, or several, and the properties of the first.
-pub(crate) type Delivery<M> = (Batch<M>, Quality);
+/// What goes up as it came: a message, or several of equal length, one behind the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Delivery {
+    /// How many messages there are.
+    pub messages: usize,
+    /// The properties of the first. Those behind it have the numbers after its own.
+    pub quality: Quality,
+}
 
 impl<C: Configuration> Association<C> {
-    /// A packet of this association arrives, and others of its batch `behind` it. Those of them are taken that make one
-    /// [unit](crate::words::Unit) with it: it is as if each had arrived by itself. Messages that are whole, for which there is `room`
-    /// above, and before which nothing waits to go up, are given, and [taken](Association::take).
+    /// A packet of this association arrives, whose `front` may have been read before, and others of its batch `behind` it. Those of them are taken that are one unit with it: it
+    /// is as if each had arrived by itself. Where messages are whole with it for which there is `room` above, and before which nothing
+    /// waits to go up, `packet` is left as those, and they are [taken](Association::take); else it is used up.
     ///
     /// # Errors
     /// Why it was dropped, in part or as a whole.
     pub fn receive(
         &mut self,
         now: Instant,
-        mut packet: C::Message,
+        front: Option<&FrontOf<C>>,
+        packet: &mut C::Message,
         behind: Option<&mut BatchMessages<C::Message>>,
         memory: &mut Memory<C::Message>,
         room: Room,
-    ) -> Result<Option<Delivery<C::Message>>, Dropped> {
+    ) -> Result<Option<Delivery>, Dropped> {
         let mut view = self.view(now);
         let slots = &mut self.slots;
         if slots.integrity.looks_at() == 0 {
             // What may be refused, or wait for what is before it, is looked at packet by packet.
             let alike = self.begun && slots.ordering.passes() && !slots.connection.is_half_open();
             let behind = if alike { behind } else { None };
-            if let Some(header) = slots.format.read_plain(&view, &self.receipts, &mut packet, behind) {
-                let UnitHeader { number, count, piece, octets, label, stamp } = header;
+            let octets = packet.len();
+            if let Some((unit, stamp)) = slots.format.read_plain(&view, &self.receipts, front, packet, behind)
+            {
+                let octets = octets * unit.count as usize;
                 slots.lifetime.admit(&view, stamp, false)?;
                 slots.connection.admit(&view, &Tidings { octets, ..Tidings::default() })?;
                 self.begin();
-                let (span, lifetime) = (number..number + u64::from(count), NonZeroU32::new(stamp.valid));
-                let unit = Unit { span, count, piece, label, body: packet, since: now, lifetime };
-                return self.accept(&mut view, unit, &memory.pool, room);
+                let up = self.accept(&mut view, &unit, packet, &memory.pool, room)?;
+                return Ok(up.map(|quality| Delivery { messages: unit.messages(), quality }));
             }
         }
-        self.receive_any(&mut view, packet, memory).map(|()| None)
+        self.receive_any(&mut view, front, packet.take(), memory).map(|()| None)
     }
 
     /// It may say anything.
@@ -76,6 +84,7 @@ impl<C: Configuration> Association<C> {
     fn receive_any(
         &mut self,
         view: &mut View,
+        front: Option<&FrontOf<C>>,
         mut packet: C::Message,
         memory: &mut Memory<C::Message>,
     ) -> Result<(), Dropped> {
@@ -87,7 +96,7 @@ impl<C: Configuration> Association<C> {
         }
         memory.heard.clear();
         // It stays where it was written: it is large.
-        let mut decoded = slots.format.decode(view, packet, &mut memory.heard);
+        let mut decoded = slots.format.decode(view, front, packet, &mut memory.heard);
         let segment = decoded.as_mut().map_err(|dropped| *dropped)?;
         if let Some(stamp) = segment.stamp {
             slots.lifetime.admit(view, stamp, segment.reports)?;
@@ -125,15 +134,21 @@ impl<C: Configuration> Association<C> {
             *view = self.view(view.now);
         }
         // It waits in the inbox until where the association stands was looked at.
-        self.accept(view, unit, &memory.pool, Room::default()).map(drop)
+        let (unit, mut body) = unit.into_parts();
+        self.accept(view, &unit, &mut body, &memory.pool, Room::default()).map(drop)
     }
 
     /// The peer's first number may be known by now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn begin(&mut self) {
-        if !self.begun
-            && let Some(first) = self.slots.format.peer_first()
-        {
+        if !self.begun {
+            self.try_to_begin();
+        }
+    }
+
+    #[cold]
+    fn try_to_begin(&mut self) {
+        if let Some(first) = self.slots.format.peer_first() {
             self.begun = true;
             self.receipts = Receipts::new(first);
             self.slots.ordering.begin(first);
@@ -245,75 +260,77 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// A unit is refused, or else acknowledged, and what of it is new goes up.
-    #[inline(always)] // a unit is not moved to get there
+    /// A unit is refused, or else acknowledged, and what of it is new goes up: at once, as `body`, with the properties that are given, or
+    /// through the inbox.
+    #[inline(always)] // octets are not moved to get there
     fn accept(
         &mut self,
         view: &mut View,
-        unit: Unit<C::Message>,
+        unit: &UnitHeader,
+        body: &mut C::Message,
         pool: &Pool<C::Message>,
         room: Room,
-    ) -> Result<Option<Delivery<C::Message>>, Dropped> {
+    ) -> Result<Option<Quality>, Dropped> {
         if !self.begun {
             return Err(Dropped::NotOurs);
         }
         let duplicate = unit.span.end <= view.received_upto;
-        if !duplicate && let Err(dropped) = self.admit(view, &unit) {
+        if !duplicate && let Err(dropped) = self.admit(view, unit, body.len()) {
             if unit.count > 1 {
-                return self.accept_parts(view.now, unit, pool).map(|()| None);
+                return self.accept_parts(view.now, unit, body, pool);
             }
-            self.refuse(view, &unit, dropped)?;
+            self.refuse(view, unit, dropped)?;
         }
         self.used = Some(view.now);
         if self.inbox.capacity() == 0 {
             reserve(&mut self.inbox);
         }
+        let gap = self.receipts.gap_before(unit.span.start);
         // A duplicate too: the report of the first was lost.
-        let Unit { span, count: packets, piece: longest, body, .. } = &unit;
-        let gap = self.receipts.gap_before(span.start);
-        let received = Received { span, packets: *packets, longest: *longest, octets: body.len(), gap };
-        self.slots.acknowledgement.on_received(view, &received);
+        self.slots.acknowledgement.on_received(view, unit, body.len(), gap);
         if duplicate {
             self.marks.doubt();
             return Err(Dropped::Duplicate);
         }
         if !self.receipts.enter(&unit.span) {
-            return self.deliver_parts(view, unit, pool).map(|()| None);
+            return self.deliver_parts(view, unit, body, pool);
         }
         self.pending += unit.numbers();
         if self.slots.ordering.passes() {
-            return self.join(view, unit, pool, room);
+            return self.join(view, unit, body, pool, room);
         }
-        self.deliver(view, unit, pool).map(|()| None)
+        self.deliver(view, unit, body, pool)
     }
 
     /// Not all of its packets are admitted at once: each is looked at by itself.
     #[cold]
+    #[inline(never)]
     fn accept_parts(
         &mut self,
         now: Instant,
-        unit: Unit<C::Message>,
+        unit: &UnitHeader,
+        body: &mut C::Message,
         pool: &Pool<C::Message>,
-    ) -> Result<(), Dropped> {
-        let mut result = Ok(());
-        for part in unit.parts() {
+    ) -> Result<Option<Quality>, Dropped> {
+        let mut result = Ok(None);
+        for (part, mut body) in unit.clone().split(body.take()) {
             let mut view = self.view(now);
-            result = result.and(self.accept(&mut view, part, pool, Room::default()).map(drop));
+            result = result.and(self.accept(&mut view, &part, &mut body, pool, Room::default()));
         }
         result
     }
 
     /// Whether a unit that is new may be acknowledged.
     #[inline(always)]
-    fn admit(&self, view: &View, unit: &Unit<C::Message>) -> Result<(), Dropped> {
+    fn admit(&self, view: &View, unit: &UnitHeader, octets: usize) -> Result<(), Dropped> {
         self.has_room(view, unit)?;
-        let reserves = self.slots.framing.admits(unit, unit.span.start <= view.received_upto)?;
+        let reserves = self.slots.framing.admits(unit, octets, unit.span.start <= view.received_upto)?;
         if reserves > 0 && !self.share.admits(reserves) { Err(Dropped::NoRoom) } else { Ok(()) }
     }
 
     /// Whether so many numbers may be received now.
     #[inline(always)]
-    fn has_room(&self, view: &View, unit: &Unit<C::Message>) -> Result<(), Dropped> {
+    fn has_room(&self, view: &View, unit: &UnitHeader) -> Result<(), Dropped> {
         let (slots, pending) = (&self.slots, self.pending + u64::from(unit.count - 1));
         // Of a stranger, next to nothing is kept: what it shows will be there soon, if it is none.
         let holds = pending >= HELD_HALF_OPEN && slots.connection.is_half_open();
@@ -330,7 +347,7 @@ impl<C: Configuration> Association<C> {
     /// waits for it, the association ends: at once if the peer broke the rules, else when it has waited for too long.
     #[cold]
     #[inline(never)]
-    fn refuse(&mut self, view: &View, unit: &Unit<C::Message>, dropped: Dropped) -> Result<(), Dropped> {
+    fn refuse(&mut self, view: &View, unit: &UnitHeader, dropped: Dropped) -> Result<(), Dropped> {
         let (span, by_framing) = (&unit.span, self.has_room(view, unit).is_ok());
         if by_framing && self.receipts.holds(span) {
             return Ok(());
@@ -362,27 +379,28 @@ impl<C: Configuration> Association<C> {
     fn deliver_parts(
         &mut self,
         view: &mut View,
-        unit: Unit<C::Message>,
+        unit: &UnitHeader,
+        body: &mut C::Message,
         pool: &Pool<C::Message>,
-    ) -> Result<(), Dropped> {
+    ) -> Result<Option<Quality>, Dropped> {
+        let mut result = Err(Dropped::Duplicate);
         if unit.count > 1 {
-            return unit
-                .parts()
-                .fold(Ok(()), |result, part| result.and(self.deliver_parts(view, part, pool)));
+            for (part, mut body) in unit.clone().split(body.take()) {
+                result = self.deliver_parts(view, &part, &mut body, pool);
+            }
+            return result;
         }
-        let (span, label, mut result) = (unit.span.clone(), unit.label, Err(Dropped::Duplicate));
-        let mut fresh = Vec::new();
-        self.receipts.insert(span.clone(), |part| fresh.push(part));
-        let (mut rest, mut at) = (unit.body, span.start);
-        for part in fresh {
-            rest.advance((part.start - at) as usize);
-            let body = rest.split_to((part.end - part.start) as usize);
-            at = part.end;
-            self.pending += part.end - part.start;
-            let label = Label { last: label.last && part.end == span.end, ..label };
-            let part = Unit { lifetime: unit.lifetime, ..Unit::new(part, label, body, unit.since) };
-            result = Ok(());
-            self.deliver(view, part, pool)?;
+        let (mut fresh, mut at) = (Vec::new(), unit.span.start);
+        self.receipts.insert(unit.span.clone(), |part| fresh.push(part));
+        for span in fresh {
+            body.advance((span.start - at) as usize);
+            let mut part = body.split_to((span.end - span.start) as usize);
+            at = span.end;
+            self.pending += span.end - span.start;
+            let label = Label { last: unit.label.last && at == unit.span.end, ..unit.label };
+            let unit = UnitHeader { span, piece: part.len(), label, ..*unit };
+            result = self.deliver(view, &unit, &mut part, pool);
+            result.as_ref().map_err(|dropped| *dropped)?;
         }
         result
     }
@@ -392,12 +410,16 @@ impl<C: Configuration> Association<C> {
     fn deliver(
         &mut self,
         view: &mut View,
-        unit: Unit<C::Message>,
+        unit: &UnitHeader,
+        body: &mut C::Message,
         pool: &Pool<C::Message>,
-    ) -> Result<(), Dropped> {
-        let (mut next, mut result) = (self.slots.ordering.arrive(unit), Ok(()));
+    ) -> Result<Option<Quality>, Dropped> {
+        let UnitHeader { label, since, lifetime, .. } = *unit;
+        let unit = Unit { span: unit.span.clone(), label, body: body.take(), since, lifetime };
+        let (mut next, mut result) = (self.slots.ordering.arrive(unit), Ok(None));
         while let Some(unit) = next {
-            result = result.and(self.join(view, unit, pool, Room::default()).map(drop));
+            let (unit, mut body) = unit.into_parts();
+            result = result.and(self.join(view, &unit, &mut body, pool, Room::default()));
             next = self.slots.ordering.next();
         }
         if let Some(upto) = self.slots.ordering.forgives() {
@@ -406,32 +428,32 @@ impl<C: Configuration> Association<C> {
         result
     }
 
-    /// Messages that are whole with a unit go up as they came, if they may, else into the inbox.
+    /// Messages that are whole with a unit go up at once, if they may, else into the inbox.
     #[inline(always)] // as `accept`
     fn join(
         &mut self,
         view: &mut View,
-        mut unit: Unit<C::Message>,
+        unit: &UnitHeader,
+        body: &mut C::Message,
         pool: &Pool<C::Message>,
         room: Room,
-    ) -> Result<Option<Delivery<C::Message>>, Dropped> {
-        let joined = self.slots.framing.join(view, &mut unit, pool);
+    ) -> Result<Option<Quality>, Dropped> {
+        let joined = self.slots.framing.join(view, unit, body, pool);
         self.share.set(self.slots.framing.held());
         match joined {
             Ok(Some(joined)) => {
-                let messages = unit.messages() as usize;
-                let fits = room.messages >= messages && unit.body.len() <= room.octets;
+                let fits = room.messages >= unit.messages() && body.len() <= room.octets;
                 if !fits || !self.inbox.is_empty() || self.is_half_open() {
-                    self.keep(joined, messages, unit.body);
+                    self.keep(joined, body.take(), unit.messages());
                     return Ok(None);
                 }
                 self.pending = self.pending.saturating_sub(joined.numbers);
                 (view.received_upto, view.pending) = (self.receipts.upto(), 0);
                 self.on_taken(view);
-                Ok(Some((together(unit.body, messages), joined.quality)))
+                Ok(Some(joined.quality))
             }
             Ok(None) => Ok(None),
-            Err(_) if unit.messages() > 1 => self.join_parts(view, unit, pool).map(|()| None),
+            Err(_) if unit.messages() > 1 => self.join_parts(view, unit, body, pool),
             Err(dropped) => {
                 self.discard(view.now, unit.numbers());
                 Err(dropped)
@@ -445,26 +467,27 @@ impl<C: Configuration> Association<C> {
     fn join_parts(
         &mut self,
         view: &mut View,
-        unit: Unit<C::Message>,
+        unit: &UnitHeader,
+        body: &mut C::Message,
         pool: &Pool<C::Message>,
-    ) -> Result<(), Dropped> {
-        unit.parts().fold(Ok(()), |result, message| {
-            result.and(self.join(view, message, pool, Room::default()).map(drop))
+    ) -> Result<Option<Quality>, Dropped> {
+        unit.clone().split(body.take()).fold(Ok(None), |result, (message, mut body)| {
+            result.and(self.join(view, &message, &mut body, pool, Room::default()))
         })
     }
 
     /// Messages wait for the application, each by itself.
     #[inline(never)]
-    fn keep(&mut self, joined: Joined, messages: usize, octets: C::Message) {
+    fn keep(&mut self, joined: Joined, mut octets: C::Message, messages: usize) {
         let Joined { mut quality, numbers } = joined;
-        let numbers = numbers / messages as u64;
-        for message in together(octets, messages) {
-            self.inbox.push_back(Arrived { message, quality, numbers });
+        let (each, numbers) = (octets.len() / messages, numbers / messages as u64);
+        for _ in 0..messages {
+            self.inbox.push_back(Arrived { message: octets.split_to(each), quality, numbers });
             quality = quality.of_next();
         }
     }
 
-    /// Units were not what was sent: their numbers are free again, and those of all that is dropped with them.
+    /// A unit was not what was sent: its numbers are free again, and those of all that is dropped with it.
     #[cold]
     fn discard(&mut self, now: Instant, numbers: u64) {
         let view = self.view(now);
@@ -475,14 +498,4 @@ impl<C: Configuration> Association<C> {
             self.given_up = Some(Ending::Forged);
         }
     }
-}
-
-/// Messages of equal length that lie one behind the other.
-#[inline]
-fn together<M: Message>(octets: M, messages: usize) -> Batch<M> {
-    if messages == 1 {
-        return octets.into();
-    }
-    let each = octets.len() / messages;
-    Batch::new(octets, each)
 }

@@ -1,10 +1,12 @@
 //! What is said that is not data.
 
+use core::ops::Range;
+
 use stackwright_contract::Instant;
 
 use super::slot;
 use crate::receipts::Receipts;
-use crate::words::{Dropped, Ending, Nanoseconds, Occasion, Phase, Received, Report, Signals, View};
+use crate::words::{Dropped, Ending, Nanoseconds, Occasion, Phase, Report, Signals, UnitHeader, View};
 
 /// What else an arriving packet tells of the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,8 +56,9 @@ slot! {
 slot! {
     /// The receiver's half: when something is to be reported, and what.
     trait Acknowledgement {
-        /// Units arrived together. It is as if each had arrived by itself, in order.
-        fn on_received(&mut self, view: &View, received: &Received<'_>) = ();
+        /// A unit of so many octets arrived, perhaps not for the first time, or several did: it is as if each had arrived by itself.
+        /// `gap` is a hole that they show.
+        fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) = ();
         /// A unit arrived for which there was no room: the peer has to hear where we stand.
         fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();
         /// The peer asks.

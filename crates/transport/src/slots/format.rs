@@ -4,11 +4,11 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::services::{BatchMessages, Quality};
-use stackwright_wire::Stretch;
+use stackwright_wire::{Malformed, Stretch};
 
 use super::slot;
 use crate::receipts::Receipts;
-use crate::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, UnitHeader, View};
+use crate::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, Stamp, UnitHeader, View};
 
 /// Where a check lies in a packet, and how far it reaches: the format's knowledge. Which sum it is, the integrity slot's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,10 +19,27 @@ pub struct CheckAt {
     pub covers: Range<usize>,
 }
 
+/// What the [locator](crate::Host::locate) of a protocol reads of a packet before its association is known, and hands on to the format
+/// of that: it is not decoded twice. `()` is nothing.
+pub trait Front<M>: Sized + 'static {
+    /// Reads it, and leaves the packet as it is.
+    ///
+    /// # Errors
+    /// What is wrong with it. The packet is dropped then.
+    fn read(packet: &mut M) -> Result<Self, Malformed>;
+}
+
+impl<M> Front<M> for () {
+    #[inline(always)]
+    fn read(_: &mut M) -> Result<(), Malformed> {
+        Ok(())
+    }
+}
+
 slot! {
     /// Words and octets: the protocol's own. It also knows who the association is on the wire (keys, ports, session number),
     /// and what both sides agreed when they opened it.
-    trait Format<M> {
+    trait Format<M> with Front: Front<M> {
         /// What a sequence number counts.
         fn numbering(&self) -> Numbering;
         /// Its own first number. Not below 2^32 where the wire has 32 bits, so that nothing is smaller than nothing.
@@ -47,18 +64,18 @@ slot! {
         fn report_room(&self) -> usize;
         /// Where the check of a packet lies; `None` where it has none.
         fn check(&self, front: &[u8], octets: usize) -> Option<CheckAt> = None;
-        /// Octets to words. What is reported is written into `report`.
+        /// Octets to words. What is reported is written into `report`. `front` is that of the packet, if it was read before.
         ///
         /// # Errors
         /// What is wrong with it.
-        fn decode(&mut self, view: &View, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped>;
+        fn decode(&mut self, view: &View, front: Option<&Self::Front>, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped>;
         /// The fast path, for what nearly every packet is: a unit, and nothing else is said. What stands before it is taken off
         /// then, and `packet` is its body; `None`: nothing was done, and it is to be [decoded](Format::decode).
         ///
-        /// Of the packets that came `behind` it, those may be taken with it, as one [unit](crate::words::Unit), that have the next
-        /// numbers, as far as `receipts` miss all of them, and say nothing else: the next pieces of its message, or whole messages.
-        /// Only a format that labels pieces with index and count may do so.
-        fn read_plain(&mut self, view: &View, receipts: &Receipts, packet: &mut M, behind: Option<&mut BatchMessages<M>>) -> Option<UnitHeader> = None;
+        /// Of the packets that came `behind` it, those may be taken with it that have the next numbers, as far as `receipts` miss all
+        /// of them, say nothing else, and were sent at the same time: the next pieces of its message, or whole messages. Only a format
+        /// that labels pieces with index and count may do so.
+        fn read_plain(&mut self, view: &View, receipts: &Receipts, front: Option<&Self::Front>, packet: &mut M, behind: Option<&mut BatchMessages<M>>) -> Option<(UnitHeader, Stamp)> = None;
         /// Words to octets: *takes* from `say` what one packet can carry and writes what stands before the body of its unit, or
         /// the whole of a packet that has none. Of a unit that is too long for a packet it says a [part](Saying::part), and is asked
         /// for the next one as soon as that may leave; where it is asked for another unit instead, that one begins again.

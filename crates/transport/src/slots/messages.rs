@@ -5,7 +5,7 @@ use stackwright_contract::services::Quality;
 use stackwright_wire::Pool;
 
 use super::slot;
-use crate::words::{Dropped, Label, Unit, View};
+use crate::words::{Dropped, Label, Unit, UnitHeader, View};
 
 slot! {
     /// What may go up now. Duplicates never come here.
@@ -69,14 +69,14 @@ slot! {
         /// # Errors
         /// [`Dropped::NoRoom`] where it may come again; [`Dropped::Overrun`] where the peer exceeds what it may begin, which ends the
         /// association if everything waits for it; any other where it contradicts what arrived before.
-        fn admits(&self, unit: &Unit<M>, follows: bool) -> Result<usize, Dropped> = Ok(0);
+        fn admits(&self, unit: &UnitHeader, octets: usize, follows: bool) -> Result<usize, Dropped> = Ok(0);
         /// A unit arrived, of which nothing was here before. Where a message is whole with it, or it is several, `body` is left as that
         /// message, or those.
         ///
         /// # Errors
         /// Where it fits no message, or makes one that is not what was sent. Several messages are left as they came then, and each is
         /// to be joined by itself.
-        fn join(&mut self, view: &View, unit: &mut Unit<M>, pool: &Pool<M>) -> Result<Option<Joined>, Dropped>;
+        fn join(&mut self, view: &View, unit: &UnitHeader, body: &mut M, pool: &Pool<M>) -> Result<Option<Joined>, Dropped>;
         /// How many octets are reserved for messages that are not whole.
         fn held(&self) -> usize = 0;
         /// What will never be whole, or never go up, is forgotten; gives how many numbers it had. It is asked after a unit was

@@ -25,7 +25,7 @@ mod judges;
 mod messages;
 
 pub use control::{Acknowledgement, Connection, Inquiry, Tidings};
-pub use format::{CheckAt, Format, Integrity};
+pub use format::{CheckAt, Format, Front, Integrity};
 pub use judges::{Congestion, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspects};
 pub use messages::{Framing, Joined, Ordering};
 
@@ -33,17 +33,22 @@ pub use messages::{Framing, Joined, Ordering};
 macro_rules! slot {
     (
         $(#[$doc:meta])*
-        trait $Slot:ident $(<$M:ident>)? {
+        trait $Slot:ident $(<$M:ident>)? $(with $Front:ident: $Bound:path)? {
             $( $(#[$fdoc:meta])* fn $f:ident(& $($me:ident)+ $(, $a:ident: $t:ty)* $(,)?) $(-> $r:ty)? $(= $default:expr)?; )*
         }
     ) => {
         $(#[$doc])*
         #[allow(unused_variables, reason = "a default answer looks at nothing")]
         pub trait $Slot $(<$M: stackwright_wire::Message>)? {
+            $(
+                /// What was read of a packet before its association was known.
+                type $Front: $Bound;
+            )?
             $( slot! { @one [$(#[$fdoc])*] fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? $(= $default)? } )*
         }
 
         impl<$($M: stackwright_wire::Message,)? T: $Slot $(<$M>)? + ?Sized> $Slot $(<$M>)? for alloc::boxed::Box<T> {
+            $( type $Front = T::$Front; )?
             $(
                 #[inline]
                 fn $f(& $($me)+ $(, $a: $t)*) $(-> $r)? {

@@ -7,7 +7,7 @@ mod view;
 
 pub use report::{EcnCounts, Report, unwrap};
 pub use segment::{Saying, Segment, Signals, Stamp};
-pub use unit::{Cargo, Label, Numbering, Received, Unit, UnitHeader};
+pub use unit::{Cargo, Label, Numbering, Unit, UnitHeader};
 pub use view::{Ending, Estimate, Occasion, Phase, Sample, View};
 
 /// A time in nanoseconds: what the engine reckons with, because a policy is asked for every packet.

@@ -7,8 +7,6 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::MessageKind;
 use stackwright_wire::Message;
 
-use super::Stamp;
-
 /// What a sequence number counts: a fact of the format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Numbering {
@@ -37,22 +35,6 @@ pub struct Label {
     pub bare: bool,
 }
 
-/// What acknowledgements know of consecutive units that arrived together, perhaps not for the first
-/// time.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Received<'a> {
-    /// Their numbers.
-    pub span: &'a Range<u64>,
-    /// How many there are.
-    pub packets: u32,
-    /// Octets of the longest.
-    pub longest: usize,
-    /// Octets of all.
-    pub octets: usize,
-    /// The hole that they show.
-    pub gap: Option<Range<u64>>,
-}
-
 /// A unit as far as what stands before its octets tells.
 // Looked at where it lies: a unit that was just made is not read back to be copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,35 +47,12 @@ pub struct Cargo<'a> {
     pub octets: usize,
 }
 
-/// The headers of a unit that says nothing else.
-#[derive(Clone, Copy, Debug)]
-pub struct UnitHeader {
-    /// Number of the first packet.
-    pub number: u64,
-    /// As [`Unit::count`].
-    pub count: u32,
-    /// As [`Unit::piece`].
-    pub piece: usize,
-    /// Octets of all its packets, headers included.
-    pub octets: usize,
-    /// As [`Unit::label`].
-    pub label: Label,
-    /// When it was sent, and for how long it is of use.
-    pub stamp: Stamp,
-}
-
-/// The smallest thing that is numbered, sent, acknowledged and sent again; or several that arrived
-/// together, with consecutive numbers: pieces of one message, or whole messages of equal length and
-/// consecutive numbers.
+/// The smallest thing that is numbered, sent, acknowledged and sent again.
 #[derive(Debug)]
 pub struct Unit<M> {
     /// Its numbers: octets or packets, as the format counts. Internally they have 64 bits and do not wrap.
     pub span: Range<u64>,
-    /// How many packets it came in. Where there are several, each has one number.
-    pub count: u32,
-    /// How many octets each packet has, but the last of a message, which may have fewer.
-    pub piece: usize,
-    /// Where the first packet stands in its message.
+    /// Where it stands in its message.
     pub label: Label,
     /// Its octets.
     pub body: M,
@@ -104,37 +63,65 @@ pub struct Unit<M> {
 }
 
 impl<M: Message> Unit<M> {
-    /// Returns the unit of one packet that arrived at `since`.
+    /// What its header tells.
     #[inline]
-    pub fn new(span: Range<u64>, label: Label, body: M, since: Instant) -> Self {
-        Unit { span, count: 1, piece: body.len(), label, body, since, lifetime: None }
+    pub fn cargo(&self) -> Cargo<'_> {
+        Cargo { span: &self.span, label: &self.label, octets: self.body.len() }
     }
 
-    /// Returns how many numbers it has.
+    /// Splits it, as one packet that arrived.
+    #[inline]
+    pub fn into_parts(self) -> (UnitHeader, M) {
+        let Unit { span, label, body, since, lifetime } = self;
+        (UnitHeader { span, count: 1, piece: body.len(), label, since, lifetime }, body)
+    }
+}
+
+/// What is known of the octets of a unit that arrived, or of several that arrived together, have
+/// consecutive numbers, and are pieces of one message, or whole messages of equal length and
+/// consecutive numbers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnitHeader {
+    /// As [`Unit::span`], of all.
+    pub span: Range<u64>,
+    /// How many packets they came in. Where there are several, each has one number.
+    pub count: u32,
+    /// How many octets each packet has, but the last of a message, which may have fewer.
+    pub piece: usize,
+    /// Where the first stands in its message.
+    pub label: Label,
+    /// When they arrived.
+    pub since: Instant,
+    /// As [`Unit::lifetime`].
+    pub lifetime: Option<NonZeroU32>,
+}
+
+impl UnitHeader {
+    /// Returns how many numbers there are.
     #[inline]
     pub fn numbers(&self) -> u64 {
         self.span.end - self.span.start
     }
 
-    /// Returns whether it has all pieces of its message, or of several.
+    /// Returns whether these are all pieces of a message, or of several.
     #[inline]
     pub fn is_whole(&self) -> bool {
         self.count >= self.label.count
     }
 
-    /// Returns how many messages it is, or is of.
+    /// Returns of how many messages they are.
     #[inline]
-    pub fn messages(&self) -> u32 {
+    pub fn messages(&self) -> usize {
         // Nearly always, there is nothing to divide.
-        if self.count == 1 { 1 } else { (self.count / self.label.count.max(1)).max(1) }
+        if self.count == 1 { 1 } else { (self.count / self.label.count.max(1)).max(1) as usize }
     }
 
-    /// Takes a unit of several packets apart: into messages where it has several, else into pieces.
-    pub fn parts(mut self) -> impl Iterator<Item = Unit<M>> {
+    /// Splits several packets: into messages where there are several, else into pieces.
+    pub fn split<M: Message>(mut self, mut body: M) -> impl Iterator<Item = (UnitHeader, M)> {
         let messages = self.messages();
         let (packets, octets) = match messages {
             1 => (1, self.piece),
-            _ => (self.label.count, self.body.len() / messages as usize),
+            _ => (self.label.count, body.len() / messages),
         };
         (0..self.count / packets).map(move |_| {
             let (start, label) = (self.span.start, self.label);
@@ -145,14 +132,8 @@ impl<M: Message> Unit<M> {
                 self.label.index += 1;
                 self.label.last = self.label.index + 1 == label.count;
             }
-            let body = self.body.split_to(octets.min(self.body.len()));
-            Unit { span: start..self.span.start, count: packets, label, body, ..self }
+            let body = body.split_to(octets.min(body.len()));
+            (UnitHeader { span: start..self.span.start, count: packets, label, ..self }, body)
         })
-    }
-
-    /// What its header tells.
-    #[inline]
-    pub fn cargo(&self) -> Cargo<'_> {
-        Cargo { span: &self.span, label: &self.label, octets: self.body.len() }
     }
 }

@@ -41,9 +41,9 @@ fn who_has_not_shown_that_he_hears_is_not_flooded_with_questions() {
     let mut memory = Memory::new(2048, 32, 64);
     let start = Instant::from_nanoseconds(1_000_000_000);
     caller.open(start);
-    let opening = caller.transmit(start, &mut memory).expect("it asks");
+    let mut opening = caller.transmit(start, &mut memory).expect("it asks");
     let heard = opening.len();
-    called.receive(start, opening, None, &mut memory, Room::default()).expect("it is heard");
+    called.receive(start, None, &mut opening, None, &mut memory, Room::default()).expect("it is heard");
     for _ in 0..4 {
         assert!(called.send(start, message(&[7; 40]), Quality::default(), &memory).is_ok());
     }
@@ -128,22 +128,22 @@ fn what_is_heard_of_only_because_it_was_asked_for_measures_the_question() {
     let mut memory = Memory::new(2048, 32, 64);
     let mut now = Instant::from_nanoseconds(1_000_000_000);
     assert!(sender.send(now, message(&[7; 40]), Quality::default(), &memory).is_ok());
-    let unit = said(&mut sender, now, &mut memory).pop().expect("it leaves");
-    receiver.receive(now, unit, None, &mut memory, Room::default()).expect("it arrives");
+    let mut unit = said(&mut sender, now, &mut memory).pop().expect("it leaves");
+    receiver.receive(now, None, &mut unit, None, &mut memory, Room::default()).expect("it arrives");
     now = now.later(20 * MILLISECOND);
     assert_eq!(said(&mut receiver, now, &mut memory).len(), 1, "a report, which is lost");
     // As is every question for twenty seconds.
     let late = now.later(20 * SECOND);
-    let question = loop {
+    let mut question = loop {
         now = now.later(200 * MILLISECOND);
         if let Some(question) = said(&mut sender, now, &mut memory).pop().filter(|_| now > late) {
             break question;
         }
     };
-    receiver.receive(now, question, None, &mut memory, Room::default()).expect("it arrives");
-    let answer = said(&mut receiver, now, &mut memory).pop().expect("it is answered");
+    receiver.receive(now, None, &mut question, None, &mut memory, Room::default()).expect("it arrives");
+    let mut answer = said(&mut receiver, now, &mut memory).pop().expect("it is answered");
     now = now.later(30 * MILLISECOND);
-    sender.receive(now, answer, None, &mut memory, Room::default()).expect("it arrives");
+    sender.receive(now, None, &mut answer, None, &mut memory, Room::default()).expect("it arrives");
     assert!(sender.sending().is_idle());
     let estimate = sender.slots().rtt().estimate();
     assert_eq!(estimate.smoothed, 30 * MILLISECOND, "{estimate:?}");
@@ -172,10 +172,10 @@ fn who_has_spent_what_he_may_send_hears_a_confirmation_though_many_are_lost() {
     let mut memory = Memory::new(2048, 32, 64);
     let mut now = Instant::from_nanoseconds(1_000_000_000);
     caller.open(now);
-    let opening = caller.transmit(now, &mut memory).expect("it asks");
-    called.receive(now, opening, None, &mut memory, Room::default()).expect("it is heard");
-    let granted = said(&mut called, now, &mut memory).swap_remove(0);
-    caller.receive(now, granted, None, &mut memory, Room::default()).expect("it is heard");
+    let mut opening = caller.transmit(now, &mut memory).expect("it asks");
+    called.receive(now, None, &mut opening, None, &mut memory, Room::default()).expect("it is heard");
+    let mut granted = said(&mut called, now, &mut memory).swap_remove(0);
+    caller.receive(now, None, &mut granted, None, &mut memory, Room::default()).expect("it is heard");
     // Nothing of either arrives for twenty seconds.
     while now < Instant::from_nanoseconds(21_000_000_000) {
         said(&mut caller, now, &mut memory);
@@ -185,8 +185,8 @@ fn who_has_spent_what_he_may_send_hears_a_confirmation_though_many_are_lost() {
     assert!(called.is_half_open());
     while called.is_half_open() {
         now = caller.next_deadline(now).expect("the caller says no more").max(now);
-        for packet in said(&mut caller, now, &mut memory) {
-            called.receive(now, packet, None, &mut memory, Room::default()).expect("it is heard");
+        for mut packet in said(&mut caller, now, &mut memory) {
+            called.receive(now, None, &mut packet, None, &mut memory, Room::default()).expect("it is heard");
         }
     }
 }

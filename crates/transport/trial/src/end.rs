@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, BatchMessages, Quality, Room};
 use stackwright_transport::words::{Dropped, Phase};
-use stackwright_transport::{Association, Configuration, Memory, Slots};
+use stackwright_transport::{Association, Configuration, Delivery, Memory, Slots};
 use stackwright_wire::{BufferTree, Message};
 
 /// Room for everything.
@@ -140,20 +140,30 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             rest = others;
             if !self.runs || run.len() == 1 || first.is_empty() {
                 for packet in run {
-                    let packet = BufferTree::with_headroom(0, packet);
-                    let room = self.room();
-                    let received = self.association.receive(now, packet, None, &mut self.memory, room);
-                    self.goes_up(received, &mut dropped);
+                    self.receive_one(now, BufferTree::with_headroom(0, packet), None, &mut dropped);
                 }
                 continue;
             }
             let run = Batch::new(BufferTree::with_headroom(0, &run.concat()), first.len());
             let mut run = run.into_iter();
             while let Some(packet) = run.next() {
-                let room = self.room();
-                let received = self.association.receive(now, packet, Some(&mut run), &mut self.memory, room);
-                self.goes_up(received, &mut dropped);
+                self.receive_one(now, packet, Some(&mut run), &mut dropped);
             }
+        }
+    }
+
+    fn receive_one(
+        &mut self,
+        now: Instant,
+        mut packet: BufferTree,
+        behind: Option<&mut BatchMessages<BufferTree>>,
+        dropped: &mut impl FnMut(Dropped),
+    ) {
+        let room = self.room();
+        match self.association.receive(now, None, &mut packet, behind, &mut self.memory, room) {
+            Ok(Some(Delivery { quality, .. })) => self.up = Some((packet, quality)),
+            Ok(None) => {}
+            Err(why) => dropped(why),
         }
     }
 
@@ -161,18 +171,6 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
     fn room(&self) -> Room {
         let one = Room { messages: 1, ..EVERYTHING };
         if self.takes && self.at_once && self.up.is_none() { one } else { Room::default() }
-    }
-
-    fn goes_up(
-        &mut self,
-        received: Result<Option<(Batch<BufferTree>, Quality)>, Dropped>,
-        dropped: &mut impl FnMut(Dropped),
-    ) {
-        match received {
-            Ok(Some((messages, quality))) => self.up = Some((messages.into_single(), quality)),
-            Ok(None) => {}
-            Err(why) => dropped(why),
-        }
     }
 
     pub(crate) fn transmit(&mut self, now: Instant) -> Option<BufferTree> {

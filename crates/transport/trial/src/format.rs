@@ -112,6 +112,8 @@ fn spans<M: Message>(packet: &mut M, count: u16, near: u64) -> Result<Vec<Range<
 }
 
 impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
+    type Front = ();
+
     fn numbering(&self) -> Numbering {
         if OCTETS { Numbering::Octets } else { Numbering::Packets }
     }
@@ -140,7 +142,13 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         (octets >= Packet::LENGTH).then_some(CheckAt { field: 0, covers: 0..octets })
     }
 
-    fn decode(&mut self, view: &View, mut packet: M, report: &mut Report) -> Result<Segment<M>, Dropped> {
+    fn decode(
+        &mut self,
+        view: &View,
+        _: Option<&()>,
+        mut packet: M,
+        report: &mut Report,
+    ) -> Result<Segment<M>, Dropped> {
         let header = packet.pull::<Packet>().map_err(|_| Dropped::Malformed)?;
         let mut segment = Segment {
             reports: header.reports,
@@ -177,7 +185,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
             let span = start..start + numbers;
             segment.next = Some(span.end);
             segment.settled = Some(unwrap(header.settled, 32, start).min(start));
-            segment.unit = Some(Unit::new(span, label, packet, view.now));
+            segment.unit = Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
         }
         Ok(segment)
     }

@@ -1,5 +1,6 @@
 //! Two ends of one session, and packets that go from one to the other without I/O.
 
+use stackwright_artp::header::Packet;
 use stackwright_artp::{Artp, Config, Secrets, policies};
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Quality, Room};
@@ -56,10 +57,10 @@ impl<C: Configuration<Message = BufferTree>> End for Association<C> {
     fn receive(
         &mut self,
         now: Instant,
-        packet: BufferTree,
+        mut packet: BufferTree,
         memory: &mut Memory<BufferTree>,
     ) -> Result<(), Dropped> {
-        Association::receive(self, now, packet, None, memory, Room::default()).map(|_| ())
+        Association::receive(self, now, None, &mut packet, None, memory, Room::default()).map(|_| ())
     }
 
     #[inline]
@@ -142,7 +143,7 @@ pub(crate) fn written_down(config: &Config, side: u8) -> Association<Artp<Buffer
 }
 
 /// An end whose policies are in boxes.
-pub(crate) fn boxed(config: &Config, side: u8) -> Association<Boxed<BufferTree>> {
+pub(crate) fn boxed(config: &Config, side: u8) -> Association<Boxed<BufferTree, Packet>> {
     let slots: Slots<Artp<BufferTree>> = policies(SESSION, config, secrets(side));
     Association::new(slots.boxed())
 }

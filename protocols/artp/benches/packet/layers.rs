@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
+use stackwright_artp::header::Packet;
 use stackwright_artp::{Config, Sessions};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room};
 use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol};
+use stackwright_transport::slots::Format;
 use stackwright_transport::{Associations, Configuration, Slots, Transport};
 use stackwright_wire::{BufferTree, Message, Pool};
 
@@ -102,7 +104,7 @@ pub(crate) struct Layers<P> {
     crossing: Vec<M>,
 }
 
-impl<C: Configuration<Message = M>> Layers<Transport<Sessions<M, C>>> {
+impl<C: Configuration<Message = M, Format: Format<M, Front = Packet>>> Layers<Transport<Sessions<M, C>>> {
     pub(crate) fn new(config: &Config, make: fn(u8, &Config, stackwright_artp::Secrets) -> Slots<C>) -> Self {
         let pool = Rc::new(Pool::new(HEADROOM + usize::from(config.packet), BLOCKS));
         let side = |secret| {

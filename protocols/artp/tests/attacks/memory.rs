@@ -219,12 +219,13 @@ impl Layer {
             session.own.handle_timeout(self.now);
             session.peer.handle_timeout(self.now);
             for _ in 0..4 {
-                while let Some(packet) = session.peer.transmit(self.now, &mut self.peers) {
-                    let received = session.own.receive(self.now, packet, None, &mut self.memory, ALL);
+                while let Some(mut packet) = session.peer.transmit(self.now, &mut self.peers) {
+                    let received =
+                        session.own.receive(self.now, None, &mut packet, None, &mut self.memory, ALL);
                     arrived += usize::from(matches!(received, Ok(Some(_))));
                 }
-                while let Some(packet) = session.own.transmit(self.now, &mut self.memory) {
-                    let _ = session.peer.receive(self.now, packet, None, &mut self.peers, ALL);
+                while let Some(mut packet) = session.own.transmit(self.now, &mut self.memory) {
+                    let _ = session.peer.receive(self.now, None, &mut packet, None, &mut self.peers, ALL);
                 }
             }
             arrived += std::iter::from_fn(|| session.own.take(self.now, ALL)).count();
@@ -253,8 +254,8 @@ fn a_hundred_sessions_of_half_datagrams_hold_no_more_than_the_layer_may() {
             // All of it but the last piece.
             let (next, index) = (session.own.receipts().upto(), datagram % 99);
             let octets = fragment(next as u32, 1000 + datagram / 99, index, 100, &[7; 1000]);
-            let packet = BufferTree::with_headroom(0, &octets);
-            let _ = session.own.receive(layer.now, packet, None, &mut layer.memory, ALL);
+            let mut packet = BufferTree::with_headroom(0, &octets);
+            let _ = session.own.receive(layer.now, None, &mut packet, None, &mut layer.memory, ALL);
             datagram += u32::from(session.own.receipts().upto() > next);
         }
     }

@@ -285,8 +285,8 @@ impl Bottleneck {
         let Some((_, (side, Parcel(nth, octets, ecn)))) = self.arrivals.pop_first() else { return };
         let flow = &mut self.flows[nth];
         let (end, memory) = &mut flow.ends[side];
-        let packet = BufferTree::with_headroom(0, &octets);
-        let received = end.receive(self.now, packet, None, memory, Room::default());
+        let mut packet = BufferTree::with_headroom(0, &octets);
+        let received = end.receive(self.now, None, &mut packet, None, memory, Room::default());
         self.duplicates += u64::from(side == 1 && matches!(received, Err(Dropped::Duplicate)));
         end.on_marked(ecn, 1);
         while let Some((message, _)) = end.take(self.now, EVERYTHING) {

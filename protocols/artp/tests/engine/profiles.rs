@@ -1,5 +1,6 @@
 //! Transports that were planned from wishes, in ARTP's packets.
 
+use stackwright_artp::header::Packet;
 use stackwright_artp::{Config, Format, Secrets};
 use stackwright_policies::profile::{Bounds, Order, Path, Plan, Unmet, Wishes, plan};
 use stackwright_transport::rules::{Component, Property};
@@ -13,7 +14,7 @@ type M = BufferTree;
 
 const CARRIES: Property = <Format<M> as Component>::FACTS.gives;
 
-fn planned(plan: &Plan, side: usize) -> Slots<Boxed<M>> {
+fn planned(plan: &Plan, side: usize) -> Slots<Boxed<M, Packet>> {
     let nonce = 0x1234_5678 * (side as u64 + 1);
     let config = Config { expires: plan.wishes().expires, ..config() };
     let format: Format<M> = Format::new(5, &config, Secrets { first: 7, nonce, salt: [side as u8; 16] });

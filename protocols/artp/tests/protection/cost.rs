@@ -75,13 +75,14 @@ fn through(framings: &mut [Messages<BufferTree>; 2], message: BufferTree) -> (u6
     let before = ALLOCATIONS.get();
     let (body, label, _) =
         framings[0].begin(message, &Quality::default(), 1400, &pool).expect("not too long");
-    let mut unit = Unit::new(0..1, label, body, Instant::START);
-    framings[1].join(&VIEW, &mut unit, &pool).expect("no forger").expect("one piece");
+    let unit = Unit { span: 0..1, label, body, since: Instant::START, lifetime: None };
+    let (unit, mut body) = unit.into_parts();
+    framings[1].join(&VIEW, &unit, &mut body, &pool).expect("no forger").expect("one piece");
     let asked = ALLOCATIONS.get() - before;
-    let mut octets = vec![0; unit.body.len()];
-    unit.body.copy_to(&mut octets);
+    let mut octets = vec![0; body.len()];
+    body.copy_to(&mut octets);
     assert!(octets.iter().all(|octet| *octet == 9));
-    (asked, last(&unit.body) == place)
+    (asked, last(&body) == place)
 }
 
 #[test]

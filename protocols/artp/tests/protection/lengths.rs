@@ -26,9 +26,10 @@ fn pass(
         let body = rest.split_to(piece.min(rest.len()));
         let label = Label { index, last: index + 1 == label.count, ..label };
         let number = u64::from(index);
-        let mut unit = Unit::new(number..number + 1, label, body, Instant::START);
-        let whole = framings[1].join(&VIEW, &mut unit, &pool);
-        joined = whole.map(|whole| whole.map(|_| unaltered(&unit.body)));
+        let unit = Unit { span: number..number + 1, label, body, since: Instant::START, lifetime: None };
+        let (unit, mut body) = unit.into_parts();
+        let whole = framings[1].join(&VIEW, &unit, &mut body, &pool);
+        joined = whole.map(|whole| whole.map(|_| unaltered(&body)));
         if joined.is_err() {
             break;
         }

@@ -94,20 +94,24 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
     }
 
     fn receive(&mut self) {
-        for packet in self.packets.drain(..) {
-            let received = self.there.receive(self.now, packet, None, &mut self.memory, EVERYTHING);
-            let up = received.expect("nothing is dropped").map(|(message, _)| message.into_single());
-            let inbox = || self.there.take(self.now, EVERYTHING).map(|(message, _)| message);
-            self.messages.extend(up.or_else(inbox));
+        for mut packet in self.packets.drain(..) {
+            let received =
+                self.there.receive(self.now, None, &mut packet, None, &mut self.memory, EVERYTHING);
+            match received.expect("nothing is dropped") {
+                Some(_) => self.messages.push(packet),
+                None => {
+                    self.messages.extend(self.there.take(self.now, EVERYTHING).map(|(message, _)| message));
+                }
+            }
         }
     }
 
     /// Gives how many octets went the other way.
     fn acknowledge(&mut self) -> usize {
         let mut octets = 0;
-        while let Some(packet) = self.there.transmit(self.now, &mut self.memory) {
+        while let Some(mut packet) = self.there.transmit(self.now, &mut self.memory) {
             octets += packet.len();
-            let received = self.here.receive(self.now, packet, None, &mut self.memory, EVERYTHING);
+            let received = self.here.receive(self.now, None, &mut packet, None, &mut self.memory, EVERYTHING);
             assert!(matches!(received, Ok(None)), "nothing is dropped");
         }
         octets

@@ -1,6 +1,7 @@
 //! ARTP's engine with thousands of packets in flight, of which some are lost. Messages leave in bursts of seven packets.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use fastrand::Rng;
 use stackwright_artp::{Config, Format, Messages, Secrets};
@@ -12,7 +13,7 @@ use stackwright_policies::{
     rtt,
 };
 use stackwright_transport::slots::Acknowledgement;
-use stackwright_transport::words::{MILLISECOND, Phase, Received, Report, SECOND, View};
+use stackwright_transport::words::{MILLISECOND, Phase, Report, SECOND, UnitHeader, View};
 use stackwright_transport::{
     Association, Configuration, Memory, Policies, Receipts, Slots, component, configuration,
 };
@@ -96,8 +97,8 @@ lossy! {
 pub(crate) struct Repeated(acknowledgement::Ranges);
 
 impl Acknowledgement for Repeated {
-    fn on_received(&mut self, view: &View, received: &Received<'_>) {
-        self.0.on_received(view, received);
+    fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) {
+        self.0.on_received(view, unit, octets, gap);
     }
 
     fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool {
@@ -244,10 +245,11 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
             }
             packets -= count.min(packets);
             let mut run = Batch::new(together, stride).into_iter();
-            while let Some(packet) = run.next() {
+            while let Some(mut packet) = run.next() {
                 let behind = (run.len() > 0).then_some(&mut run);
-                let up = self.there.receive(self.now, packet, behind, &mut self.memory, EVERYTHING);
-                self.received += up.ok().flatten().map_or(0, |(messages, _)| messages.count() as u64);
+                let up =
+                    self.there.receive(self.now, None, &mut packet, behind, &mut self.memory, EVERYTHING);
+                self.received += up.ok().flatten().map_or(0, |delivery| delivery.messages as u64);
                 while self.there.take(self.now, EVERYTHING).is_some() {
                     self.received += 1;
                 }
@@ -257,8 +259,8 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
 
     /// What the other end has to say arrives at once.
     fn report(&mut self) {
-        while let Some(packet) = self.there.transmit(self.now, &mut self.memory) {
-            let received = self.here.receive(self.now, packet, None, &mut self.memory, EVERYTHING);
+        while let Some(mut packet) = self.there.transmit(self.now, &mut self.memory) {
+            let received = self.here.receive(self.now, None, &mut packet, None, &mut self.memory, EVERYTHING);
             assert!(matches!(received, Ok(None)), "a report is dropped: {received:?}");
         }
         self.here.released();
@@ -321,8 +323,8 @@ impl<C: Configuration<Message = BufferTree>> Subject for Hole<C> {
 
     fn work(&mut self) -> u64 {
         let flow = &mut self.flow;
-        let report = self.report.take().expect("a hole is reported at once");
-        let received = flow.here.receive(flow.now, report, None, &mut flow.memory, EVERYTHING);
+        let mut report = self.report.take().expect("a hole is reported at once");
+        let received = flow.here.receive(flow.now, None, &mut report, None, &mut flow.memory, EVERYTHING);
         assert!(matches!(received, Ok(None)), "nothing is dropped");
         let sending = flow.here.sending();
         assert!(sending.sent_upto() - sending.settled_upto() > 4000, "the first is missing");

@@ -62,6 +62,8 @@ fn pairs(boundaries: &[u64]) -> impl Iterator<Item = Range<u64>> {
 }
 
 impl<M: Message> Format<M> for Sixteen<M> {
+    type Front = ();
+
     fn numbering(&self) -> Numbering {
         Numbering::Packets
     }
@@ -91,7 +93,13 @@ impl<M: Message> Format<M> for Sixteen<M> {
         (octets >= Packet::LENGTH).then_some(CheckAt { field: 14, covers: 0..octets })
     }
 
-    fn decode(&mut self, view: &View, mut packet: M, report: &mut Report) -> Result<Segment<M>, Dropped> {
+    fn decode(
+        &mut self,
+        view: &View,
+        _: Option<&()>,
+        mut packet: M,
+        report: &mut Report,
+    ) -> Result<Segment<M>, Dropped> {
         let header = packet.pull::<Packet>().map_err(|_| Dropped::Malformed)?;
         if (header.destination, header.source) != (self.here, self.there) {
             return Err(Dropped::NotOurs);
@@ -101,7 +109,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
             Kind::Data => {
                 let number = unwrap(header.number, 24, view.received_upto);
                 let (span, label) = (number..number + 1, Label::default());
-                segment.unit = Some(Unit::new(span, label, packet, view.now));
+                segment.unit = Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
             }
             Kind::Poll => {
                 segment.inquiry = Some(unwrap(header.poll, 24, u64::from(view.answered)) as u32);

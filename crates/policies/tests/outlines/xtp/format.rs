@@ -73,7 +73,7 @@ fn unit<M: Message>(view: &View, header: &Packet, body: M) -> Result<Option<Unit
     let end = header.sequence.checked_add(body.len() as u64).ok_or(Dropped::Malformed)?;
     let label = Label { last: header.options.has(Options::EOM), ..Label::default() };
     let span = header.sequence..end;
-    Ok((!span.is_empty()).then_some(Unit::new(span, label, body, view.now)))
+    Ok((!span.is_empty()).then_some(Unit { span, label, body, since: view.now, lifetime: None }))
 }
 
 /// Rising, and none touches another: else it is not what a receiver has.
@@ -97,6 +97,8 @@ fn spans<M: Message>(packet: &mut M, report: &mut Report) -> Result<(), Dropped>
 }
 
 impl<M: Message> Format<M> for Xtp4<M> {
+    type Front = ();
+
     fn numbering(&self) -> Numbering {
         Numbering::Octets
     }
@@ -123,7 +125,13 @@ impl<M: Message> Format<M> for Xtp4<M> {
         Some(CheckAt { field: 16, covers: 0..end })
     }
 
-    fn decode(&mut self, view: &View, mut packet: M, report: &mut Report) -> Result<Segment<M>, Dropped> {
+    fn decode(
+        &mut self,
+        view: &View,
+        _: Option<&()>,
+        mut packet: M,
+        report: &mut Report,
+    ) -> Result<Segment<M>, Dropped> {
         let header = packet.pull::<Packet>().map_err(malformed)?;
         if header.length as usize != packet.len() {
             return Err(Dropped::Malformed);

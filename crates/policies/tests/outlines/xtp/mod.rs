@@ -166,7 +166,7 @@ fn heard(key: u64, octets: &[u8]) -> Result<(Segment<M>, Report), Dropped> {
     let (mut format, mut report) = (Xtp4::<M>::new(key, here, there), Report::default());
     let packet = M::with_headroom(0, octets);
     integrity::Internet::new().verify(&packet, Format::<M>::check(&format, octets, octets.len()))?;
-    Ok((format.decode(&NOTHING, packet, &mut report)?, report))
+    Ok((format.decode(&NOTHING, None, packet, &mut report)?, report))
 }
 
 #[test]

@@ -328,6 +328,11 @@ impl Message for BufferTree {
     }
 
     #[inline]
+    fn take(&mut self) -> Self {
+        mem::take(self)
+    }
+
+    #[inline]
     fn join_parts(&mut self, rest: &mut Self, parts: &Strides) {
         // In one block: where they lie is kept, not a list of them.
         if let (Pieces::One(Piece::Octets(first)), Pieces::One(Piece::Octets(behind))) =
