@@ -140,14 +140,11 @@ impl<M: Message> Fragments<M> {
     #[inline(never)]
     fn admits_pieces(&self, unit: &UnitHeader, octets: usize, follows: bool) -> Result<usize, Dropped> {
         let Label { message, index, count, .. } = unit.label;
-        let numbers = (0..unit.messages() as u32).map(|nth| message.wrapping_add(nth));
-        for assembly in numbers.filter_map(|number| self.begun.get(&number)) {
+        let mut numbers = (0..unit.messages() as u32).map(|nth| message.wrapping_add(nth));
+        if let Some(assembly) = numbers.find_map(|number| self.begun.get(&number)) {
             // All that it may become is reserved already.
-            return if unit.messages() == 1 && assembly.admits(unit, octets) {
-                Ok(0)
-            } else {
-                Err(Dropped::Unjoinable)
-            };
+            let fits = unit.messages() == 1 && assembly.admits(unit, octets);
+            return if fits { Ok(0) } else { Err(Dropped::Unjoinable) };
         }
         // Of a message whose last piece came first, the length of the others is not known yet.
         let piece = if index + 1 >= count { 0 } else { unit.piece };

@@ -471,9 +471,11 @@ impl<C: Configuration> Association<C> {
         body: &mut C::Message,
         pool: &Pool<C::Message>,
     ) -> Result<Option<Quality>, Dropped> {
-        unit.clone().split(body.take()).fold(Ok(None), |result, (message, mut body)| {
-            result.and(self.join(view, &message, &mut body, pool, Room::default()))
-        })
+        let mut result = Ok(None);
+        for (message, mut body) in unit.clone().split(body.take()) {
+            result = result.and(self.join(view, &message, &mut body, pool, Room::default()));
+        }
+        result
     }
 
     /// Messages wait for the application, each by itself.
