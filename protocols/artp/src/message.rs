@@ -54,8 +54,7 @@ impl<M> Messages<M> {
     /// As `config` says.
     pub fn new(config: &Config) -> Self {
         let count_most = if config.large { u32::MAX } else { u32::from(u16::MAX) };
-        let expired = Forgetting::Expired(u64::from(config.window));
-        let forgetting = if config.expires { expired } else { Forgetting::Nothing };
+        let forgetting = if config.expires { Forgetting::Expired } else { Forgetting::Nothing };
         let guard = Guard::new(config.protection);
         // Shorter ones cannot be told.
         let longest = config.longest.max(LONGEST_LEAST).saturating_add(guard.adds(MessageKind::Data));

@@ -13,7 +13,7 @@ use stackwright_transport::words::{Dropped, UnitHeader};
 use stackwright_wire::{Message, Pool};
 
 /// What a piece costs that waits for those before it, beside its octets: half of a map's node may be empty.
-pub(super) const ASIDE: usize = 64;
+pub(super) const ASIDE: usize = 80;
 
 /// How many octets a piece and a message have, at most.
 #[derive(Clone, Copy)]
@@ -46,7 +46,10 @@ pub(super) struct Assembly<M> {
     /// The pieces before `next`.
     begin: Begin<M>,
     next: u32,
-    aside: BTreeMap<u32, Box<[u8]>>,
+    /// The number of the newest of those.
+    newest: u64,
+    /// The others, and the number of the first packet of each.
+    aside: BTreeMap<u32, (u64, Box<[u8]>)>,
     octets_aside: usize,
     /// The length of a piece; 0 while only the last one is here.
     piece: usize,
@@ -78,6 +81,7 @@ impl<M: Message> Assembly<M> {
         Assembly {
             begin: Begin::Block(Vec::new()),
             next: 0,
+            newest: 0,
             aside: BTreeMap::new(),
             octets_aside: 0,
             piece: 0,
@@ -96,27 +100,43 @@ impl<M: Message> Assembly<M> {
         Self::BESIDE + octets.max(self.octets_aside) + ASIDE * self.aside.len()
     }
 
-    /// Whether pieces belong to it, none of which was here before.
+    /// Whether pieces belong to it, none of which was here before. Those of a message are numbered in their order: what is not was
+    /// sent of another message with its number, before it or since.
     pub(super) fn admits(&self, unit: &UnitHeader, octets: usize) -> bool {
         let (index, last) = (unit.label.index, self.count - 1);
         let ends = u64::from(index) + u64::from(unit.count) > u64::from(last);
         let right = match self.piece {
             0 if index == last => true,
-            0 => ends || self.aside.get(&last).is_none_or(|last| last.len() <= unit.piece),
+            0 => ends || self.aside.get(&last).is_none_or(|(_, last)| last.len() <= unit.piece),
             piece if index == last => octets <= piece,
             piece => unit.piece == piece,
         };
         unit.label.count == self.count
             && index <= last
             && !self.holds(index, unit.count)
+            && self.is_in_order(index, unit.span.start)
             && right
             && octets > 0
+    }
+
+    /// Whether pieces that it does not [admit](Assembly::admits) are of a message that was sent later: the rest of this one has expired.
+    pub(super) fn is_replaced_by(&self, unit: &UnitHeader) -> bool {
+        unit.span.start >= self.upto
     }
 
     /// Whether one of so many pieces is here.
     fn holds(&self, index: u32, count: u32) -> bool {
         let before = || self.aside.range(..index + count).next_back();
-        index < self.next || before().is_some_and(|(first, octets)| first + self.pieces(octets.len()) > index)
+        index < self.next
+            || before().is_some_and(|(first, (_, octets))| first + self.pieces(octets.len()) > index)
+    }
+
+    /// Whether what is here before a piece has lower numbers, and what is behind it has higher ones.
+    fn is_in_order(&self, index: u32, number: u64) -> bool {
+        let before = self.aside.range(..index).next_back().map(|(_, (before, _))| *before);
+        let before = before.or((self.next > 0).then_some(self.newest));
+        let behind = self.aside.range(index..).next().map(|(_, (behind, _))| *behind);
+        before.is_none_or(|before| before < number) && behind.is_none_or(|behind| number < behind)
     }
 
     /// How many pieces have so many octets.
@@ -138,6 +158,7 @@ impl<M: Message> Assembly<M> {
         self.at = unit.since;
         self.lifetime = self.lifetime.max(unit.lifetime);
         if index == self.next {
+            self.newest = unit.span.start;
             if index == 0 && M::SHARES && self.piece.saturating_mul(self.count as usize) <= IN_PIECES {
                 self.begin = Begin::Pieces(body);
                 self.next = unit.count;
@@ -145,8 +166,9 @@ impl<M: Message> Assembly<M> {
                 self.append(body, unit.count, pool);
             }
             while !self.aside.is_empty()
-                && let Some(pieces) = self.aside.remove(&self.next)
+                && let Some((number, pieces)) = self.aside.remove(&self.next)
             {
+                self.newest = number;
                 let octets = pieces.len();
                 self.octets_aside -= octets;
                 let count = self.pieces(octets);
@@ -156,7 +178,7 @@ impl<M: Message> Assembly<M> {
             let mut pieces = vec![0; body.len()].into_boxed_slice();
             body.copy_to(&mut pieces);
             self.octets_aside += pieces.len();
-            self.aside.insert(index, pieces);
+            self.aside.insert(index, (unit.span.start, pieces));
             body.reclaim(pool);
         }
         Ok(self.next == self.count)

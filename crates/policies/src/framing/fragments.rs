@@ -2,13 +2,14 @@
 
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
+use core::mem;
 use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{MessageKind, Quality};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
-use stackwright_transport::words::{Dropped, Label, Nanoseconds, SECOND, UnitHeader, View};
+use stackwright_transport::words::{Dropped, Label, MILLISECOND, Nanoseconds, SECOND, UnitHeader, View};
 use stackwright_wire::{Message, Pool};
 
 use super::assembly::{ASIDE, Assembly, Bounds};
@@ -17,8 +18,11 @@ use super::assembly::{ASIDE, Assembly, Bounds};
 /// the first packet that has not arrived left.
 const INCOMPLETE_LONGEST: usize = 4;
 
-/// After how long without a piece a message is forgotten of which some will never come.
+/// After how long without a piece a message is forgotten of which some will never come, where nothing is sent again.
 const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
+
+/// Between two looks for messages that are to be forgotten, at least.
+const LOOKS_EVERY: Nanoseconds = 100 * MILLISECOND;
 
 /// Messages in fragments: message number, index, count. Messages go up when they are whole, in any order.
 ///
@@ -47,6 +51,8 @@ pub struct Fragments<M> {
     next: u32,
     begun: BTreeMap<u32, Assembly<M>>,
     held: usize,
+    /// Numbers of messages whose own number another one has since.
+    gone: u64,
     /// Whether pieces may never come.
     forgetting: Forgetting,
     /// When to look for messages that will never be whole.
@@ -63,6 +69,7 @@ impl<M> Fragments<M> {
             next: 0,
             begun: BTreeMap::new(),
             held: 0,
+            gone: 0,
             forgetting: Forgetting::Nothing,
             looks_at: Instant::END,
         }
@@ -109,29 +116,32 @@ impl<M> Fragments<M> {
     }
 }
 
-/// Which messages are forgotten that are not whole: those of which nothing came for 30 s and for as many numbers as the sender may have
-/// on their way.
+/// Which messages are forgotten that are not whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Forgetting {
     /// None: what is lost is sent again.
     Nothing,
-    /// Those that expire, when they have. What lives for ever may come late, behind all that is more urgent. What left before the
-    /// sender knew our clock seems to live for ever (ARTP §1.4.2): that is kept, and no more than its first window.
-    Expired(u64),
-    /// Any: nothing is sent again.
+    /// Those that expire, when they have: or what is reserved for them would soon be all that a sender may begin. What lives for ever
+    /// may come late, behind all that is more urgent. What left before the sender knew our clock seems to live for ever (ARTP §1.4.2):
+    /// that is kept, and no more than its first window.
+    Expired,
+    /// Those of which nothing came for 30 s and for as many numbers as the sender may have on their way: nothing is sent again.
     Lost(u64),
 }
 
 impl Forgetting {
-    /// After how many numbers and how long a message is forgotten that lives for so many microseconds.
-    fn after(self, lifetime: Option<NonZeroU32>) -> Option<(u64, Nanoseconds)> {
-        match (self, lifetime) {
-            (Forgetting::Nothing, _) | (Forgetting::Expired(_), None) => None,
-            (Forgetting::Expired(window), Some(lifetime)) => {
-                Some((window, FORGOTTEN_AFTER.max(u64::from(lifetime.get()) * 1000)))
-            }
-            (Forgetting::Lost(window), _) => Some((window, FORGOTTEN_AFTER)),
+    /// How long after the newest piece a message is forgotten of which `lifetime` is left then, in microseconds; `None`: never.
+    fn after(self, lifetime: Option<NonZeroU32>) -> Option<Nanoseconds> {
+        match self {
+            Forgetting::Nothing => None,
+            Forgetting::Expired => lifetime.map(|lifetime| u64::from(lifetime.get()) * 1000),
+            Forgetting::Lost(_) => Some(FORGOTTEN_AFTER),
         }
+    }
+
+    /// How many numbers after its newest piece.
+    fn window(self) -> Option<u64> {
+        if let Forgetting::Lost(window) = self { Some(window) } else { None }
     }
 }
 
@@ -141,10 +151,18 @@ impl<M: Message> Fragments<M> {
     fn admits_pieces(&self, unit: &UnitHeader, octets: usize, follows: bool) -> Result<usize, Dropped> {
         let Label { message, index, count, .. } = unit.label;
         let mut numbers = (0..unit.messages() as u32).map(|nth| message.wrapping_add(nth));
+        let mut others = self.held;
         if let Some(assembly) = numbers.find_map(|number| self.begun.get(&number)) {
-            // All that it may become is reserved already.
-            let fits = unit.messages() == 1 && assembly.admits(unit, octets);
-            return if fits { Ok(0) } else { Err(Dropped::Unjoinable) };
+            if unit.messages() > 1 {
+                return Err(Dropped::Unjoinable);
+            }
+            if assembly.admits(unit, octets) {
+                return Ok(0); // all that it may become is reserved already
+            }
+            if !assembly.is_replaced_by(unit) {
+                return Err(Dropped::Unjoinable);
+            }
+            others = others.saturating_sub(assembly.held(self.bounds));
         }
         // Of a message whose last piece came first, the length of the others is not known yet.
         let piece = if index + 1 >= count { 0 } else { unit.piece };
@@ -156,7 +174,7 @@ impl<M: Message> Fragments<M> {
             return Err(Dropped::Overrun);
         }
         let whole = self.bounds.whole(count, piece);
-        let held = self.held.saturating_add(whole).saturating_add(Assembly::<M>::BESIDE);
+        let held = others.saturating_add(whole).saturating_add(Assembly::<M>::BESIDE);
         match self.held_most {
             most if held <= most => Ok(held),
             most if held > most.saturating_add(self.bounds.message) => Err(Dropped::Overrun),
@@ -183,8 +201,9 @@ impl<M: Message> Fragments<M> {
                 entry
             }
         };
-        if self.forgetting != Forgetting::Nothing && self.looks_at == Instant::END {
-            self.looks_at = view.now.later(FORGOTTEN_AFTER);
+        let is_replaced = !entry.get().admits(unit, body.len()) && entry.get().is_replaced_by(unit);
+        if is_replaced {
+            self.gone += entry.insert(Assembly::new(unit, quality(&label))).numbers;
         }
         let assembly = entry.get_mut();
         let taken = assembly.take(unit, body.take(), pool);
@@ -193,6 +212,9 @@ impl<M: Message> Fragments<M> {
         self.held = (self.held + after).saturating_sub(before);
         taken?;
         if !is_whole {
+            if let Some(silence) = self.forgetting.after(assembly.lifetime) {
+                self.looks_at = self.looks_at.min(view.now.later(silence.max(LOOKS_EVERY)));
+            }
             return Ok(None);
         }
         let assembly = entry.remove();
@@ -247,35 +269,39 @@ impl<M: Message> Framing<M> for Fragments<M> {
         body: &mut M,
         pool: &Pool<M>,
     ) -> Result<Option<Joined>, Dropped> {
-        if !unit.is_whole() {
+        let several = unit.label.count > 1;
+        if !unit.is_whole() || several && self.begun.contains_key(&unit.label.message) {
             return self.gather(view, unit, body, pool);
         }
         Ok(Some(Joined { quality: quality(&unit.label), numbers: unit.numbers() }))
     }
 
     fn forget(&mut self, view: &View) -> u64 {
+        let mut numbers = mem::take(&mut self.gone);
         if self.looks_at > view.now {
-            return 0;
+            return numbers;
         }
-        let mut numbers = 0;
         let (held, forgetting, bounds) = (&mut self.held, self.forgetting, self.bounds);
+        let (next_look, mut looks_at) = (view.now.later(LOOKS_EVERY), Instant::END);
         self.begun.retain(|_, assembly| {
-            let dead = forgetting.after(assembly.lifetime).is_some_and(|(window, silence)| {
-                assembly.upto + window <= view.received_upto
-                    && view.now.nanoseconds_since(assembly.at) >= silence
-            });
-            if dead {
+            let Some(silence) = forgetting.after(assembly.lifetime) else { return true };
+            let at = assembly.at.later(silence);
+            let is_over =
+                forgetting.window().is_none_or(|window| assembly.upto + window <= view.received_upto);
+            if is_over && at <= view.now {
                 numbers += assembly.numbers;
                 *held = held.saturating_sub(assembly.held(bounds));
+                return false;
             }
-            !dead
+            looks_at = looks_at.min(if at <= view.now { view.now.later(silence) } else { at }.max(next_look));
+            true
         });
-        self.looks_at = if self.begun.is_empty() { Instant::END } else { view.now.later(FORGOTTEN_AFTER) };
+        self.looks_at = looks_at;
         numbers
     }
 
     fn deadline(&self) -> Instant {
-        self.looks_at
+        if self.gone > 0 { Instant::START } else { self.looks_at }
     }
 }
 
@@ -302,9 +328,38 @@ mod tests {
         !fragments.begun.is_empty()
     }
 
+    /// Of a message that was numbered before another one of its number, a part is here, or comes late.
+    #[test]
+    fn pieces_of_two_messages_of_one_number_are_told_apart_by_their_own_numbers() {
+        let mut fragments = Fragments::new(0xffff, 1 << 20);
+        let pool = Pool::new(64, 1);
+        let mut take = |number: u64, index: u32, octets: &[u8]| {
+            let label = Label { message: 7, index, count: 3, last: index == 2, ..Label::default() };
+            let mut body = BufferTree::with_headroom(0, octets);
+            let (span, since) = (number..number + 1, Instant::START);
+            let unit = UnitHeader { span, count: 1, piece: octets.len(), label, since, lifetime: None };
+            let admitted = fragments.admits(&unit, octets.len(), false).map(|_| ());
+            let joined = admitted.and_then(|()| fragments.join(&View::START, &unit, &mut body, &pool));
+            let whole = joined.map(|joined| joined.map(|_| body));
+            (
+                whole.map(|whole| whole.map(|mut whole| whole.front(6).map(<[u8]>::to_vec))),
+                fragments.forget(&View::START),
+            )
+        };
+        let more = (Ok(None), 0);
+        assert!(take(2, 1, b"a1") == more);
+        assert!(take(11, 0, b"b0") == (Ok(None), 1), "it lies before what was numbered earlier");
+        assert!(take(1, 0, b"a0") == (Err(Dropped::Unjoinable), 0));
+        assert!(take(3, 2, b"a2") == (Err(Dropped::Unjoinable), 0), "it lies behind what was numbered later");
+        assert!(take(13, 2, b"b2") == more);
+        assert!(take(21, 0, b"c0") == (Ok(None), 2), "it was here");
+        assert!(take(23, 2, b"c2") == more);
+        assert!(take(22, 1, b"c1") == (Ok(Some(Some(b"c0c1c2".to_vec()))), 0));
+    }
+
     #[test]
     fn what_does_not_expire_is_never_forgotten_where_it_is_sent_again() {
-        let expired = Forgetting::Expired(WINDOW);
+        let expired = Forgetting::Expired;
         assert!(keeps(expired, None), "it waits behind what is more urgent");
         assert!(keeps(expired, Some(101_000_000)), "it may still come");
         assert!(!keeps(expired, Some(99_000_000)) && !keeps(expired, Some(1)));

@@ -76,7 +76,7 @@ impl Plan {
                 Framing::Fragments => {
                     let forgetting = match select.lifetime.0 {
                         _ if !self.wishes.reliable => framing::Forgetting::Lost(bounds.window),
-                        Living::Timestamps => framing::Forgetting::Expired(bounds.window),
+                        Living::Timestamps => framing::Forgetting::Expired,
                         Living::Deadline | Living::Absent => framing::Forgetting::Nothing,
                     };
                     framing::Fragments::new(bounds.fragments, bounds.longest).forgetting(forgetting).part()

@@ -32,7 +32,7 @@ use stackwright_wire::{Message, Pool, Stretch};
 
 use crate::words::{Cargo, Label, Numbering};
 use messages::Messages;
-use numbers::Numbers;
+use numbers::{Expired, Numbers};
 use sent::{SentQueue, Settling};
 use waiting::{Payload, Waiting};
 
@@ -47,6 +47,7 @@ pub struct Sending<M> {
     messages: Messages,
     /// Where an application chooses numbers of messages.
     numbers: Option<Box<Numbers<M>>>,
+    expired: Expired,
 }
 
 /// How a packet leaves.
@@ -104,6 +105,7 @@ impl<M: Message> Sending<M> {
             sent: SentQueue::new(numbering, first),
             messages: Messages::new(),
             numbers: None,
+            expired: Expired::NONE,
         }
     }
 
@@ -261,6 +263,9 @@ impl<M: Message> Sending<M> {
         if self.is_losing() {
             return self.next_lost();
         }
+        if self.waits_for_first() {
+            return None;
+        }
         let numbering = self.sent.numbering();
         let (payload, start) = (self.waiting.first()?, self.sent.sent_upto());
         Some(Next { span: start..start + payload.pieces.numbers(1, numbering), payload })
@@ -279,6 +284,7 @@ impl<M: Message> Sending<M> {
         let fresh = |octets: usize, upto: u64| (octets, upto + self.numbers_in(octets));
         let (first, upto) = (|| Some(self.waiting.first()?.pieces.first_octets()), self.sent.sent_upto());
         match self.sent.lost_packets() {
+            0 if self.leaves_alone() => None,
             0 => Some(fresh(self.waiting.second_octets()?, fresh(first()?, upto).1)),
             1 => Some(fresh(first()?, upto)),
             _ => Some((1, 0)), // it had its number before; nothing is shorter
@@ -310,6 +316,9 @@ impl<M: Message> Sending<M> {
             self.free_numbers();
             return Some(packet);
         }
+        if self.leaves_alone() && leaving.is_kept {
+            self.on_alone();
+        }
         let mut payload = self.waiting.leave(1, pool, headroom)?;
         if leaving.is_kept {
             return Some(pack(self.sent.push(payload, 1, &leaving)));
@@ -330,7 +339,8 @@ impl<M: Message> Sending<M> {
     /// The pieces that leave next for the first time; `None` where there are none, or something that was lost leaves before them.
     #[inline]
     pub(crate) fn ahead(&self) -> Option<Pieces> {
-        if self.is_losing() { None } else { Some(self.waiting.first()?.pieces) }
+        let is_next = !self.is_losing() && !self.leaves_alone() && !self.waits_for_first();
+        if is_next { Some(self.waiting.first()?.pieces) } else { None }
     }
 
     /// The octets and the pieces of several messages that were sent together, if they are what leaves next and nothing of the first has left.
@@ -381,10 +391,14 @@ impl<M: Message> Sending<M> {
     pub(crate) fn drop_first(&mut self, pool: &Pool<M>) {
         if self.is_losing() {
             if let Some((payload, count)) = self.sent.take_lost(usize::MAX) {
+                self.expire(&payload.pieces, count);
                 self.settle(payload, count, pool);
             }
         } else if let Some(payload) = self.waiting.take_message() {
             let count = payload.pieces.in_message();
+            if payload.pieces.label().index > 0 {
+                self.expire(&payload.pieces, count);
+            }
             self.settle(payload, count, pool);
         }
     }

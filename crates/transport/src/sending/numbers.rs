@@ -1,9 +1,14 @@
 //! Numbers of messages: no two messages in several pieces have the same number at a time, or the peer would join pieces of both.
 //!
 //! Numbers that are counted differ by themselves: only where an application chooses some is it known which are taken.
+//!
+//! Of a message that expired in part, the peer may hold that part for as long as it likes. Another message of its number so begins
+//! with one piece alone: with that, which the old message has, too, or which lies before what it has and is numbered later, the
+//! peer knows that this is another one. The other pieces follow when it is acknowledged.
 
 use alloc::boxed::Box;
 use alloc::collections::{BTreeSet, VecDeque};
+use alloc::vec::Vec;
 
 use stackwright_wire::Message;
 
@@ -23,11 +28,41 @@ pub(super) struct Numbers<M> {
     most: usize,
     /// Messages whose number is taken, in the order in which they were sent.
     held: VecDeque<Payload<M>>,
+    /// Messages of which the first piece left alone, and the number of that packet, until it is settled.
+    alone: Vec<(u32, u64)>,
+}
+
+/// Numbers of messages that expired in part, and some between them: consecutive ones, which wrap.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expired {
+    first: u32,
+    count: u64,
+}
+
+impl Expired {
+    pub(super) const NONE: Expired = Expired { first: 0, count: 0 };
+
+    fn holds(self, number: u32) -> bool {
+        u64::from(number.wrapping_sub(self.first)) < self.count
+    }
+
+    /// Adds a number, and those between it and the others where they are fewest.
+    fn add(&mut self, number: u32) {
+        let ahead = u64::from(number.wrapping_sub(self.first)) + 1;
+        let behind = u64::from(self.first.wrapping_sub(number)) + self.count;
+        match () {
+            () if self.count == 0 => *self = Expired { first: number, count: 1 },
+            () if self.holds(number) => {}
+            () if ahead <= behind => self.count = ahead,
+            () => *self = Expired { first: number, count: behind },
+        }
+    }
 }
 
 impl<M> Numbers<M> {
     fn new(taken: BTreeSet<u32>) -> Self {
-        let mut numbers = Numbers { taken: BTreeSet::new(), most: 0, held: VecDeque::new() };
+        let mut numbers =
+            Numbers { taken: BTreeSet::new(), most: 0, held: VecDeque::new(), alone: Vec::new() };
         numbers.renew(taken);
         numbers
     }
@@ -83,8 +118,50 @@ impl<M: Message> Sending<M> {
     /// Something was settled: the messages whose number is free now wait to leave.
     #[inline]
     pub(crate) fn free_numbers(&mut self) {
-        if self.numbers.as_ref().is_some_and(|numbers| !numbers.held.is_empty()) {
+        let Some(numbers) = &mut self.numbers else { return };
+        numbers.alone.retain(|(_, packet)| !self.sent.is_settled(*packet));
+        if !numbers.held.is_empty() {
             self.free_held();
+        }
+    }
+
+    /// These messages, of which pieces have left, expire.
+    #[cold]
+    pub(super) fn expire(&mut self, pieces: &Pieces, count: usize) {
+        let label = pieces.label();
+        if label.count > 1 {
+            let numbers = 0..pieces.messages_begun(count);
+            numbers.for_each(|nth| self.expired.add(label.message.wrapping_add(nth)));
+        }
+    }
+
+    /// Whether the first piece that waits leaves alone, because the peer may hold a part of another message of its number.
+    #[inline]
+    pub(super) fn leaves_alone(&self) -> bool {
+        self.numbers.is_some()
+            && self.waiting.first().is_some_and(|first| {
+                let label = first.pieces.label();
+                label.count > 1 && label.index == 0 && self.expired.holds(label.message)
+            })
+    }
+
+    /// Whether what waits first follows such a piece, which is not settled.
+    #[inline]
+    pub(super) fn waits_for_first(&self) -> bool {
+        let Some(numbers) = self.numbers.as_ref().filter(|numbers| !numbers.alone.is_empty()) else {
+            return false;
+        };
+        let first = self.waiting.first().map(|first| first.pieces.label());
+        let is_alone = |number: u32| numbers.alone.iter().any(|(message, _)| *message == number);
+        first.is_some_and(|label| label.index > 0 && is_alone(label.message))
+    }
+
+    /// The first piece that waits leaves alone.
+    #[cold]
+    pub(super) fn on_alone(&mut self) {
+        let packet = self.sent.sent_upto();
+        if let (Some(numbers), Some(first)) = (&mut self.numbers, self.waiting.first()) {
+            numbers.alone.push((first.pieces.label().message, packet));
         }
     }
 
@@ -113,5 +190,36 @@ impl<M: Message> Sending<M> {
         self.waiting.pieces().for_each(|pieces| enter(pieces, pieces.messages() as u32));
         self.sent.unsettled().for_each(|(pieces, count)| enter(pieces, pieces.messages_begun(count)));
         numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expired_numbers_are_a_span_that_grows_where_it_grows_least() {
+        let mut expired = Expired::NONE;
+        assert!(!expired.holds(0));
+        let span = |expired: Expired| (expired.first, expired.count);
+        for (number, first, count) in [
+            (7, 7, 1),
+            (7, 7, 1),
+            (9, 7, 3),
+            (8, 7, 3),
+            (5, 5, 5),
+            (u32::MAX, u32::MAX, 11),
+            (1 << 31, u32::MAX, (1 << 31) + 2),
+        ] {
+            expired.add(number);
+            assert_eq!(span(expired), (first, count), "{number}");
+            assert!(expired.holds(number));
+        }
+        for number in 0..=u8::MAX {
+            expired.add(u32::from(number) << 24);
+        }
+        // All but the longest gap.
+        assert!((0..=u8::MAX).all(|number| expired.holds(u32::from(number) << 24)));
+        assert!(!expired.holds((255 << 24) - 1) && !expired.holds((254 << 24) + 1));
     }
 }

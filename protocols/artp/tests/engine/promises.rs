@@ -1,5 +1,7 @@
 //! What is acknowledged is delivered, whole and once, whatever is urgent and whatever number it has.
 
+use std::num::NonZeroU32;
+
 use fastrand::Rng;
 use stackwright_artp::Config;
 use stackwright_contract::services::Quality;
@@ -105,4 +107,52 @@ fn datagrams_of_one_number_are_not_mixed() {
             assert!(heard == sent, "{numbers:?}, packet {lost} is lost, {} heard", heard.len());
         }
     }
+}
+
+/// One datagram expires when a part of it has arrived, and another one has its number: of that the peer makes no mixture, and takes
+/// it at once, whichever packet of it is lost, and however long it is.
+#[test]
+fn a_datagram_is_not_mixed_with_one_of_its_number_that_expired_in_part() {
+    let config = Config { expires: true, ..config() };
+    let packets = open(&config, Vec::new()).packets() as usize;
+    for (first, second, length) in (0..8).flat_map(|first| {
+        (0..8).flat_map(move |second| [3000, 2000, 3001].map(|length| (first, second, length)))
+    }) {
+        let nth = (packets / 2 + first) as u64;
+        let events = [nth, nth + 6 + second].map(|nth| Event { nth, deed: Deed::Lose });
+        let mut ends = open(&config, events.into());
+        let lifetime = NonZeroU32::new(5_000);
+        let quality = Quality { number: Some(7), lifetime, ..Quality::default() };
+        let now = ends.now();
+        ends.ends[0].send(now, &[b'A'; 3000], quality);
+        let mut arrived = heard(&mut ends, Duration::from_secs(5));
+        let quality = Quality { number: Some(7), ..Quality::default() };
+        let now = ends.now();
+        ends.ends[0].send(now, &vec![b'B'; length], quality);
+        arrived.extend(heard(&mut ends, Duration::from_secs(5)));
+        arrived.retain(|octets| *octets != [b'A'; 3000]);
+        let lengths: Vec<_> = arrived.iter().map(Vec::len).collect();
+        assert!(arrived == [vec![b'B'; length]], "{first}, {second}: {lengths:?} of {length}");
+    }
+}
+
+/// Long datagrams expire in part, one after the other: the peer does not take them for more than a sender may begin.
+#[test]
+fn datagrams_that_expire_in_part_are_not_in_the_way_of_others() {
+    let config = Config { expires: true, longest: 64 << 10, window: 64, packet: 1200, ..config() };
+    let mut ends = open(&config, Vec::new());
+    for nth in 0..40 {
+        let lifetime = NonZeroU32::new(5_000);
+        let now = ends.now();
+        ends.ends[0].send(now, &[nth; 60_000], Quality { lifetime, ..Quality::default() });
+        ends.pass(ends.now() + Duration::from_millis(1));
+        ends.set_conditions(&Conditions { loss: 1.0.into(), ..WAY });
+        ends.pass(ends.now() + Duration::from_millis(20));
+        ends.set_conditions(&WAY);
+        ends.pass(ends.now() + Duration::from_millis(500));
+        assert_eq!(ends.ends[0].phase(ends.now()), Phase::Open, "after {nth}");
+    }
+    let now = ends.now();
+    ends.ends[0].send(now, &[7; 60_000], Quality::default());
+    assert_eq!(heard(&mut ends, Duration::from_secs(5)), [vec![7; 60_000]]);
 }

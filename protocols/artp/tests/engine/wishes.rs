@@ -67,9 +67,10 @@ impl Half {
             let mut message = vec![0; length(random, &bounds, longest)];
             random.fill(&mut message);
             octets += message.len() + 500;
-            let lifetime = (expire && random.u8(..) < 80).then(|| random.u32(1000..2_000_000));
-            // Of what has expired in part, the other end may still hold a part: its number is not free for a while.
-            let chosen = !expire && random.u8(..) < 100;
+            // Of two short ones that are the same, nobody could say which has expired.
+            let may_expire = expire && message.len() > 4;
+            let lifetime = (may_expire && random.u8(..) < 80).then(|| random.u32(1000..2_000_000));
+            let chosen = random.u8(..) < 100;
             let quality = Quality {
                 lifetime: lifetime.and_then(NonZeroU32::new),
                 number: chosen.then(|| random.u32(..numbers).wrapping_sub(numbers / 2)),

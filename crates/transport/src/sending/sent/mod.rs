@@ -340,6 +340,11 @@ impl<M: Message> SentQueue<M> {
         None
     }
 
+    /// Whether a number that was sent is settled.
+    pub(super) fn is_settled(&self, number: u64) -> bool {
+        self.ranges.get(self.find(number)).is_none_or(|range| range.numbers.start > number)
+    }
+
     /// Returns what is not settled: the pieces of each range, and how many of them there are.
     pub(super) fn unsettled(&self) -> impl Iterator<Item = (&Pieces, usize)> {
         self.ranges.iter().map(|range| (&range.payload.pieces, range.count))
