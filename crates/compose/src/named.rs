@@ -154,7 +154,7 @@ macro_rules! any_word {
                     $word::Datagram(word) => word.name(),
                     $word::Stream(word) => word.name(),
                     $word::File(word) => word.name(),
-                    $word::Line(_) | $word::Outside(_) | $word::Own(_) => None,
+                    $word::Line(_) | $word::Frame(_) | $word::Outside(_) | $word::Own(_) => None,
                 }
             }
 
@@ -163,7 +163,7 @@ macro_rules! any_word {
                     $word::Datagram(word) => word.life(),
                     $word::Stream(word) => word.life(),
                     $word::File(word) => word.life(),
-                    $word::Line(_) | $word::Outside(_) | $word::Own(_) => Life::Goes,
+                    $word::Line(_) | $word::Frame(_) | $word::Outside(_) | $word::Own(_) => Life::Goes,
                 }
             }
 

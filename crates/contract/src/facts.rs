@@ -23,9 +23,11 @@ impl Guarantees {
     pub const REGIONS: Self = Guarantees(1 << 5);
     /// A created file appears under its name whole, or not at all.
     pub const WHOLE_FILES: Self = Guarantees(1 << 6);
+    /// `Left` is told when a frame was transmitted, not when it was handed on.
+    pub const SENT: Self = Guarantees(1 << 7);
 
     /// Each promise with the words that a refusal uses.
-    pub(crate) const WORDS: [(Self, &'static str); 7] = [
+    pub(crate) const WORDS: [(Self, &'static str); 8] = [
         (Self::RELIABLE, "reliable delivery"),
         (Self::ORDERED, "delivery in order"),
         (Self::ONCE, "delivery at most once"),
@@ -33,6 +35,7 @@ impl Guarantees {
         (Self::EXPEDITED, "expedited octets"),
         (Self::REGIONS, "sending regions of files"),
         (Self::WHOLE_FILES, "files that appear whole or not at all"),
+        (Self::SENT, "word of when a frame was transmitted"),
     ];
 
     /// These and those.

@@ -12,8 +12,9 @@ use core::marker::PhantomData;
 use stackwright_wire::Message;
 
 use crate::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Files, FilesIndication, FilesRequest, Octets,
-    OctetsIndication, OctetsRequest, Streams, StreamsIndication, StreamsRequest,
+    Datagrams, DatagramsIndication, DatagramsRequest, Files, FilesIndication, FilesRequest, Frames,
+    FramesIndication, FramesRequest, Octets, OctetsIndication, OctetsRequest, Streams, StreamsIndication,
+    StreamsRequest,
 };
 use crate::{Both, Either, Nothing, Service};
 
@@ -23,6 +24,8 @@ use crate::{Both, Either, Nothing, Service};
 pub enum Request<M, B: Service> {
     /// To a line.
     Line(OctetsRequest<M>),
+    /// To a frame service.
+    Frame(FramesRequest<M>),
     /// To a datagram service.
     Datagram(DatagramsRequest<M>),
     /// To a stream service.
@@ -39,6 +42,8 @@ pub enum Request<M, B: Service> {
 pub enum Indication<M, B: Service> {
     /// Of a line.
     Line(OctetsIndication<M>),
+    /// Of a frame service.
+    Frame(FramesIndication<M>),
     /// Of a datagram service.
     Datagram(DatagramsIndication<M>),
     /// Of a stream service.
@@ -56,7 +61,8 @@ impl<M, B: Service> Request<M, B> {
     #[inline(always)]
     pub fn has_several(&self) -> bool {
         match self {
-            Request::Datagram(DatagramsRequest::Send { messages, .. }) => messages.segment_size().is_some(),
+            Request::Datagram(DatagramsRequest::Send { messages, .. })
+            | Request::Frame(FramesRequest::Send { messages, .. }) => messages.segment_size().is_some(),
             Request::Outside(request) => B::requests_several(request),
             _ => false,
         }
@@ -68,11 +74,38 @@ impl<M, B: Service> Indication<M, B> {
     #[inline(always)]
     pub fn has_several(&self) -> bool {
         match self {
-            Indication::Datagram(DatagramsIndication::Delivered { messages, .. }) => {
+            Indication::Datagram(DatagramsIndication::Delivered { messages, .. })
+            | Indication::Frame(FramesIndication::Delivered { messages, .. }) => {
                 messages.segment_size().is_some()
             }
             Indication::Outside(indication) => B::indicates_several(indication),
             _ => false,
+        }
+    }
+}
+
+impl<M: Message, B: Service> Request<M, B> {
+    /// Splits the first message off a request that carries several, as a request of its own. What
+    /// goes to the outside stays whole.
+    #[inline]
+    pub fn split_first(&mut self) -> Option<Self> {
+        match self {
+            Request::Datagram(several) => Datagrams::split_request(several).map(Request::Datagram),
+            Request::Frame(several) => Frames::split_request(several).map(Request::Frame),
+            _ => None,
+        }
+    }
+}
+
+impl<M: Message, B: Service> Indication<M, B> {
+    /// Splits the first message off an indication that carries several, as an indication of its own.
+    /// What comes from the outside stays whole.
+    #[inline]
+    pub fn split_first(&mut self) -> Option<Self> {
+        match self {
+            Indication::Datagram(several) => Datagrams::split_indication(several).map(Indication::Datagram),
+            Indication::Frame(several) => Frames::split_indication(several).map(Indication::Frame),
+            _ => None,
         }
     }
 }
@@ -252,6 +285,10 @@ pub fn __foreign<S: Service, W>() -> W {
 
 impl<M: 'static, B: Service> Speaks<M, B> for Octets<M> {
     __speaks!(Line, M, B);
+}
+
+impl<M: Message, B: Service> Speaks<M, B> for Frames<M> {
+    __speaks!(Frame, M, B);
 }
 
 impl<M: Message, B: Service> Speaks<M, B> for Datagrams<M> {

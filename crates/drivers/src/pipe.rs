@@ -1,7 +1,8 @@
 //! A pipe of the operating system as [`Octets`]: two descriptors, one to read and one to write.
 //!
-//! They may be the ends of two pipes, a socket pair, standard input and output, or a pseudo terminal. The line has no
-//! end: what `Octets` cannot say (the other side is gone) is noted, and nothing more is delivered.
+//! They may be the ends of two pipes, a socket pair, standard input and output, or a pseudo terminal.
+//! The line is up from the start, and down for good when the other end hangs up: at the end of its
+//! input, or where it takes no more output.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -34,8 +35,16 @@ pub struct Pipe<M: Message> {
     readable: bool,
     writable: bool,
     due: bool,
-    /// The first room downward was told.
-    greeted: bool,
+    state: State,
+}
+
+/// Whether the other end is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// It is, and the layer above was told neither that nor its first room.
+    Untold,
+    Up,
+    Down,
 }
 
 const INPUT: Handle = Handle { index: 0, generation: 0 };
@@ -67,7 +76,7 @@ impl<M: Message> Pipe<M> {
             readable: false,
             writable: false,
             due: true,
-            greeted: false,
+            state: State::Untold,
         })
     }
 
@@ -93,11 +102,7 @@ impl<M: Message> Pipe<M> {
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => self.writable = false,
-                Err(_) => {
-                    cx.dropped(NAME, "the other end is gone");
-                    self.queue.clear();
-                    self.writable = false;
-                }
+                Err(_) => return self.hang_up(cx, out),
             }
         }
         if written > 0 {
@@ -105,15 +110,22 @@ impl<M: Message> Pipe<M> {
         }
     }
 
+    /// The other end is gone, and what was not written with it.
+    fn hang_up(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
+        if std::mem::replace(&mut self.state, State::Down) == State::Up {
+            cx.event(NAME, format_args!("the other end is gone"));
+            out.indicate(OctetsIndication::State { up: false });
+        }
+        self.queue.clear();
+        (self.readable, self.writable) = (false, false);
+    }
+
     fn receive(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         while self.readable && self.room > 0 {
             let mut block = self.pool.take();
             let limit = self.room.min(block.len());
             match self.input.read(&mut block[..limit]) {
-                Ok(0) => {
-                    cx.dropped(NAME, "the other end is gone");
-                    self.readable = false;
-                }
+                Ok(0) => self.hang_up(cx, out),
                 Ok(octets) => {
                     self.room -= octets;
                     out.indicate(OctetsIndication::Delivered {
@@ -121,7 +133,9 @@ impl<M: Message> Pipe<M> {
                     });
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(_) => self.readable = false,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => self.readable = false,
+                // A pseudo terminal whose other end was closed says EIO.
+                Err(_) => self.hang_up(cx, out),
             }
             self.pool.give(block);
         }
@@ -138,6 +152,8 @@ impl<M: Message> Protocol for Pipe<M> {
 
     fn handle_request(&mut self, _cx: &Context, request: OctetsRequest<M>, _out: &mut impl Outlet<Self>) {
         match request {
+            // It was sent before its end was heard of.
+            _ if self.state == State::Down => return,
             OctetsRequest::Send { message } => {
                 if !message.is_empty() {
                     self.queue.push_back(message);
@@ -151,6 +167,9 @@ impl<M: Message> Protocol for Pipe<M> {
     }
 
     fn handle_indication(&mut self, cx: &Context, ready: Ready, out: &mut impl Outlet<Self>) {
+        if self.state == State::Down {
+            return;
+        }
         self.readable |= ready.name == INPUT && ready.readable;
         self.writable |= ready.name == OUTPUT && ready.writable;
         self.receive(cx, out);
@@ -159,7 +178,9 @@ impl<M: Message> Protocol for Pipe<M> {
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if std::mem::replace(&mut self.due, false) {
-            if !std::mem::replace(&mut self.greeted, true) {
+            if self.state == State::Untold {
+                self.state = State::Up;
+                out.indicate(OctetsIndication::State { up: true });
                 out.indicate(OctetsIndication::Room { room: SEND_ROOM });
             }
             self.send(cx, out);

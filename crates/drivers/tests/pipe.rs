@@ -75,3 +75,55 @@ fn octets_pass_in_order_and_only_within_the_room() {
     }
     assert!(heard.right == octets);
 }
+
+/// A line is up from the start, and down when the other end hangs up, behind what it had written.
+#[test]
+fn a_line_says_when_the_other_end_is_gone() {
+    #[derive(Default)]
+    struct Told(Vec<String>);
+    impl Outlet<Pipe<SingleBuffer>> for Told {
+        fn indicate(&mut self, word: OctetsIndication<SingleBuffer>) {
+            self.0.push(match word {
+                OctetsIndication::State { up } => format!("up {up}"),
+                OctetsIndication::Delivered { message } => format!("{} octets", message.len()),
+                OctetsIndication::Room { room } => format!("room {room}"),
+            });
+        }
+        fn request(&mut self, never: Infallible) {
+            match never {}
+        }
+    }
+    for hears_by_writing in [false, true] {
+        let mut driver = Driver::new(1).unwrap();
+        let (input, written) = rustix::pipe::pipe().unwrap();
+        let (read, output) = rustix::pipe::pipe().unwrap();
+        let pool = Rc::new(Pool::new(4096, 4));
+        let mut line = Pipe::<SingleBuffer>::new(input, output, &driver.registry(), 0, pool).unwrap();
+        let mut told = Told::default();
+        let tick = Some(std::time::Duration::from_millis(10));
+        driver.turn(&mut line, &mut told, tick).unwrap();
+        assert_eq!(told.0, ["up true", "room 65536"]);
+        if hears_by_writing {
+            drop(read);
+        } else {
+            rustix::io::write(&written, b"last").unwrap();
+            drop(written);
+            driver.request(&mut line, OctetsRequest::Receive { room: 100 }, &mut told);
+        }
+        for _ in 0..3 {
+            // What is sent to nobody is lost, however often.
+            let message = SingleBuffer::with_headroom(0, &[0; 60_000]);
+            driver.request(&mut line, OctetsRequest::Send { message }, &mut told);
+            for _ in 0..3 {
+                driver.turn(&mut line, &mut told, tick).unwrap();
+            }
+            driver.request(&mut line, OctetsRequest::Receive { room: 1 }, &mut told);
+            told.0.retain(|told| *told != "room 60000");
+            if told.0.last().is_some_and(|told| told != "up false") {
+                panic!("{:?}", told.0);
+            }
+        }
+        let rest = if hears_by_writing { &["up false"][..] } else { &["4 octets", "up false"] };
+        assert_eq!(told.0[2..], *rest);
+    }
+}

@@ -19,15 +19,25 @@ pub struct PipeEnd<M> {
     habits: Habits,
     sending: Sending<M>,
     receiving: Receiving<M>,
-    /// Whether the upper knows its first room.
-    told: bool,
+    state: State,
     due: bool,
     rested: Option<Instant>,
 }
 
+/// Whether the line is there, and whether the layer above knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// It is, and the layer above knows nothing yet, not its first room either.
+    Untold,
+    Up,
+    /// It was cut, and the layer above does not know yet.
+    Cut,
+    Down,
+}
+
 /// Both ends of a line between the stations at `one` and `other`, which both behave as chosen.
 ///
-/// A line has no end: a fault that cuts it only silences it.
+/// A line has no end, but a [fault](crate::Fault::Cut) that cuts it takes it down at both ends.
 pub fn pipe<M: Message>(one: IpAddr, other: IpAddr, habits: Habits) -> (PipeEnd<M>, PipeEnd<M>) {
     habits.check();
     let (one, other) = (SocketAddr::new(one, 0), SocketAddr::new(other, 0));
@@ -43,7 +53,7 @@ impl<M: Message> PipeEnd<M> {
             // Both ends were made with one buffer size: the first window need not be told.
             sending: Sending::new(habits.room, habits.buffer),
             receiving: Receiving::new(0, habits.buffer, habits.pace),
-            told: false,
+            state: State::Untold,
             due: true,
             rested: None,
         }
@@ -69,6 +79,8 @@ impl<M: Message> Protocol for PipeEnd<M> {
 
     fn handle_request(&mut self, _cx: &Context, request: OctetsRequest<M>, _out: &mut impl Outlet<Self>) {
         match request {
+            // What was sent before its end was heard of is lost.
+            _ if self.state == State::Down => return,
             OctetsRequest::Send { message } => self.sending.push(message),
             OctetsRequest::Receive { room } => {
                 assert!(room > 0, "{NAME}: a Receive of nothing: room is never zero");
@@ -82,6 +94,7 @@ impl<M: Message> Protocol for PipeEnd<M> {
         match segment.word {
             Word::Octets(message) => self.receiving.push(message),
             Word::Window(octets) => self.sending.window += octets,
+            Word::Reset if self.state != State::Down => self.state = State::Cut,
             _ => return cx.dropped(NAME, "a word that a line does not know"),
         }
         self.due = true;
@@ -102,9 +115,17 @@ impl<M: Message> Protocol for PipeEnd<M> {
         if !std::mem::take(&mut self.due) {
             return;
         }
-        if !self.told {
-            self.told = true;
+        if self.state == State::Untold {
+            self.state = State::Up;
+            out.indicate(OctetsIndication::State { up: true });
             out.indicate(OctetsIndication::Room { room: self.habits.room });
+        }
+        if self.state == State::Cut {
+            self.state = State::Down;
+            out.indicate(OctetsIndication::State { up: false });
+        }
+        if self.state == State::Down {
+            return; // what crosses its end is lost
         }
         let mut left = 0;
         while let Some(message) = self.sending.next(cx, self.habits.chunks) {

@@ -5,7 +5,6 @@ use alloc::vec::Vec;
 use core::any::Any;
 
 use stackwright_contract::ask::Question;
-use stackwright_contract::services::Datagrams;
 use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Context, Facts, Instant, Service};
 use stackwright_wire::Message;
@@ -152,10 +151,9 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
         mouth: &mut Mouth<'_, M, B>,
     ) {
         while !self.0.takes_batches()
-            && let Request::Datagram(several) = &mut request
-            && let Some(first) = Datagrams::split_request(several)
+            && let Some(first) = request.split_first()
         {
-            self.0.handle_request(cx, Request::Datagram(first), mouth);
+            self.0.handle_request(cx, first, mouth);
         }
         self.0.handle_request(cx, request, mouth);
     }
@@ -168,10 +166,9 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
         mouth: &mut Mouth<'_, M, B>,
     ) {
         while !self.0.takes_batches()
-            && let Indication::Datagram(several) = &mut indication
-            && let Some(first) = Datagrams::split_indication(several)
+            && let Some(first) = indication.split_first()
         {
-            self.0.handle_indication(cx, Indication::Datagram(first), mouth);
+            self.0.handle_indication(cx, first, mouth);
         }
         self.0.handle_indication(cx, indication, mouth);
     }

@@ -1,8 +1,8 @@
 //! What a word says, for whoever only listens: which service, which primitive, about whom, with which payload.
 
 use stackwright_contract::services::{
-    Batch, DatagramsIndication, DatagramsRequest, FilesIndication, FilesRequest, OctetsIndication,
-    OctetsRequest, StreamsIndication, StreamsRequest,
+    Batch, DatagramsIndication, DatagramsRequest, FilesIndication, FilesRequest, FramesIndication,
+    FramesRequest, OctetsIndication, OctetsRequest, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Handle, Service};
@@ -29,11 +29,12 @@ const fn speech<'a, M>(
 }
 
 fn of_batch<'a, M: Message>(
+    service: &'static str,
     primitive: &'static str,
-    name: Handle,
+    name: Option<Handle>,
     batch: Option<&'a Batch<M>>,
 ) -> Speech<'a, M> {
-    let speech = speech("Datagrams", primitive, Some(name), batch.map(Batch::as_octets));
+    let speech = speech(service, primitive, name, batch.map(Batch::as_octets));
     Speech { messages: batch.map_or(0, Batch::count), ..speech }
 }
 
@@ -42,6 +43,10 @@ pub(super) fn of_request<M: Message, B: Service>(word: &Request<M, B>) -> Speech
     match word {
         Request::Line(OctetsRequest::Send { message }) => speech("Octets", "Send", None, Some(message)),
         Request::Line(OctetsRequest::Receive { .. }) => speech("Octets", "Receive", None, None),
+        Request::Frame(FramesRequest::Send { messages, .. }) => {
+            of_batch("Frames", "Send", None, Some(messages))
+        }
+        Request::Frame(FramesRequest::Receive { .. }) => speech("Frames", "Receive", None, None),
         Request::Datagram(word) => {
             use DatagramsRequest::{Await, Close, Listen, Open, Receive, Send, Unlisten};
             let (primitive, name, batch) = match word {
@@ -53,7 +58,7 @@ pub(super) fn of_request<M: Message, B: Service>(word: &Request<M, B>) -> Speech
                 Receive { association, .. } => ("Receive", association, None),
                 Close { association } => ("Close", association, None),
             };
-            of_batch(primitive, *name, batch)
+            of_batch("Datagrams", primitive, Some(*name), batch)
         }
         Request::Stream(word) => {
             use StreamsRequest::{Abort, Await, Finish, Listen, Open, Receive, Send, Unlisten, Unread};
@@ -96,6 +101,17 @@ pub(super) fn of_indication<M: Message, B: Service>(word: &Indication<M, B>) -> 
             speech("Octets", "Delivered", None, Some(message))
         }
         Indication::Line(OctetsIndication::Room { .. }) => speech("Octets", "Room", None, None),
+        Indication::Line(OctetsIndication::State { .. }) => speech("Octets", "State", None, None),
+        Indication::Frame(word) => {
+            use FramesIndication::{Delivered, Left, Room, State};
+            let (primitive, batch) = match word {
+                Room { .. } => ("Room", None),
+                Delivered { messages, .. } => ("Delivered", Some(messages)),
+                Left { .. } => ("Left", None),
+                State { .. } => ("State", None),
+            };
+            of_batch("Frames", primitive, None, batch)
+        }
         Indication::Datagram(word) => {
             use DatagramsIndication::{Delivered, Ended, Listening, Opened, Room};
             let (primitive, name, batch) = match word {
@@ -105,7 +121,7 @@ pub(super) fn of_indication<M: Message, B: Service>(word: &Indication<M, B>) -> 
                 Delivered { association, messages, .. } => ("Delivered", association, Some(messages)),
                 Ended { name, .. } => ("Ended", name, None),
             };
-            of_batch(primitive, *name, batch)
+            of_batch("Datagrams", primitive, Some(*name), batch)
         }
         Indication::Stream(word) => {
             use StreamsIndication::{Delivered, Ended, Finished, Listening, Opened, Room};

@@ -132,7 +132,8 @@ pub(crate) const PASSES: Guarantees = Guarantees::RELIABLE
     .and(Guarantees::CHECKED)
     .and(Guarantees::EXPEDITED)
     .and(Guarantees::REGIONS)
-    .and(Guarantees::WHOLE_FILES);
+    .and(Guarantees::WHOLE_FILES)
+    .and(Guarantees::SENT);
 
 impl<S: Service<Request: Named, Indication: Named, Name = Handle>> Protocol for Split<S> {
     const FACTS: Facts = Facts { passes: PASSES, ..Facts::named(NAME) };

@@ -389,6 +389,7 @@ fn a_wish_comes_through_whatever_was_pushed() {
 fn a_line() {
     let words = vec![
         Down(OctetsRequest::Send { message: message("ask") }),
+        Up(OctetsIndication::State { up: true }),
         Up(OctetsIndication::Room { room: 3 }),
         Up(OctetsIndication::Delivered { message: message("answer") }),
     ];

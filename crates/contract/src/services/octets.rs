@@ -1,4 +1,4 @@
-//! A line of octets without associations: a serial line, a byte pipe.
+//! A line of octets without associations: a serial line, a byte pipe. It has no end, but may be down.
 
 use core::marker::PhantomData;
 
@@ -41,5 +41,11 @@ pub enum OctetsIndication<M> {
     Delivered {
         /// The octets.
         message: M,
+    },
+    /// Told once at the start, and when it changes. Down: what was sent is lost, and all credit is
+    /// void.
+    State {
+        /// Whether the other end is there.
+        up: bool,
     },
 }

@@ -1,8 +1,8 @@
 //! What a word does to an association, as far as a packet can say it.
 
 use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, Ended, OctetsIndication, OctetsRequest, StreamsIndication,
-    StreamsRequest,
+    DatagramsIndication, DatagramsRequest, Ended, FramesIndication, FramesRequest, OctetsIndication,
+    OctetsRequest, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Participant, Service};
@@ -20,7 +20,7 @@ pub(super) enum Act {
     Octets { urgent: bool },
     /// A datagram.
     Datagram,
-    /// Octets of a line, which knows no associations.
+    /// Octets of a line, or a frame: neither knows associations.
     Line,
     /// One side of a stream has finished.
     Finishes,
@@ -33,7 +33,7 @@ pub(super) enum Act {
 /// What a request does.
 pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Act {
     match word {
-        Request::Line(OctetsRequest::Send { .. }) => Act::Line,
+        Request::Line(OctetsRequest::Send { .. }) | Request::Frame(FramesRequest::Send { .. }) => Act::Line,
         Request::Datagram(word) => match word {
             DatagramsRequest::Open { .. } => Act::Begins { passive: false },
             DatagramsRequest::Await { .. } => Act::Begins { passive: true },
@@ -55,7 +55,8 @@ pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Act {
 /// What an indication does.
 pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Act {
     match word {
-        Indication::Line(OctetsIndication::Delivered { .. }) => Act::Line,
+        Indication::Line(OctetsIndication::Delivered { .. })
+        | Indication::Frame(FramesIndication::Delivered { .. }) => Act::Line,
         Indication::Datagram(word) => match word {
             DatagramsIndication::Opened { local, remote, .. } => {
                 Act::Opened { local: *local, remote: *remote, stream: false }

@@ -1,0 +1,93 @@
+//! Whole frames without associations: a TNC, a modem, AXUDP, a live channel.
+
+use core::marker::PhantomData;
+
+use stackwright_wire::Message;
+
+use super::{Batch, Room};
+use crate::Service;
+
+/// Whole frames on numbered ports. Each that is delivered was sent as one, if it was not lost; what
+/// else is promised, the facts say.
+pub struct Frames<M>(PhantomData<M>);
+
+impl<M: Message> Service for Frames<M> {
+    const NAME: &'static str = "Frames";
+    type Request = FramesRequest<M>;
+    type Indication = FramesIndication<M>;
+    /// The port.
+    type Name = u8;
+
+    #[inline(always)]
+    fn requests_several(request: &FramesRequest<M>) -> bool {
+        matches!(request, FramesRequest::Send { messages, .. } if messages.segment_size().is_some())
+    }
+
+    #[inline(always)]
+    fn indicates_several(indication: &FramesIndication<M>) -> bool {
+        matches!(indication, FramesIndication::Delivered { messages, .. } if messages.segment_size().is_some())
+    }
+
+    /// The mark stays with the last frame.
+    fn split_request(several: &mut FramesRequest<M>) -> Option<FramesRequest<M>> {
+        let FramesRequest::Send { port, messages, .. } = several else { return None };
+        Some(FramesRequest::Send { port: *port, messages: messages.split_first()?.into(), mark: None })
+    }
+
+    fn split_indication(several: &mut FramesIndication<M>) -> Option<FramesIndication<M>> {
+        let FramesIndication::Delivered { port, messages } = several else { return None };
+        Some(FramesIndication::Delivered { port: *port, messages: messages.split_first()?.into() })
+    }
+}
+
+/// What may be asked of a frame service.
+#[derive(Debug)]
+pub enum FramesRequest<M> {
+    /// Sends within the credit of the port, which it uses up in octets and in frames.
+    Send {
+        /// On which port.
+        port: u8,
+        /// The frames.
+        messages: Batch<M>,
+        /// Answered by `Left` when the last of the frames was transmitted.
+        mark: Option<u16>,
+    },
+    /// Gives more credit upward, for all ports together. Never zero.
+    Receive {
+        /// How much more.
+        room: Room,
+    },
+}
+
+/// What a frame service tells.
+#[derive(Debug)]
+pub enum FramesIndication<M> {
+    /// Gives more credit downward. Never zero.
+    Room {
+        /// On which port.
+        port: u8,
+        /// How much more.
+        room: Room,
+    },
+    /// Delivers frames, within the credit.
+    Delivered {
+        /// On which port.
+        port: u8,
+        /// The frames.
+        messages: Batch<M>,
+    },
+    /// The frame with this mark was transmitted; without
+    /// [`Guarantees::SENT`](crate::Guarantees::SENT) that is only believed.
+    Left {
+        /// On which port.
+        port: u8,
+        /// The mark it was sent with.
+        mark: u16,
+    },
+    /// Told once at the start, and when it changes. Down: what was sent is lost, marks are not
+    /// answered, and all credit is void.
+    State {
+        /// Whether frames can be sent and received.
+        up: bool,
+    },
+}
