@@ -71,6 +71,7 @@ impl Session {
         let association = below.awaited.expect("a server that listens awaits clients");
         let opened = StreamsIndication::Opened { association, local, remote, room: ROOM };
         server.handle_indication(&cx, Either::Left(opened), &mut below);
+        server.flush(&cx, &mut below);
         let mut session = Session { server, cx, below, association, command, reply, now: 0 };
         assert!(session.below.reply.take().is_some(), "a server greets");
         session.say("USER anonymous\r\n", "331 ");
@@ -81,6 +82,7 @@ impl Session {
     fn hear(&mut self, indication: StreamsIndication<SingleBuffer>) {
         let indication: IndicationTo<Ftp> = Either::Left(indication);
         self.server.handle_indication(&self.cx, indication, &mut self.below);
+        self.server.flush(&self.cx, &mut self.below);
     }
 
     /// Says a line, and expects a reply that begins so; gives the octets of the reply.
