@@ -352,6 +352,12 @@ impl<M: Message> Sending<M> {
         whole.then(|| (first.body.len() as u64, pieces.count() as u64))
     }
 
+    /// The octets of the first piece that waits.
+    #[inline]
+    pub(crate) fn first_octets(&self) -> Option<usize> {
+        Some(self.waiting.first()?.pieces.first_octets())
+    }
+
     /// The body of what waits first.
     #[inline]
     pub(crate) fn first_body(&self) -> Option<&M> {
