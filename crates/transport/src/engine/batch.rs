@@ -208,7 +208,7 @@ impl<C: Configuration> Association<C> {
         memory: &mut Memory<C::Message>,
         batch: &mut Unfinished<C::Message>,
     ) -> bool {
-        let (mut written, before, numbering) = (0, batch.octets, self.sending.numbering());
+        let (mut written, before, numbering) = (0, batch.octets, self.sending.sent.numbering());
         let mut rest = None;
         while written < most {
             let (left, start) = (pieces.skip(written), view.sent_upto);
@@ -280,7 +280,7 @@ impl<C: Configuration> Association<C> {
         let Writer::Copied { block, start } = &mut batch.writer else { return (0, 0) };
         let (from, end) = (*start + batch.octets, *start + batch.most);
         let Some(mut into) = block.get_mut(from..end) else { return (0, 0) };
-        let (mut count, mut octets, numbering) = (0, 0, self.sending.numbering());
+        let (mut count, mut octets, numbering) = (0, 0, self.sending.sent.numbering());
         let mut number = view.sent_upto;
         while count < most {
             let span = number..number + left.numbers(1, numbering);

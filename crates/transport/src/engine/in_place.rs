@@ -90,7 +90,7 @@ impl<C: Configuration> Association<C> {
         most: usize,
         header: &[u8],
     ) -> (usize, usize) {
-        let (stride, numbering) = (header.len() + left.first_octets(), self.sending.numbering());
+        let (stride, numbering) = (header.len() + left.first_octets(), self.sending.sent.numbering());
         let (mut count, mut octets, mut skip) = (0, 0, behind);
         for mut there in self.sending.stretches() {
             skip -= there.split_to(skip).count();

@@ -269,7 +269,7 @@ impl<C: Configuration> Association<C> {
         if most == 0 {
             return 0;
         }
-        let end = view.sent_upto + ahead.numbers(1, self.sending.numbering());
+        let end = view.sent_upto + ahead.numbers(1, self.sending.sent.numbering());
         let Some(last) = self.choose_unit(view, first, end) else { return 0 };
         if self.asks(view, last) {
             return 0;
