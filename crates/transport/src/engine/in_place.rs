@@ -5,31 +5,14 @@
 //! └───────────────── a run: nothing was copied ──────────────────┘
 //! ```
 
-use stackwright_contract::services::{Batch, Quality, Room};
+use stackwright_contract::services::{Quality, Room};
 use stackwright_wire::{Block as _, Layout, Message, Strides};
 
-use super::run::ends_before;
 use super::{Association, Memory, RUNS_MOST};
 use crate::configuration::Configuration;
 use crate::sending::Pieces;
 use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};
-use crate::words::{Cargo, View};
-
-/// Packets of one message that leave together, or of several that were sent together.
-struct Boarded<M> {
-    packets: M,
-    count: usize,
-    octets: usize,
-    /// They are as long as each other, and there are no more.
-    whole: bool,
-}
-
-/// What the packets of a run have in common: their octets, and those that stand before a piece.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Alike {
-    stride: usize,
-    before: usize,
-}
+use crate::words::Cargo;
 
 impl<C: Configuration> Association<C> {
     /// Messages of so many octets to be written, and then to be [sent](Association::send_batch), that lie where their packets leave from:
@@ -96,103 +79,10 @@ impl<C: Configuration> Association<C> {
                 .is_some_and(|first| first.first_part() == body && first.first_gap() >= headroom)
     }
 
-    /// The next packets, as [`transmit_batch`](Association::transmit_batch) gives them, as long as they lie so: a run, or what is several for the
-    /// driver. `None`: they do not fit where they lie.
-    #[inline(never)]
-    pub(super) fn write_in_place(
-        &mut self,
-        mut view: View,
-        memory: &mut Memory<C::Message>,
-        room: Room,
-    ) -> Option<Batch<C::Message>> {
-        let one = memory.blocks.octets();
-        let several = self.sending.together().is_some_and(|(octets, _)| octets > one as u64);
-        let octets = if several { memory.several_runs() } else { one };
-        let most = Room { octets: octets.min(room.octets), messages: room.messages };
-        let (mut left, mut alike, mut run) = (most, None, None);
-        loop {
-            if self.drop_expired(&view, memory) {
-                view = self.view(view.now);
-            }
-            let (written, stride) = (most.octets - left.octets, alike.map_or(0, |alike: Alike| alike.stride));
-            let Some(ahead) = self.sending.ahead() else { break };
-            let is_enough =
-                several && written > 0 || ends_before(ahead.count() * stride, written, most.octets);
-            if is_enough || self.keeps_together(&view) {
-                break;
-            }
-            let Some(boarded) = self.board_in_place(&mut view, &ahead, memory, &mut alike, left) else {
-                break;
-            };
-            left = Room { octets: left.octets - boarded.octets, messages: left.messages - boarded.count };
-            match &mut run {
-                None => run = Some(boarded.packets),
-                Some(run) => run.join(boarded.packets),
-            }
-            if !boarded.whole {
-                break;
-            }
-        }
-        debug_assert!(run.is_some() == alike.is_some(), "what was boarded lies so");
-        Some(Batch::new(run?, alike?.stride))
-    }
-
-    /// As many pieces of the message that waits first, and of those that were sent together with it, as may leave now, in packets that are
-    /// alike, but for the last.
-    fn board_in_place(
-        &mut self,
-        view: &mut View,
-        ahead: &Pieces,
-        memory: &mut Memory<C::Message>,
-        alike: &mut Option<Alike>,
-        room: Room,
-    ) -> Option<Boarded<C::Message>> {
-        let (pieces, header, numbering) = (ahead.count(), &mut memory.header, self.sending.numbering());
-        let (mut boarded, mut packets, mut whole) = (0, 0, false);
-        while boarded < pieces {
-            let left = ahead.skip(boarded);
-            let several = self.choose_several(view, &left, room.messages - boarded);
-            if several == 0 {
-                break;
-            }
-            let start = view.sent_upto;
-            if boarded == 0 {
-                let span = start..start + left.numbers(1, numbering);
-                let cargo = Cargo { span: &span, label: left.label(), octets: left.first_octets() };
-                self.write_header(view, cargo, header);
-            }
-            let stride = header.len() + ahead.first_octets();
-            let this = Alike { stride, before: header.len() };
-            if alike.is_some_and(|alike| alike != this) {
-                break;
-            }
-            let room = (room.octets - packets) / stride;
-            let (count, octets) = self.write_gaps(left, start, boarded, several.min(room), header);
-            if count == 0 {
-                break;
-            }
-            *alike = Some(this);
-            let end = start + left.numbers(count, numbering);
-            self.on_boarded(view, octets, left.octets(count), end);
-            (boarded, packets) = (boarded + count, packets + octets);
-            whole = boarded == pieces && packets == pieces * stride;
-            if count < several {
-                break;
-            }
-        }
-        if boarded == 0 {
-            return None;
-        }
-        let run = self.sending.first_body()?.with_gaps(header.len(), boarded)?;
-        self.leave_together(view, boarded, memory);
-        view.drained = self.sending.is_drained();
-        Some(Boarded { packets: run, count: boarded, octets: packets, whole })
-    }
-
     /// Writes what stands before as many of the pieces that are `left` as fit, behind so many others: `header` before the first of all, and
     /// what follows from it before the others. Gives how many they are, and the octets of their packets.
     #[inline]
-    fn write_gaps(
+    pub(super) fn write_gaps(
         &mut self,
         mut left: Pieces,
         mut number: u64,
@@ -200,7 +90,7 @@ impl<C: Configuration> Association<C> {
         most: usize,
         header: &[u8],
     ) -> (usize, usize) {
-        let (stride, numbering) = (header.len() + left.first_octets(), self.sending.numbering());
+        let (stride, numbering) = (header.len() + left.first_octets(), self.sending.sent.numbering());
         let (mut count, mut octets, mut skip) = (0, 0, behind);
         for mut there in self.sending.stretches() {
             skip -= there.split_to(skip).count();

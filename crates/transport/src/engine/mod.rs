@@ -4,13 +4,13 @@
 //! | --- | --- |
 //! | `receive.rs` | a packet arrives |
 //! | `send.rs` | a packet leaves |
-//! | `run.rs` | several leave together |
+//! | `batch.rs` | several leave together |
 //! | `in_place.rs` | several leave from where their message lies |
 //! | `timers.rs` | time has passed |
 
+mod batch;
 mod in_place;
 mod receive;
-mod run;
 mod send;
 mod timers;
 
@@ -32,8 +32,8 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _, Rtt as _,
 };
 use crate::words::{Ending, Numbering, Phase, Report, View};
+use batch::Blocks;
 pub use receive::Delivery;
-use run::Blocks;
 
 /// Of how many questions it is known when they were asked: whose answers take longer are no measure of the way.
 const QUESTIONS: usize = 8;

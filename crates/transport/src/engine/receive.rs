@@ -156,7 +156,7 @@ impl<C: Configuration> Association<C> {
             let mut agreed = Vec::new();
             self.slots.format.agreed(&mut agreed);
             self.slots.framing.on_begun(&agreed);
-            self.sending.limit_overtaken(self.slots.format.overtaken_most());
+            self.sending.waiting.limit_overtaken(self.slots.format.overtaken_most());
         }
     }
 
@@ -236,7 +236,7 @@ impl<C: Configuration> Association<C> {
         let is_lost = |suspect: &Suspect| slots.recovery.is_lost(suspect, report);
         let mut lost = match slots.recovery.suspects(view, report) {
             Suspects::None => 0,
-            Suspects::Within(span) => self.sending.judge(span, is_lost),
+            Suspects::Within(span) => self.sending.sent.judge(span, is_lost),
             Suspects::Missing => {
                 // They rise; where a peer says them twice, they are judged once.
                 let mut judged = 0;
@@ -245,7 +245,7 @@ impl<C: Configuration> Association<C> {
                     judged = judged.max(span.end);
                     start..span.end
                 });
-                spans.map(|span| self.sending.judge(span, is_lost)).sum()
+                spans.map(|span| self.sending.sent.judge(span, is_lost)).sum()
             }
         };
         if let Some(tolerance) = slots.recovery.tolerance()
@@ -253,7 +253,7 @@ impl<C: Configuration> Association<C> {
         {
             let lag = slots.recovery.lag(view);
             let before = lag.and_then(|lag| sum.surely.map(|surely| surely.sooner(lag)));
-            lost += self.sending.lose_overtaken(tolerance, before);
+            lost += self.sending.sent.lose_overtaken(tolerance, before);
         }
         if lost > 0 {
             slots.congestion.on_lost(view, lost);

@@ -61,7 +61,7 @@ impl<C: Configuration> Association<C> {
         if self.drop_expired(&view, memory) {
             view = self.view(now);
         }
-        let chosen = if self.keeps_together(&view) { None } else { self.choose(&view) };
+        let chosen = if self.defers(&view) { None } else { self.choose(&view) };
         let slots = &mut self.slots;
         let reporting = self.begun
             && slots.acknowledgement.report(
@@ -250,9 +250,6 @@ impl<C: Configuration> Association<C> {
         }
         if within {
             self.shut_since = None;
-            if self.gathers(view, octets, window, limit) {
-                return None;
-            }
         }
         if !self.slots.inquiry.heeds_last() {
             return Some(false);
@@ -272,7 +269,7 @@ impl<C: Configuration> Association<C> {
         if most == 0 {
             return 0;
         }
-        let end = view.sent_upto + ahead.numbers(1, self.sending.numbering());
+        let end = view.sent_upto + ahead.numbers(1, self.sending.sent.numbering());
         let Some(last) = self.choose_unit(view, first, end) else { return 0 };
         if self.asks(view, last) {
             return 0;
@@ -297,21 +294,39 @@ impl<C: Configuration> Association<C> {
         several.max(1)
     }
 
-    /// Whether messages that were sent together wait until the window takes all of them: what left of them could not be written before any
-    /// more, and the rest would be copied. They wait as [others](Self::gathers) do, and no longer.
+    /// Send deferral (as Linux' `tcp_tso_should_defer`): whether what could leave waits for an acknowledgement, and then leaves together with
+    /// more. Few packets cost as much as many do. It waits only while most of the window is on its way, and no longer than a
+    /// millisecond: so much of the window is as good as it gets.
     #[inline]
-    pub(super) fn keeps_together(&self, view: &View) -> bool {
-        let Some((octets, packets)) = self.sending.together() else { return false };
+    pub(super) fn defers(&self, view: &View) -> bool {
         if view.in_flight < GATHER_LEAST || self.sending.is_losing() {
             return false;
         }
+        let Some(first) = self.sending.first_octets() else { return false };
         let (window, limit) = (self.slots.congestion.window(), self.slots.flow.limit(view));
+        let packets = limit.saturating_sub(view.sent_upto) / self.sending.numbers_in(first).max(1);
         let room = window.saturating_sub(view.in_flight);
-        let left = limit.saturating_sub(view.sent_upto);
-        (room < octets || left < packets) && octets <= gathered(view, room)
+        let part = part_at_once(view, view.in_flight + room);
+        // What left of messages that were sent together could not be written before any more, and the rest would be copied.
+        if let Some((octets, all)) = self.sending.together()
+            && octets <= part
+            && (room < octets || packets < all)
+        {
+            return true;
+        }
+        let room = room.min(packets.saturating_mul(first as u64));
+        let part = part_at_once(view, view.in_flight + room);
+        // What leaves at this moment already is not interrupted. Fewer packets are not worth it: they would only be bunched. Where
+        // none may leave, that is for others to judge.
+        self.left_at != view.now
+            && part >= RUN_LEAST * first as u64
+            && room >= first as u64
+            && room < part
+            && room < self.sending.waiting_octets() as u64
     }
 
-    /// Whether they wait, in the same way, until there is `room` below for all of them, which they find where there is `most`.
+    /// Whether messages that were sent together wait, in the same way, until there is `room` below for all of them, which they find where
+    /// there is `most`.
     #[inline]
     pub fn waits_for_room(&self, now: Instant, room: Room, most: Room) -> bool {
         let Some((octets, packets)) = self.sending.together() else { return false };
@@ -329,22 +344,6 @@ impl<C: Configuration> Association<C> {
         let packets = slots.flow.limit(&view).saturating_sub(view.settled_upto);
         let window = slots.congestion.window().min(packets.saturating_mul(body as u64));
         part_at_once(&view, window)
-    }
-
-    /// Whether what the window takes now is so little that more should leave together: each acknowledgement would let a few
-    /// packets go, which cost as much as many do. It waits for an acknowledgement, so most of the window must be on its way, and
-    /// it waits no longer than a millisecond: so much of the window is as good as it gets.
-    #[inline]
-    fn gathers(&self, view: &View, octets: usize, window: u64, limit: u64) -> bool {
-        // What leaves at this moment already is not interrupted.
-        if view.in_flight < GATHER_LEAST || self.left_at == view.now || self.sending.is_losing() {
-            return false;
-        }
-        let packets = limit.saturating_sub(view.sent_upto) / self.sending.numbers_in(octets).max(1);
-        let room = window.saturating_sub(view.in_flight).min(packets.saturating_mul(octets as u64));
-        let part = gathered(view, room);
-        // Fewer packets are not worth it: they would only be bunched.
-        part >= RUN_LEAST * octets as u64 && room < part && room < self.sending.waiting_octets() as u64
     }
 
     /// The peer takes nothing. What it says when that changes may be lost: so a unit is sent all the same, now and then.
@@ -382,13 +381,7 @@ impl<C: Configuration> Association<C> {
     }
 }
 
-/// So much of what the window takes leaves together, where so many octets more may leave now.
-#[inline]
-fn gathered(view: &View, room: u64) -> u64 {
-    part_at_once(view, view.in_flight + room)
-}
-
-/// The same, of a window.
+/// So much of a window leaves together.
 #[inline]
 fn part_at_once(view: &View, window: u64) -> u64 {
     let parts = (view.rtt.smoothed / MILLISECOND).max(4);

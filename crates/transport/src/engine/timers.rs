@@ -70,7 +70,7 @@ impl<C: Configuration> Association<C> {
     /// queue of a slow link is not lost as long as what left before it arrives. So does its expiry (5.6): what left a little later
     /// is no second timeout.
     fn overdue_at(&mut self, patience: Nanoseconds) -> Option<Instant> {
-        let sent = self.sending.oldest_at()?;
+        let sent = self.sending.sent.oldest_at()?;
         Some(sent.max(self.timer_since).later(patience))
     }
 
@@ -80,7 +80,7 @@ impl<C: Configuration> Association<C> {
             return;
         }
         let Some(before) = view.now.nanoseconds().checked_sub(patience) else { return };
-        let lost = self.sending.lose_overdue(Instant::from_nanoseconds(before));
+        let lost = self.sending.sent.lose_overdue(Instant::from_nanoseconds(before));
         if lost > 0 {
             (self.timeouts, self.timer_since) = (self.timeouts.saturating_add(1), view.now);
             self.slots.rtt.on_timeout();
@@ -97,7 +97,7 @@ impl<C: Configuration> Association<C> {
         if let Some(at) = self.probe_at(view)
             && at <= view.now
         {
-            self.probed = self.sending.probe();
+            self.probed = self.sending.sent.probe();
         }
     }
 

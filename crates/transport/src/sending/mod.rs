@@ -42,8 +42,8 @@ pub use sent::{Acknowledged, Suspect};
 /// What waits to be sent, and what was sent and is not settled.
 #[derive(Debug)]
 pub struct Sending<M> {
-    waiting: Waiting<M>,
-    sent: SentQueue<M>,
+    pub(crate) waiting: Waiting<M>,
+    pub(crate) sent: SentQueue<M>,
     messages: Messages,
     /// Where an application chooses numbers of messages.
     numbers: Option<Box<Numbers<M>>>,
@@ -107,11 +107,6 @@ impl<M: Message> Sending<M> {
             numbers: None,
             expired: Expired::NONE,
         }
-    }
-
-    /// Messages that were begun and are overtaken may have so many octets together.
-    pub(crate) fn limit_overtaken(&mut self, most: usize) {
-        self.waiting.limit_overtaken(most);
     }
 
     /// Octets in flight: sent, and neither acknowledged nor lost.
@@ -252,11 +247,6 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    #[inline]
-    pub(crate) fn numbering(&self) -> Numbering {
-        self.sent.numbering()
-    }
-
     /// What could leave next. What was lost comes first.
     #[inline(always)] // for each packet, more than once
     pub(crate) fn next(&mut self) -> Option<Next<'_, M>> {
@@ -352,6 +342,12 @@ impl<M: Message> Sending<M> {
         whole.then(|| (first.body.len() as u64, pieces.count() as u64))
     }
 
+    /// The octets of the first piece that waits.
+    #[inline]
+    pub(crate) fn first_octets(&self) -> Option<usize> {
+        Some(self.waiting.first()?.pieces.first_octets())
+    }
+
     /// The body of what waits first.
     #[inline]
     pub(crate) fn first_body(&self) -> Option<&M> {
@@ -413,31 +409,5 @@ impl<M: Message> Sending<M> {
         sum: &mut Acknowledged,
     ) {
         self.sent.acknowledge(span, &mut Settling { copies, messages: &mut self.messages, pool, sum });
-    }
-
-    /// Loses the packets in flight that have numbers in `span` and of which `is_lost` says so, range by range. Returns their octets.
-    pub(crate) fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Suspect) -> bool) -> u64 {
-        self.sent.judge(span, is_lost)
-    }
-
-    /// Returns when the oldest packet in flight was sent.
-    pub fn oldest_at(&mut self) -> Option<Instant> {
-        self.sent.oldest_at()
-    }
-
-    /// Loses the packets in flight that were sent at `before` or earlier. Returns their octets.
-    pub(crate) fn lose_overdue(&mut self, before: Instant) -> u64 {
-        self.sent.lose_overdue(before)
-    }
-
-    /// Loses the packets that were sent `tolerance` packets or more before the newest acknowledged one, or before `before`. Returns
-    /// their octets.
-    pub(crate) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
-        self.sent.lose_overtaken(tolerance, before)
-    }
-
-    /// The last packet in flight is sent once more: its acknowledgement tells about all before it.
-    pub(crate) fn probe(&mut self) -> bool {
-        self.sent.probe()
     }
 }

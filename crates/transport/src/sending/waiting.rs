@@ -46,7 +46,7 @@ impl<M: Message> Payload<M> {
 
 /// The send queue, the most urgent first.
 #[derive(Debug)]
-pub(super) struct Waiting<M> {
+pub(crate) struct Waiting<M> {
     queue: VecDeque<Payload<M>>,
     octets: usize,
     /// A part of the first piece has left, with its number: nothing may overtake it.
@@ -171,7 +171,7 @@ impl<M: Message> Waiting<M> {
     }
 
     /// Messages that were begun and are overtaken may have so many octets together.
-    pub(super) fn limit_overtaken(&mut self, most: usize) {
+    pub(crate) fn limit_overtaken(&mut self, most: usize) {
         self.overtaken_most = most;
     }
 

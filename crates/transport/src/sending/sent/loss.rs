@@ -22,7 +22,7 @@ pub struct Suspect {
 impl<M: Message> SentQueue<M> {
     /// Asks of all packets in flight that have numbers in `span` whether they are lost: once per range. Returns the octets of those
     /// that are.
-    pub(in crate::sending) fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Suspect) -> bool) -> u64 {
+    pub(crate) fn judge(&mut self, span: Range<u64>, is_lost: impl Fn(&Suspect) -> bool) -> u64 {
         let (mut at, mut octets) = (self.find(span.start), 0);
         while let Some(range) = self.ranges.get(at).filter(|range| range.numbers.start < span.end) {
             let from = range.packets_before(span.start, self.numbering);
@@ -46,7 +46,7 @@ impl<M: Message> SentQueue<M> {
 
     /// Loses the packets that were sent `tolerance` packets or more before the newest acknowledged one, or before `before` (RFC 9002
     /// §6.1, RFC 8985 §6.2). Returns their octets.
-    pub(in crate::sending) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
+    pub(crate) fn lose_overtaken(&mut self, tolerance: u64, before: Option<Instant>) -> u64 {
         let mut octets = 0;
         while let Some(at) = self.oldest() {
             let range = &self.ranges[at];
@@ -64,7 +64,7 @@ impl<M: Message> SentQueue<M> {
     }
 
     /// Loses the packets that were sent at `before` or earlier. Returns their octets.
-    pub(in crate::sending) fn lose_overdue(&mut self, before: Instant) -> u64 {
+    pub(crate) fn lose_overdue(&mut self, before: Instant) -> u64 {
         let mut octets = 0;
         while let Some(at) = self.oldest().filter(|at| self.ranges[*at].sent_at <= before) {
             octets += self.lose(at, self.ranges[at].count);
@@ -73,12 +73,12 @@ impl<M: Message> SentQueue<M> {
     }
 
     /// Returns when the oldest packet in flight was sent.
-    pub(in crate::sending) fn oldest_at(&mut self) -> Option<Instant> {
+    pub(crate) fn oldest_at(&mut self) -> Option<Instant> {
         self.oldest().map(|at| self.ranges[at].sent_at)
     }
 
     /// Has the highest packet in flight sent again: its acknowledgement tells about all before it.
-    pub(in crate::sending) fn probe(&mut self) -> bool {
+    pub(crate) fn probe(&mut self) -> bool {
         let Some(mut at) = self.ranges.iter().rposition(|range| range.state == State::InFlight) else {
             return false;
         };

@@ -131,7 +131,7 @@ struct Transmission {
 
 /// What was sent and is not settled.
 #[derive(Debug)]
-pub(super) struct SentQueue<M> {
+pub(crate) struct SentQueue<M> {
     numbering: Numbering,
     ranges: VecDeque<SentRange<M>>,
     /// Spans in which ranges were lost, rising. The state of the ranges decides.
@@ -166,7 +166,7 @@ impl<M: Message> SentQueue<M> {
     }
 
     #[inline]
-    pub(super) fn numbering(&self) -> Numbering {
+    pub(crate) fn numbering(&self) -> Numbering {
         self.numbering
     }
 
