@@ -165,13 +165,13 @@ impl<H: Host> Associations<H> {
             }
             session.room_came = false;
             if let Some(packets) = session.engine.transmit_batch(now, &mut self.memory, room) {
-                session.counts.sent += packets.count() as u64;
+                session.sent += packets.count() as u64;
                 Self::bear(at);
                 at.send_batch(packets);
                 continue;
             }
             let Some(packet) = session.engine.transmit(now, &mut self.memory) else { break };
-            session.counts.sent += 1;
+            session.sent += 1;
             Self::bear(at);
             at.send_batch(packet.into());
         }
@@ -278,7 +278,7 @@ impl<H: Host> Associations<H> {
         let received =
             engine.receive(now, Some(&header.front), &mut packet, behind.as_deref_mut(), memory, room);
         let packets = 1 + before - behind.map_or(0, |behind| behind.len());
-        at.association().counts.received += packets as u64;
+        at.association().received += packets as u64;
         // Whoever only knows where we are could otherwise say in the peer's name that there is congestion.
         let ecn = at.ecn();
         if ecn != Ecn::NotEct && matches!(received, Ok(_) | Err(Dropped::Duplicate)) {
@@ -343,8 +343,9 @@ pub struct Session<H: Host> {
     only_messages: bool,
     /// There is more room below than when something was last said.
     room_came: bool,
-    /// Packets so far.
-    counts: PacketCounts,
+    /// Packets that left, and packets that came.
+    sent: u64,
+    received: u64,
 }
 
 /// Whose packet it is, and what was read to know that. Nothing is taken off: a check may cover the header.
@@ -416,7 +417,8 @@ impl<H: Host> Hooks for Associations<H> {
             half_open: arrived,
             only_messages: false,
             room_came: false,
-            counts: PacketCounts::default(),
+            sent: 0,
+            received: 0,
         }
     }
 
@@ -478,7 +480,10 @@ impl<H: Host> Hooks for Associations<H> {
         question
             .answer::<Longest>(|_| Some(engine.slots().format.longest()))
             .answer::<RoundTrip>(|_| (smoothed > 0).then(|| Duration::from_nanos(smoothed)))
-            .answer::<Counters>(|_| Some(session.counts))
+            .answer::<Counters>(|_| {
+                let (sent, received) = (session.sent, session.received);
+                Some(PacketCounts { sent, received, retransmitted: None })
+            })
             .answer::<Reserve<MessageOf<H>>>(|reserve| self.reserve(engine, reserve));
     }
 

@@ -133,7 +133,7 @@ pub struct Association<C: Configuration> {
     /// When a queue last grew, as long as they hold memory.
     used: Option<Instant>,
     /// The unit that everything waits for and that framing refused last, and since when.
-    refused: Option<(u64, Instant)>,
+    refused: Option<Box<(u64, Instant)>>,
     /// What it has reserved of what all associations of its layer may hold.
     share: Share,
     /// Over by our own judgement.

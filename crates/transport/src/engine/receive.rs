@@ -1,5 +1,6 @@
 //! A packet arrives: it is verified, decoded, admitted, heeded, and what is new of it goes up.
 
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -354,11 +355,11 @@ impl<C: Configuration> Association<C> {
         }
         self.slots.acknowledgement.on_refused(view, &self.receipts);
         if by_framing && span.start <= view.received_upto {
-            let since = match self.refused {
-                Some((number, since)) if number == span.start => since,
+            let since = match self.refused.as_deref() {
+                Some((number, since)) if *number == span.start => *since,
                 _ => view.now,
             };
-            self.refused = Some((span.start, since));
+            self.refused = Some(Box::new((span.start, since)));
             if dropped == Dropped::Overrun || view.now.nanoseconds_since(since) >= REFUSED_MOST {
                 self.abandon(view, Ending::Overrun);
             }
