@@ -8,8 +8,8 @@ use stackwright_wire::{Leaf, Message, Pool};
 
 use super::{LONGEST, NAME, Socket};
 
-/// In so many pieces at most a burst leaves from where it lies. A piece that is shorter than the other number costs the kernel as much as
-/// its octets do when they are copied.
+/// The pieces of a burst that is sent without a copy, at most, and their shortest mean length in
+/// octets: for the kernel, a shorter piece costs as much as a copy of its octets.
 const PIECES_MOST: usize = 16;
 const PIECE_LEAST: usize = 2048;
 

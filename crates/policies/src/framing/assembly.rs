@@ -124,7 +124,7 @@ impl<M: Message> Assembly<M> {
         unit.span.start >= self.upto
     }
 
-    /// Whether one of so many pieces is here.
+    /// Returns whether one of the `count` pieces from `index` on is here.
     fn holds(&self, index: u32, count: u32) -> bool {
         let before = || self.aside.range(..index + count).next_back();
         index < self.next
@@ -139,7 +139,7 @@ impl<M: Message> Assembly<M> {
         before.is_none_or(|before| before < number) && behind.is_none_or(|behind| number < behind)
     }
 
-    /// How many pieces have so many octets.
+    /// Returns how many pieces `octets` octets are.
     fn pieces(&self, octets: usize) -> u32 {
         if self.piece == 0 { 1 } else { octets.div_ceil(self.piece) as u32 }
     }

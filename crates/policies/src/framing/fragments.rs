@@ -100,7 +100,8 @@ impl<M> Fragments<M> {
         }
     }
 
-    /// A sender has so many pieces on its way, of at most so many octets: so much more may belong to messages that are not whole.
+    /// Admits as much more of incomplete messages as a sender can have in flight: `pieces` of at
+    /// most `piece_most` octets each.
     #[must_use]
     pub fn on_the_way(self, pieces: usize, piece_most: usize) -> Self {
         // Each may begin a message, or wait for those before it.
