@@ -9,7 +9,7 @@ use alloc::rc::Rc;
 use stackwright_artp::{BoxedLayer, Cipher, Config, Layer, Protection, Sealing, Secret, boxed_layer, layer_sharing};
 use stackwright_base::{Base, Features, Subject, opening, session};
 use stackwright_compose::{Beside, Over};
-use stackwright_contract::services::{Datagrams, Files, Quality, Streams};
+use stackwright_contract::services::{Datagrams, Files, MessageProperties, Streams};
 use stackwright_contract::{Context, Outlet, Participant, Protocol, RequestTo};
 use stackwright_copy::Copy;
 use stackwright_framed::Framed;
@@ -126,7 +126,7 @@ pub fn policies() -> [&'static str; 2] {
 
 /// Passes datagrams on as they are.
 pub type Passing<M> =
-    Relay<M, fn(Arrival) -> Option<Participant>, fn(Direction, M, Quality) -> Option<(M, Quality)>>;
+    Relay<M, fn(Arrival) -> Option<Participant>, fn(Direction, M, MessageProperties) -> Option<(M, MessageProperties)>>;
 
 /// A relay between whatever datagrams the machine has.
 pub fn relay<M, T>(
@@ -138,7 +138,7 @@ pub fn relay<M, T>(
     M: Message,
     T: Protocol<Provides = Datagrams<M>>,
 {
-    let relay = Passing::new(Default::default(), whither, |_, message, quality| Some((message, quality)));
+    let relay = Passing::new(Default::default(), whither, |_, message, properties| Some((message, properties)));
     let mut stack = Over::new(relay, datagrams);
     stack.handle_request(&Context::new(0), request, out);
 }

@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 use stackwright::compose::graph::{Mouth, Node};
 use stackwright::contract::words::{Indication, Port, Request, Speaks};
 use stackwright::contract::{Context, Facts, Protocol, Service};
+use stackwright::wire::Message;
 
 /// What `P` says of itself, without a `P`.
 pub(crate) struct Shown<P>(PhantomData<fn() -> P>);
@@ -16,7 +17,7 @@ impl<P> Shown<P> {
     }
 }
 
-impl<M: 'static, B: Service + 'static, P> Node<M, B> for Shown<P>
+impl<M: Message, B: Service + 'static, P> Node<M, B> for Shown<P>
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
 {

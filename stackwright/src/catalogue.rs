@@ -72,7 +72,7 @@ where
 }
 
 /// The names of the services that a protocol offers, and of those that it needs.
-pub fn services<P, M, B: Service>() -> [Vec<&'static str>; 2]
+pub fn services<P, M: Message, B: Service>() -> [Vec<&'static str>; 2]
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>>,
 {

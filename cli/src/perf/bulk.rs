@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use stackwright::contract::Guarantees;
-use stackwright::contract::services::Quality;
+use stackwright::contract::services::MessageProperties;
 use stackwright::wire::{Header as _, Message};
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, SendBuffer, Stack};
@@ -46,7 +46,7 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
     let before = processor();
     let mut intervals = Intervals::new(run.json);
     let begin = Instant::now();
-    let room = association.statistics().room.octets;
+    let room = association.statistics().credit.octets;
     let payload = payload_of(size, fastrand::Rng::with_seed(1));
     let shared = S::Message::with_headroom(HEADROOM + Word::LENGTH, &payload[Word::LENGTH..]);
     let is_gapped = association.reserve(size, 1).is_gapped();
@@ -62,7 +62,7 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
             break;
         }
         if !steady {
-            let waits = room.saturating_sub(association.statistics().room.octets) as u64;
+            let waits = room.saturating_sub(association.statistics().credit.octets) as u64;
             let moved = (sent * size as u64).saturating_sub(waits);
             if waits > may_wait(moved, size) {
                 look(&mut association).map_err(wrong)?;
@@ -76,16 +76,18 @@ pub(super) fn measure<S: Stack>(run: &Run, place: &Place, make: impl Make<S>) ->
             let most = if steady { usize::try_from(messages - sent).unwrap_or(usize::MAX) } else { 1 };
             let buffer = written(association.reserve(size, most), word, &payload);
             let messages = buffer.messages() as u64;
-            association.commit(buffer, Quality::default()).map_err(|refused| wrong(refused.why))?;
+            association.commit(buffer, MessageProperties::default()).map_err(|refused| wrong(refused.why))?;
             messages
         } else {
             let mut message = shared.share();
             message.push(&word);
-            association.send_message(message, Quality::default()).map_err(|refused| wrong(refused.why))?;
+            association
+                .send_message(message, MessageProperties::default())
+                .map_err(|refused| wrong(refused.why))?;
             1
         };
         intervals.moved(now, || {
-            let waits = room.saturating_sub(association.statistics().room.octets);
+            let waits = room.saturating_sub(association.statistics().credit.octets);
             (sent * size as u64).saturating_sub(waits as u64)
         });
     }
@@ -157,14 +159,14 @@ pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Resu
     let (tries, patience) = if lossless { (1, PATIENCE) } else { (TRIES, AGAIN) };
     for _ in 0..tries {
         association.set_patience(Some(PATIENCE));
-        association.send_message(worded::<S>(Kind::End, sent, &[]), Quality::default())?;
+        association.send_message(worded::<S>(Kind::End, sent, &[]), MessageProperties::default())?;
         association.set_patience(Some(patience));
         loop {
-            let room = association.statistics().room.octets;
+            let room = association.statistics().credit.octets;
             let mut message = match association.receive_message() {
                 Ok((message, _)) => message,
                 // What was sent before the question has to leave before it.
-                Err(error) if error.is_not_yet() && association.statistics().room.octets > room => continue,
+                Err(error) if error.is_not_yet() && association.statistics().credit.octets > room => continue,
                 Err(error) if error.is_not_yet() => break,
                 Err(error) => return Err(error),
             };

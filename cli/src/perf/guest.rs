@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use stackwright::contract::services::{Batch, Quality};
+use stackwright::contract::services::{Batch, MessageProperties};
 use stackwright::contract::{Guarantees, Protocol};
 use stackwright::wire::Message;
 use stackwright_endpoint::Stack;
@@ -118,7 +118,9 @@ impl<S: Stack> Guest<S> {
 
     /// Whether it was sent. Where there was no room, it waits, before all others.
     fn try_say(&mut self, message: S::Message) -> bool {
-        let Err(refused) = self.association.send_message(message, Quality::default()) else { return true };
+        let Err(refused) = self.association.send_message(message, MessageProperties::default()) else {
+            return true;
+        };
         if refused.why.is_not_yet() {
             self.answers.push_front(refused.message);
         }

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 use stackwright::contract::Guarantees;
-use stackwright::contract::services::Quality;
+use stackwright::contract::services::MessageProperties;
 use stackwright::wire::{Header as _, Message};
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Error, Stack};
@@ -72,7 +72,8 @@ pub(super) fn exchange<S: Stack>(
     let begin = Instant::now();
     association.set_patience(Some(if lossless { PATIENCE } else { AGAIN }));
     loop {
-        association.send_message(worded::<S>(Kind::Request, number, payload), Quality::default())?;
+        association
+            .send_message(worded::<S>(Kind::Request, number, payload), MessageProperties::default())?;
         loop {
             match association.receive_message() {
                 Ok((mut message, _)) => {

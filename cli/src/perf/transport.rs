@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use stackwright::artp::{self, Cipher as Seal, Protection, Sealing, Secret};
 use stackwright::compose::Over;
-use stackwright::contract::services::Room;
+use stackwright::contract::services::Credit;
 use stackwright::framed::Framed;
 use stackwright::ordered::{self, Ordered};
 use stackwright::wire::Pool;
@@ -78,9 +78,9 @@ impl Transport {
             // Framed messages have two octets for their length; UDP has its own limit.
             _ => Config::default().longest,
         };
-        let room = Room { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
+        let credit = Credit { octets: SEND.max(2 * tuning.longest), messages: 1 << 14 };
         let spin = Duration::from_micros(tuning.spin.unwrap_or_default());
-        Config { room, longest, arrivals_most: 256, spin, shared_port: false }
+        Config { credit, longest, arrivals_most: 256, spin, shared_port: false }
     }
 }
 
@@ -93,7 +93,7 @@ fn artp_config(system: &System, address: IpAddr, tuning: &Tuning) -> artp::Confi
         packet,
         window: tuning.window.or(flight).unwrap_or(usual.window),
         longest: usual.longest.max(tuning.longest.saturating_add(2 << 16)),
-        send: Room { octets: SEND.max(2 * tuning.longest), messages: 4096 },
+        send: Credit { octets: SEND.max(2 * tuning.longest), messages: 4096 },
         gather_most: tuning.gather.map_or(usual.gather_most, u64::from),
         gather_full: tuning.gather.unwrap_or(usual.gather_full),
         congestion: tuning.congestion.unwrap_or(usual.congestion),

@@ -4,7 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use stackwright_base::{Hooks, Layer, MessageOf, Origin, Place, generate};
 use stackwright_compose::Over;
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
+use stackwright_contract::services::{
+    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+};
 use stackwright_contract::{Context, Duration, Facts, Handle, Participant};
 use stackwright_simulator::{Heard, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Header, Message, SingleBuffer};
@@ -44,7 +46,7 @@ impl Hooks for Channels {
         *key
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _quality: Quality) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _quality: MessageProperties) {
         let channel = *at.association();
         at.forward(&Label { channel }, message);
     }
@@ -53,11 +55,11 @@ impl Hooks for Channels {
 type Stack = Over<Layer<Channels>, SimulatedDatagrams<SingleBuffer>>;
 type Station = StationId<Stack, Heard<DatagramsIndication<SingleBuffer>>>;
 
-const ROOM: Room = Room { octets: 1000, messages: 4 };
+const ROOM: Credit = Credit { octets: 1000, messages: 4 };
 
 fn station(world: &mut World<SingleBuffer>, address: [u8; 4]) -> Station {
     let address = IpAddr::from(address);
-    let adapter = SimulatedDatagrams::new(address, Room { octets: 1 << 20, messages: 4096 });
+    let adapter = SimulatedDatagrams::new(address, Credit { octets: 1 << 20, messages: 4096 });
     world.add(address, Over::new(Layer::new(Channels::default(), 1), adapter), Heard::default())
 }
 
@@ -82,7 +84,12 @@ fn ended(world: &World<SingleBuffer>, station: Station) -> Vec<(u32, Ended)> {
 fn one_association_too_many_is_refused_and_a_freed_key_is_given_again() {
     let mut world = World::new(1);
     let here = station(&mut world, [10, 0, 0, 1]);
-    let open = |index| DatagramsRequest::Open { association: name(index), remote: peer(), room: ROOM };
+    let open = |index| DatagramsRequest::Open {
+        association: name(index),
+        remote: peer(),
+        credit: ROOM,
+        local: None,
+    };
     for index in 0..257 {
         world.ask(here, open(index));
     }
@@ -94,13 +101,14 @@ fn one_association_too_many_is_refused_and_a_freed_key_is_given_again() {
     );
     assert_eq!(world.stack(here).upper.associations(), 256);
     // The second one leaves, and its key comes round again.
-    world.ask(here, DatagramsRequest::Close { association: name(1) });
+    world.ask(here, DatagramsRequest::Close { name: name(1) });
     world.ask(
         here,
         DatagramsRequest::Open {
             association: Handle { index: 256, generation: 1 },
             remote: peer(),
-            room: ROOM,
+            local: None,
+            credit: ROOM,
         },
     );
     assert_eq!(ended(&world, here), [(256, Ended::Unavailable), (1, Ended::Finished)]);
@@ -113,18 +121,21 @@ fn strangers_without_a_name_take_nothing() {
     let mut world = World::new(1);
     let here = station(&mut world, [10, 0, 0, 2]);
     world.ask(here, DatagramsRequest::Listen { listener: name(0), local: peer() });
-    world.ask(here, DatagramsRequest::Await { listener: name(0), association: name(1), room: ROOM });
+    world.ask(here, DatagramsRequest::Await { listener: name(0), association: name(1), credit: ROOM });
     let strangers: Vec<Station> = (10..60).map(|last| station(&mut world, [10, 0, 0, last])).collect();
     for stranger in &strangers {
-        world.ask(*stranger, DatagramsRequest::Open { association: name(0), remote: peer(), room: ROOM });
+        world.ask(
+            *stranger,
+            DatagramsRequest::Open { association: name(0), remote: peer(), credit: ROOM, local: None },
+        );
         for _ in 0..3 {
             let message = SingleBuffer::with_headroom(8, b"let me in");
             world.ask(
                 *stranger,
                 DatagramsRequest::Send {
                     association: name(0),
-                    messages: message.into(),
-                    quality: Quality::default(),
+                    batch: message.into(),
+                    properties: MessageProperties::default(),
                 },
             );
         }
@@ -142,17 +153,21 @@ fn a_name_that_is_over_is_told_from_the_next_one_of_its_index() {
     let mut world = World::new(1);
     let here = station(&mut world, [10, 0, 0, 1]);
     let second = Handle { index: 0, generation: 1 };
-    world.ask(here, DatagramsRequest::Open { association: name(0), remote: peer(), room: ROOM });
-    world.ask(here, DatagramsRequest::Close { association: name(0) });
-    world.ask(here, DatagramsRequest::Open { association: second, remote: peer(), room: ROOM });
+    world.ask(
+        here,
+        DatagramsRequest::Open { association: name(0), remote: peer(), credit: ROOM, local: None },
+    );
+    world.ask(here, DatagramsRequest::Close { name: name(0) });
+    world
+        .ask(here, DatagramsRequest::Open { association: second, remote: peer(), credit: ROOM, local: None });
     let before = world.context(here).dropped_count();
     for late in [
         DatagramsRequest::Send {
             association: name(0),
-            messages: SingleBuffer::with_headroom(8, b"late").into(),
-            quality: Quality::default(),
+            batch: SingleBuffer::with_headroom(8, b"late").into(),
+            properties: MessageProperties::default(),
         },
-        DatagramsRequest::Close { association: name(0) },
+        DatagramsRequest::Close { name: name(0) },
     ] {
         world.ask(here, late);
     }

@@ -4,7 +4,9 @@
 use stackwright_base::{
     Configuration, Features, Hooks, Layer, MessageOf, Origin, Place, events, opening, session,
 };
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
+use stackwright_contract::services::{
+    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+};
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
@@ -33,7 +35,7 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Plain<C> {
 
     fn create(&mut self, _: &Context, (): &(), _: Participant, _: Origin) {}
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _: Quality) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _: MessageProperties) {
         at.forward(&Label { number: 0 }, message);
     }
 }
@@ -55,7 +57,7 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Plain<C>>> for Ends {
     }
 }
 
-const ROOM: Room = Room { octets: 1000, messages: 4 };
+const ROOM: Credit = Credit { octets: 1000, messages: 4 };
 
 fn name(index: u32) -> Handle {
     Handle { index, generation: 0 }
@@ -85,18 +87,23 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     }
 
     fn open(&mut self, index: u32, last: u8) {
-        self.ask(DatagramsRequest::Open { association: name(index), remote: place(last), room: ROOM });
+        self.ask(DatagramsRequest::Open {
+            association: name(index),
+            remote: place(last),
+            credit: ROOM,
+            local: None,
+        });
     }
 
     fn close(&mut self, index: u32) {
-        self.ask(DatagramsRequest::Close { association: name(index) });
+        self.ask(DatagramsRequest::Close { name: name(index) });
     }
 
     /// The layer below opens all that it was asked for, late.
     fn opens_below(&mut self) {
         for request in std::mem::take(&mut self.ends.asked) {
             if let DatagramsRequest::Open { association, remote, .. } = request {
-                let word = DatagramsIndication::Opened { association, local: place(1), remote, room: ROOM };
+                let word = DatagramsIndication::Opened { association, local: place(1), remote, credit: ROOM };
                 self.layer.handle_indication(&self.cx, word, &mut self.ends);
             }
         }
@@ -105,7 +112,7 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     /// It ends all that it is asked to close.
     fn closes_below(&mut self) {
         for request in std::mem::take(&mut self.ends.asked) {
-            if let DatagramsRequest::Close { association } = request {
+            if let DatagramsRequest::Close { name: association } = request {
                 let word = DatagramsIndication::Ended { name: association, why: Ended::Finished };
                 self.layer.handle_indication(&self.cx, word, &mut self.ends);
             }
@@ -164,11 +171,11 @@ fn names_that_wait_end_with_their_own_listener() {
     for listener in [0, 1] {
         scene.ask(DatagramsRequest::Listen { listener: name(listener), local: place(1) });
         let association = name(10 + listener);
-        scene.ask(DatagramsRequest::Await { listener: name(listener), association, room: ROOM });
+        scene.ask(DatagramsRequest::Await { listener: name(listener), association, credit: ROOM });
     }
-    scene.ask(DatagramsRequest::Unlisten { listener: name(0) });
+    scene.ask(DatagramsRequest::Close { name: name(0) });
     assert_eq!(scene.heard().1, [10, 0], "the other listener's name waits on");
-    scene.ask(DatagramsRequest::Unlisten { listener: name(1) });
+    scene.ask(DatagramsRequest::Close { name: name(1) });
     assert_eq!(scene.heard().1, [10, 0, 11, 1]);
 }
 
@@ -178,7 +185,7 @@ fn who_listens_in_two_places_hears_who_comes_to_each() {
     for listener in [1, 2] {
         scene.ask(DatagramsRequest::Listen { listener: name(listener), local: place(listener as u8) });
         let association = name(10 + listener);
-        scene.ask(DatagramsRequest::Await { listener: name(listener), association, room: ROOM });
+        scene.ask(DatagramsRequest::Await { listener: name(listener), association, credit: ROOM });
     }
     let mut places = Vec::new();
     for request in std::mem::take(&mut scene.ends.asked) {
@@ -189,13 +196,13 @@ fn who_listens_in_two_places_hears_who_comes_to_each() {
             {
                 // Somebody comes to the place that was asked for last, and says something.
                 let local = places.last().expect("it was asked for").1;
-                let came = DatagramsIndication::Opened { association, local, remote: place(9), room: ROOM };
+                let came = DatagramsIndication::Opened { association, local, remote: place(9), credit: ROOM };
                 scene.layer.handle_indication(&scene.cx, came, &mut scene.ends);
                 let message = M::with_headroom(0, &[0]);
                 let said = DatagramsIndication::Delivered {
                     association,
-                    messages: message.into(),
-                    quality: Quality::default(),
+                    batch: message.into(),
+                    properties: MessageProperties::default(),
                 };
                 scene.layer.handle_indication(&scene.cx, said, &mut scene.ends);
             }

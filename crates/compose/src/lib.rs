@@ -6,11 +6,9 @@
 extern crate alloc;
 
 pub mod graph;
-mod named;
 mod stack;
 
-pub use named::{Life, Named};
-pub use stack::{Asks, Beside, Fork, Join, Joined, Over, Split, fork, join};
+pub use stack::{Beside, Fork, Join, Joined, Over, Split, fork, join};
 
 #[doc(hidden)]
 pub use stackwright_macros::__stack;

@@ -3,7 +3,9 @@
 use stackwright_compose::graph::modules::{Counter, Tap};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_compose::{Beside, Joined, Over, fork};
-use stackwright_contract::services::{Batch, Datagrams, DatagramsIndication, DatagramsRequest, Quality};
+use stackwright_contract::services::{
+    Batch, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{
     Batches, Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Outlet, Protocol, RequestOf,
@@ -30,14 +32,14 @@ impl<const SEVERAL: bool> Protocol for Notes<SEVERAL> {
     type Uses = D;
 
     fn handle_request(&mut self, _: &Context, word: RequestTo<Self>, out: &mut impl Outlet<Self>) {
-        if let DatagramsRequest::Send { messages, .. } = &word {
+        if let DatagramsRequest::Send { batch: messages, .. } = &word {
             self.down.push(messages.count());
         }
         out.request(word);
     }
 
     fn handle_indication(&mut self, _: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
-        if let DatagramsIndication::Delivered { messages, .. } = &word {
+        if let DatagramsIndication::Delivered { batch: messages, .. } = &word {
             self.up.push(messages.count());
         }
         out.indicate(word);
@@ -63,13 +65,13 @@ struct End {
 }
 
 impl End {
-    fn hear(&mut self, batch: Batch<M>, mut quality: Quality) {
+    fn hear(&mut self, batch: Batch<M>, mut properties: MessageProperties) {
         self.counts.push(batch.count());
         for message in batch {
             let mut octets = vec![0; message.len()];
             message.copy_to(&mut octets);
-            self.messages.push((octets, quality.number.expect("it was sent with one")));
-            quality = quality.of_next();
+            self.messages.push((octets, properties.number.expect("it was sent with one")));
+            properties = properties.of_next();
         }
     }
 }
@@ -117,32 +119,34 @@ struct Ends {
 
 impl<P: Protocol<Provides: Holds, Uses: Holds>> Outlet<P> for Ends {
     fn indicate(&mut self, word: IndicationOf<P>) {
-        if let DatagramsIndication::Delivered { messages, quality, .. } = P::Provides::indication(word) {
-            self.above.hear(messages, quality);
+        if let DatagramsIndication::Delivered { batch: messages, properties, .. } =
+            P::Provides::indication(word)
+        {
+            self.above.hear(messages, properties);
         }
     }
 
     fn request(&mut self, word: RequestOf<P>) {
-        if let DatagramsRequest::Send { messages, quality, .. } = P::Uses::request(word) {
-            self.below.hear(messages, quality);
+        if let DatagramsRequest::Send { batch: messages, properties, .. } = P::Uses::request(word) {
+            self.below.hear(messages, properties);
         }
     }
 }
 
 /// Three messages, of which the numbers wrap.
-fn batch() -> (Batch<M>, Quality) {
-    let quality = Quality { number: Some(u32::MAX), ..Quality::default() };
-    (Batch::new(M::with_headroom(0, b"abcdefgh"), 3), quality)
+fn batch() -> (Batch<M>, MessageProperties) {
+    let properties = MessageProperties { number: Some(u32::MAX), ..MessageProperties::default() };
+    (Batch::new(M::with_headroom(0, b"abcdefgh"), 3), properties)
 }
 
 fn send() -> DatagramsRequest<M> {
-    let (messages, quality) = batch();
-    DatagramsRequest::Send { association: NAME, messages, quality }
+    let (messages, properties) = batch();
+    DatagramsRequest::Send { association: NAME, batch: messages, properties }
 }
 
 fn delivered() -> DatagramsIndication<M> {
-    let (messages, quality) = batch();
-    DatagramsIndication::Delivered { association: NAME, messages, quality }
+    let (messages, properties) = batch();
+    DatagramsIndication::Delivered { association: NAME, batch: messages, properties }
 }
 
 /// Hands three messages over at both ends, as an edge of the stack does; returns how many each word has
@@ -197,10 +201,10 @@ fn neighbours_side_by_side_are_handed_what_each_takes() {
 
     // Through a fork, names are given first.
     let mut forked = fork(several(), one(), several());
-    let (remote, room) = (stackwright_contract::Participant::OTHER_END, Default::default());
+    let (remote, credit) = (stackwright_contract::Participant::OTHER_END, Default::default());
     let (cx, mut ends) = (Context::new(1), Ends::default());
     for upper in [Either::Left, Either::Right] {
-        let open = DatagramsRequest::Open { association: NAME, remote, room };
+        let open = DatagramsRequest::Open { association: NAME, remote, credit, local: None };
         forked.handle_request(&cx, upper(open), &mut ends);
         stackwright_contract::hand_down(&mut forked, true, &cx, upper(send()), &mut ends);
     }

@@ -8,7 +8,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use stackwright_compose::graph::modules::{Counter, Delay, Recorder, Tap};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_compose::{Beside, Joined, Over, Split, fork, join};
-use stackwright_contract::services::{Batch, Datagrams, DatagramsIndication, DatagramsRequest, Quality};
+use stackwright_contract::services::{
+    Batch, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::words::InLane;
 use stackwright_contract::{
     Context, Duration, Either, Facts, Handle, IndicationOf, IndicationTo, Outlet, Protocol, RequestOf,
@@ -58,12 +60,12 @@ fn several() -> Batch<M> {
 
 fn send(index: u32) -> DatagramsRequest<M> {
     let association = Handle { index, generation: 3 };
-    DatagramsRequest::Send { association, messages: several(), quality: Quality::default() }
+    DatagramsRequest::Send { association, batch: several(), properties: MessageProperties::default() }
 }
 
 fn delivered(index: u32) -> DatagramsIndication<M> {
     let association = Handle { index, generation: 3 };
-    DatagramsIndication::Delivered { association, messages: several(), quality: Quality::default() }
+    DatagramsIndication::Delivered { association, batch: several(), properties: MessageProperties::default() }
 }
 
 /// Drops whatever it is told.

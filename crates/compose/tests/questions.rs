@@ -12,7 +12,7 @@ use stackwright_contract::ask::{
     Ask, Counters, FrameTime, Longest, PacketCounts, Peer, Query, Question, Reserve, RoundTrip, ask,
 };
 use stackwright_contract::services::{
-    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room,
+    Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
 use stackwright_contract::words::{InLane, Indication, Outside, Request};
 use stackwright_contract::{
@@ -89,7 +89,7 @@ impl Protocol for Wire {
     type Uses = Air;
 
     fn handle_request(&mut self, _: &Context, word: RequestTo<Self>, _: &mut impl Outlet<Self>) {
-        if let DatagramsRequest::Send { messages, .. } = word {
+        if let DatagramsRequest::Send { batch: messages, .. } = word {
             let mut message = messages.into_single();
             self.sent.borrow_mut().push(message.front(1).expect("it has a header").as_ptr());
         }
@@ -155,11 +155,15 @@ where
 }
 
 fn sending(association: Handle) -> impl FnOnce(Batch<M>) -> DatagramsRequest<M> {
-    move |messages| DatagramsRequest::Send { association, messages, quality: Quality::default() }
+    move |messages| DatagramsRequest::Send {
+        association,
+        batch: messages,
+        properties: MessageProperties::default(),
+    }
 }
 
 fn opening(association: Handle, remote: Participant) -> DatagramsRequest<M> {
-    DatagramsRequest::Open { association, remote, room: Room { octets: 1000, messages: 10 } }
+    DatagramsRequest::Open { association, remote, local: None, credit: Credit { octets: 1000, messages: 10 } }
 }
 
 #[test]

@@ -12,6 +12,7 @@
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
 //! | [`ask`] | questions: how long a message may be, which peer, what round-trip time |
 //! | [`services`] | the closed set of vocabularies |
+//! | [`Word`] | what any word tells of itself: its name, its life, what it carries |
 //! | [`words`] | the same vocabularies as one enum, for graphs |
 //! | [`described`] | what a file may say of a protocol |
 //! | [`Facts`], [`rules`] | what a stack guarantees, and why it is refused |
@@ -33,6 +34,7 @@ pub mod rules;
 mod service;
 pub mod services;
 mod time;
+mod word;
 pub mod words;
 
 pub use batches::{Batches, hand_down, hand_up};
@@ -44,3 +46,4 @@ pub use participant::{Address, Interface, Participant};
 pub use protocol::{IndicationOf, IndicationTo, NameAbove, Outlet, Protocol, RequestOf, RequestTo};
 pub use service::{Both, Either, Meets, Nothing, Service};
 pub use time::{Duration, Instant, earliest};
+pub use word::{Life, Word};

@@ -3,6 +3,8 @@
 use core::convert::Infallible;
 use core::marker::PhantomData;
 
+use crate::Handle;
+
 /// The words spoken between two neighbours: requests go down, indications go up.
 pub trait Service {
     /// Its name, as it stands in a refusal.
@@ -36,6 +38,12 @@ pub trait Service {
     /// Splits the first message off an indication that carries several, as an indication of its own.
     #[inline]
     fn split_indication(_several: &mut Self::Indication) -> Option<Self::Indication> {
+        None
+    }
+
+    /// Returns the last word on a name for which no lower could be asked; `None`: the service has no
+    /// such word, and the request is dropped.
+    fn unreachable(_name: Handle) -> Option<Self::Indication> {
         None
     }
 }

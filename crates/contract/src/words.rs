@@ -12,16 +12,16 @@ use core::marker::PhantomData;
 use stackwright_wire::Message;
 
 use crate::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Files, FilesIndication, FilesRequest, Frames,
+    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Files, FilesIndication, FilesRequest, Frames,
     FramesIndication, FramesRequest, Octets, OctetsIndication, OctetsRequest, Streams, StreamsIndication,
     StreamsRequest,
 };
-use crate::{Both, Either, Nothing, Service};
+use crate::{Both, Either, Handle, Life, Nothing, Participant, Service, Word};
 
 // The variants are singular, so that the compiler can go on calling a service by its short name in a refusal.
 
 /// A request of any service.
-pub enum Request<M, B: Service> {
+pub enum Request<M: Message, B: Service> {
     /// To a line.
     Line(OctetsRequest<M>),
     /// To a frame service.
@@ -39,7 +39,7 @@ pub enum Request<M, B: Service> {
 }
 
 /// An indication of any service.
-pub enum Indication<M, B: Service> {
+pub enum Indication<M: Message, B: Service> {
     /// Of a line.
     Line(OctetsIndication<M>),
     /// Of a frame service.
@@ -56,28 +56,38 @@ pub enum Indication<M, B: Service> {
     Own(Box<dyn Any>),
 }
 
-impl<M, B: Service> Request<M, B> {
+impl<M: Message, B: Service> Request<M, B> {
     /// Returns whether it carries several messages.
     #[inline(always)]
     pub fn has_several(&self) -> bool {
         match self {
-            Request::Datagram(DatagramsRequest::Send { messages, .. })
-            | Request::Frame(FramesRequest::Send { messages, .. }) => messages.segment_size().is_some(),
+            Request::Datagram(DatagramsRequest::Send { batch, .. })
+            | Request::Frame(FramesRequest::Send { batch, .. }) => batch.segment_size().is_some(),
             Request::Outside(request) => B::requests_several(request),
             _ => false,
         }
     }
 }
 
-impl<M, B: Service> Indication<M, B> {
+impl<M: Message, B: Service> Request<M, B> {
+    /// Returns the last word on a name for which no lower could be asked, in the vocabulary of this
+    /// request.
+    pub fn unreachable(&self, name: Handle) -> Option<Indication<M, B>> {
+        match self {
+            Request::Datagram(_) => Datagrams::unreachable(name).map(Indication::Datagram),
+            Request::Stream(_) => Streams::unreachable(name).map(Indication::Stream),
+            _ => None,
+        }
+    }
+}
+
+impl<M: Message, B: Service> Indication<M, B> {
     /// Returns whether it carries several messages.
     #[inline(always)]
     pub fn has_several(&self) -> bool {
         match self {
-            Indication::Datagram(DatagramsIndication::Delivered { messages, .. })
-            | Indication::Frame(FramesIndication::Delivered { messages, .. }) => {
-                messages.segment_size().is_some()
-            }
+            Indication::Datagram(DatagramsIndication::Delivered { batch, .. })
+            | Indication::Frame(FramesIndication::Delivered { batch, .. }) => batch.segment_size().is_some(),
             Indication::Outside(indication) => B::indicates_several(indication),
             _ => false,
         }
@@ -138,9 +148,11 @@ impl Port {
 ///     type Indication = u32;
 ///     type Name = ();
 /// }
-/// impl<M: 'static, B: Service> Speaks<M, B> for Counting {}
+/// impl<M: Message, B: Service> Speaks<M, B> for Counting {}
 /// ```
-pub trait Speaks<M, B: Service>: Service<Request: 'static, Indication: 'static> + Sized + 'static {
+pub trait Speaks<M: Message, B: Service>:
+    Service<Request: 'static, Indication: 'static> + Sized + 'static
+{
     /// How many vocabularies it consists of.
     const PORTS: usize = 1;
 
@@ -283,7 +295,7 @@ pub fn __foreign<S: Service, W>() -> W {
     )
 }
 
-impl<M: 'static, B: Service> Speaks<M, B> for Octets<M> {
+impl<M: Message, B: Service> Speaks<M, B> for Octets<M> {
     __speaks!(Line, M, B);
 }
 
@@ -295,15 +307,15 @@ impl<M: Message, B: Service> Speaks<M, B> for Datagrams<M> {
     __speaks!(Datagram, M, B);
 }
 
-impl<M: 'static, B: Service> Speaks<M, B> for Streams<M> {
+impl<M: Message, B: Service> Speaks<M, B> for Streams<M> {
     __speaks!(Stream, M, B);
 }
 
-impl<M: 'static, B: Service> Speaks<M, B> for Files<M> {
+impl<M: Message, B: Service> Speaks<M, B> for Files<M> {
     __speaks!(File, M, B);
 }
 
-impl<M, B: Service> Speaks<M, B> for Nothing {
+impl<M: Message, B: Service> Speaks<M, B> for Nothing {
     const PORTS: usize = 0;
 
     fn ports(_ports: &mut Vec<Port>) {}
@@ -313,7 +325,7 @@ impl<M, B: Service> Speaks<M, B> for Nothing {
     }
 }
 
-impl<M, B: Service, L: Speaks<M, B>, R: Speaks<M, B>> Speaks<M, B> for Both<L, R> {
+impl<M: Message, B: Service, L: Speaks<M, B>, R: Speaks<M, B>> Speaks<M, B> for Both<L, R> {
     const PORTS: usize = L::PORTS + R::PORTS;
 
     fn ports(ports: &mut Vec<Port>) {
@@ -423,3 +435,118 @@ impl<B: Service> Service for Outside<B> {
         Some(InLane { lane: several.lane, word: B::split_indication(&mut several.word)? })
     }
 }
+
+/// A word of a graph tells what the word in it tells.
+macro_rules! any_word {
+    ($word:ident $own:literal) => {
+        impl<M: Message, B: Service> $word<M, B> {
+            /// Returns the name of the service in whose words it is, for people.
+            pub fn service(&self) -> &'static str {
+                match self {
+                    Self::Line(_) => Octets::<M>::NAME,
+                    Self::Frame(_) => Frames::<M>::NAME,
+                    Self::Datagram(_) => Datagrams::<M>::NAME,
+                    Self::Stream(_) => Streams::<M>::NAME,
+                    Self::File(_) => Files::<M>::NAME,
+                    Self::Outside(_) => B::NAME,
+                    Self::Own(_) => "its own service",
+                }
+            }
+        }
+
+        impl<M: Message, B: Service> Word for $word<M, B> {
+            type Message = M;
+
+            fn primitive(&self) -> &'static str {
+                match self {
+                    Self::Line(word) => word.primitive(),
+                    Self::Frame(word) => word.primitive(),
+                    Self::Datagram(word) => word.primitive(),
+                    Self::Stream(word) => word.primitive(),
+                    Self::File(word) => word.primitive(),
+                    Self::Outside(_) | Self::Own(_) => $own,
+                }
+            }
+
+            fn life(&self) -> Life {
+                match self {
+                    Self::Line(word) => word.life(),
+                    Self::Frame(word) => word.life(),
+                    Self::Datagram(word) => word.life(),
+                    Self::Stream(word) => word.life(),
+                    Self::File(word) => word.life(),
+                    Self::Outside(_) | Self::Own(_) => Life::Continues,
+                }
+            }
+
+            fn name_mut(&mut self) -> Option<&mut Handle> {
+                match self {
+                    Self::Line(word) => word.name_mut(),
+                    Self::Frame(word) => word.name_mut(),
+                    Self::Datagram(word) => word.name_mut(),
+                    Self::Stream(word) => word.name_mut(),
+                    Self::File(word) => word.name_mut(),
+                    Self::Outside(_) | Self::Own(_) => None,
+                }
+            }
+
+            fn listener_mut(&mut self) -> Option<&mut Handle> {
+                match self {
+                    Self::Line(word) => word.listener_mut(),
+                    Self::Frame(word) => word.listener_mut(),
+                    Self::Datagram(word) => word.listener_mut(),
+                    Self::Stream(word) => word.listener_mut(),
+                    Self::File(word) => word.listener_mut(),
+                    Self::Outside(_) | Self::Own(_) => None,
+                }
+            }
+
+            fn participants_mut(&mut self) -> [Option<&mut Participant>; 2] {
+                match self {
+                    Self::Line(word) => word.participants_mut(),
+                    Self::Frame(word) => word.participants_mut(),
+                    Self::Datagram(word) => word.participants_mut(),
+                    Self::Stream(word) => word.participants_mut(),
+                    Self::File(word) => word.participants_mut(),
+                    Self::Outside(_) | Self::Own(_) => [None, None],
+                }
+            }
+
+            fn message(&self) -> Option<&M> {
+                match self {
+                    Self::Line(word) => word.message(),
+                    Self::Frame(word) => word.message(),
+                    Self::Datagram(word) => word.message(),
+                    Self::Stream(word) => word.message(),
+                    Self::File(word) => word.message(),
+                    Self::Outside(_) | Self::Own(_) => None,
+                }
+            }
+
+            fn messages(&self) -> usize {
+                match self {
+                    Self::Line(word) => word.messages(),
+                    Self::Frame(word) => word.messages(),
+                    Self::Datagram(word) => word.messages(),
+                    Self::Stream(word) => word.messages(),
+                    Self::File(word) => word.messages(),
+                    Self::Outside(_) | Self::Own(_) => 0,
+                }
+            }
+
+            fn batch_mut(&mut self) -> Option<&mut Batch<M>> {
+                match self {
+                    Self::Line(word) => word.batch_mut(),
+                    Self::Frame(word) => word.batch_mut(),
+                    Self::Datagram(word) => word.batch_mut(),
+                    Self::Stream(word) => word.batch_mut(),
+                    Self::File(word) => word.batch_mut(),
+                    Self::Outside(_) | Self::Own(_) => None,
+                }
+            }
+        }
+    };
+}
+
+any_word!(Request "request");
+any_word!(Indication "indication");

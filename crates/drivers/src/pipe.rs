@@ -31,7 +31,7 @@ pub struct Pipe<M: Message> {
     pool: Rc<Pool<M>>,
     queue: VecDeque<M>,
     /// How much more the upper takes.
-    room: usize,
+    credit: usize,
     readable: bool,
     writable: bool,
     due: bool,
@@ -72,7 +72,7 @@ impl<M: Message> Pipe<M> {
             output: output.into(),
             pool,
             queue: VecDeque::new(),
-            room: 0,
+            credit: 0,
             readable: false,
             writable: false,
             due: true,
@@ -106,7 +106,7 @@ impl<M: Message> Pipe<M> {
             }
         }
         if written > 0 {
-            out.indicate(OctetsIndication::Room { room: written });
+            out.indicate(OctetsIndication::Credit { credit: written });
         }
     }
 
@@ -121,13 +121,13 @@ impl<M: Message> Pipe<M> {
     }
 
     fn receive(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        while self.readable && self.room > 0 {
+        while self.readable && self.credit > 0 {
             let mut block = self.pool.take();
-            let limit = self.room.min(block.len());
+            let limit = self.credit.min(block.len());
             match self.input.read(&mut block[..limit]) {
                 Ok(0) => self.hang_up(cx, out),
                 Ok(octets) => {
-                    self.room -= octets;
+                    self.credit -= octets;
                     out.indicate(OctetsIndication::Delivered {
                         message: M::with_headroom(0, &block[..octets]),
                     });
@@ -161,7 +161,7 @@ impl<M: Message> Protocol for Pipe<M> {
                 let queued: usize = self.queue.iter().map(M::len).sum();
                 assert!(queued <= SEND_ROOM, "a Send keeps within the room");
             }
-            OctetsRequest::Receive { room } => self.room += room,
+            OctetsRequest::Credit { credit } => self.credit += credit,
         }
         self.due = true;
     }
@@ -181,7 +181,7 @@ impl<M: Message> Protocol for Pipe<M> {
             if self.state == State::Untold {
                 self.state = State::Up;
                 out.indicate(OctetsIndication::State { up: true });
-                out.indicate(OctetsIndication::Room { room: SEND_ROOM });
+                out.indicate(OctetsIndication::Credit { credit: SEND_ROOM });
             }
             self.send(cx, out);
             self.receive(cx, out);

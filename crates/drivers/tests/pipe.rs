@@ -15,7 +15,7 @@ type Ends = Beside<Pipe<SingleBuffer>, Pipe<SingleBuffer>>;
 /// What the two ends told: rooms and octets of the left, octets of the right.
 #[derive(Default)]
 struct Heard {
-    room: usize,
+    credit: usize,
     right: Vec<u8>,
 }
 
@@ -25,7 +25,7 @@ impl Outlet<Ends> for Heard {
         indication: Either<OctetsIndication<SingleBuffer>, OctetsIndication<SingleBuffer>>,
     ) {
         match indication {
-            Either::Left(OctetsIndication::Room { room }) => self.room += room,
+            Either::Left(OctetsIndication::Credit { credit }) => self.credit += credit,
             Either::Right(OctetsIndication::Delivered { message }) => {
                 for leaf in message.leaves() {
                     if let Leaf::Octets(octets) = leaf {
@@ -59,16 +59,16 @@ fn octets_pass_in_order_and_only_within_the_room() {
     let octets: Vec<u8> = (0..1_000_000u32).map(|n| (n % 251) as u8).collect();
     let (mut sent, mut granted) = (0, 0);
     while heard.right.len() < octets.len() {
-        if heard.room > 0 && sent < octets.len() {
-            let length = heard.room.min(octets.len() - sent).min(10_007);
+        if heard.credit > 0 && sent < octets.len() {
+            let length = heard.credit.min(octets.len() - sent).min(10_007);
             let message = SingleBuffer::with_headroom(0, &octets[sent..sent + length]);
-            heard.room -= length;
+            heard.credit -= length;
             sent += length;
             driver.request(&mut ends, Either::Left(OctetsRequest::Send { message }), &mut heard);
         }
         if heard.right.len() == granted {
             granted += 5_003;
-            driver.request(&mut ends, Either::Right(OctetsRequest::Receive { room: 5_003 }), &mut heard);
+            driver.request(&mut ends, Either::Right(OctetsRequest::Credit { credit: 5_003 }), &mut heard);
         }
         driver.turn(&mut ends, &mut heard, None).unwrap();
         assert!(heard.right.len() <= granted, "nothing is delivered without room");
@@ -86,7 +86,7 @@ fn a_line_says_when_the_other_end_is_gone() {
             self.0.push(match word {
                 OctetsIndication::State { up } => format!("up {up}"),
                 OctetsIndication::Delivered { message } => format!("{} octets", message.len()),
-                OctetsIndication::Room { room } => format!("room {room}"),
+                OctetsIndication::Credit { credit } => format!("room {credit}"),
             });
         }
         fn request(&mut self, never: Infallible) {
@@ -108,7 +108,7 @@ fn a_line_says_when_the_other_end_is_gone() {
         } else {
             rustix::io::write(&written, b"last").unwrap();
             drop(written);
-            driver.request(&mut line, OctetsRequest::Receive { room: 100 }, &mut told);
+            driver.request(&mut line, OctetsRequest::Credit { credit: 100 }, &mut told);
         }
         for _ in 0..3 {
             // What is sent to nobody is lost, however often.
@@ -117,7 +117,7 @@ fn a_line_says_when_the_other_end_is_gone() {
             for _ in 0..3 {
                 driver.turn(&mut line, &mut told, tick).unwrap();
             }
-            driver.request(&mut line, OctetsRequest::Receive { room: 1 }, &mut told);
+            driver.request(&mut line, OctetsRequest::Credit { credit: 1 }, &mut told);
             told.0.retain(|told| *told != "room 60000");
             if told.0.last().is_some_and(|told| told != "up false") {
                 panic!("{:?}", told.0);

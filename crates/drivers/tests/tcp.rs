@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use stackwright_contract::services::{Ended, StreamsIndication as Told, StreamsRequest as Ask};
+use stackwright_contract::services::{
+    Credit, Ended, StreamProperties, StreamsIndication as Told, StreamsRequest as Ask,
+};
 use stackwright_contract::{Handle, Outlet, Participant};
 use stackwright_drivers::Driver;
 use stackwright_drivers::tcp::{SEND_ROOM, Tcp};
@@ -107,10 +109,10 @@ impl Side {
 fn octets(told: &[Told<BufferTree>], name: Handle) -> Vec<u8> {
     let mut octets = Vec::new();
     for told in told {
-        if let Told::Delivered { association, message } = told
+        if let Told::Delivered { association, batch, .. } = told
             && *association == name
         {
-            for leaf in message.leaves() {
+            for leaf in batch.as_octets().leaves() {
                 let Leaf::Octets(piece) = leaf else { panic!("a socket delivers octets") };
                 octets.extend_from_slice(piece);
             }
@@ -132,14 +134,14 @@ fn message(octets: &[u8]) -> BufferTree {
 }
 
 fn send(association: Handle, message: BufferTree) -> Ask<BufferTree> {
-    Ask::Send { association, message, urgent: false }
+    Ask::Send { association, batch: message.into(), properties: Default::default() }
 }
 
 /// A side with one association to a plain socket.
-fn pair(local: &str, room: usize) -> (Side, Handle, TcpStream) {
+fn pair(local: &str, credit: usize) -> (Side, Handle, TcpStream) {
     let mut side = Side::new();
     let at = side.listen(local);
-    side.ask(Ask::Await { listener: name(0), association: name(1), room });
+    side.ask(Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(credit) });
     let peer = TcpStream::connect(at).unwrap();
     side.opened(name(1));
     (side, name(1), peer)
@@ -165,7 +167,12 @@ fn octets_both_ways_over_both_families_active_and_passive() {
         let mut side = Side::new();
         let remote = listener.local_addr().unwrap().into();
         let from = SocketAddr::new(listener.local_addr().unwrap().ip(), 0).into();
-        side.ask(Ask::Open { association: name(7), remote, local: Some(from), room: 100 });
+        side.ask(Ask::Open {
+            association: name(7),
+            remote,
+            local: Some(from),
+            credit: Credit::of_octets(100),
+        });
         side.opened(name(7));
         let (mut peer, _) = listener.accept().unwrap();
         peer.write_all(b"hello").unwrap();
@@ -179,11 +186,11 @@ fn nothing_is_delivered_without_room_but_the_end_is_told() {
     peer.write_all(&[7; 1000]).unwrap();
     side.idle();
     assert_eq!(side.octets(association).len(), 10);
-    side.ask(Ask::Receive { association, room: 90 });
+    side.ask(Ask::Credit { association, credit: Credit::of_octets(90) });
     side.until(|told| (octets(told, association).len() == 100).then_some(()));
     side.idle();
     assert_eq!(side.octets(association).len(), 100);
-    side.ask(Ask::Receive { association, room: 900 });
+    side.ask(Ask::Credit { association, credit: Credit::of_octets(900) });
     side.until(|told| (octets(told, association).len() == 1000).then_some(()));
     peer.shutdown(Shutdown::Write).unwrap();
     side.until(|told| told.iter().find(|told| matches!(told, Told::Finished { .. })).map(|_| ()));
@@ -205,13 +212,21 @@ fn room_comes_back_as_octets_leave_and_adds_up() {
         side.ask(send(association, message(piece)));
     }
     side.until(|told| {
-        let room: usize =
-            told.iter().map(|told| if let Told::Room { room, .. } = told { *room } else { 0 }).sum();
+        let credit: usize = told
+            .iter()
+            .map(|told| {
+                if let Told::Credit { credit: Credit { octets: credit, .. }, .. } = told {
+                    *credit
+                } else {
+                    0
+                }
+            })
+            .sum();
         assert!(
-            told.iter().all(|told| !matches!(told, Told::Room { room: 0, .. })),
+            told.iter().all(|told| !matches!(told, Told::Credit { credit: Credit { octets: 0, .. }, .. })),
             "never a word about nothing"
         );
-        (room == SEND_ROOM).then_some(())
+        (credit == SEND_ROOM).then_some(())
     });
     drop(reader.join().unwrap());
 }
@@ -223,7 +238,7 @@ fn an_abort_is_a_reset_at_the_peer() {
     assert_eq!(side.ended(association), Ended::Aborted);
     assert_eq!(peer.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
     // What crosses the last word is dropped and counted.
-    side.ask(Ask::Receive { association, room: 1 });
+    side.ask(Ask::Credit { association, credit: Credit::of_octets(1) });
     assert_eq!(side.driver.context().dropped_count(), 1);
 }
 
@@ -273,7 +288,11 @@ fn regions_of_files_are_sent_and_a_short_one_is_no_end() {
 #[test]
 fn urgent_octets_are_marked_for_the_peer_and_stay_in_line_here() {
     let (mut side, association, peer) = pair("127.0.0.1:0", 100);
-    side.ask(Ask::Send { association, message: message(b"ab!"), urgent: true });
+    side.ask(Ask::Send {
+        association,
+        batch: message(b"ab!").into(),
+        properties: StreamProperties { expedited: true },
+    });
     side.idle();
     let mut octet = [0];
     let (length, _) = rustix::net::recv(&peer, &mut octet[..], rustix::net::RecvFlags::OOB).unwrap();
@@ -287,9 +306,19 @@ fn urgent_octets_are_marked_for_the_peer_and_stay_in_line_here() {
 fn who_cannot_be_reached_and_where_nobody_may_listen() {
     let mut side = Side::new();
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap(); // nobody listens when it is dropped
-    side.ask(Ask::Open { association: name(1), remote: free.into(), local: None, room: 1 });
+    side.ask(Ask::Open {
+        association: name(1),
+        remote: free.into(),
+        local: None,
+        credit: Credit::of_octets(1),
+    });
     assert_eq!(side.ended(name(1)), Ended::Unreachable);
-    side.ask(Ask::Open { association: name(2), remote: Participant::OTHER_END, local: None, room: 1 });
+    side.ask(Ask::Open {
+        association: name(2),
+        remote: Participant::OTHER_END,
+        local: None,
+        credit: Credit::of_octets(1),
+    });
     assert_eq!(side.ended(name(2)), Ended::Unreachable);
 
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -304,17 +333,17 @@ fn nobody_is_accepted_without_a_name_and_unlisten_ends_all_that_wait() {
     let peer = TcpStream::connect(at).unwrap();
     side.idle();
     assert!(!side.heard.0.iter().any(|told| matches!(told, Told::Opened { .. })));
-    side.ask(Ask::Await { listener: name(0), association: name(1), room: 1 });
+    side.ask(Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(1) });
     side.opened(name(1));
     for waiting in [2, 3] {
-        side.ask(Ask::Await { listener: name(0), association: name(waiting), room: 1 });
+        side.ask(Ask::Await { listener: name(0), association: name(waiting), credit: Credit::of_octets(1) });
     }
     side.ask(Ask::Abort { association: name(2) });
     assert_eq!(side.ended(name(2)), Ended::Aborted);
-    side.ask(Ask::Unlisten { listener: name(0) });
+    side.ask(Ask::Close { name: name(0) });
     assert_eq!(side.ended(name(3)), Ended::Unlistened);
     assert_eq!(side.ended(name(0)), Ended::Unlistened);
-    side.ask(Ask::Await { listener: name(0), association: name(4), room: 1 });
+    side.ask(Ask::Await { listener: name(0), association: name(4), credit: Credit::of_octets(1) });
     assert_eq!(side.ended(name(4)), Ended::Unlistened);
     drop(peer);
 }
@@ -325,7 +354,7 @@ fn one_thread_serves_hundreds_of_associations_at_once() {
     let mut side = Side::new();
     let at = side.listen("127.0.0.1:0");
     for index in 1..=COUNT {
-        side.ask(Ask::Await { listener: name(0), association: name(index), room: 1000 });
+        side.ask(Ask::Await { listener: name(0), association: name(index), credit: Credit::of_octets(1000) });
     }
     let mut peers: Vec<TcpStream> = (0..COUNT).map(|_| TcpStream::connect(at).unwrap()).collect();
     for peer in &mut peers {
@@ -334,7 +363,7 @@ fn one_thread_serves_hundreds_of_associations_at_once() {
     side.until(|told| {
         let octets: usize = told
             .iter()
-            .map(|told| if let Told::Delivered { message, .. } = told { message.len() } else { 0 })
+            .map(|told| if let Told::Delivered { batch, .. } = told { batch.octets() } else { 0 })
             .sum();
         (octets == COUNT as usize * 1000).then_some(())
     });

@@ -3,11 +3,13 @@
 use std::collections::VecDeque;
 use std::mem;
 
-use stackwright_contract::services::{Batch, Ended, Quality, Room};
+use stackwright_contract::services::{
+    AssociationIndication, AssociationRequest, Batch, Credit, Ended, MessageProperties,
+};
 use stackwright_contract::{Handle, Names, Outlet, Participant, Protocol, RequestOf};
 
 use crate::link::{Link, State};
-use crate::offered::{Offered, Word};
+use crate::offered::Offered;
 
 /// The side above a stack: names, and what was told of them.
 pub(crate) struct Desk<V: Offered> {
@@ -21,9 +23,9 @@ pub(crate) struct Desk<V: Offered> {
     awaited: usize,
     listener: Option<Handle>,
     /// First room upward on each association.
-    room: Room,
+    credit: Credit,
     /// What is to be asked when the stack is silent.
-    pub(crate) asks: Vec<V::Request>,
+    pub(crate) asks: Vec<AssociationRequest<V>>,
     /// Something was told since this was set to `false`.
     pub(crate) told: bool,
     /// Whose waiting may be over.
@@ -49,7 +51,7 @@ pub(crate) struct Listener {
 }
 
 impl<V: Offered> Desk<V> {
-    pub(crate) fn new(room: Room, arrivals_most: usize) -> Self {
+    pub(crate) fn new(credit: Credit, arrivals_most: usize) -> Self {
         Desk {
             names: Names::new(),
             associations: 0,
@@ -57,10 +59,29 @@ impl<V: Offered> Desk<V> {
             arrivals_most,
             awaited: 0,
             listener: None,
-            room,
+            credit,
             asks: Vec::new(),
             told: false,
             woken: Vec::new(),
+        }
+    }
+
+    /// Returns credit upward: streams charge octets only.
+    fn up(credit: Credit) -> Credit {
+        if V::MESSAGES { credit } else { Credit::of_octets(credit.octets) }
+    }
+
+    /// Returns credit downward as a link counts it: streams have it for one message more, always.
+    fn down(credit: Credit) -> Credit {
+        if V::MESSAGES { credit } else { Credit { messages: usize::MAX, ..credit } }
+    }
+
+    /// The end of an association of which nobody wants to hear more.
+    fn abort(name: Handle) -> AssociationRequest<V> {
+        if V::MESSAGES {
+            AssociationRequest::Close { name }
+        } else {
+            AssociationRequest::Abort { association: name }
         }
     }
 
@@ -68,7 +89,7 @@ impl<V: Offered> Desk<V> {
     pub(crate) fn listen(&mut self, local: Participant) -> Handle {
         let listener =
             self.names.name(Named::Listener(Box::new(Listener { place: Ok(None), waits: Vec::new() })));
-        self.asks.push(V::listen(listener, local));
+        self.asks.push(AssociationRequest::Listen { listener, local });
         listener
     }
 
@@ -87,7 +108,7 @@ impl<V: Offered> Desk<V> {
             && listens.place.is_ok()
         {
             *named = Named::Leaving;
-            self.asks.push(V::unlisten(listener));
+            self.asks.push(AssociationRequest::Close { name: listener });
         }
         self.listener = None;
         for guest in mem::take(&mut self.arrived) {
@@ -99,7 +120,8 @@ impl<V: Offered> Desk<V> {
     pub(crate) fn open(&mut self, remote: Participant) -> Handle {
         let association = self.names.name(Named::Link(Box::new(Link::new())));
         self.associations += 1;
-        self.asks.push(V::open(association, remote, self.room));
+        let credit = Self::up(self.credit);
+        self.asks.push(AssociationRequest::Open { association, remote, local: None, credit });
         association
     }
 
@@ -136,22 +158,33 @@ impl<V: Offered> Desk<V> {
             self.awaited += 1;
             let association = self.names.name(Named::Awaited);
             self.associations += 1;
-            self.asks.push(V::expect(listener, association, self.room));
+            let credit = Self::up(self.credit);
+            self.asks.push(AssociationRequest::Await { listener, association, credit });
         }
     }
 
     /// The application sends no more on an association.
     pub(crate) fn finish(&mut self, name: Handle) {
         if let Some(link) = self.link(name).filter(|link| link.state == State::Open) {
-            link.state = if V::HALVES { State::Finishing } else { State::Closing };
-            self.asks.push(V::finish(name));
+            // Of messages both halves end at once: the peer has nothing to say to nobody.
+            let (state, ask) = if V::MESSAGES {
+                (State::Closing, AssociationRequest::Close { name })
+            } else {
+                (State::Finishing, AssociationRequest::Finish { association: name })
+            };
+            link.state = state;
+            self.asks.push(ask);
         }
     }
 
     /// There is so much more room on an association: one word for all that the application takes in a row.
-    pub(crate) fn takes_more(&mut self, name: Handle, room: Room) {
-        if !self.asks.last_mut().is_some_and(|last| V::receive_more(last, name, room)) {
-            self.asks.push(V::receive(name, room));
+    pub(crate) fn takes_more(&mut self, name: Handle, credit: Credit) {
+        let more = Self::up(credit);
+        match self.asks.last_mut() {
+            Some(AssociationRequest::Credit { association, credit }) if *association == name => {
+                *credit += more;
+            }
+            _ => self.asks.push(AssociationRequest::Credit { association: name, credit: more }),
         }
     }
 
@@ -167,7 +200,7 @@ impl<V: Offered> Desk<V> {
             State::Finishing if !unread => {}
             State::Opening | State::Open | State::Finishing => {
                 link.state = State::Closing;
-                self.asks.push(V::abort(name));
+                self.asks.push(Self::abort(name));
             }
         }
     }
@@ -201,10 +234,10 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn hear(&mut self, word: Word<V::Message>) {
+    fn hear(&mut self, word: AssociationIndication<V>) {
         self.told = true;
         match word {
-            Word::Listening { listener, local } => {
+            AssociationIndication::Listening { listener, local } => {
                 if let Some(Named::Listener(listens)) = self.names.get_mut(listener) {
                     listens.place = Ok(Some(local));
                     self.listener = Some(listener);
@@ -212,14 +245,14 @@ impl<V: Offered> Desk<V> {
                 }
                 self.wake(listener);
             }
-            Word::Opened { association: name, local, remote, room } => {
+            AssociationIndication::Opened { association: name, local, remote, credit } => {
                 if let Some(named @ Named::Awaited) = self.names.get_mut(name) {
                     *named = Named::Link(Box::new(Link::new()));
                     self.awaited -= 1;
                     self.arrived.push_back(name);
                 }
                 let Some(link) = self.link(name) else { return };
-                link.opened(local, remote, room);
+                link.opened(local, remote, Self::down(credit));
                 self.wake(name);
                 match self.listener {
                     Some(listener) => self.wake(listener),
@@ -231,35 +264,35 @@ impl<V: Offered> Desk<V> {
                     None => {}
                 }
             }
-            Word::Room { association, room } => {
+            AssociationIndication::Credit { association, credit } => {
                 if let Some(link) = self.link(association) {
-                    link.given_back(room);
+                    link.given_back(Self::down(credit));
                     self.wake(association);
                 }
             }
-            Word::Delivered { association, messages, quality } => {
-                self.delivered(association, messages, quality);
+            AssociationIndication::Delivered { association, batch, properties } => {
+                self.delivered(association, batch, V::told(properties));
             }
-            Word::Finished { association } => {
+            AssociationIndication::Finished { association } => {
                 if let Some(link) = self.link(association) {
                     link.finished = true;
                     self.wake(association);
                 }
             }
-            Word::Ended { name, why } => self.ended(name, why),
+            AssociationIndication::Ended { name, why } => self.ended(name, why),
         }
     }
 
-    fn delivered(&mut self, association: Handle, messages: Batch<V::Message>, quality: Quality) {
+    fn delivered(&mut self, association: Handle, messages: Batch<V::Message>, properties: MessageProperties) {
         match self.link(association) {
             Some(link) if !link.forsaken => {
-                link.delivered(messages, quality);
+                link.delivered(messages, properties);
                 self.wake(association);
             }
             // The peer still sends, and nobody will read it: he shall know.
             Some(link) if link.state == State::Finishing => {
                 link.state = State::Closing;
-                self.asks.push(V::abort(association));
+                self.asks.push(Self::abort(association));
             }
             _ => {}
         }
@@ -282,8 +315,8 @@ impl<V: Offered> Desk<V> {
 }
 
 impl<V: Offered, P: Protocol<Provides = V>> Outlet<P> for Desk<V> {
-    fn indicate(&mut self, indication: V::Indication) {
-        self.hear(V::word(indication));
+    fn indicate(&mut self, indication: AssociationIndication<V>) {
+        self.hear(indication);
     }
 
     fn request(&mut self, _nothing_is_below: RequestOf<P>) {}
@@ -298,17 +331,19 @@ mod tests {
 
     #[test]
     fn what_is_taken_in_a_row_is_one_word() {
-        let mut desk = Desk::<Datagrams<BufferTree>>::new(Room::default(), 0);
+        let mut desk = Desk::<Datagrams<BufferTree>>::new(Credit::default(), 0);
         let [one, other] = [0, 1].map(|index| Handle { index, generation: 0 });
-        let room = |octets| Room { octets, messages: 1 };
+        let credit = |octets| Credit { octets, messages: 1 };
         for (name, octets) in [(one, 1), (one, 20), (other, 300), (other, 4000), (one, 50_000)] {
-            desk.takes_more(name, room(octets));
+            desk.takes_more(name, credit(octets));
         }
         let said: Vec<_> = desk
             .asks
             .iter()
             .map(|ask| match ask {
-                DatagramsRequest::Receive { association, room } => (*association, room.octets, room.messages),
+                DatagramsRequest::Credit { association, credit } => {
+                    (*association, credit.octets, credit.messages)
+                }
                 other => panic!("{other:?}"),
             })
             .collect();

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use stackwright_contract::Handle;
 use stackwright_contract::ask::{Nobody, Query, Reserve, ask};
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_wire::{Block as _, Message};
 
 use crate::link::State;
@@ -143,13 +143,15 @@ pub(crate) fn message<M: Message>(octets: &[u8]) -> M {
 }
 
 /// A message as octets.
-pub(crate) fn in_one_piece<M: Message>((message, quality): (M, Quality)) -> (Vec<u8>, Quality) {
+pub(crate) fn in_one_piece<M: Message>(
+    (message, properties): (M, MessageProperties),
+) -> (Vec<u8>, MessageProperties) {
     let mut octets = vec![0; message.len()];
     message.copy_to(&mut octets);
-    (octets, quality)
+    (octets, properties)
 }
 
 /// Until when a message is of use that is sent now.
-pub(crate) fn due(quality: &Quality) -> Option<Instant> {
-    quality.lifetime.map(|lifetime| Instant::now() + Duration::from_micros(lifetime.get().into()))
+pub(crate) fn due(properties: &MessageProperties) -> Option<Instant> {
+    properties.lifetime.map(|lifetime| Instant::now() + Duration::from_micros(lifetime.get().into()))
 }

@@ -1,7 +1,7 @@
 //! What an application uses: messages and streams over any stack, awaited on tokio, or by [blocking] calls without a runtime.
 //!
 //! An `Endpoint` is a stack with the driver below it. It listens, connects, and has any number of `Association`s, each of
-//! which sends and receives messages with their [`Quality`](stackwright_contract::services::Quality), or `Stream`s, where the
+//! which sends and receives messages with their [`MessageProperties`](stackwright_contract::services::MessageProperties), or `Stream`s, where the
 //! stack provides those.
 //!
 #![cfg_attr(feature = "tokio", doc = "```")]

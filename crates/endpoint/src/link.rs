@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use stackwright_contract::services::{Batch, Ended, Quality, Room};
+use stackwright_contract::services::{Batch, Credit, Ended, MessageProperties};
 use stackwright_contract::{Handle, Participant};
 use stackwright_wire::Message;
 
@@ -28,11 +28,11 @@ use crate::shared::TOGETHER;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Statistics {
     /// What the stack took.
-    pub sent: Room,
+    pub sent: Credit,
     /// What it delivered.
-    pub received: Room,
+    pub received: Credit,
     /// How much may be sent now. On a stream messages are not counted, and have no bound.
-    pub room: Room,
+    pub credit: Credit,
     /// How many messages were refused because they could not arrive within their lifetime.
     pub late: u64,
     /// Since when it is open; `None` before.
@@ -40,14 +40,14 @@ pub struct Statistics {
 }
 
 /// Messages that came together, and what came with each: the number is that of the first.
-pub(crate) type Received<M> = (Batch<M>, Quality);
+pub(crate) type Received<M> = (Batch<M>, MessageProperties);
 
 pub(crate) struct Link<M> {
     pub(crate) state: State,
     pub(crate) ends: Option<(Participant, Participant)>,
     /// How much may be sent; and at most, when nothing is on its way.
-    pub(crate) room: Room,
-    room_most: Room,
+    pub(crate) credit: Credit,
+    room_most: Credit,
     /// What came and was not taken.
     pub(crate) inbox: VecDeque<Received<M>>,
     /// The peer sends no more.
@@ -77,8 +77,8 @@ impl<M: Message> Link<M> {
         Link {
             state: State::Opening,
             ends: None,
-            room: Room::default(),
-            room_most: Room::default(),
+            credit: Credit::default(),
+            room_most: Credit::default(),
             inbox: VecDeque::new(),
             finished: false,
             statistics: Statistics::default(),
@@ -88,8 +88,8 @@ impl<M: Message> Link<M> {
         }
     }
 
-    pub(crate) fn opened(&mut self, local: Participant, remote: Participant, room: Room) {
-        (self.ends, self.room, self.room_most) = (Some((local, remote)), room, room);
+    pub(crate) fn opened(&mut self, local: Participant, remote: Participant, credit: Credit) {
+        (self.ends, self.credit, self.room_most) = (Some((local, remote)), credit, credit);
         self.statistics.opened = Some(Instant::now());
         if self.state == State::Opening {
             self.state = State::Open;
@@ -97,44 +97,44 @@ impl<M: Message> Link<M> {
     }
 
     /// What is handed over and was not given back.
-    pub(crate) fn waiting(&self) -> Room {
-        Room {
-            octets: self.room_most.octets.saturating_sub(self.room.octets),
-            messages: self.room_most.messages.saturating_sub(self.room.messages),
+    pub(crate) fn waiting(&self) -> Credit {
+        Credit {
+            octets: self.room_most.octets.saturating_sub(self.credit.octets),
+            messages: self.room_most.messages.saturating_sub(self.credit.messages),
         }
     }
 
-    pub(crate) fn given_back(&mut self, room: Room) {
+    pub(crate) fn given_back(&mut self, credit: Credit) {
         let waited = self.waiting();
-        self.room.octets = self.room.octets.saturating_add(room.octets);
-        self.room.messages = self.room.messages.saturating_add(room.messages);
+        self.credit.octets = self.credit.octets.saturating_add(credit.octets);
+        self.credit.messages = self.credit.messages.saturating_add(credit.messages);
         if let Some(pace) = &mut self.pace {
-            pace.given_back(Instant::now(), room.octets, waited);
+            pace.given_back(Instant::now(), credit.octets, waited);
         }
     }
 
-    pub(crate) fn delivered(&mut self, messages: Batch<M>, quality: Quality) {
-        let Room { octets, messages: count } = messages.cost();
+    pub(crate) fn delivered(&mut self, messages: Batch<M>, properties: MessageProperties) {
+        let Credit { octets, messages: count } = messages.cost();
         self.statistics.received.octets += octets;
         self.statistics.received.messages += count;
         // The first place alone, and not four: most associations never have two that nobody has taken.
         if self.inbox.capacity() == 0 {
             self.inbox.reserve_exact(1);
         }
-        self.inbox.push_back((messages, quality));
+        self.inbox.push_back((messages, properties));
     }
 
     /// The next message, and what came with it.
     #[inline]
-    pub(crate) fn take_message(&mut self) -> Option<(M, Quality)> {
+    pub(crate) fn take_message(&mut self) -> Option<(M, MessageProperties)> {
         let (messages, of_first) = self.inbox.front_mut()?;
         match messages.split_first() {
             Some(message) => {
-                let quality = *of_first;
-                *of_first = quality.of_next();
-                Some((message, quality))
+                let properties = *of_first;
+                *of_first = properties.of_next();
+                Some((message, properties))
             }
-            None => self.inbox.pop_front().map(|(messages, quality)| (messages.into_single(), quality)),
+            None => self.inbox.pop_front().map(|(messages, properties)| (messages.into_single(), properties)),
         }
     }
 
@@ -163,7 +163,7 @@ impl<M: Message> Link<M> {
                 return Some(Err(Error::Late));
             }
         }
-        (self.room.messages >= size.messages && self.room.octets >= octets).then_some(Ok(()))
+        (self.credit.messages >= size.messages && self.credit.octets >= octets).then_some(Ok(()))
     }
 
     /// A message is refused because its time is over.
@@ -175,14 +175,14 @@ impl<M: Message> Link<M> {
     /// ever room for, and beyond one system call only a quarter of that, so that others can follow
     /// while they are on their way. At least one.
     pub(crate) fn takes_at_once(&self, len: usize, n: usize) -> usize {
-        let Room { octets: room, messages: most } = self.room_most;
-        n.min(most).min((room / 4).max(TOGETHER).min(room) / len.max(1)).max(1)
+        let Credit { octets: credit, messages: most } = self.room_most;
+        n.min(most).min((credit / 4).max(TOGETHER).min(credit) / len.max(1)).max(1)
     }
 
     /// Messages were handed over, for which there was room. Gives how many octets are handed over and were not given back.
     pub(crate) fn handed_over(&mut self, size: Size, limited: bool) -> usize {
-        self.room.octets -= size.octets;
-        self.room.messages -= size.messages;
+        self.credit.octets -= size.octets;
+        self.credit.messages -= size.messages;
         self.statistics.sent.octets += size.octets;
         self.statistics.sent.messages += size.messages;
         let waits = self.waiting().octets;
@@ -193,6 +193,6 @@ impl<M: Message> Link<M> {
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
-        Statistics { room: self.room, ..self.statistics }
+        Statistics { credit: self.credit, ..self.statistics }
     }
 }

@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use stackwright_contract::services::Room;
+use stackwright_contract::services::Credit;
 
 /// With less on its way the application is what is slow, and its rate says nothing about the network's: then so few are
 /// unanswered that acknowledgements may be gathered.
-const BUSY_LEAST: Room = Room { octets: 64 << 10, messages: 16 };
+const BUSY_LEAST: Credit = Credit { octets: 64 << 10, messages: 16 };
 /// How long a rate is measured.
 const MEASURE: Duration = Duration::from_millis(50);
 
@@ -31,7 +31,7 @@ impl Pace {
     }
 
     /// So much was given back; `waited` is what had waited before.
-    pub(crate) fn given_back(&mut self, now: Instant, octets: usize, waited: Room) {
+    pub(crate) fn given_back(&mut self, now: Instant, octets: usize, waited: Credit) {
         if let Some((since, left)) = &mut self.timed {
             *left = left.saturating_sub(octets);
             if *left == 0 {
@@ -81,10 +81,10 @@ mod tests {
     fn measured() -> Pace {
         let (mut pace, begin) = (Pace::default(), Instant::now());
         pace.handed_over(begin, 1000);
-        pace.given_back(begin + Duration::from_millis(10), 1000, Room { octets: 1000, messages: 1 });
+        pace.given_back(begin + Duration::from_millis(10), 1000, Credit { octets: 1000, messages: 1 });
         for millisecond in 10..200 {
             let now = begin + Duration::from_millis(millisecond);
-            pace.given_back(now, 1000, Room { octets: 500_000, messages: 500 });
+            pace.given_back(now, 1000, Credit { octets: 500_000, messages: 500 });
         }
         pace
     }
@@ -107,7 +107,7 @@ mod tests {
         for second in 1..100 {
             let now = begin + Duration::from_secs(second);
             pace.handed_over(now, 200);
-            pace.given_back(now + Duration::from_millis(50), 100, Room { octets: 200, messages: 2 });
+            pace.given_back(now + Duration::from_millis(50), 100, Credit { octets: 200, messages: 2 });
         }
         assert_eq!(pace.estimate(200), Duration::ZERO);
     }
@@ -117,7 +117,7 @@ mod tests {
         let mut pace = measured();
         let before = pace.rate.unwrap();
         let later = Instant::now() + Duration::from_secs(10);
-        let waited = Room { octets: 500_000, messages: 500 };
+        let waited = Credit { octets: 500_000, messages: 500 };
         pace.busy = Some((later, 0));
         pace.given_back(later + MEASURE, 500, waited);
         let slower = pace.rate.unwrap();

@@ -16,7 +16,7 @@ use stackwright_wire::Message;
 ///
 /// ```
 /// use std::io::Write;
-/// use stackwright_contract::services::Quality;
+/// use stackwright_contract::services::MessageProperties;
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
 /// # let here = "127.0.0.1:0".parse()?;
@@ -25,7 +25,7 @@ use stackwright_wire::Message;
 /// let mut buffer = one.reserve(1000, 3);
 /// buffer.write_all(&[7; 1000])?;
 /// write!(buffer, "{} degrees", 12.5)?;
-/// one.commit(buffer, Quality::default())?;
+/// one.commit(buffer, MessageProperties::default())?;
 /// # let other = endpoint.accept()?;
 /// assert_eq!(other.receive()?.0, [7; 1000]);
 /// assert_eq!(other.receive()?.0, b"12.5 degrees");
@@ -111,7 +111,7 @@ impl<M: Message> SendBuffer<M> {
     /// another association, what this one sent or received before.
     ///
     /// ```
-    /// # use stackwright_contract::services::Quality;
+    /// # use stackwright_contract::services::MessageProperties;
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
     /// # let here = "127.0.0.1:0".parse()?;
@@ -121,7 +121,7 @@ impl<M: Message> SendBuffer<M> {
     /// for (n, pieces) in buffer.each_mut().enumerate() {
     ///     pieces.flatten().take(3).for_each(|octet| *octet = n as u8 + 1);
     /// }
-    /// one.commit(buffer, Quality::default())?;
+    /// one.commit(buffer, MessageProperties::default())?;
     /// # let other = endpoint.accept()?;
     /// assert_eq!(other.receive()?.0, [1, 1, 1, 0, 0]);
     /// assert_eq!(other.receive()?.0, [2, 2, 2, 0, 0]);
@@ -139,7 +139,7 @@ impl<M: Message> SendBuffer<M> {
     /// were.
     ///
     /// ```
-    /// # use stackwright_contract::services::Quality;
+    /// # use stackwright_contract::services::MessageProperties;
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
     /// # let here = "127.0.0.1:0".parse()?;
@@ -148,7 +148,7 @@ impl<M: Message> SendBuffer<M> {
     /// let mut buffer = one.reserve(1000, 1);
     /// buffer.each_mut().flatten().for_each(|piece| piece[..2].copy_from_slice(b"hi"));
     /// buffer.truncate(2);
-    /// one.commit(buffer, Quality::default())?;
+    /// one.commit(buffer, MessageProperties::default())?;
     /// # let other = endpoint.accept()?;
     /// assert_eq!(other.receive()?.0, b"hi");
     /// # Ok::<_, Box<dyn std::error::Error>>(())

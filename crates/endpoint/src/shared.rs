@@ -6,7 +6,9 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use mio::Token;
-use stackwright_contract::services::{Datagrams, Ended, Quality, Room, Streams};
+use stackwright_contract::services::{
+    AssociationRequest, Credit, Datagrams, Ended, MessageProperties, Streams, Transfer,
+};
 use stackwright_contract::{Handle, Protocol};
 use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
@@ -14,7 +16,7 @@ use stackwright_wire::Message;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::link::{Link, Received, State};
-use crate::offered::{Offered, Parcel, Size, Spoken};
+use crate::offered::{Carried, Offered, Parcel, Size};
 use crate::system::System;
 
 /// A stack that an endpoint can stand on: it provides datagrams or streams over descriptors. Every such protocol is one.
@@ -44,8 +46,8 @@ impl<M: Message, P: Protocol<Provides: Offered<Message = M>, Uses: Lanes>> Groun
 /// use stackwright_wire::BufferTree;
 /// /// Gives back what comes, over whatever stack.
 /// fn echo<S: Stack>(association: &Association<S>) -> Result<(), Error> {
-///     let (message, quality) = association.receive_message()?;
-///     Ok(association.send_message(message, quality)?)
+///     let (message, properties) = association.receive_message()?;
+///     Ok(association.send_message(message, properties)?)
 /// }
 /// let _over_udp = echo::<Udp<BufferTree>>;
 /// ```
@@ -106,7 +108,7 @@ const TURNED_MOST_TOGETHER: usize = 128 << 10;
 pub struct Config {
     /// How much of each association is kept for an application that does not receive it: the peer waits then. A message that
     /// is longer than this is never received. At least 1 octet and 1 message; on streams messages are not counted.
-    pub room: Room,
+    pub credit: Credit,
     /// How many who have arrived wait to be accepted; nobody arrives beyond them.
     pub arrivals_most: usize,
     /// The longest message that the stack takes, in octets. It takes no more than it has room for, either.
@@ -145,8 +147,8 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Self {
-        let room = Room { octets: 1 << 20, messages: 1024 };
-        Config { room, arrivals_most: 16, longest: 65_507, spin: Duration::ZERO, shared_port: false }
+        let credit = Credit { octets: 1 << 20, messages: 1024 };
+        Config { credit, arrivals_most: 16, longest: 65_507, spin: Duration::ZERO, shared_port: false }
     }
 }
 
@@ -156,7 +158,7 @@ impl<S: Ground> Shared<S> {
         system.shared_port = config.shared_port;
         driver.set_spin(config.spin);
         let stack = make(&system);
-        let desk = Desk::new(config.room, config.arrivals_most);
+        let desk = Desk::new(config.credit, config.arrivals_most);
         let (longest, turned) = (config.longest, driver.context().now());
         Ok(Rc::new(RefCell::new(Shared { driver, stack, desk, longest, turned, unturned: 0, turns: false })))
     }
@@ -262,7 +264,7 @@ impl<S: Ground> Shared<S> {
         due: Option<Instant>,
     ) -> Option<Result<(), Error>> {
         // A stream has no messages: it is written piece by piece.
-        let longest = if <S::Provides as Spoken>::HALVES { usize::MAX } else { self.longest };
+        let longest = if <S::Provides as Transfer>::MESSAGES { self.longest } else { usize::MAX };
         self.desk.link(name)?.takes(size, longest, due)
     }
 
@@ -271,7 +273,7 @@ impl<S: Ground> Shared<S> {
         &mut self,
         name: Handle,
         parcel: impl Parcel<S::Message>,
-        quality: Quality,
+        properties: MessageProperties,
         due: Option<Instant>,
     ) -> usize {
         let Some(link) = self.desk.link(name) else { return 0 };
@@ -282,13 +284,14 @@ impl<S: Ground> Shared<S> {
         // What it has waited for room is a part of its life.
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
-        self.desk.asks.push(S::Provides::send(name, parcel.into(), Quality { lifetime, ..quality }));
+        let properties = S::Provides::said(MessageProperties { lifetime, ..properties });
+        self.desk.asks.push(AssociationRequest::Send { association: name, batch: parcel.into(), properties });
         waits
     }
 
     /// The next message, or why there will be none, or that it has to be waited for.
-    pub(crate) fn take(&mut self, name: Handle) -> Option<Result<(S::Message, Quality), Error>> {
-        self.take_from(name, Link::take_message, |(message, _)| Room { octets: message.len(), messages: 1 })
+    pub(crate) fn take(&mut self, name: Handle) -> Option<Result<(S::Message, MessageProperties), Error>> {
+        self.take_from(name, Link::take_message, |(message, _)| Credit { octets: message.len(), messages: 1 })
     }
 
     /// The next messages that came together, in the same way.
@@ -301,7 +304,7 @@ impl<S: Ground> Shared<S> {
         &mut self,
         name: Handle,
         take: impl FnOnce(&mut Link<S::Message>) -> Option<T>,
-        room: impl FnOnce(&T) -> Room,
+        credit: impl FnOnce(&T) -> Credit,
     ) -> Option<Result<T, Error>> {
         let link = self.desk.link(name)?;
         let Some(taken) = take(link) else {
@@ -312,7 +315,7 @@ impl<S: Ground> Shared<S> {
             };
         };
         if matches!(link.state, State::Open | State::Finishing) {
-            self.desk.takes_more(name, room(&taken));
+            self.desk.takes_more(name, credit(&taken));
         }
         Some(Ok(taken))
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stackwright_artp as artp;
 use stackwright_compose::Over;
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Credit, Ended, MessageProperties};
 use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::blocking::{Association, Endpoint};
 use stackwright_endpoint::{Config, Error, System};
@@ -73,14 +73,15 @@ fn many_associations_of_one_endpoint_are_told_apart() {
 
 #[test]
 fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
-    let room = Room { octets: 64 << 10, messages: 64 };
-    let (_endpoint, [mut one, other]) = pair(Config { room, ..Config::default() });
+    let credit = Credit { octets: 64 << 10, messages: 64 };
+    let (_endpoint, [mut one, other]) = pair(Config { credit, ..Config::default() });
     one.set_patience(Some(Duration::from_millis(20)));
     let mut sent = 0_u32;
     let refused = loop {
-        match one
-            .send_message(M::with_headroom(128, &[sent.to_be_bytes(); 1000].concat()), Quality::default())
-        {
+        match one.send_message(
+            M::with_headroom(128, &[sent.to_be_bytes(); 1000].concat()),
+            MessageProperties::default(),
+        ) {
             Ok(()) => sent += 1,
             Err(refused) => break refused,
         }
@@ -92,7 +93,7 @@ fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
         (0..sent).map(|_| other.receive().unwrap().0[..4].try_into().unwrap()).collect();
     numbers.sort_unstable();
     assert!(numbers.into_iter().map(u32::from_be_bytes).eq(0..sent));
-    one.send_message(refused.message, Quality::default()).unwrap();
+    one.send_message(refused.message, MessageProperties::default()).unwrap();
     assert_eq!(other.receive().unwrap().0.len(), 4000);
 }
 
@@ -108,7 +109,7 @@ fn a_batch_is_received_at_once_or_one_by_one() {
             pieces.for_each(|piece| piece[..4].copy_from_slice(&sent.to_be_bytes()));
             sent += 1;
         }
-        one.commit(buffer, Quality::default()).unwrap();
+        one.commit(buffer, MessageProperties::default()).unwrap();
         while came.len() < sent as usize {
             let (message, _) = other.receive_message().unwrap();
             assert_eq!(message.len(), LENGTH);
@@ -145,7 +146,7 @@ fn a_send_buffer_shows_nothing_of_another_association() {
             assert!(buffer.is_gapped(), "it is in the memory of the stack");
             buffer.write_all(&[SECRET; 60_000]).unwrap();
             left += buffer.messages();
-            one.commit(buffer, Quality::default()).unwrap();
+            one.commit(buffer, MessageProperties::default()).unwrap();
         }
         while left > 0 {
             left -= one_there.receive_batch().unwrap().0.count();
@@ -167,7 +168,7 @@ fn a_send_buffer_shows_nothing_of_another_association() {
                 buffer.truncate(5000);
                 &[5000][..]
             };
-            two.commit(buffer, Quality::default()).unwrap();
+            two.commit(buffer, MessageProperties::default()).unwrap();
             let mut came: Vec<_> = lengths.iter().map(|_| of(1, &two_there.receive().unwrap().0)).collect();
             came.sort_unstable();
             assert_eq!(came, lengths);
@@ -186,15 +187,15 @@ fn of(octet: u8, octets: &[u8]) -> usize {
 #[test]
 fn what_is_wished_of_a_buffer_comes_with_each_of_its_messages() {
     let (_endpoint, [one, other]) = pair(Config::default());
-    let wish = Quality { number: Some(u32::MAX), priority: 3, ..Quality::default() };
+    let wish = MessageProperties { number: Some(u32::MAX), priority: 3, ..MessageProperties::default() };
     let mut buffer = one.reserve(10_000, 3);
     buffer.write_all(&[7; 30_000]).unwrap();
     one.commit(buffer, wish).unwrap();
     let mut numbers: Vec<_> = (0..3)
         .map(|_| {
-            let (octets, quality) = other.receive().unwrap();
-            assert_eq!((of(7, &octets), quality.priority), (10_000, 3));
-            quality.number
+            let (octets, properties) = other.receive().unwrap();
+            assert_eq!((of(7, &octets), properties.priority), (10_000, 3));
+            properties.number
         })
         .collect();
     numbers.sort_unstable();
@@ -204,10 +205,10 @@ fn what_is_wished_of_a_buffer_comes_with_each_of_its_messages() {
 #[test]
 fn what_is_wished_of_a_message_comes_with_it() {
     let (_endpoint, [one, other]) = pair(Config::default());
-    let wish = Quality { number: Some(77), priority: 3, ..Quality::default() };
+    let wish = MessageProperties { number: Some(77), priority: 3, ..MessageProperties::default() };
     one.send_with(b"first", wish).unwrap();
-    let (octets, quality) = other.receive().unwrap();
-    assert_eq!((octets.as_slice(), quality.number, quality.priority), (&b"first"[..], Some(77), 3));
+    let (octets, properties) = other.receive().unwrap();
+    assert_eq!((octets.as_slice(), properties.number, properties.priority), (&b"first"[..], Some(77), 3));
 }
 
 #[test]

@@ -113,8 +113,8 @@ fn awaited_endpoints_share_a_port_as_well() {
             spawn_local(async move {
                 while let Ok(guest) = server.accept().await {
                     spawn_local(async move {
-                        while let Ok((octets, quality)) = guest.receive().await {
-                            guest.send_with(&octets, quality).await.unwrap();
+                        while let Ok((octets, properties)) = guest.receive().await {
+                            guest.send_with(&octets, properties).await.unwrap();
                         }
                     });
                 }

@@ -8,7 +8,7 @@ use stackwright_compose::Over;
 use stackwright_compose::graph::modules::{Counter, Tap};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::ask::{Counters, FrameTime, Longest, Peer, RoundTrip};
-use stackwright_contract::services::{Datagrams, Quality};
+use stackwright_contract::services::{Datagrams, MessageProperties};
 use stackwright_drivers::Readiness;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::{LONGEST, Udp};
@@ -54,7 +54,7 @@ fn answers<S: Stack<Message = M>>(make: impl FnOnce(&System) -> S) {
         let mut buffer = one.reserve(MESSAGE, 1);
         assert!(buffer.is_gapped(), "the layer that cuts it has laid it out");
         buffer.write_all(&[number; MESSAGE]).unwrap();
-        one.commit(buffer, Quality::default()).unwrap();
+        one.commit(buffer, MessageProperties::default()).unwrap();
         assert_eq!(other.receive().unwrap().0, [number; MESSAGE]);
         other.send(b"well").unwrap();
         assert_eq!(one.receive().unwrap().0, b"well");

@@ -12,7 +12,7 @@ use std::task::Poll;
 use std::thread::{self, JoinHandle};
 
 use common::{ANY, listening, pair, plain, run, with};
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Credit, Ended, MessageProperties};
 use stackwright_endpoint::{Association, Config, Endpoint, Error, System, blocking};
 use stackwright_wire::{BufferTree, Message};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,8 +22,8 @@ type Artp = common::Artp;
 
 /// Gives back whatever comes, until the peer has closed.
 async fn echo(association: Association<Artp>) {
-    while let Ok((octets, quality)) = association.receive().await {
-        association.send_with(&octets, quality).await.unwrap();
+    while let Ok((octets, properties)) = association.receive().await {
+        association.send_with(&octets, properties).await.unwrap();
     }
 }
 
@@ -155,8 +155,8 @@ fn who_does_something_else_lets_the_stack_run() {
 #[test]
 fn sending_and_receiving_may_be_awaited_at_once() {
     run(async {
-        let room = Room { octets: 16 << 10, messages: 16 };
-        let (_endpoints, [one, other]) = pair(Config { room, ..Config::default() }, plain).await;
+        let credit = Credit { octets: 16 << 10, messages: 16 };
+        let (_endpoints, [one, other]) = pair(Config { credit, ..Config::default() }, plain).await;
         let all = async |association: &Association<Artp>| {
             let sends = async {
                 for number in 0..500_u32 {
@@ -176,7 +176,7 @@ fn sending_and_receiving_may_be_awaited_at_once() {
         };
         tokio::join!(all(&one), all(&other));
         assert!(one.statistics().opened.is_some());
-        assert_eq!(one.statistics().sent, Room { octets: 500_000, messages: 500 });
+        assert_eq!(one.statistics().sent, Credit { octets: 500_000, messages: 500 });
         assert_eq!(other.statistics().received, one.statistics().sent);
     });
 }
@@ -184,12 +184,12 @@ fn sending_and_receiving_may_be_awaited_at_once() {
 #[test]
 fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
     run(async {
-        let room = Room { octets: 64 << 10, messages: 64 };
-        let ([client, _server], [one, other]) = pair(Config { room, ..Config::default() }, plain).await;
+        let credit = Credit { octets: 64 << 10, messages: 64 };
+        let ([client, _server], [one, other]) = pair(Config { credit, ..Config::default() }, plain).await;
         let mut sent = 0_u32;
         let kept = loop {
             let message = BufferTree::with_headroom(128, &[sent.to_be_bytes(); 1000].concat());
-            let mut sending = one.send_message(message, Quality::default());
+            let mut sending = one.send_message(message, MessageProperties::default());
             // Nobody receives: where it is not over after all this, there is no room.
             let Poll::Ready(taken) = once(pin!(&mut sending)).await else {
                 break sending.into_message().unwrap();
@@ -211,7 +211,7 @@ fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
                 numbers.sort_unstable();
                 numbers
             },
-            one.send_message(kept, Quality::default())
+            one.send_message(kept, MessageProperties::default())
         );
         last.unwrap();
         assert!(numbers.into_iter().eq(0..=sent));

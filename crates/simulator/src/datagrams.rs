@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
@@ -29,13 +29,13 @@ const FRESH_FIRST: u16 = 49_152;
 #[derive(Debug)]
 pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     address: IpAddr,
-    room: Room,
+    credit: Credit,
     ledger: Ledger,
     names: Mirror<Named>,
     /// Who speaks with our port.
     peers: BTreeMap<(u16, SocketAddr), Handle>,
     /// What left in this batch: its room is given back when the batch is done.
-    left: BTreeMap<Handle, Room>,
+    left: BTreeMap<Handle, Credit>,
     message: std::marker::PhantomData<M>,
 }
 
@@ -44,7 +44,7 @@ pub type CheckedDatagrams<M> = SimulatedDatagrams<M, true>;
 
 #[derive(Debug)]
 enum Named {
-    Listener { port: u16, awaited: VecDeque<(Handle, Room)> },
+    Listener { port: u16, awaited: VecDeque<(Handle, Credit)> },
     Awaited { listener: Handle },
     Open(Open),
 }
@@ -53,8 +53,8 @@ enum Named {
 struct Open {
     port: u16,
     remote: SocketAddr,
-    down: Room,
-    up: Room,
+    down: Credit,
+    up: Credit,
 }
 
 impl<M: Message> SimulatedDatagrams<M> {
@@ -63,8 +63,8 @@ impl<M: Message> SimulatedDatagrams<M> {
     ///
     /// # Panics
     /// Where `room` lets nothing through.
-    pub fn new(address: IpAddr, room: Room) -> Self {
-        Self::at(address, room)
+    pub fn new(address: IpAddr, credit: Credit) -> Self {
+        Self::at(address, credit)
     }
 }
 
@@ -73,17 +73,17 @@ impl<M: Message> CheckedDatagrams<M> {
     ///
     /// # Panics
     /// Where `room` lets nothing through.
-    pub fn checked(address: IpAddr, room: Room) -> Self {
-        Self::at(address, room)
+    pub fn checked(address: IpAddr, credit: Credit) -> Self {
+        Self::at(address, credit)
     }
 }
 
 impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
-    fn at(address: IpAddr, room: Room) -> Self {
-        assert!(room.octets > 0 && room.messages > 0, "an adapter without room moves nothing");
+    fn at(address: IpAddr, credit: Credit) -> Self {
+        assert!(credit.octets > 0 && credit.messages > 0, "an adapter without room moves nothing");
         SimulatedDatagrams {
             address,
-            room,
+            credit,
             ledger: Ledger::new(NAME),
             names: Mirror::default(),
             peers: BTreeMap::new(),
@@ -120,7 +120,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    fn expect(&mut self, listener: Handle, association: Handle, room: Room, out: &mut dyn Outlet<Self>) {
+    fn expect(&mut self, listener: Handle, association: Handle, credit: Credit, out: &mut dyn Outlet<Self>) {
         self.ledger.given(association);
         if !self.ledger.lives(listener) {
             return self.last_word(association, Ended::Unlistened, out);
@@ -128,31 +128,18 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
             panic!("{NAME}: an Await at {listener:?}, which is not a listener")
         };
-        awaited.push_back((association, room));
+        awaited.push_back((association, credit));
         self.names.insert(association, Named::Awaited { listener });
     }
 
-    fn unlisten(&mut self, cx: &Context, listener: Handle, out: &mut dyn Outlet<Self>) {
-        if !self.ledger.lives(listener) {
-            return cx.dropped(NAME, "a word for a listener that is over");
-        }
-        let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
-            panic!("{NAME}: an Unlisten on {listener:?}, which is not a listener")
-        };
-        for (name, _) in std::mem::take(awaited) {
-            self.last_word(name, Ended::Unlistened, out);
-        }
-        self.last_word(listener, Ended::Unlistened, out);
-    }
-
-    fn start(&mut self, name: Handle, port: u16, remote: SocketAddr, up: Room, out: &mut dyn Outlet<Self>) {
-        self.names.insert(name, Named::Open(Open { port, remote, down: self.room, up }));
+    fn start(&mut self, name: Handle, port: u16, remote: SocketAddr, up: Credit, out: &mut dyn Outlet<Self>) {
+        self.names.insert(name, Named::Open(Open { port, remote, down: self.credit, up }));
         self.peers.insert((port, remote), name);
         out.indicate(DatagramsIndication::Opened {
             association: name,
             local: SocketAddr::new(self.address, port).into(),
             remote: remote.into(),
-            room: self.room,
+            credit: self.credit,
         });
     }
 
@@ -160,12 +147,15 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         &mut self,
         cx: &Context,
         name: Handle,
-        remote: Participant,
-        up: Room,
+        (local, remote): (Option<Participant>, Participant),
+        up: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
         self.ledger.given(name);
-        match (remote.internet(), self.fresh_port(cx)) {
+        // Every association has a port of its own.
+        let chosen = local.and_then(Participant::internet).map_or(0, |local| local.port());
+        let port = if chosen == 0 { self.fresh_port(cx) } else { None };
+        match (remote.internet(), port) {
             (Some(remote), Some(port)) => self.start(name, port, remote, up, out),
             (None, _) => self.last_word(name, Ended::Unreachable, out),
             (_, None) => self.last_word(name, Ended::Unavailable, out),
@@ -189,34 +179,41 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         assert_octets_only(&message);
         let address = self.address;
         let Some(open) = self.association(cx, name) else { return };
-        let (octets, room) = (message.len(), open.down);
+        let (octets, credit) = (message.len(), open.down);
         assert!(
-            octets <= room.octets && room.messages > 0,
-            "{NAME}: a Send keeps within the room: {octets} octets came, for {room:?}"
+            octets <= credit.octets && credit.messages > 0,
+            "{NAME}: a Send keeps within the room: {octets} octets came, for {credit:?}"
         );
-        open.down = Room { octets: room.octets - octets, messages: room.messages - 1 };
+        open.down = Credit { octets: credit.octets - octets, messages: credit.messages - 1 };
         let from = SocketAddr::new(address, open.port);
         let segment = Segment { ecn, ..Segment::new(from, open.remote, 0, Word::Datagram(message)) };
         let left = self.left.entry(name).or_default();
-        *left = sum(*left, Room { octets, messages: 1 });
+        *left = sum(*left, Credit { octets, messages: 1 });
         out.request(segment);
     }
 
     fn close(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         if !self.ledger.lives(name) {
-            return cx.dropped(NAME, "a word for an association that is over");
+            return cx.dropped(NAME, "a word for a name that is over");
         }
-        match self.names.get(name) {
+        let why = match self.names.get_mut(name) {
             Some(Named::Awaited { listener }) => {
                 let listener = *listener;
                 if let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) {
                     awaited.retain(|(waits, _)| *waits != name);
                 }
+                Ended::Finished
             }
-            Some(Named::Open(_)) => {}
-            _ => panic!("{NAME}: a Close on {name:?}, which is a listener: Unlisten ends it"),
-        }
-        self.last_word(name, Ended::Finished, out);
+            Some(Named::Open(_)) => Ended::Finished,
+            Some(Named::Listener { awaited, .. }) => {
+                for (waits, _) in std::mem::take(awaited) {
+                    self.last_word(waits, Ended::Unlistened, out);
+                }
+                Ended::Unlistened
+            }
+            None => unreachable!("a name that lives stands for something"),
+        };
+        self.last_word(name, why, out);
     }
 
     /// Whose datagram this is; a stranger gets the next name that waits.
@@ -233,9 +230,9 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         let Some(Named::Listener { awaited, .. }) = self.names.get_mut(listener) else {
             unreachable!("found by its port")
         };
-        let (name, room) = awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
+        let (name, credit) = awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
         self.names.remove(name);
-        self.start(name, port, remote, room, out);
+        self.start(name, port, remote, credit, out);
         Ok(name)
     }
 
@@ -253,8 +250,8 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
     }
 }
 
-fn sum(one: Room, other: Room) -> Room {
-    Room { octets: one.octets + other.octets, messages: one.messages + other.messages }
+fn sum(one: Credit, other: Credit) -> Credit {
+    Credit { octets: one.octets + other.octets, messages: one.messages + other.messages }
 }
 
 impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED> {
@@ -266,23 +263,26 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
     fn handle_request(&mut self, cx: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
         match request {
             DatagramsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
-            DatagramsRequest::Await { listener, association, room } => {
-                self.expect(listener, association, room, out);
+            DatagramsRequest::Await { listener, association, credit } => {
+                self.expect(listener, association, credit, out);
             }
-            DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
-            DatagramsRequest::Open { association, remote, room } => {
-                self.open(cx, association, remote, room, out);
+            DatagramsRequest::Open { association, remote, local, credit } => {
+                self.open(cx, association, (local, remote), credit, out);
             }
-            DatagramsRequest::Send { association, messages, quality } => {
-                self.send(cx, association, messages.into_single(), quality.ecn, out);
+            DatagramsRequest::Send { association, batch: messages, properties } => {
+                self.send(cx, association, messages.into_single(), properties.ecn, out);
             }
-            DatagramsRequest::Receive { association, room } => {
-                assert!(room != Room::default(), "{NAME}: a Receive of nothing: room is never zero");
+            DatagramsRequest::Credit { association, credit } => {
+                assert!(credit != Credit::default(), "{NAME}: credit is never zero");
                 if let Some(open) = self.association(cx, association) {
-                    open.up = sum(open.up, room);
+                    open.up = sum(open.up, credit);
                 }
             }
-            DatagramsRequest::Close { association } => self.close(cx, association, out),
+            // Datagrams have no half of an end.
+            DatagramsRequest::Finish { .. } | DatagramsRequest::Unread { .. } => {}
+            DatagramsRequest::Abort { association: name } | DatagramsRequest::Close { name } => {
+                self.close(cx, name, out);
+            }
         }
     }
 
@@ -301,16 +301,16 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
         if message.len() > open.up.octets || open.up.messages == 0 {
             return cx.dropped(NAME, "a datagram for which there is no room");
         }
-        open.up = Room { octets: open.up.octets - message.len(), messages: open.up.messages - 1 };
-        let quality = Quality { ecn: segment.ecn, ..Quality::default() };
-        out.indicate(DatagramsIndication::Delivered { association, messages: message.into(), quality });
+        open.up = Credit { octets: open.up.octets - message.len(), messages: open.up.messages - 1 };
+        let properties = MessageProperties { ecn: segment.ecn, ..MessageProperties::default() };
+        out.indicate(DatagramsIndication::Delivered { association, batch: message.into(), properties });
     }
 
     fn flush(&mut self, _cx: &Context, out: &mut impl Outlet<Self>) {
-        for (association, room) in std::mem::take(&mut self.left) {
+        for (association, credit) in std::mem::take(&mut self.left) {
             if let Some(Named::Open(open)) = self.names.get_mut(association) {
-                open.down = sum(open.down, room);
-                out.indicate(DatagramsIndication::Room { association, room });
+                open.down = sum(open.down, credit);
+                out.indicate(DatagramsIndication::Credit { association, credit });
             }
         }
     }

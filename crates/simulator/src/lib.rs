@@ -49,7 +49,7 @@
 //! Two stations; a stack on an adapter is one as well, and any protocol may take the adapter's place here:
 //!
 //! ```
-//! use stackwright_contract::{Duration, Handle, services::{StreamsIndication, StreamsRequest}};
+//! use stackwright_contract::{Duration, Handle, services::{Credit, StreamsIndication, StreamsRequest}};
 //! use stackwright_simulator::{Conditions, Fault, Heard, SimulatedStreams, Which, World};
 //! use stackwright_wire::SingleBuffer;
 //!
@@ -62,8 +62,8 @@
 //! let (listener, association) = (Handle { index: 0, generation: 0 }, Handle { index: 1, generation: 0 });
 //! let local = std::net::SocketAddr::from(([10, 0, 0, 1], 21)).into();
 //! world.ask(server, StreamsRequest::Listen { listener, local });
-//! world.ask(server, StreamsRequest::Await { listener, association, room: 4096 });
-//! world.ask(client, StreamsRequest::Open { association, remote: local, local: None, room: 4096 });
+//! world.ask(server, StreamsRequest::Await { listener, association, credit: Credit::of_octets(4096) });
+//! world.ask(client, StreamsRequest::Open { association, remote: local, local: None, credit: Credit::of_octets(4096) });
 //! assert!(world.run_until(|world| world.application(client).0.len() == 1, Duration::from_secs(60)));
 //! assert!(matches!(world.application(client).0[0], StreamsIndication::Opened { .. }));
 //! ```

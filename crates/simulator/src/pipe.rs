@@ -51,7 +51,7 @@ impl<M: Message> PipeEnd<M> {
             remote,
             habits,
             // Both ends were made with one buffer size: the first window need not be told.
-            sending: Sending::new(habits.room, habits.buffer),
+            sending: Sending::new(habits.credit, habits.buffer),
             receiving: Receiving::new(0, habits.buffer, habits.pace),
             state: State::Untold,
             due: true,
@@ -82,9 +82,9 @@ impl<M: Message> Protocol for PipeEnd<M> {
             // What was sent before its end was heard of is lost.
             _ if self.state == State::Down => return,
             OctetsRequest::Send { message } => self.sending.push(message),
-            OctetsRequest::Receive { room } => {
-                assert!(room > 0, "{NAME}: a Receive of nothing: room is never zero");
-                self.receiving.give(room);
+            OctetsRequest::Credit { credit } => {
+                assert!(credit > 0, "{NAME}: a Receive of nothing: room is never zero");
+                self.receiving.give(credit);
             }
         }
         self.due = true;
@@ -118,7 +118,7 @@ impl<M: Message> Protocol for PipeEnd<M> {
         if self.state == State::Untold {
             self.state = State::Up;
             out.indicate(OctetsIndication::State { up: true });
-            out.indicate(OctetsIndication::Room { room: self.habits.room });
+            out.indicate(OctetsIndication::Credit { credit: self.habits.credit });
         }
         if self.state == State::Cut {
             self.state = State::Down;
@@ -133,8 +133,8 @@ impl<M: Message> Protocol for PipeEnd<M> {
             out.request(self.segment(Word::Octets(message)));
         }
         if left > 0 {
-            self.sending.room += left;
-            out.indicate(OctetsIndication::Room { room: left });
+            self.sending.credit += left;
+            out.indicate(OctetsIndication::Credit { credit: left });
         }
         let mut read = 0;
         while let Some(message) = self.receiving.next(cx, self.habits.chunks) {

@@ -2,14 +2,16 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Quality, Room};
+use stackwright_contract::services::{
+    Credit, DatagramsIndication as Told, DatagramsRequest as Ask, MessageProperties,
+};
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{Conditions, Heard, Queue, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Message, SingleBuffer};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
-const AMPLE: Room = Room { octets: 1 << 20, messages: 10_000 };
+const AMPLE: Credit = Credit { octets: 1 << 20, messages: 10_000 };
 const COUNT: u32 = 2000;
 
 type Station = StationId<SimulatedDatagrams<SingleBuffer>, Heard<Told<SingleBuffer>>>;
@@ -18,15 +20,15 @@ fn name(index: u32) -> Handle {
     Handle { index, generation: 0 }
 }
 
-fn two(conditions: Conditions, room: Room) -> (World<SingleBuffer>, Station, Station) {
+fn two(conditions: Conditions, credit: Credit) -> (World<SingleBuffer>, Station, Station) {
     let mut world = World::new(7);
     world.network_mut().set_conditions(conditions);
     let here = world.add(HERE, SimulatedDatagrams::new(HERE, AMPLE), Heard::default());
     let there = world.add(THERE, SimulatedDatagrams::new(THERE, AMPLE), Heard::default());
     let remote = SocketAddr::new(THERE, 53).into();
     world.ask(there, Ask::Listen { listener: name(0), local: remote });
-    world.ask(there, Ask::Await { listener: name(0), association: name(1), room });
-    world.ask(here, Ask::Open { association: name(0), remote, room: AMPLE });
+    world.ask(there, Ask::Await { listener: name(0), association: name(1), credit });
+    world.ask(here, Ask::Open { association: name(0), remote, credit: AMPLE, local: None });
     (world, here, there)
 }
 
@@ -37,13 +39,19 @@ fn sent(conditions: Conditions) -> Vec<[u8; 4]> {
         let message = SingleBuffer::with_headroom(0, &number.to_be_bytes());
         world.ask(
             here,
-            Ask::Send { association: name(0), messages: message.into(), quality: Quality::default() },
+            Ask::Send {
+                association: name(0),
+                batch: message.into(),
+                properties: MessageProperties::default(),
+            },
         );
     }
     world.run_for(Duration::from_secs(10));
     assert_eq!(world.network().in_flight(), 0);
     let delivered = |told: &Told<SingleBuffer>| match told {
-        Told::Delivered { messages, .. } => Some(messages.as_octets().octets().try_into().expect("a number")),
+        Told::Delivered { batch: messages, .. } => {
+            Some(messages.as_octets().octets().try_into().expect("a number"))
+        }
         _ => None,
     };
     world.application(there).0.iter().filter_map(delivered).collect()
@@ -112,17 +120,21 @@ fn a_narrow_link_drops_what_cannot_wait() {
 
 #[test]
 fn who_has_no_room_misses_it() {
-    let (mut world, here, there) = two(Conditions::IDEAL, Room { octets: 10, messages: 2 });
+    let (mut world, here, there) = two(Conditions::IDEAL, Credit { octets: 10, messages: 2 });
     for length in [4, 7, 6, 1] {
         let message = SingleBuffer::with_headroom(0, &vec![0; length]);
         world.ask(
             here,
-            Ask::Send { association: name(0), messages: message.into(), quality: Quality::default() },
+            Ask::Send {
+                association: name(0),
+                batch: message.into(),
+                properties: MessageProperties::default(),
+            },
         );
     }
     world.run_for(Duration::from_secs(1));
     let lengths = |told: &Told<SingleBuffer>| match told {
-        Told::Delivered { messages, .. } => Some(messages.octets()),
+        Told::Delivered { batch: messages, .. } => Some(messages.octets()),
         _ => None,
     };
     assert_eq!(world.application(there).0.iter().filter_map(lengths).collect::<Vec<_>>(), [4, 6]);
@@ -134,8 +146,8 @@ fn an_answer_finds_its_way_back_and_every_name_ends() {
     let (mut world, here, there) = two(Conditions::IDEAL, AMPLE);
     let hello = |name| Ask::Send {
         association: name,
-        messages: SingleBuffer::with_headroom(0, b"hello").into(),
-        quality: Quality::default(),
+        batch: SingleBuffer::with_headroom(0, b"hello").into(),
+        properties: MessageProperties::default(),
     };
     world.ask(here, hello(name(0)));
     world.run_for(Duration::from_secs(1));
@@ -144,9 +156,9 @@ fn an_answer_finds_its_way_back_and_every_name_ends() {
     assert!(
         matches!(world.application(here).0.last(), Some(Told::Delivered { association, .. }) if *association == name(0))
     );
-    world.ask(there, Ask::Await { listener: name(0), association: name(2), room: AMPLE });
-    world.ask(there, Ask::Close { association: name(1) });
-    world.ask(there, Ask::Unlisten { listener: name(0) });
+    world.ask(there, Ask::Await { listener: name(0), association: name(2), credit: AMPLE });
+    world.ask(there, Ask::Close { name: name(1) });
+    world.ask(there, Ask::Close { name: name(0) });
     let ended = |told: &Told<SingleBuffer>| match told {
         Told::Ended { name, .. } => Some(name.index),
         _ => None,
@@ -158,19 +170,24 @@ fn an_answer_finds_its_way_back_and_every_name_ends() {
 #[should_panic(expected = "a Send keeps within the room")]
 fn a_send_beyond_the_room_is_a_bug() {
     let mut world = World::new(1);
-    let tight = Room { octets: 4, messages: 1 };
+    let tight = Credit { octets: 4, messages: 1 };
     let other = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 3));
     let station: Station = world.add(other, SimulatedDatagrams::new(other, tight), Heard::default());
     world.ask(
         station,
-        Ask::Open { association: name(0), remote: SocketAddr::new(HERE, 1).into(), room: AMPLE },
+        Ask::Open {
+            association: name(0),
+            remote: SocketAddr::new(HERE, 1).into(),
+            credit: AMPLE,
+            local: None,
+        },
     );
     world.ask(
         station,
         Ask::Send {
             association: name(0),
-            messages: SingleBuffer::with_headroom(0, b"12345").into(),
-            quality: Quality::default(),
+            batch: SingleBuffer::with_headroom(0, b"12345").into(),
+            properties: MessageProperties::default(),
         },
     );
 }

@@ -3,14 +3,16 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::ask::{FrameTime, Longest, Peer};
-use stackwright_contract::services::{DatagramsIndication as Told, DatagramsRequest as Ask, Quality, Room};
+use stackwright_contract::services::{
+    Credit, DatagramsIndication as Told, DatagramsRequest as Ask, MessageProperties,
+};
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{
     ChannelConditions, Conditions, Deed, Event, Heard, Network, SimulatedDatagrams, StationId, World,
 };
 use stackwright_wire::{Message, SingleBuffer};
 
-const AMPLE: Room = Room { octets: 1 << 20, messages: 10_000 };
+const AMPLE: Credit = Credit { octets: 1 << 20, messages: 10_000 };
 const COUNT: u32 = 500;
 
 type M = SingleBuffer;
@@ -41,8 +43,8 @@ impl Scene {
         let remote = SocketAddr::new(ADDRESSES[0], 53).into();
         world.ask(stations[0], Ask::Listen { listener: name(0), local: remote });
         for (index, station) in [(1, stations[1]), (2, stations[2])] {
-            world.ask(stations[0], Ask::Await { listener: name(0), association: name(index), room: AMPLE });
-            world.ask(station, Ask::Open { association: name(0), remote, room: AMPLE });
+            world.ask(stations[0], Ask::Await { listener: name(0), association: name(index), credit: AMPLE });
+            world.ask(station, Ask::Open { association: name(0), remote, credit: AMPLE, local: None });
         }
         Scene { world, stations }
     }
@@ -53,7 +55,11 @@ impl Scene {
             let message = SingleBuffer::with_headroom(0, &number.to_be_bytes());
             self.world.ask(
                 self.stations[from],
-                Ask::Send { association: name(0), messages: message.into(), quality: Quality::default() },
+                Ask::Send {
+                    association: name(0),
+                    batch: message.into(),
+                    properties: MessageProperties::default(),
+                },
             );
         }
         self.world.run_for(Duration::from_secs(10));
@@ -62,7 +68,7 @@ impl Scene {
     /// Which numbers arrived from one of the stations: from the one whose first arrived as the `nth`.
     fn arrived(&self, nth: u32) -> Vec<u32> {
         let number = |told: &Told<M>| match told {
-            Told::Delivered { association, messages, .. } if association.index == nth => {
+            Told::Delivered { association, batch: messages, .. } if association.index == nth => {
                 Some(u32::from_be_bytes(messages.as_octets().octets().try_into().expect("a number")))
             }
             _ => None,

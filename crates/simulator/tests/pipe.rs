@@ -15,7 +15,7 @@ fn octets_arrive_in_order_in_any_portions() {
     for (seed, chunks) in
         [Chunks::Large, Chunks::Single, Chunks::Fixed(3), Chunks::Mixed].into_iter().enumerate()
     {
-        let habits = Habits { room: 50, buffer: 20, chunks, ..Habits::default() };
+        let habits = Habits { credit: 50, buffer: 20, chunks, ..Habits::default() };
         let (one, other) = pipe::<SingleBuffer>(HERE, THERE, habits);
         let mut world = World::new(seed as u64);
         let jitter = Duration::from_millis(5);
@@ -24,11 +24,11 @@ fn octets_arrive_in_order_in_any_portions() {
         let mut sent = 0;
         let sending = payload.clone();
         let talker = move |_: &Context, told: Told<SingleBuffer>, asks: &mut Asks<PipeEnd<SingleBuffer>>| {
-            let Told::Room { room } = told else {
+            let Told::Credit { credit } = told else {
                 assert!(matches!(told, Told::State { up: true }), "nobody talks back: {told:?}");
                 return;
             };
-            let end = sending.len().min(sent + room);
+            let end = sending.len().min(sent + credit);
             if end > sent {
                 asks.push_back(Ask::Send { message: SingleBuffer::with_headroom(0, &sending[sent..end]) });
             }
@@ -38,11 +38,11 @@ fn octets_arrive_in_order_in_any_portions() {
         world.add(HERE, one, talker);
         world.run_for(Duration::from_secs(1));
         let heard = &world.application(there).0[..];
-        let first = matches!(heard, [Told::State { up: true }, Told::Room { .. }]);
+        let first = matches!(heard, [Told::State { up: true }, Told::Credit { .. }]);
         assert!(first, "nothing comes before there is room: {heard:?}");
         let mut heard = Vec::new();
         while heard.len() < payload.len() {
-            world.ask(there, Ask::Receive { room: 777 });
+            world.ask(there, Ask::Credit { credit: 777 });
             world.run_for(Duration::from_secs(60));
             for told in std::mem::take(&mut world.application_mut(there).0) {
                 if let Told::Delivered { message } = told {

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::services::{
-    Ended, StreamsIndication as Told, StreamsRequest as Ask, StreamsRequest,
+    Credit, Ended, StreamsIndication as Told, StreamsRequest as Ask, StreamsRequest,
 };
 use stackwright_contract::{Duration, Handle, Participant};
 use stackwright_simulator::{Chunks, Conditions, Habits, Heard, SimulatedStreams, StationId, World};
@@ -37,13 +37,24 @@ fn two(habits: Habits) -> (World<SingleBuffer>, Station, Station) {
 }
 
 /// Two stations, and an association between them: `name(1)` here, `name(1)` there.
-fn joined(habits: Habits, room: usize) -> (World<SingleBuffer>, Station, Station) {
+fn joined(habits: Habits, credit: usize) -> (World<SingleBuffer>, Station, Station) {
     let (mut world, here, there) = two(habits);
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
-    world.ask(there, Ask::Await { listener: name(0), association: name(1), room });
-    world.ask(here, Ask::Open { association: name(1), remote: at(THERE, 21), local: None, room });
+    world.ask(
+        there,
+        Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(credit) },
+    );
+    world.ask(
+        here,
+        Ask::Open {
+            association: name(1),
+            remote: at(THERE, 21),
+            local: None,
+            credit: Credit::of_octets(credit),
+        },
+    );
     world.run_for(Duration::from_secs(1));
-    world.ask(there, Ask::Unlisten { listener: name(0) });
+    world.ask(there, Ask::Close { name: name(0) });
     assert_eq!(said(&mut world, here), ["opened"]);
     assert_eq!(said(&mut world, there), ["listening", "opened", "ended 0 Unlistened"]);
     (world, here, there)
@@ -57,8 +68,8 @@ fn said(world: &mut World<SingleBuffer>, station: Station) -> Vec<String> {
         .map(|told| match told {
             Told::Listening { .. } => "listening".into(),
             Told::Opened { .. } => "opened".into(),
-            Told::Room { room, .. } => format!("room {room}"),
-            Told::Delivered { message, .. } => format!("octets {}", message.len()),
+            Told::Credit { credit: Credit { octets: credit, .. }, .. } => format!("room {credit}"),
+            Told::Delivered { batch, .. } => format!("octets {}", batch.octets()),
             Told::Finished { .. } => "finished".into(),
             Told::Ended { name, why } => format!("ended {} {why:?}", name.index),
         })
@@ -66,10 +77,10 @@ fn said(world: &mut World<SingleBuffer>, station: Station) -> Vec<String> {
 }
 
 fn send(length: usize) -> StreamsRequest<SingleBuffer> {
-    Ask::Send { association: name(1), message: octets(&vec![7; length]), urgent: false }
+    Ask::Send { association: name(1), batch: octets(&vec![7; length]).into(), properties: Default::default() }
 }
 
-const LARGE: Habits = Habits { room: 100, buffer: 1000, chunks: Chunks::Large, pace: None, backlog: 2 };
+const LARGE: Habits = Habits { credit: 100, buffer: 1000, chunks: Chunks::Large, pace: None, backlog: 2 };
 
 #[test]
 fn both_finish_and_both_hear_it() {
@@ -97,7 +108,7 @@ fn an_abort_is_a_reset_over_there() {
     assert_eq!(said(&mut world, there), ["octets 50", "ended 1 Reset"], "what was not read is lost");
     // Words cross: nobody minds.
     world.ask(there, send(1));
-    world.ask(there, Ask::Receive { association: name(1), room: 1 });
+    world.ask(there, Ask::Credit { association: name(1), credit: Credit::of_octets(1) });
     world.ask(there, Ask::Abort { association: name(1) });
     assert_eq!(world.context(there).dropped_count(), 3);
     assert!(said(&mut world, there).is_empty());
@@ -111,18 +122,18 @@ fn no_room_no_octets_but_the_end_needs_none() {
     world.run_for(Duration::from_secs(1));
     assert!(said(&mut world, there).is_empty());
     assert_eq!(world.stack(there).held().receiving, 10);
-    world.ask(there, Ask::Receive { association: name(1), room: 10 });
+    world.ask(there, Ask::Credit { association: name(1), credit: Credit::of_octets(10) });
     assert_eq!(said(&mut world, there), ["octets 10", "finished"]);
 }
 
 #[test]
 fn the_window_holds_the_sender_back() {
-    let (mut world, here, there) = joined(Habits { room: 100, buffer: 30, ..LARGE }, 0);
+    let (mut world, here, there) = joined(Habits { credit: 100, buffer: 30, ..LARGE }, 0);
     world.ask(here, send(100));
     world.run_for(Duration::from_secs(1));
     assert_eq!(said(&mut world, here), ["room 30"]);
     assert_eq!(world.stack(here).held().sending, 70);
-    world.ask(there, Ask::Receive { association: name(1), room: 20 });
+    world.ask(there, Ask::Credit { association: name(1), credit: Credit::of_octets(20) });
     world.run_for(Duration::from_secs(1));
     assert_eq!(said(&mut world, here), ["room 20"]);
     assert_eq!(said(&mut world, there), ["octets 20"]);
@@ -133,7 +144,15 @@ fn an_arrival_waits_for_a_name_and_its_octets_wait_too() {
     let (mut world, here, there) = two(LARGE);
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
     for nth in 1..=3 {
-        world.ask(here, Ask::Open { association: name(nth), remote: at(THERE, 21), local: None, room: 9 });
+        world.ask(
+            here,
+            Ask::Open {
+                association: name(nth),
+                remote: at(THERE, 21),
+                local: None,
+                credit: Credit::of_octets(9),
+            },
+        );
     }
     world.run_for(Duration::from_secs(1));
     let mut here_said = said(&mut world, here);
@@ -142,15 +161,15 @@ fn an_arrival_waits_for_a_name_and_its_octets_wait_too() {
     world.ask(here, send(5));
     world.run_for(Duration::from_secs(1));
     assert_eq!(said(&mut world, there), ["listening"]);
-    world.ask(there, Ask::Await { listener: name(0), association: name(1), room: 5 });
+    world.ask(there, Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) });
     assert_eq!(said(&mut world, there), ["opened", "octets 5"]);
-    world.ask(there, Ask::Await { listener: name(0), association: name(2), room: 5 });
-    world.ask(there, Ask::Await { listener: name(0), association: name(3), room: 5 });
+    world.ask(there, Ask::Await { listener: name(0), association: name(2), credit: Credit::of_octets(5) });
+    world.ask(there, Ask::Await { listener: name(0), association: name(3), credit: Credit::of_octets(5) });
     assert_eq!(said(&mut world, there), ["opened"]);
     // The third name waits still: it ends with the listener, and whoever comes later finds nobody.
-    world.ask(there, Ask::Unlisten { listener: name(0) });
+    world.ask(there, Ask::Close { name: name(0) });
     assert_eq!(said(&mut world, there), ["ended 3 Unlistened", "ended 0 Unlistened"]);
-    world.ask(there, Ask::Await { listener: name(0), association: name(4), room: 5 });
+    world.ask(there, Ask::Await { listener: name(0), association: name(4), credit: Credit::of_octets(5) });
     assert_eq!(said(&mut world, there), ["ended 4 Unlistened"]);
 }
 
@@ -158,9 +177,12 @@ fn an_arrival_waits_for_a_name_and_its_octets_wait_too() {
 fn who_waits_for_a_name_is_reset_with_the_listener() {
     let (mut world, here, there) = two(LARGE);
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
-    world.ask(here, Ask::Open { association: name(1), remote: at(THERE, 21), local: None, room: 9 });
+    world.ask(
+        here,
+        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+    );
     world.run_for(Duration::from_secs(1));
-    world.ask(there, Ask::Unlisten { listener: name(0) });
+    world.ask(there, Ask::Close { name: name(0) });
     world.run_for(Duration::from_secs(1));
     assert_eq!(said(&mut world, here), ["opened", "ended 1 Reset"]);
     assert_eq!(said(&mut world, there), ["listening", "ended 0 Unlistened"]);
@@ -171,13 +193,16 @@ fn who_waits_for_a_name_is_reset_with_the_listener() {
 fn a_name_that_waits_or_asks_can_be_aborted() {
     let (mut world, here, there) = two(LARGE);
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
-    world.ask(there, Ask::Await { listener: name(0), association: name(1), room: 5 });
+    world.ask(there, Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) });
     world.ask(there, Ask::Abort { association: name(1) });
-    world.ask(here, Ask::Open { association: name(1), remote: at(THERE, 21), local: None, room: 9 });
+    world.ask(
+        here,
+        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+    );
     world.ask(here, Ask::Abort { association: name(1) });
     world.run_for(Duration::from_secs(200));
     assert_eq!(said(&mut world, here), ["ended 1 Aborted"]);
-    world.ask(there, Ask::Unlisten { listener: name(0) });
+    world.ask(there, Ask::Close { name: name(0) });
     assert_eq!(said(&mut world, there), ["listening", "ended 1 Aborted", "ended 0 Unlistened"]);
     assert_eq!(world.next_event(), None, "and nothing is left to happen");
 }
@@ -208,13 +233,20 @@ fn ports_are_fresh_or_the_ones_that_were_asked_for() {
     assert_eq!(chosen, at(THERE, 2121));
 
     // A data connection of an FTP server: from port 20, and the peer sees it.
-    world.ask(there, Ask::Await { listener: name(1), association: name(5), room: 1 });
+    world.ask(there, Ask::Await { listener: name(1), association: name(5), credit: Credit::of_octets(1) });
     let remote = at(THERE, port(other));
-    world.ask(here, Ask::Open { association: name(0), remote, local: Some(at(HERE, 20)), room: 1 });
-    world.ask(here, Ask::Open { association: name(1), remote, local: Some(at(HERE, 20)), room: 1 });
+    world.ask(
+        here,
+        Ask::Open { association: name(0), remote, local: Some(at(HERE, 20)), credit: Credit::of_octets(1) },
+    );
+    world.ask(
+        here,
+        Ask::Open { association: name(1), remote, local: Some(at(HERE, 20)), credit: Credit::of_octets(1) },
+    );
     assert_eq!(said(&mut world, here), ["ended 1 Unavailable"]);
     world.run_for(Duration::from_secs(1));
-    let [Told::Opened { association, local, remote: peer, room: 100 }] = world.application(there).0[..]
+    let [Told::Opened { association, local, remote: peer, credit: Credit { octets: 100, .. } }] =
+        world.application(there).0[..]
     else {
         panic!("{:?}", world.application(there).0)
     };
@@ -226,7 +258,10 @@ fn nobody_there_is_unreachable() {
     let (mut world, here, _) = two(LARGE);
     let nobody = IpAddr::V4(Ipv4Addr::new(10, 9, 9, 9));
     for (nth, remote) in [at(nobody, 21), at(THERE, 21), Participant::OTHER_END].into_iter().enumerate() {
-        world.ask(here, Ask::Open { association: name(nth as u32), remote, local: None, room: 1 });
+        world.ask(
+            here,
+            Ask::Open { association: name(nth as u32), remote, local: None, credit: Credit::of_octets(1) },
+        );
     }
     world.run_for(Duration::from_secs(1));
     let mut heard = said(&mut world, here);
@@ -239,7 +274,10 @@ fn an_attempt_that_nobody_answers_ends_at_last() {
     let (mut world, here, there) = two(LARGE);
     world.network_mut().set_link(THERE, HERE, Conditions { loss: 1.0.into(), ..Conditions::IDEAL });
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
-    world.ask(here, Ask::Open { association: name(1), remote: at(THERE, 21), local: None, room: 9 });
+    world.ask(
+        here,
+        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+    );
     world.run_for(Duration::from_secs(126));
     assert!(said(&mut world, here).is_empty());
     world.run_for(Duration::from_secs(2));
@@ -252,7 +290,10 @@ fn an_ended_index_is_given_again() {
     let (mut world, here, _) = joined(LARGE, 10);
     world.ask(here, Ask::Abort { association: name(1) });
     let again = Handle { index: 1, generation: 1 };
-    world.ask(here, Ask::Open { association: again, remote: at(THERE, 21), local: None, room: 9 });
+    world.ask(
+        here,
+        Ask::Open { association: again, remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+    );
     world.ask(here, Ask::Abort { association: name(1) });
     assert_eq!(world.context(here).dropped_count(), 1, "a word for the earlier one");
     world.run_for(Duration::from_secs(1));
@@ -270,7 +311,10 @@ fn a_send_beyond_the_room_is_a_bug() {
 #[should_panic(expected = "keeps within the room: it is not open yet")]
 fn a_send_before_opened_is_a_bug() {
     let (mut world, here, _) = two(LARGE);
-    world.ask(here, Ask::Open { association: name(1), remote: at(THERE, 21), local: None, room: 9 });
+    world.ask(
+        here,
+        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+    );
     world.ask(here, send(1));
 }
 
@@ -286,7 +330,7 @@ fn a_send_after_the_finish_is_a_bug() {
 #[should_panic(expected = "room is never zero")]
 fn zero_room_is_a_bug() {
     let (mut world, here, _) = joined(LARGE, 10);
-    world.ask(here, Ask::Receive { association: name(1), room: 0 });
+    world.ask(here, Ask::Credit { association: name(1), credit: Credit::of_octets(0) });
 }
 
 #[test]

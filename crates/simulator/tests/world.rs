@@ -4,7 +4,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::services::{
-    Files, FilesIndication, FilesRequest, Purpose, Streams, StreamsIndication, StreamsRequest,
+    Credit, Files, FilesIndication, FilesRequest, Purpose, StreamProperties, Streams, StreamsIndication,
+    StreamsRequest,
 };
 use stackwright_contract::{
     Both, Context, Duration, Either, Facts, Guarantees, Handle, IndicationTo, Nothing, Outlet, Protocol,
@@ -38,7 +39,8 @@ impl<M: Message> Protocol for Archive<M> {
 
     fn handle_indication(&mut self, _: &Context, told: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
         match told {
-            Either::Left(StreamsIndication::Delivered { message, .. }) => {
+            Either::Left(StreamsIndication::Delivered { batch, .. }) => {
+                let message = batch.into_octets();
                 let octets = message.len() as u64;
                 out.request(Either::Right(FilesRequest::Write { file: FIRST, offset: self.offset, message }));
                 self.offset += octets;
@@ -48,7 +50,10 @@ impl<M: Message> Protocol for Archive<M> {
                 out.request(Either::Left(StreamsRequest::Finish { association: SECOND }));
             }
             Either::Right(FilesIndication::Written { octets, .. }) => {
-                out.request(Either::Left(StreamsRequest::Receive { association: SECOND, room: octets }));
+                out.request(Either::Left(StreamsRequest::Credit {
+                    association: SECOND,
+                    credit: Credit::of_octets(octets),
+                }));
             }
             _ => {}
         }
@@ -66,7 +71,7 @@ impl<M: Message> Protocol for Archive<M> {
         out.request(Either::Left(StreamsRequest::Await {
             listener: FIRST,
             association: SECOND,
-            room: WINDOW,
+            credit: Credit::of_octets(WINDOW),
         }));
     }
 
@@ -91,13 +96,20 @@ fn kept<M: Message>(seed: u64) -> u64 {
     let caller = move |_: &Context, told: StreamsIndication<M>, asks: &mut Asks<SimulatedStreams<M>>| {
         if let StreamsIndication::Opened { association, .. } = told {
             let message = M::with_headroom(0, &said);
-            asks.push_back(StreamsRequest::Send { association, message, urgent: true });
+            asks.push_back(StreamsRequest::Send {
+                association,
+                batch: message.into(),
+                properties: StreamProperties { expedited: true },
+            });
             asks.push_back(StreamsRequest::Finish { association });
         }
     };
     let client = world.add(CLIENT, SimulatedStreams::new(CLIENT), caller);
     let remote = SocketAddr::new(SERVER, 9).into();
-    world.ask(client, StreamsRequest::Open { association: FIRST, remote, local: None, room: 1 });
+    world.ask(
+        client,
+        StreamsRequest::Open { association: FIRST, remote, local: None, credit: Credit::of_octets(1) },
+    );
     let complete = |_: &World<M>| tree.borrow().octets("kept").as_ref() == Some(&payload);
     assert!(world.run_until(complete, Duration::from_secs(3600)));
     assert!(tree.borrow().most_held() <= WINDOW, "credit bounds what waits for the disk");
@@ -130,5 +142,8 @@ fn an_adapter_speaks_from_its_own_address() {
     let heard = Heard::<StreamsIndication<SingleBuffer>>::default();
     let client = world.add(CLIENT, SimulatedStreams::new(SERVER), heard);
     let remote = SocketAddr::new(SERVER, 9).into();
-    world.ask(client, StreamsRequest::Open { association: FIRST, remote, local: None, room: 1 });
+    world.ask(
+        client,
+        StreamsRequest::Open { association: FIRST, remote, local: None, credit: Credit::of_octets(1) },
+    );
 }

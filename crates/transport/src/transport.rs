@@ -7,7 +7,7 @@ use stackwright_base::features::Needs;
 use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
 use stackwright_contract::ask::{Counters, Longest, PacketCounts, Question, Reserve, RoundTrip};
-use stackwright_contract::services::{Batch, BatchMessages, Ecn, Ended, Quality, Room};
+use stackwright_contract::services::{Batch, BatchMessages, Credit, Ecn, Ended, MessageProperties};
 use stackwright_contract::{Context, Duration, Facts, Instant, Participant};
 use stackwright_wire::{Malformed, Message as _, Pool};
 
@@ -24,7 +24,7 @@ pub type Transport<H> = Layer<Associations<H>>;
 type MessageOf<H> = <<H as Host>::Configuration as Configuration>::Message;
 
 /// Room for everything.
-const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
 /// What a protocol says of its associations as a whole: the half of its format that has no association yet.
 pub trait Host: Sized + 'static {
@@ -85,7 +85,7 @@ pub trait Host: Sized + 'static {
     fn gone(&mut self, key: Self::Key, remote: Participant);
 
     /// How much of the layer above may be on its way down on one association.
-    fn room(&self) -> Room;
+    fn room(&self) -> Credit;
 
     /// The longest packet, in octets, and the header room that the layers below need.
     fn packet(&self) -> (usize, usize);
@@ -181,7 +181,7 @@ impl<H: Host> Associations<H> {
             "an association that has something to say may say it"
         );
         let released = at.association().engine.released();
-        if released != Room::default() {
+        if released != Credit::default() {
             at.give_room(released);
         }
         self.conclude(at);
@@ -249,18 +249,18 @@ impl<H: Host> Associations<H> {
             // Who has closed takes nothing any more.
             let closing = at.association().engine.is_closing();
             let room = if closing { EVERYTHING } else { at.room() };
-            let Some((message, quality)) = at.association().engine.take(now, room) else { return };
+            let Some((message, properties)) = at.association().engine.take(now, room) else { return };
             if !closing {
-                at.deliver(message, quality);
+                at.deliver(message, properties);
             }
         }
     }
 
     /// The room for a message that goes up as it comes. Who has closed takes none, nor who has not heard that it is open.
     #[inline(always)]
-    fn room_at_once(at: &mut impl Place<Self>) -> Room {
+    fn room_at_once(at: &mut impl Place<Self>) -> Credit {
         let session = at.association();
-        if session.engine.is_closing() || !session.told { Room::default() } else { at.room() }
+        if session.engine.is_closing() || !session.told { Credit::default() } else { at.room() }
     }
 
     /// A packet is received, and those `behind` it that are taken with it. Messages may go up with them.
@@ -285,10 +285,10 @@ impl<H: Host> Associations<H> {
             at.association().engine.on_marked(ecn, packets as u32);
         }
         match received {
-            Ok(Some(Delivery { messages: 1, quality })) => return at.deliver(packet, quality),
-            Ok(Some(Delivery { messages, quality })) => {
+            Ok(Some(Delivery { messages: 1, properties })) => return at.deliver(packet, properties),
+            Ok(Some(Delivery { messages, properties })) => {
                 let each = packet.len() / messages;
-                return at.deliver_batch(Batch::new(packet, each), quality);
+                return at.deliver_batch(Batch::new(packet, each), properties);
             }
             _ => {}
         }
@@ -375,7 +375,7 @@ impl<H: Host> Hooks for Associations<H> {
     const FACTS: Facts = H::FACTS;
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
 
-    fn first_room(&self) -> Room {
+    fn first_room(&self) -> Credit {
         self.host.room()
     }
 
@@ -435,9 +435,9 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     #[inline]
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<H>, quality: Quality) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<H>, properties: MessageProperties) {
         let now = at.cx().now();
-        match at.association().engine.send(now, message, quality, &self.memory) {
+        match at.association().engine.send(now, message, properties, &self.memory) {
             Ok(()) => at.later(),
             Err(_) => at.end(Ended::TooLong),
         }
@@ -447,10 +447,10 @@ impl<H: Host> Hooks for Associations<H> {
         &mut self,
         at: &mut impl Place<Self>,
         messages: Batch<MessageOf<H>>,
-        quality: Quality,
+        properties: MessageProperties,
     ) -> Result<(), Batch<MessageOf<H>>> {
         // Messages of which something is wished wait, and leave, each by itself.
-        if quality != Quality::default() {
+        if properties != MessageProperties::default() {
             return Err(messages);
         }
         let now = at.cx().now();

@@ -22,7 +22,7 @@ mod words;
 pub use config::Config;
 pub use words::{Arrival, Direction, Indication, Relaying, Request};
 
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties};
 use stackwright_contract::{Context, Facts, Handle, Names, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
 
@@ -33,11 +33,11 @@ const NAME: &str = "relay";
 /// A relay. `whither` says where who arrived wants to go, if anywhere; `pass` says what becomes of a datagram.
 ///
 /// ```
-/// use stackwright_contract::services::Quality;
+/// use stackwright_contract::services::MessageProperties;
 /// use stackwright_relay::{Config, Relay};
 /// use stackwright_wire::BufferTree;
 /// let whither = |_| Some(std::net::SocketAddr::from(([10, 0, 0, 9], 7)).into());
-/// let unchanged = |_, message: BufferTree, quality: Quality| Some((message, quality));
+/// let unchanged = |_, message: BufferTree, properties: MessageProperties| Some((message, properties));
 /// let relay = Relay::new(Config::default(), whither, unchanged);
 /// assert_eq!(relay.pairs(), 0);
 /// ```
@@ -57,7 +57,7 @@ impl<M, W, F> Relay<M, W, F>
 where
     M: Message,
     W: FnMut(Arrival) -> Option<Participant>,
-    F: FnMut(Direction, M, Quality) -> Option<(M, Quality)>,
+    F: FnMut(Direction, M, MessageProperties) -> Option<(M, MessageProperties)>,
 {
     /// A relay that serves nobody yet.
     pub fn new(config: Config, whither: W, pass: F) -> Self {
@@ -88,7 +88,7 @@ impl<M, W, F> Protocol for Relay<M, W, F>
 where
     M: Message,
     W: FnMut(Arrival) -> Option<Participant>,
-    F: FnMut(Direction, M, Quality) -> Option<(M, Quality)>,
+    F: FnMut(Direction, M, MessageProperties) -> Option<(M, MessageProperties)>,
 {
     const FACTS: Facts = Facts { reads_payload: true, ..Facts::named(NAME) };
     type Provides = Relaying;
@@ -115,13 +115,17 @@ where
                 out.indicate(Indication::Relaying { local });
                 self.await_arrivals(out);
             }
-            DatagramsIndication::Opened { association, local, remote, room } => {
-                self.opened(cx, association, Arrival { local, remote }, room, out);
+            DatagramsIndication::Opened { association, local, remote, credit } => {
+                self.opened(cx, association, Arrival { local, remote }, credit, out);
             }
-            DatagramsIndication::Room { association, room } => self.more_room(cx, association, room, out),
-            DatagramsIndication::Delivered { association, messages, quality } => {
-                self.delivered(cx, association, messages.into_single(), quality, out);
+            DatagramsIndication::Credit { association, credit } => {
+                self.more_room(cx, association, credit, out)
             }
+            DatagramsIndication::Delivered { association, batch: messages, properties } => {
+                self.delivered(cx, association, messages.into_single(), properties, out);
+            }
+            // Its end follows.
+            DatagramsIndication::Finished { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }
     }

@@ -1,6 +1,6 @@
 //! From below: arrivals, datagrams, ends.
 
-use stackwright_contract::services::{DatagramsRequest, Ended, Quality, Room};
+use stackwright_contract::services::{Credit, DatagramsRequest, Ended, MessageProperties};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
@@ -12,7 +12,7 @@ impl<M, W, F> Relay<M, W, F>
 where
     M: Message,
     W: FnMut(Arrival) -> Option<Participant>,
-    F: FnMut(Direction, M, Quality) -> Option<(M, Quality)>,
+    F: FnMut(Direction, M, MessageProperties) -> Option<(M, MessageProperties)>,
 {
     /// Names wait for as many as may still come.
     pub(crate) fn await_arrivals(&mut self, out: Out<'_, M, W, F>) {
@@ -21,7 +21,7 @@ where
         while self.awaited < free.min(self.config.awaited_most) {
             self.awaited += 1;
             let association = self.names.name(Use::Awaited);
-            out.request(DatagramsRequest::Await { listener, association, room: self.config.room });
+            out.request(DatagramsRequest::Await { listener, association, credit: self.config.credit });
         }
     }
 
@@ -30,19 +30,19 @@ where
         cx: &Context,
         name: Handle,
         who: Arrival,
-        room: Room,
+        credit: Credit,
         out: Out<'_, M, W, F>,
     ) {
         match self.names.get(name).copied() {
             Some(Use::Awaited) => {
                 self.awaited -= 1;
-                self.arrived(name, who, room, out);
+                self.arrived(name, who, credit, out);
                 self.await_arrivals(out);
             }
             Some(Use::Side(pair, direction)) => {
                 let Some(pairing) = self.pairs.get_mut(pair) else { return };
                 let side = pairing.from(direction);
-                (side.room, side.room_most) = (room, room);
+                (side.credit, side.room_most) = (credit, credit);
                 if side.state == State::Opening {
                     side.state = State::Open;
                 }
@@ -53,10 +53,10 @@ where
     }
 
     /// Somebody came: he is led onward, or sent away.
-    fn arrived(&mut self, name: Handle, who: Arrival, room: Room, out: Out<'_, M, W, F>) {
+    fn arrived(&mut self, name: Handle, who: Arrival, credit: Credit, out: Out<'_, M, W, F>) {
         let onward = (self.whither)(who);
         let far = self.names.name(Use::Awaited);
-        let pair = self.pairs.name(Pair::new(who.remote, (name, room), far));
+        let pair = self.pairs.name(Pair::new(who.remote, (name, credit), far));
         let names = [(name, Direction::Onward), (far, Direction::Back)];
         for (name, direction) in names {
             if let Some(what) = self.names.get_mut(name) {
@@ -69,18 +69,23 @@ where
             pairing.from(Direction::Back).state = State::Over;
             pairing.from(Direction::Onward).state = State::Closing;
             pairing.first = Some((Direction::Back, Ended::Unreachable));
-            return out.request(DatagramsRequest::Close { association: name });
+            return out.request(DatagramsRequest::Close { name });
         };
         out.indicate(Indication::Arrived { peer: who.remote, onward });
-        out.request(DatagramsRequest::Open { association: far, remote: onward, room: self.config.room });
+        out.request(DatagramsRequest::Open {
+            association: far,
+            remote: onward,
+            credit: self.config.credit,
+            local: None,
+        });
     }
 
-    pub(crate) fn more_room(&mut self, cx: &Context, name: Handle, more: Room, out: Out<'_, M, W, F>) {
+    pub(crate) fn more_room(&mut self, cx: &Context, name: Handle, more: Credit, out: Out<'_, M, W, F>) {
         let Some(Use::Side(pair, direction)) = self.names.get(name).copied() else { return };
         let Some(pairing) = self.pairs.get_mut(pair) else { return };
-        let room = &mut pairing.from(direction).room;
-        room.octets += more.octets;
-        room.messages += more.messages;
+        let credit = &mut pairing.from(direction).credit;
+        credit.octets += more.octets;
+        credit.messages += more.messages;
         self.go_on(cx, pair, direction.other(), out);
     }
 
@@ -89,16 +94,16 @@ where
         cx: &Context,
         name: Handle,
         message: M,
-        quality: Quality,
+        properties: MessageProperties,
         out: Out<'_, M, W, F>,
     ) {
         let Some(Use::Side(pair, direction)) = self.names.get(name).copied() else { return };
         let octets = message.len();
-        let passed = (self.pass)(direction, message, quality);
+        let passed = (self.pass)(direction, message, properties);
         let Some(pairing) = self.pairs.get_mut(pair) else { return };
         match passed {
-            Some((message, quality)) => {
-                pairing.to(direction).waiting.push_back(Waiting { message, quality, octets });
+            Some((message, properties)) => {
+                pairing.to(direction).waiting.push_back(Waiting { message, properties, octets });
                 self.go_on(cx, pair, direction, out);
             }
             None => Self::give_back(pairing, direction, octets, out),

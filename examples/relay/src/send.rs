@@ -1,6 +1,6 @@
 //! To the other side, as far as there is room.
 
-use stackwright_contract::services::{DatagramsRequest, Quality, Room};
+use stackwright_contract::services::{Credit, DatagramsRequest, MessageProperties};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
@@ -12,7 +12,7 @@ impl<M, W, F> Relay<M, W, F>
 where
     M: Message,
     W: FnMut(Arrival) -> Option<Participant>,
-    F: FnMut(Direction, M, Quality) -> Option<(M, Quality)>,
+    F: FnMut(Direction, M, MessageProperties) -> Option<(M, MessageProperties)>,
 {
     /// What waits leaves in that direction, as far as there is room; behind the last of a side that is over, the other one is
     /// closed.
@@ -29,7 +29,7 @@ where
                 }
                 _ => None,
             };
-            if dropped.is_none() && (opens || to.room.messages == 0 || to.room.octets < octets) {
+            if dropped.is_none() && (opens || to.credit.messages == 0 || to.credit.octets < octets) {
                 return;
             }
             let association = to.name;
@@ -37,11 +37,11 @@ where
             match dropped {
                 Some(reason) => cx.dropped(NAME, reason),
                 None => {
-                    to.room.octets -= octets;
-                    to.room.messages -= 1;
+                    to.credit.octets -= octets;
+                    to.credit.messages -= 1;
                     pair.passed[direction as usize] += 1;
-                    let (messages, quality) = (first.message.into(), first.quality);
-                    out.request(DatagramsRequest::Send { association, messages, quality });
+                    let (messages, properties) = (first.message.into(), first.properties);
+                    out.request(DatagramsRequest::Send { association, batch: messages, properties });
                 }
             }
             Self::give_back(pair, direction, first.octets, out);
@@ -50,7 +50,7 @@ where
             let to = pair.to(direction);
             if matches!(to.state, State::Opening | State::Open) {
                 to.state = State::Closing;
-                out.request(DatagramsRequest::Close { association: to.name });
+                out.request(DatagramsRequest::Close { name: to.name });
             }
         }
     }
@@ -59,15 +59,15 @@ where
     pub(crate) fn give_back(pair: &mut Pair<M>, direction: Direction, octets: usize, out: Out<'_, M, W, F>) {
         let from = pair.from(direction);
         if from.state == State::Open {
-            let room = Room { octets, messages: 1 };
-            out.request(DatagramsRequest::Receive { association: from.name, room });
+            let credit = Credit { octets, messages: 1 };
+            out.request(DatagramsRequest::Credit { association: from.name, credit });
         }
     }
 
     /// Nobody is taken any more, and everybody is let go.
     pub(crate) fn stop(&mut self, cx: &Context, out: Out<'_, M, W, F>) {
         match self.names.iter().find(|(_, what)| matches!(what, Use::Listener)) {
-            Some((listener, _)) => out.request(DatagramsRequest::Unlisten { listener }),
+            Some((listener, _)) => out.request(DatagramsRequest::Close { name: listener }),
             None => cx.dropped(NAME, "stop: it does not listen"),
         }
         let pairs: alloc::vec::Vec<_> = self.pairs.iter().map(|(name, _)| name).collect();
@@ -75,7 +75,7 @@ where
             let Some(pair) = self.pairs.get_mut(pair) else { continue };
             for side in pair.living() {
                 side.state = State::Closing;
-                out.request(DatagramsRequest::Close { association: side.name });
+                out.request(DatagramsRequest::Close { name: side.name });
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Credit, Ended, MessageProperties};
 use stackwright_contract::{Handle, Participant};
 
 use crate::words::Direction;
@@ -33,8 +33,8 @@ pub(crate) struct Side<M> {
     pub(crate) name: Handle,
     pub(crate) state: State,
     /// How much it takes, and the most that it ever did.
-    pub(crate) room: Room,
-    pub(crate) room_most: Room,
+    pub(crate) credit: Credit,
+    pub(crate) room_most: Credit,
     /// What waits to be sent on it.
     pub(crate) waiting: VecDeque<Waiting<M>>,
 }
@@ -43,7 +43,7 @@ pub(crate) struct Side<M> {
 #[derive(Debug)]
 pub(crate) struct Waiting<M> {
     pub(crate) message: M,
-    pub(crate) quality: Quality,
+    pub(crate) properties: MessageProperties,
     pub(crate) octets: usize,
 }
 
@@ -57,11 +57,12 @@ pub(crate) enum State {
 
 impl<M> Pair<M> {
     /// `near` arrived, and `far` was asked for.
-    pub(crate) fn new(peer: Participant, near: (Handle, Room), far: Handle) -> Self {
-        let side = |name, state, room| Side { name, state, room, room_most: room, waiting: VecDeque::new() };
+    pub(crate) fn new(peer: Participant, near: (Handle, Credit), far: Handle) -> Self {
+        let side =
+            |name, state, credit| Side { name, state, credit, room_most: credit, waiting: VecDeque::new() };
         Pair {
             peer,
-            sides: [side(near.0, State::Open, near.1), side(far, State::Opening, Room::default())],
+            sides: [side(near.0, State::Open, near.1), side(far, State::Opening, Credit::default())],
             first: None,
             passed: [0; 2],
         }

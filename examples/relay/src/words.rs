@@ -3,6 +3,7 @@
 use stackwright_contract::services::Ended;
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Participant, Service};
+use stackwright_wire::Message;
 
 /// The service of a relay: it is started, and tells what happens.
 #[derive(Debug)]
@@ -16,7 +17,7 @@ impl Service for Relaying {
 }
 
 /// In a graph its words travel as an application's own.
-impl<M: 'static, B: Service> Speaks<M, B> for Relaying {}
+impl<M: Message, B: Service> Speaks<M, B> for Relaying {}
 
 /// What an application asks of a relay.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,7 +14,7 @@ use std::sync::mpsc::{self, TryRecvError};
 use std::thread;
 use std::time::Duration;
 
-use stackwright::contract::services::Quality;
+use stackwright::contract::services::MessageProperties;
 use stackwright_endpoint::{Config, blocking::Endpoint};
 use stackwright_examples::{ArtpAssociation, artp};
 
@@ -43,7 +43,7 @@ fn serve(place: SocketAddr) -> Result<(), Box<dyn Error>> {
             println!("{}", String::from_utf8_lossy(&line));
             for guest in &guests {
                 // Who does not keep up misses a line, and stops nobody.
-                let _ = guest.try_send(&line, Quality::default());
+                let _ = guest.try_send(&line, MessageProperties::default());
             }
         }
         guests.retain(|guest| !guest.has_ended());

@@ -12,7 +12,7 @@ use std::net::SocketAddr;
 
 use stackwright::compose::Over;
 use stackwright::contract::Outlet;
-use stackwright::contract::services::Quality;
+use stackwright::contract::services::MessageProperties;
 use stackwright::wire::{BufferTree, Message};
 use stackwright_drivers::Stop;
 use stackwright_endpoint::System;
@@ -32,14 +32,18 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// What becomes of a datagram.
-fn speak_up(direction: Direction, message: BufferTree, quality: Quality) -> Option<(BufferTree, Quality)> {
+fn speak_up(
+    direction: Direction,
+    message: BufferTree,
+    properties: MessageProperties,
+) -> Option<(BufferTree, MessageProperties)> {
     if direction == Direction::Back {
-        return Some((message, quality)); // untouched, and not copied
+        return Some((message, properties)); // untouched, and not copied
     }
     let mut octets = vec![0; message.len()];
     message.copy_to(&mut octets);
     octets.make_ascii_uppercase();
-    Some((BufferTree::with_headroom(128, &octets), quality))
+    Some((BufferTree::with_headroom(128, &octets), properties))
 }
 
 /// Says what happens, and never stops.

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use stackwright::compose::graph::{Builder, Graph};
 use stackwright::compose::{Over, stack};
 use stackwright::contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright::contract::{Context, Handle, Outlet, Participant, Protocol};
 use stackwright::stop_and_wait::{Rules, StopAndWait};
@@ -39,7 +39,7 @@ type Woven = Graph<M, Readiness, Datagrams<M>>;
 const MESSAGES: u32 = 1000;
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
-const ROOM: Room = Room { octets: 1 << 16, messages: 64 };
+const ROOM: Credit = Credit { octets: 1 << 16, messages: 64 };
 
 fn main() -> Result<(), Failure> {
     println!("static stack over UDP    {}", over_udp(static_stack)?);
@@ -62,36 +62,37 @@ impl Talker {
     fn hear(&mut self, indication: DatagramsIndication<M>, mut ask: impl FnMut(DatagramsRequest<M>)) {
         match indication {
             DatagramsIndication::Listening { local, .. } => self.local = Some(local),
-            DatagramsIndication::Opened { room, .. } | DatagramsIndication::Room { room, .. } => {
-                for _ in 0..room.messages.min((self.to_send - self.sent) as usize) {
+            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+                for _ in 0..credit.messages.min((self.to_send - self.sent) as usize) {
                     let message = M::with_headroom(64, &self.sent.to_be_bytes());
                     ask(DatagramsRequest::Send {
                         association: ASSOCIATION,
-                        messages: message.into(),
-                        quality: Quality::default(),
+                        batch: message.into(),
+                        properties: MessageProperties::default(),
                     });
                     self.sent += 1;
                     if self.sent == self.to_send {
-                        ask(DatagramsRequest::Close { association: ASSOCIATION });
+                        ask(DatagramsRequest::Close { name: ASSOCIATION });
                     }
                 }
             }
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 for message in messages {
-                    ask(DatagramsRequest::Receive { association, room: self.delivered(&message) });
+                    ask(DatagramsRequest::Credit { association, credit: self.delivered(&message) });
                 }
             }
+            DatagramsIndication::Finished { .. } => {}
             DatagramsIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
             DatagramsIndication::Ended { .. } => {}
         }
     }
 
     /// Gives the room that the message took.
-    fn delivered(&mut self, message: &M) -> Room {
+    fn delivered(&mut self, message: &M) -> Credit {
         if let Some(Leaf::Octets(octets)) = message.leaves().next() {
             self.heard.extend(octets.try_into().map(u32::from_be_bytes));
         }
-        Room { octets: message.len(), messages: 1 }
+        Credit { octets: message.len(), messages: 1 }
     }
 
     fn verdict(&self) -> &'static str {
@@ -168,7 +169,7 @@ where
             listener: LISTENER,
             local: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into(),
         };
-        let awaits = DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, room: ROOM };
+        let awaits = DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM };
         run(make, vec![listen, awaits], Ears::default(), |talker| {
             if let Some(local) = talker.local {
                 let _ = tell.send(local); // more than once is no harm
@@ -177,7 +178,7 @@ where
         })
     });
     let remote = place.recv()?;
-    let open = DatagramsRequest::Open { association: ASSOCIATION, remote, room: ROOM };
+    let open = DatagramsRequest::Open { association: ASSOCIATION, remote, credit: ROOM, local: None };
     let ears = Ears { talker: Talker { to_send: MESSAGES, ..Talker::default() }, ..Ears::default() };
     let begin = Instant::now();
     // The last acknowledgement may be lost with the server that has heard enough: who waits for it gives up.
@@ -208,8 +209,11 @@ fn simulated() -> String {
     let server = world.add(server, stack(server), Talker::default());
     let client = world.add(client, stack(client), Talker { to_send: MESSAGES, ..Talker::default() });
     world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
-    world.ask(server, DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, room: ROOM });
-    world.ask(client, DatagramsRequest::Open { association: ASSOCIATION, remote: local, room: ROOM });
+    world.ask(server, DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM });
+    world.ask(
+        client,
+        DatagramsRequest::Open { association: ASSOCIATION, remote: local, credit: ROOM, local: None },
+    );
     let ended =
         world.run_until(|world| world.application(client).ended.is_some(), Duration::from_secs(86_400));
     let verdict = if ended { world.application(server).verdict() } else { "NOT at an end" };

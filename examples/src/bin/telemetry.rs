@@ -12,7 +12,7 @@ use std::num::NonZeroU32;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{env, thread};
 
-use stackwright::contract::services::Quality;
+use stackwright::contract::services::MessageProperties;
 use stackwright_endpoint::{Config, Error::Late, System, blocking::Endpoint};
 use stackwright_examples::{Artp, artp_with};
 
@@ -45,10 +45,10 @@ fn listen(place: SocketAddr) -> Result<(), Box<dyn Error>> {
     println!("listening at {}", endpoint.local().unwrap_or(place));
     let station = endpoint.accept()?;
     let (mut heard, mut last, mut oldest) = (0, 0, 0);
-    while let Ok((reading, quality)) = station.receive() {
+    while let Ok((reading, properties)) = station.receive() {
         let sent = reading.first_chunk().map_or(0, |time| u64::from_be_bytes(*time));
         heard += 1;
-        last = last.max(quality.number.unwrap_or(0));
+        last = last.max(properties.number.unwrap_or(0));
         oldest = oldest.max(microseconds().saturating_sub(sent));
         if heard % READINGS == 0 {
             thread::sleep(AWAY);
@@ -62,8 +62,12 @@ fn send(place: SocketAddr, count: u32) -> Result<(), Box<dyn Error>> {
     let endpoint = Endpoint::new(Config::default(), expiring)?;
     let station = endpoint.connect(place)?;
     for number in 0..count {
-        let quality = Quality { lifetime: Some(LIFETIME), number: Some(number), ..Quality::default() };
-        let sent = station.send_with(&microseconds().to_be_bytes(), quality);
+        let properties = MessageProperties {
+            lifetime: Some(LIFETIME),
+            number: Some(number),
+            ..MessageProperties::default()
+        };
+        let sent = station.send_with(&microseconds().to_be_bytes(), properties);
         // What would come too late is refused: the next reading is a newer one.
         sent.or_else(|error| if matches!(error, Late) { Ok(()) } else { Err(error) })?;
         let next = Instant::now() + Duration::from_millis(1);

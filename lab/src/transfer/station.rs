@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use stackwright::compose::Over;
 use stackwright::wire::{BufferTree, Message as _};
 use stackwright_artp as artp;
-use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_drivers::udp::Udp;
 use stackwright_endpoint::{Config, System, blocking::Endpoint};
 
@@ -80,7 +80,7 @@ impl Station {
         let packets = work.flight / u64::from(work.packet);
         let (packet, window) = (work.packet, packets.clamp(16, 4096) as u32);
         let (longest, large, congestion) = (work.longest() + (2 << 16), work.large, work.congestion);
-        let send = Room { octets: self.room(), messages: 4096 };
+        let send = Credit { octets: self.room(), messages: 4096 };
         move |system| {
             let config = artp::Config {
                 packet,
@@ -101,8 +101,8 @@ impl Station {
     }
 
     fn config(&self) -> Config {
-        let room = Room { octets: self.room(), messages: 4096 };
-        Config { room, longest: usize::MAX, ..Config::default() }
+        let credit = Credit { octets: self.room(), messages: 4096 };
+        Config { credit, longest: usize::MAX, ..Config::default() }
     }
 
     fn send(&self) -> Done {
@@ -117,8 +117,9 @@ impl Station {
             let length = octets.len();
             let message = BufferTree::from_block(octets.into(), 0, length);
             sum.add(number as u32, &message);
-            let quality = Quality { number: Some(number as u32), ..Quality::default() };
-            association.send_message(message, quality)?;
+            let properties =
+                MessageProperties { number: Some(number as u32), ..MessageProperties::default() };
+            association.send_message(message, properties)?;
         }
         association.close()?;
         told(&sum, begin, endpoint.dropped())
@@ -132,12 +133,12 @@ impl Station {
         let association = endpoint.accept()?;
         let begin = Instant::now();
         loop {
-            let (message, quality) = match association.receive_message() {
+            let (message, properties) = match association.receive_message() {
                 Ok(received) => received,
                 Err(over) if over.is_finished() => break,
                 Err(other) => return Err(other.into()),
             };
-            let number = quality.number.unwrap_or_default();
+            let number = properties.number.unwrap_or_default();
             sum.add(number, &message);
             if let Some(writer) = &writer {
                 writer.write(u64::from(number) * self.work.datagram, message)?;

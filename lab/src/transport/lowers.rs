@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::rc::Rc;
 
 use stackwright::wire::Pool;
-use stackwright_contract::services::{Datagrams, Room, Streams};
+use stackwright_contract::services::{Credit, Datagrams, Streams};
 use stackwright_contract::{Protocol, Service};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
@@ -27,7 +27,7 @@ pub(crate) trait Lowers {
 pub(crate) struct Simulated(pub(crate) IpAddr);
 
 /// What a simulated adapter takes in a batch.
-const ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
+const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
 impl Lowers for Simulated {
     type Uses = Segments<M>;

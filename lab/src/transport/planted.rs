@@ -29,7 +29,7 @@ impl Protocol for Forgetful {
         mut request: DatagramsRequest<M>,
         out: &mut impl Outlet<Self>,
     ) {
-        if let DatagramsRequest::Send { association, messages, .. } = &mut request
+        if let DatagramsRequest::Send { association, batch: messages, .. } = &mut request
             && let message = messages.single_mut()
             && let Some(octets) = message.front(Label::LENGTH)
             && let Ok(Label { acknowledgement: false, number, .. }) = Label::decode(octets)

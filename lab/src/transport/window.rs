@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use stackwright::base::features::Needs;
 use stackwright::base::{Hooks, Layer, Origin, Place, generate};
 use stackwright::wire::{Header, Message};
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Credit, Ended, MessageProperties};
 use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
 
 generate! {
@@ -122,13 +122,13 @@ impl<M: Message> Hooks for Rules<M> {
         ..Facts::named("window")
     };
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
-    const ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
+    const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
     fn create(&mut self, _cx: &Context, (): &(), _remote: Participant, _origin: Origin) -> State<M> {
         State { waiting: VecDeque::new(), sent: 0, acknowledged: 0, heard: 0, told: 0, closing: false }
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: M, _quality: Quality) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: M, _quality: MessageProperties) {
         at.association().waiting.push_back(message);
         self.send_waiting(at);
     }
@@ -151,7 +151,7 @@ impl<M: Message> Hooks for Rules<M> {
             let soon = at.cx().now() + TELL_AFTER;
             at.wake(Timer::Tell, soon);
         }
-        at.deliver(message, Quality::default());
+        at.deliver(message, MessageProperties::default());
     }
 
     fn expired(&mut self, at: &mut impl Place<Self>, timer: Timer) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::marker::PhantomData;
 
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{
     Context, Facts, Guarantees, Handle, Instant, Names, Outlet, Participant, Protocol,
@@ -18,7 +18,7 @@ use super::words::Working;
 use super::{Account, PATIENCE, Plan, Request, Told};
 
 /// Room for replies, of each association.
-const ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
+const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
 /// A protocol that works off a plan over a transport.
 pub(crate) struct Client<M> {
@@ -52,7 +52,7 @@ enum State {
 #[derive(Debug, Default)]
 struct Open {
     name: Option<Handle>,
-    room: Room,
+    credit: Credit,
     sent: u32,
     /// The request on its way, and when it left.
     asked: Option<(u32, Instant)>,
@@ -106,7 +106,7 @@ impl<M: Message> Client<M> {
                 let association = self.names.name(conversation);
                 self.states[conversation] = State::Open(Open { name: Some(association), ..Open::default() });
                 let remote = self.plan.place(remote, conversation);
-                out.request(DatagramsRequest::Open { association, remote, room: ROOM });
+                out.request(DatagramsRequest::Open { association, remote, credit: ROOM, local: None });
             }
         }
     }
@@ -120,7 +120,7 @@ impl<M: Message> Client<M> {
         let now = cx.now();
         let mut wake = None;
         while open.sent < messages && open.asked.is_none() {
-            if open.room.messages == 0 || open.room.octets < usize::from(octets) {
+            if open.credit.messages == 0 || open.credit.octets < usize::from(octets) {
                 break;
             }
             if open.not_before > now {
@@ -140,8 +140,8 @@ impl<M: Message> Client<M> {
             began.get_or_insert(now);
             account.sent += 1;
             open.sent += 1;
-            open.room.messages -= 1;
-            open.room.octets -= usize::from(octets);
+            open.credit.messages -= 1;
+            open.credit.octets -= usize::from(octets);
             if !every.is_zero() {
                 // By the plan's clock, not by when there was room: a message that waited does not delay all after it.
                 open.not_before = if number == 0 { now + every } else { open.not_before + every };
@@ -152,8 +152,8 @@ impl<M: Message> Client<M> {
             }
             out.request(DatagramsRequest::Send {
                 association,
-                messages: M::into(content::write(&label)),
-                quality: Quality::default(),
+                batch: M::into(content::write(&label)),
+                properties: MessageProperties::default(),
             });
         }
         let all = open.sent == messages && open.asked.is_none();
@@ -162,7 +162,7 @@ impl<M: Message> Client<M> {
         }
         if all {
             states[conversation] = State::Closing;
-            out.request(DatagramsRequest::Close { association });
+            out.request(DatagramsRequest::Close { name: association });
         } else if let Some(wake) = wake.or(open.asked.map(|(_, asked)| asked + PATIENCE)) {
             open.wakes = Some(wake);
             wakes.insert((wake, conversation));
@@ -171,11 +171,11 @@ impl<M: Message> Client<M> {
 
     fn delivered(&mut self, cx: &Context, association: Handle, message: M, out: Out<'_, M>) {
         let Some(conversation) = self.names.get(association).copied() else { return };
-        let room = Room { octets: message.len(), messages: 1 };
+        let credit = Credit { octets: message.len(), messages: 1 };
         self.heard(cx, conversation, message, out);
         // It may have closed meanwhile: words cross.
         if matches!(self.states[conversation], State::Open(_)) {
-            out.request(DatagramsRequest::Receive { association, room });
+            out.request(DatagramsRequest::Credit { association, credit });
         }
     }
 
@@ -238,20 +238,20 @@ impl<M: Message> Protocol for Client<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Opened { association, room, .. }
-            | DatagramsIndication::Room { association, room } => {
+            DatagramsIndication::Opened { association, credit, .. }
+            | DatagramsIndication::Credit { association, credit } => {
                 let Some(conversation) = self.names.get(association).copied() else { return };
                 if let State::Open(open) = &mut self.states[conversation] {
-                    open.room.octets += room.octets;
-                    open.room.messages += room.messages;
+                    open.credit.octets += credit.octets;
+                    open.credit.messages += credit.messages;
                     self.go_on(cx, conversation, out);
                 }
             }
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 self.delivered(cx, association, messages.into_single(), out);
             }
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
-            DatagramsIndication::Listening { .. } => {}
+            DatagramsIndication::Listening { .. } | DatagramsIndication::Finished { .. } => {}
         }
     }
 

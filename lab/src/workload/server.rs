@@ -2,7 +2,9 @@
 
 use std::collections::VecDeque;
 
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room};
+use stackwright_contract::services::{
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Instant, Names, Outlet, Protocol};
 use stackwright_wire::Message;
 
@@ -12,7 +14,7 @@ use super::words::Working;
 use super::{Plan, Request, Told};
 
 /// Room for what comes, of each association.
-const ROOM: Room = Room { octets: 4 << 20, messages: 4096 };
+const ROOM: Credit = Credit { octets: 4 << 20, messages: 4096 };
 
 /// A protocol that listens over a transport for a client with the same plan.
 pub(crate) struct Server<M> {
@@ -32,7 +34,7 @@ enum Role<M> {
     Listener,
     /// With the replies that wait for room, and how many octets their requests had.
     Association {
-        room: Room,
+        credit: Credit,
         replies: VecDeque<(M, usize)>,
     },
 }
@@ -90,15 +92,16 @@ impl<M: Message> Server<M> {
     }
 
     fn send(&mut self, association: Handle, out: Out<'_, M>) {
-        let Some(Role::Association { room, replies }) = self.names.get_mut(association) else { return };
-        let fits = |room: Room, message: &M| room.messages > 0 && message.len() <= room.octets;
-        while let Some((message, asked_octets)) = replies.pop_front_if(|(message, _)| fits(*room, message)) {
-            room.messages -= 1;
-            room.octets -= message.len();
+        let Some(Role::Association { credit, replies }) = self.names.get_mut(association) else { return };
+        let fits = |credit: Credit, message: &M| credit.messages > 0 && message.len() <= credit.octets;
+        while let Some((message, asked_octets)) = replies.pop_front_if(|(message, _)| fits(*credit, message))
+        {
+            credit.messages -= 1;
+            credit.octets -= message.len();
             out.request(DatagramsRequest::Send {
                 association,
-                messages: message.into(),
-                quality: Quality::default(),
+                batch: message.into(),
+                properties: MessageProperties::default(),
             });
             receive(association, asked_octets, out);
         }
@@ -106,7 +109,7 @@ impl<M: Message> Server<M> {
 }
 
 fn receive<M: Message>(association: Handle, octets: usize, out: Out<'_, M>) {
-    out.request(DatagramsRequest::Receive { association, room: Room { octets, messages: 1 } });
+    out.request(DatagramsRequest::Credit { association, credit: Credit { octets, messages: 1 } });
 }
 
 impl<M: Message> Protocol for Server<M> {
@@ -121,9 +124,9 @@ impl<M: Message> Protocol for Server<M> {
             let listener = self.names.name(Role::Listener);
             out.request(DatagramsRequest::Listen { listener, local });
             for _ in 0..self.plan.associations() / listeners {
-                let role = Role::Association { room: Room::default(), replies: VecDeque::new() };
+                let role = Role::Association { credit: Credit::default(), replies: VecDeque::new() };
                 let association = self.names.name(role);
-                out.request(DatagramsRequest::Await { listener, association, room: ROOM });
+                out.request(DatagramsRequest::Await { listener, association, credit: ROOM });
             }
         }
     }
@@ -141,17 +144,19 @@ impl<M: Message> Protocol for Server<M> {
                     out.indicate(Told::Listening);
                 }
             }
-            DatagramsIndication::Opened { association, room: more, .. }
-            | DatagramsIndication::Room { association, room: more } => {
-                if let Some(Role::Association { room, .. }) = self.names.get_mut(association) {
-                    room.octets += more.octets;
-                    room.messages += more.messages;
+            DatagramsIndication::Opened { association, credit: more, .. }
+            | DatagramsIndication::Credit { association, credit: more } => {
+                if let Some(Role::Association { credit, .. }) = self.names.get_mut(association) {
+                    credit.octets += more.octets;
+                    credit.messages += more.messages;
                     self.send(association, out);
                 }
             }
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 self.heard(cx, association, messages.into_single(), out);
             }
+            // Its end follows.
+            DatagramsIndication::Finished { .. } => {}
             DatagramsIndication::Ended { name, why } => {
                 if let Some(Role::Listener) = self.names.forget(name) {
                     out.indicate(Told::Deaf(why));

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use core::fmt;
 use core::str::FromStr;
 
-use stackwright_contract::services::Room;
+use stackwright_contract::services::Credit;
 use stackwright_policies::{
     acknowledgement, congestion, connection, flow, inquiry, integrity, lifetime, ordering, rate, recovery,
     rtt,
@@ -34,7 +34,7 @@ pub struct Config {
     /// session has to itself.
     pub limits: Limits,
     /// How much may be on its way down: the send buffer.
-    pub send: Room,
+    pub send: Credit,
     /// How many octets of packets that leave together are written one behind the other, at most: a driver that finds them so sends
     /// them by one system call, and nobody copies them once more. 0: each has memory of its own.
     pub run: usize,
@@ -95,7 +95,7 @@ impl Config {
             window: 4096,
             longest: 16 << 20,
             limits: Limits { octets: 1 << 30, each: 16 << 10 },
-            send: Room { octets: 10 << 20, messages: 4096 },
+            send: Credit { octets: 10 << 20, messages: 4096 },
             run: 65_507,
             gather: 50 * MILLISECOND,
             gather_most: 32,

@@ -61,7 +61,7 @@ pub fn boxed_layer<M: Message>(config: Config, seed: u64) -> BoxedLayer<M> {
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{BatchMessages, Quality};
+use stackwright_contract::services::{BatchMessages, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::words::{
     Cargo, Dropped, Numbering, Report, Saying, Segment, Stamp, UnitHeader, View,
@@ -99,8 +99,8 @@ impl<M: Message> slots::Format<M> for Format<M> {
         self.write_agreed(into);
     }
 
-    fn room(&self, octets: usize, quality: &Quality) -> usize {
-        self.body(octets, quality)
+    fn room(&self, octets: usize, properties: &MessageProperties) -> usize {
+        self.body(octets, properties)
     }
 
     fn longest(&self) -> usize {

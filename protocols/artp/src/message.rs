@@ -4,7 +4,7 @@ use core::cell::Cell;
 use core::mem;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_policies::framing::{Forgetting, Fragments};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
@@ -90,34 +90,34 @@ impl<M: Message> Framing<M> for Messages<M> {
     fn begin(
         &mut self,
         mut message: M,
-        quality: &Quality,
+        properties: &MessageProperties,
         room: usize,
         pool: &Pool<M>,
     ) -> Result<(M, Label, usize), M> {
-        let kind = quality.kind;
+        let kind = properties.kind;
         let octets = message.len() + self.guard.adds(kind);
         // In one packet, and not protected: it is not moved to be looked at.
         let single = self.single && !message.is_empty() && message.len() <= room + SPARED;
         if single && kind == MessageKind::Data && self.guard.is_absent() {
-            let number = quality.number.unwrap_or(self.next);
+            let number = properties.number.unwrap_or(self.next);
             self.next = number.wrapping_add(1);
-            let quality = Quality { number: Some(number), ..*quality };
-            let (message, label, piece) = self.fragments.begin(message, &quality, room + SPARED, pool)?;
+            let properties = MessageProperties { number: Some(number), ..*properties };
+            let (message, label, piece) = self.fragments.begin(message, &properties, room + SPARED, pool)?;
             return Ok((message, Label { bare: true, ..label }, piece));
         }
         if kind == MessageKind::Data && self.guard.is_absent() {
             let Some(cut) = self.cut(octets, room) else { return Err(message) };
-            let number = quality.number.unwrap_or(self.next);
+            let number = properties.number.unwrap_or(self.next);
             self.next = number.wrapping_add(1);
             message.push(&Signed { signature: 0 });
-            let quality = Quality { number: Some(number), ..*quality };
-            return Ok((message, self.fragments.next_label(&quality, cut.count), cut.piece));
+            let properties = MessageProperties { number: Some(number), ..*properties };
+            return Ok((message, self.fragments.next_label(&properties, cut.count), cut.piece));
         }
         if self.fragments.pieces(octets, kind, room).is_none() {
             return Err(message);
         }
         let number = match kind {
-            MessageKind::Data => quality.number.unwrap_or(self.next),
+            MessageKind::Data => properties.number.unwrap_or(self.next),
             MessageKind::Control => 0,
         };
         let message = self.guard.protect(message, Datagram { kind, number }, pool)?;
@@ -125,8 +125,8 @@ impl<M: Message> Framing<M> for Messages<M> {
             self.next = number.wrapping_add(1);
         }
         let octets = message.len();
-        let quality = Quality { number: Some(number), ..*quality };
-        let (message, label, piece) = self.fragments.begin(message, &quality, room, pool)?;
+        let properties = MessageProperties { number: Some(number), ..*properties };
+        let (message, label, piece) = self.fragments.begin(message, &properties, room, pool)?;
         Ok((message, label, evened(octets, label.count as usize, piece, room)))
     }
 
@@ -136,9 +136,9 @@ impl<M: Message> Framing<M> for Messages<M> {
         if !run.push_each(octets, &Signed::NOTHING) {
             return Err(run);
         }
-        let quality = Quality { number: Some(self.next), ..Quality::default() };
+        let properties = MessageProperties { number: Some(self.next), ..MessageProperties::default() };
         self.next = self.next.wrapping_add(messages as u32);
-        Ok((run, self.fragments.next_label(&quality, count as u32), piece))
+        Ok((run, self.fragments.next_label(&properties, count as u32), piece))
     }
 
     fn pieces(&self, octets: usize, room: usize) -> Option<(usize, usize, usize)> {
@@ -171,7 +171,7 @@ impl<M: Message> Framing<M> for Messages<M> {
         }
         let Some(joined) = self.fragments.join(view, unit, body, pool)? else { return Ok(None) };
         let datagram =
-            Datagram { kind: joined.quality.kind, number: joined.quality.number.unwrap_or_default() };
+            Datagram { kind: joined.properties.kind, number: joined.properties.number.unwrap_or_default() };
         match self.guard.open(body.take(), datagram, pool) {
             Ok(message) => {
                 *body = message;

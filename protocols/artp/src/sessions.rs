@@ -5,7 +5,7 @@ use core::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
 use stackwright_base::{Arrival, Origin};
-use stackwright_contract::services::{Ended, Room};
+use stackwright_contract::services::{Credit, Ended};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_transport::rules::promised;
 use stackwright_transport::slots::Format;
@@ -206,7 +206,7 @@ where
         self.taken.remove(&(remote, session));
     }
 
-    fn room(&self) -> Room {
+    fn room(&self) -> Credit {
         self.config.send
     }
 

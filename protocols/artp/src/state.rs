@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::words::{Signals, View};
 use stackwright_wire::Header;
 
@@ -155,10 +155,10 @@ impl<M> Format<M> {
     }
 
     /// What one packet holds of a datagram of so many octets, of which this is wished.
-    pub(crate) fn body(&self, octets: usize, quality: &Quality) -> usize {
+    pub(crate) fn body(&self, octets: usize, properties: &MessageProperties) -> usize {
         let when = |is: bool, octets: usize| if is { octets } else { 0 };
         let bare = self.packet() - Packet::LENGTH - Fragment::LENGTH - when(self.ours.expires, SETTLED);
-        let bare = bare - when(quality.priority != 128, PacketOption::OCTETS_MOST);
+        let bare = bare - when(properties.priority != 128, PacketOption::OCTETS_MOST);
         bare - when(octets / FRAGMENTS_BARE >= bare, OptionHeader::LENGTH + Large::LENGTH)
     }
 

@@ -9,7 +9,7 @@ mod monolith;
 use ends::{End, HEADROOM, Pair};
 use stackwright_artp::Config;
 use stackwright_contract::Instant;
-use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::Memory;
 use stackwright_transport::words::SECOND;
 use stackwright_wire::{BufferTree, Message};
@@ -29,17 +29,17 @@ fn octets(number: u32) -> Vec<u8> {
 /// Sends a hundred messages from the one end, and looks at what the other takes.
 fn sends(from: &mut impl End, now: Instant, memory: &Memory<BufferTree>) {
     for number in 0..100 {
-        let quality = Quality { number: Some(number), ..Quality::default() };
-        from.send(now, BufferTree::with_headroom(HEADROOM, &octets(number)), quality, memory);
+        let properties = MessageProperties { number: Some(number), ..MessageProperties::default() };
+        from.send(now, BufferTree::with_headroom(HEADROOM, &octets(number)), properties, memory);
     }
 }
 
 fn arrived(to: &mut impl End, now: Instant, numbers: &mut Vec<u32>) {
-    while let Some((message, quality)) = to.take(now) {
+    while let Some((message, properties)) = to.take(now) {
         let mut taken = vec![0; message.len()];
         message.copy_to(&mut taken);
-        let number = quality.number.expect("data have numbers");
-        assert_eq!((quality.kind, taken), (MessageKind::Data, octets(number)));
+        let number = properties.number.expect("data have numbers");
+        assert_eq!((properties.kind, taken), (MessageKind::Data, octets(number)));
         numbers.push(number);
     }
 }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use ends::{End, Pair, boxed, message, written_down};
 use stackwright_artp::Config;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::words::SECOND;
 use stackwright_wire::Message;
 
@@ -26,8 +26,8 @@ fn talk<E: End>(pair: &mut Pair<E, E>, batches: u64) {
     let pool = Rc::clone(&pair.memory.pool);
     for _ in 0..batches {
         for _ in 0..BATCH {
-            pair.here.send(pair.now, message(&pool, 64), Quality::default(), &pair.memory);
-            pair.there.send(pair.now, message(&pool, 64), Quality::default(), &pair.memory);
+            pair.here.send(pair.now, message(&pool, 64), MessageProperties::default(), &pair.memory);
+            pair.there.send(pair.now, message(&pool, 64), MessageProperties::default(), &pair.memory);
         }
         let mut arrived = 0;
         while arrived < 2 * BATCH {

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{Entry, Failure};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Duration, Service};
+use stackwright_wire::Message;
 
 /// The service of a copy.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ impl Service for Copying {
 }
 
 /// In a graph its words travel as an application's own.
-impl<M: 'static, B: Service> Speaks<M, B> for Copying {}
+impl<M: Message, B: Service> Speaks<M, B> for Copying {}
 
 /// One of the two sides below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,7 +9,7 @@ use alloc::collections::VecDeque;
 use stackwright_contract::ask::{Ask, Longest, Question, ask_behind_header};
 use stackwright_contract::described::Described;
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room, Streams, StreamsIndication,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties, Streams, StreamsIndication,
     StreamsRequest,
 };
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Protocol};
@@ -25,7 +25,7 @@ pub struct Length {
 }
 
 /// How much may be on its way down on one association.
-const ROOM_DOWN: Room = Room { octets: 1 << 20, messages: 1024 };
+const ROOM_DOWN: Credit = Credit { octets: 1 << 20, messages: 1024 };
 /// How many octets the stream below may bring before they are delivered.
 const ROOM_UP: usize = 1 << 20;
 
@@ -39,7 +39,7 @@ struct Association<M> {
     down: usize,
     waiting: VecDeque<(M, usize)>,
     /// Room of the layer above, and octets that are not delivered yet.
-    up: Room,
+    up: Credit,
     arrived: Option<M>,
     open: bool,
     /// Nothing comes from above any more; and it was said below.
@@ -61,7 +61,7 @@ pub const fn described<M: Message>() -> Described<Framed<M>> {
 }
 
 impl<M: Message> Framed<M> {
-    fn begin(&mut self, name: Handle, up: Room) {
+    fn begin(&mut self, name: Handle, up: Credit) {
         let association = Association {
             down: 0,
             waiting: VecDeque::new(),
@@ -93,11 +93,15 @@ impl<M: Message> Framed<M> {
         {
             let part = message.split_to(message.len().min(association.down));
             association.down -= part.len();
-            out.request(StreamsRequest::Send { association: name, message: part, urgent: false });
+            out.request(StreamsRequest::Send {
+                association: name,
+                batch: part.into(),
+                properties: Default::default(),
+            });
             if message.is_empty() {
-                let room = Room { octets: *whole, messages: 1 };
+                let credit = Credit { octets: *whole, messages: 1 };
                 association.waiting.pop_front();
-                out.indicate(DatagramsIndication::Room { association: name, room });
+                out.indicate(DatagramsIndication::Credit { association: name, credit });
             }
         }
         if association.closing && association.waiting.is_empty() && !association.finished {
@@ -125,12 +129,12 @@ impl<M: Message> Framed<M> {
             consumed += whole;
             out.indicate(DatagramsIndication::Delivered {
                 association: name,
-                messages: message.into(),
-                quality: Quality::default(),
+                batch: message.into(),
+                properties: MessageProperties::default(),
             });
         }
         if consumed > 0 {
-            out.request(StreamsRequest::Receive { association: name, room: consumed });
+            out.request(StreamsRequest::Credit { association: name, credit: Credit::of_octets(consumed) });
         }
     }
 }
@@ -151,26 +155,40 @@ impl<M: Message> Protocol for Framed<M> {
             DatagramsRequest::Listen { listener, local } => {
                 out.request(StreamsRequest::Listen { listener, local })
             }
-            DatagramsRequest::Unlisten { listener } => out.request(StreamsRequest::Unlisten { listener }),
-            DatagramsRequest::Await { listener, association, room } => {
-                self.begin(association, room);
-                out.request(StreamsRequest::Await { listener, association, room: ROOM_UP });
+            DatagramsRequest::Await { listener, association, credit } => {
+                self.begin(association, credit);
+                out.request(StreamsRequest::Await {
+                    listener,
+                    association,
+                    credit: Credit::of_octets(ROOM_UP),
+                });
             }
-            DatagramsRequest::Open { association, remote, room } => {
-                self.begin(association, room);
-                out.request(StreamsRequest::Open { association, remote, local: None, room: ROOM_UP });
+            DatagramsRequest::Open { association, remote, local, credit } => {
+                self.begin(association, credit);
+                out.request(StreamsRequest::Open {
+                    association,
+                    remote,
+                    local,
+                    credit: Credit::of_octets(ROOM_UP),
+                });
             }
-            DatagramsRequest::Send { association, messages, .. } => {
+            DatagramsRequest::Send { association, batch: messages, .. } => {
                 self.push(cx, association, messages.into_single(), out);
             }
-            DatagramsRequest::Receive { association: name, room } => {
+            DatagramsRequest::Credit { association: name, credit } => {
                 if let Some(Association { up, .. }) = self.associations.get_mut(name) {
-                    up.octets += room.octets;
-                    up.messages += room.messages;
+                    up.octets += credit.octets;
+                    up.messages += credit.messages;
                     self.deliver(name, out);
                 }
             }
-            DatagramsRequest::Close { association: name } => {
+            DatagramsRequest::Unread { association } => {
+                out.request(StreamsRequest::Unread { association });
+            }
+            // Messages have no half of an end.
+            DatagramsRequest::Finish { association: name }
+            | DatagramsRequest::Abort { association: name }
+            | DatagramsRequest::Close { name } => {
                 match self.associations.get_mut(name) {
                     Some(association) if association.open => {
                         association.closing = true;
@@ -178,7 +196,8 @@ impl<M: Message> Protocol for Framed<M> {
                     }
                     // What is not open has nothing to bring to its end.
                     Some(_) => out.request(StreamsRequest::Abort { association: name }),
-                    None => cx.dropped(NAME, "a close of an association that is over"),
+                    // A listener's name, or one that has ended, which the stream below knows.
+                    None => out.request(StreamsRequest::Close { name }),
                 }
             }
         }
@@ -194,21 +213,27 @@ impl<M: Message> Protocol for Framed<M> {
             StreamsIndication::Listening { listener, local } => {
                 out.indicate(DatagramsIndication::Listening { listener, local });
             }
-            StreamsIndication::Opened { association: name, local, remote, room } => {
+            StreamsIndication::Opened {
+                association: name,
+                local,
+                remote,
+                credit: Credit { octets: credit, .. },
+            } => {
                 if let Some(association) = self.associations.get_mut(name) {
-                    (association.down, association.open) = (room, true);
-                    let room = ROOM_DOWN;
-                    out.indicate(DatagramsIndication::Opened { association: name, local, remote, room });
+                    (association.down, association.open) = (credit, true);
+                    let credit = ROOM_DOWN;
+                    out.indicate(DatagramsIndication::Opened { association: name, local, remote, credit });
                 }
             }
-            StreamsIndication::Room { association: name, room } => {
+            StreamsIndication::Credit { association: name, credit: Credit { octets: credit, .. } } => {
                 if let Some(association) = self.associations.get_mut(name) {
-                    association.down += room;
+                    association.down += credit;
                     self.send(name, out);
                 }
             }
-            StreamsIndication::Delivered { association: name, message } => {
+            StreamsIndication::Delivered { association: name, batch, .. } => {
                 if let Some(association) = self.associations.get_mut(name) {
+                    let message = batch.into_octets();
                     match &mut association.arrived {
                         Some(arrived) => arrived.join(message),
                         none => *none = Some(message),

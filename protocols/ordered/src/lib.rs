@@ -31,7 +31,7 @@ pub use header::{Kind, Label};
 use stackwright_base::events::{Expires, Simple};
 use stackwright_contract::ask::{Ask, Longest, Question, Reserve};
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, Ended, Room, Streams, StreamsIndication, StreamsRequest,
+    Credit, Datagrams, DatagramsIndication, Ended, Streams, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol};
 use stackwright_wire::{Header, Message};
@@ -90,12 +90,12 @@ impl<M: Message> Ordered<M> {
     }
 
     /// First room below upward: all that was granted, whole or in pieces.
-    fn room_below(&self) -> Room {
-        Room { octets: self.config.window + MESSAGES_AT_ONCE * Label::LENGTH, messages: MESSAGES_AT_ONCE }
+    fn room_below(&self) -> Credit {
+        Credit { octets: self.config.window + MESSAGES_AT_ONCE * Label::LENGTH, messages: MESSAGES_AT_ONCE }
     }
 
-    fn fresh(&self, below: Handle, room: usize) -> Association<M> {
-        Association::new(below, Outgoing::new(self.config.room), Incoming::new(self.config.window, room))
+    fn fresh(&self, below: Handle, credit: usize) -> Association<M> {
+        Association::new(below, Outgoing::new(self.config.room), Incoming::new(self.config.window, credit))
     }
 
     fn association(&mut self, cx: &Context, name: Handle) -> Option<&mut Association<M>> {
@@ -113,7 +113,11 @@ impl<M: Message> Ordered<M> {
         let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
         let Association { incoming, .. } = &mut **association;
         while let Some(message) = incoming.next() {
-            out.indicate(StreamsIndication::Delivered { association: name, message });
+            out.indicate(StreamsIndication::Delivered {
+                association: name,
+                batch: message.into(),
+                properties: Default::default(),
+            });
         }
         if incoming.tells_finish() {
             association.owes_heard = true;
@@ -126,7 +130,7 @@ impl<M: Message> Ordered<M> {
         let left = association.speak(self.config.piece, out);
         if left > 0 {
             association.outgoing.room += left;
-            out.indicate(StreamsIndication::Room { association: name, room: left });
+            out.indicate(StreamsIndication::Credit { association: name, credit: Credit::of_octets(left) });
         }
     }
 }
@@ -146,16 +150,16 @@ impl<M: Message> Protocol for Ordered<M> {
         match request {
             // What comes is in memory already.
             StreamsRequest::Unread { .. } => {}
-            // Urgent octets stay in line: nothing else is promised.
-            StreamsRequest::Send { association, message, urgent: _ } => {
+            // Expedited octets stay in order: nothing else is promised.
+            StreamsRequest::Send { association, batch, properties: _ } => {
                 if let Some(there) = self.association(cx, association) {
-                    there.outgoing.push(message);
+                    there.outgoing.push(batch.into_octets());
                     self.go_on(cx, association, out);
                 }
             }
-            StreamsRequest::Receive { association, room } => {
+            StreamsRequest::Credit { association, credit: Credit { octets: credit, .. } } => {
                 if let Some(there) = self.association(cx, association) {
-                    there.incoming.give(room);
+                    there.incoming.give(credit);
                     self.go_on(cx, association, out);
                 }
             }
@@ -166,14 +170,14 @@ impl<M: Message> Protocol for Ordered<M> {
                 }
             }
             StreamsRequest::Abort { association } => self.abort(cx, association, out),
-            StreamsRequest::Open { association, remote, local, room } => {
-                self.open(association, remote, local, room, out);
+            StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
+                self.open(association, remote, local, credit, out);
             }
             StreamsRequest::Listen { listener, local } => self.listen(listener, local, out),
-            StreamsRequest::Await { listener, association, room } => {
-                self.expect(listener, association, room, out);
+            StreamsRequest::Await { listener, association, credit: Credit { octets: credit, .. } } => {
+                self.expect(listener, association, credit, out);
             }
-            StreamsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
+            StreamsRequest::Close { name } => self.unlisten(cx, name, out),
         }
     }
 
@@ -184,18 +188,22 @@ impl<M: Message> Protocol for Ordered<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 self.delivered(cx, association, messages.into_single(), out);
             }
-            DatagramsIndication::Room { association, room } => self.more_room(cx, association, room, out),
-            DatagramsIndication::Opened { association, local, remote, room } => {
-                self.opened(cx, association, local, remote, room, out);
+            DatagramsIndication::Credit { association, credit } => {
+                self.more_room(cx, association, credit, out)
+            }
+            DatagramsIndication::Opened { association, local, remote, credit } => {
+                self.opened(cx, association, local, remote, credit, out);
             }
             DatagramsIndication::Listening { listener, local } => {
                 if let Some(Below::Listener { above }) = self.below.get(listener) {
                     out.indicate(StreamsIndication::Listening { listener: *above, local });
                 }
             }
+            // The peer says its end itself.
+            DatagramsIndication::Finished { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }
     }

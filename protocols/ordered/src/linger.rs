@@ -65,7 +65,7 @@ impl<M: Message> Ordered<M> {
         if let Below::Lingering(lingering) = mem::replace(place, Below::Closing) {
             self.timers.cancel(lingering.ticket);
         }
-        out.request(DatagramsRequest::Close { association: below });
+        out.request(DatagramsRequest::Close { name: below });
     }
 
     /// Our patience with the peer of this association has ended.

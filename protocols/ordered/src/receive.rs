@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use stackwright_base::events::Events as _;
-use stackwright_contract::services::{DatagramsRequest, Ended, Room, StreamsIndication};
+use stackwright_contract::services::{Credit, DatagramsRequest, Ended, StreamsIndication};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
@@ -18,7 +18,7 @@ impl<M: Message> Ordered<M> {
         below: Handle,
         local: Participant,
         remote: Participant,
-        room: Room,
+        credit: Credit,
         out: Out<'_, M>,
     ) {
         // A name that is closing may still hear that it is open.
@@ -26,34 +26,34 @@ impl<M: Message> Ordered<M> {
         let name = *name;
         match self.above.get_mut(name) {
             Some(Above::Association(association)) => {
-                association.link = Link::new(room);
+                association.link = Link::new(credit);
                 association.stage = Stage::Asking { local, remote, asked: false };
                 self.go_on(cx, name, out);
             }
             // What he wants, his first word tells.
             Some(Above::Awaited(awaited)) => {
                 let ticket = self.timers.schedule(cx.now() + self.config.patience, below);
-                awaited.arrival = Some(Arrival { local, remote, link: Link::new(room), ticket });
+                awaited.arrival = Some(Arrival { local, remote, link: Link::new(credit), ticket });
             }
             Some(Above::Listener { .. }) | None => {}
         }
     }
 
-    pub(crate) fn more_room(&mut self, cx: &Context, below: Handle, room: Room, out: Out<'_, M>) {
+    pub(crate) fn more_room(&mut self, cx: &Context, below: Handle, credit: Credit, out: Out<'_, M>) {
         match self.below.get_mut(below) {
             Some(Below::Association { above: name }) => {
                 let name = *name;
                 match self.above.get_mut(name) {
                     Some(Above::Association(association)) => {
-                        association.link.more(room);
+                        association.link.more(credit);
                         self.go_on(cx, name, out);
                     }
-                    Some(Above::Awaited(Awaited { arrival: Some(arrival), .. })) => arrival.link.more(room),
+                    Some(Above::Awaited(Awaited { arrival: Some(arrival), .. })) => arrival.link.more(credit),
                     _ => {}
                 }
             }
             Some(Below::Lingering(lingering)) => {
-                lingering.link.more(room);
+                lingering.link.more(credit);
                 self.part(below, out);
             }
             _ => {}
@@ -62,13 +62,13 @@ impl<M: Message> Ordered<M> {
 
     pub(crate) fn delivered(&mut self, cx: &Context, below: Handle, mut message: M, out: Out<'_, M>) {
         // What came is handled, or held within what was granted, before this returns: the room is free again.
-        let room = Room { octets: message.len(), messages: 1 };
+        let credit = Credit { octets: message.len(), messages: 1 };
         match message.pull::<Label>() {
             Ok(label) => self.hear(cx, below, label, message, out),
             Err(_) => cx.dropped(NAME, "a header that cannot be read"),
         }
         if matches!(self.below.get(below), Some(Below::Association { .. } | Below::Lingering(_))) {
-            out.request(DatagramsRequest::Receive { association: below, room });
+            out.request(DatagramsRequest::Credit { association: below, credit });
         }
     }
 
@@ -94,7 +94,7 @@ impl<M: Message> Ordered<M> {
     /// The first word of somebody who arrived.
     fn arrive(&mut self, cx: &Context, name: Handle, label: Label, out: Out<'_, M>) {
         let Some(Above::Awaited(awaited)) = self.above.get_mut(name) else { return };
-        let Awaited { below, room, .. } = *awaited;
+        let Awaited { below, credit, .. } = *awaited;
         let Some(Arrival { local, remote, link, ticket }) = awaited.arrival.take() else { return };
         self.timers.cancel(ticket);
         if label.kind != Kind::Open {
@@ -102,23 +102,28 @@ impl<M: Message> Ordered<M> {
             cx.dropped(NAME, "a word for an association that is over");
             return self.await_another(name, out);
         }
-        let mut association = Box::new(self.fresh(below, room));
+        let mut association = Box::new(self.fresh(below, credit));
         (association.link, association.stage, association.owes_answer) = (link, Stage::Open, true);
         association.outgoing.may_reach(label.credit);
-        let room = association.outgoing.room;
+        let credit = association.outgoing.room;
         self.above.remove(name);
         self.above.insert(name, Above::Association(association));
-        out.indicate(StreamsIndication::Opened { association: name, local, remote, room });
+        out.indicate(StreamsIndication::Opened {
+            association: name,
+            local,
+            remote,
+            credit: Credit::of_octets(credit),
+        });
         self.go_on(cx, name, out);
     }
 
     /// The association below is nobody's; the name above waits under another one.
     pub(crate) fn await_another(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(Above::Awaited(awaited)) = self.above.get(name) else { return };
-        let (listener, room) = (awaited.listener, awaited.room);
+        let (listener, credit) = (awaited.listener, awaited.credit);
         self.close(awaited.below, out);
         self.above.remove(name);
-        self.expect(listener, name, room, out);
+        self.expect(listener, name, credit, out);
     }
 
     /// A word of the peer, on an association that is open below.
@@ -132,8 +137,13 @@ impl<M: Message> Ordered<M> {
                 association.stage = Stage::Open;
                 // Who resets in his first word refuses.
                 if kind != Kind::Reset {
-                    let room = association.outgoing.room;
-                    out.indicate(StreamsIndication::Opened { association: name, local, remote, room });
+                    let credit = association.outgoing.room;
+                    out.indicate(StreamsIndication::Opened {
+                        association: name,
+                        local,
+                        remote,
+                        credit: Credit::of_octets(credit),
+                    });
                 }
                 None
             }

@@ -16,7 +16,7 @@ impl<M: Message> Ordered<M> {
         name: Handle,
         remote: Participant,
         local: Option<Participant>,
-        room: usize,
+        credit: usize,
         out: Out<'_, M>,
     ) {
         // Datagrams leave from where the layer below likes: nobody can be given a port of his choice.
@@ -24,8 +24,13 @@ impl<M: Message> Ordered<M> {
             return out.indicate(StreamsIndication::Ended { name, why: Ended::Unavailable });
         }
         let below = self.below.name(Below::Association { above: name });
-        self.above.insert(name, Above::Association(Box::new(self.fresh(below, room))));
-        out.request(DatagramsRequest::Open { association: below, remote, room: self.room_below() });
+        self.above.insert(name, Above::Association(Box::new(self.fresh(below, credit))));
+        out.request(DatagramsRequest::Open {
+            association: below,
+            remote,
+            credit: self.room_below(),
+            local: None,
+        });
     }
 
     pub(crate) fn listen(&mut self, name: Handle, local: Participant, out: Out<'_, M>) {
@@ -35,19 +40,23 @@ impl<M: Message> Ordered<M> {
     }
 
     /// `name` may be given to the next arrival.
-    pub(crate) fn expect(&mut self, listener: Handle, name: Handle, room: usize, out: Out<'_, M>) {
+    pub(crate) fn expect(&mut self, listener: Handle, name: Handle, credit: usize, out: Out<'_, M>) {
         let Some(Above::Listener { below: door }) = self.above.get(listener) else {
             return out.indicate(StreamsIndication::Ended { name, why: Ended::Unlistened });
         };
         let door = *door;
         let below = self.below.name(Below::Association { above: name });
-        self.above.insert(name, Above::Awaited(Awaited { listener, room, below, arrival: None }));
-        out.request(DatagramsRequest::Await { listener: door, association: below, room: self.room_below() });
+        self.above.insert(name, Above::Awaited(Awaited { listener, credit, below, arrival: None }));
+        out.request(DatagramsRequest::Await {
+            listener: door,
+            association: below,
+            credit: self.room_below(),
+        });
     }
 
     pub(crate) fn unlisten(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
         let Some(Above::Listener { below }) = self.above.get(name) else {
-            return cx.dropped(NAME, "unlisten: no such listener");
+            return cx.dropped(NAME, "close: no such listener");
         };
         let below = *below;
         self.above.remove(name);
@@ -60,7 +69,7 @@ impl<M: Message> Ordered<M> {
         for name in waiting {
             self.end(cx, name, Ended::Unlistened, None, out);
         }
-        out.request(DatagramsRequest::Unlisten { listener: below });
+        out.request(DatagramsRequest::Close { name: below });
         out.indicate(StreamsIndication::Ended { name, why: Ended::Unlistened });
     }
 

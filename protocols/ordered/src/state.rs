@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use stackwright_base::events::Ticket;
-use stackwright_contract::services::{DatagramsRequest, Quality, Room};
+use stackwright_contract::services::{Credit, DatagramsRequest, MessageProperties};
 use stackwright_contract::{Handle, Outlet, Participant};
 use stackwright_wire::{Header, Message};
 
@@ -24,7 +24,7 @@ pub(crate) enum Above<M> {
 pub(crate) struct Awaited {
     pub(crate) listener: Handle,
     /// First room upward.
-    pub(crate) room: usize,
+    pub(crate) credit: usize,
     /// The name that waits below.
     pub(crate) below: Handle,
     pub(crate) arrival: Option<Arrival>,
@@ -99,32 +99,32 @@ pub(crate) struct Lingering {
 /// The room below.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Link {
-    room: Room,
+    credit: Credit,
     /// How many octets there were at first: so many come back.
     first: usize,
 }
 
 impl Link {
-    pub(crate) fn new(room: Room) -> Self {
-        Link { room, first: room.octets }
+    pub(crate) fn new(credit: Credit) -> Self {
+        Link { credit, first: credit.octets }
     }
 
-    pub(crate) fn more(&mut self, room: Room) {
-        self.room.octets += room.octets;
-        self.room.messages += room.messages;
+    pub(crate) fn more(&mut self, credit: Credit) {
+        self.credit.octets += credit.octets;
+        self.credit.messages += credit.messages;
     }
 
     /// Whether a word without octets fits.
     pub(crate) fn fits(&self) -> bool {
-        self.room.messages > 0 && self.room.octets >= Label::LENGTH
+        self.credit.messages > 0 && self.credit.octets >= Label::LENGTH
     }
 
     pub(crate) fn send<M: Message>(&mut self, below: Handle, label: &Label, mut message: M, out: Out<'_, M>) {
         message.push(label);
-        self.room.octets -= message.len();
-        self.room.messages -= 1;
-        let (messages, quality) = (message.into(), Quality::default());
-        out.request(DatagramsRequest::Send { association: below, messages, quality });
+        self.credit.octets -= message.len();
+        self.credit.messages -= 1;
+        let (messages, properties) = (message.into(), MessageProperties::default());
+        out.request(DatagramsRequest::Send { association: below, batch: messages, properties });
     }
 }
 
@@ -160,7 +160,7 @@ impl<M: Message> Association<M> {
         let mut left = 0;
         while self.link.fits() {
             let [fits, whole] =
-                [self.link.room.octets, self.link.first].map(|room| room.saturating_sub(Label::LENGTH));
+                [self.link.credit.octets, self.link.first].map(|credit| credit.saturating_sub(Label::LENGTH));
             let offset = self.outgoing.sent;
             let Some(message) = self.outgoing.next(piece, fits, whole) else { break };
             left += message.len();

@@ -19,7 +19,7 @@ use core::marker::PhantomData;
 
 use stackwright_base::features::Needs;
 use stackwright_base::{Hooks, Layer, Origin, Place, generate};
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Credit, Ended, MessageProperties};
 use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
 use stackwright_wire::{Header, Message};
 
@@ -75,7 +75,7 @@ impl<M: Message> Rules<M> {
         (state.number, state.tries) = (state.number.wrapping_add(1), 0);
         let done = state.closing && state.waiting.is_empty();
         at.cancel(());
-        at.give_room(Room { octets: first.len(), messages: 1 });
+        at.give_room(Credit { octets: first.len(), messages: 1 });
         if done { at.end(Ended::Finished) } else { self.send_first(at) }
     }
 }
@@ -100,7 +100,7 @@ impl<M: Message> Hooks for Rules<M> {
         State { waiting: VecDeque::new(), number: 0, tries: 0, expected: 0, closing: false }
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: M, _quality: Quality) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: M, _quality: MessageProperties) {
         at.association().waiting.push_back(message);
         if at.association().waiting.len() == 1 {
             self.send_first(at);
@@ -108,7 +108,7 @@ impl<M: Message> Hooks for Rules<M> {
     }
 
     fn pop(&mut self, at: &mut impl Place<Self>, label: Label, message: M) {
-        let (room, state) = (at.room(), at.association());
+        let (credit, state) = (at.room(), at.association());
         if label.acknowledgement {
             if label.number == state.number {
                 self.acknowledged(at); // any other is of a copy
@@ -116,14 +116,14 @@ impl<M: Message> Hooks for Rules<M> {
             return;
         }
         let fresh = label.number == state.expected;
-        if fresh && (room.messages == 0 || room.octets < message.len()) {
+        if fresh && (credit.messages == 0 || credit.octets < message.len()) {
             return; // not acknowledged, it comes again
         }
         state.expected = state.expected.wrapping_add(u16::from(fresh));
         // A copy is acknowledged, too: the first acknowledgement was lost, or is late.
         at.send(&Label { acknowledgement: true, ..label }, M::with_headroom(Label::LENGTH, &[]));
         if fresh {
-            at.deliver(message, Quality::default());
+            at.deliver(message, MessageProperties::default());
         }
     }
 

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 
 use stackwright_artp::{Config, Layer, layer};
 use stackwright_contract::services::{
-    Batch, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, Quality, Room,
+    Batch, Credit, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, MessageProperties,
 };
 use stackwright_contract::{
     Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
@@ -19,7 +19,7 @@ use crate::lower::M;
 /// How many packets may be on their way; more are lost.
 const PACKETS_MOST: usize = 64;
 
-const ROOM: Room = Room { octets: 1 << 30, messages: 1 << 20 };
+const ROOM: Credit = Credit { octets: 1 << 30, messages: 1 << 20 };
 
 #[derive(Default)]
 struct Said {
@@ -43,8 +43,8 @@ struct Application {
     listens: bool,
     closing: bool,
     /// What it may send, and what it takes.
-    down: Room,
-    up: Room,
+    down: Credit,
+    up: Credit,
 }
 
 /// A packet on its way.
@@ -126,7 +126,7 @@ impl Side {
             ranges: choices & 16 != 0,
             large: choices & 32 != 0,
             half_open_most: usize::from(choices / 64),
-            send: Room { octets: 1 << 20, messages: 64 },
+            send: Credit { octets: 1 << 20, messages: 64 },
             first: Some(u32::MAX - 3),
             ..Config::new([nth; 16])
         };
@@ -160,21 +160,21 @@ impl Side {
 
     fn expect(&mut self) {
         let Some(listener) = self.listener else { return };
-        let up = Room { octets: 1 << 18, messages: 4 };
+        let up = Credit { octets: 1 << 18, messages: 4 };
         let association = self.above.name(Application { up, ..Application::default() });
-        self.request(DatagramsRequest::Await { listener, association, room: up });
+        self.request(DatagramsRequest::Await { listener, association, credit: up });
     }
 
     fn close_all(&mut self) {
         if let Some(listener) = self.listener.take() {
-            self.request(DatagramsRequest::Unlisten { listener });
+            self.request(DatagramsRequest::Close { name: listener });
         }
         let all: Vec<Handle> =
             self.above.iter().filter(|(_, one)| !one.closing && !one.listens).map(|(name, _)| name).collect();
         for association in all {
             if let Some(one) = self.above.get_mut(association) {
                 one.closing = true;
-                self.request(DatagramsRequest::Close { association });
+                self.request(DatagramsRequest::Close { name: association });
             }
         }
     }
@@ -185,12 +185,13 @@ impl Side {
         let living: Vec<Handle> =
             self.above.iter().filter(|(_, one)| !one.listens && !one.closing).map(|(name, _)| name).collect();
         if living.len() < 8 && (what.is_multiple_of(8) || living.is_empty()) {
-            let up = Room { octets: 1 << 18, messages: usize::from(what / 64) + 1 };
+            let up = Credit { octets: 1 << 18, messages: usize::from(what / 64) + 1 };
             let association = self.above.name(Application { up, ..Application::default() });
             return self.request(DatagramsRequest::Open {
                 association,
                 remote: address(1 - self.nth, 7),
-                room: up,
+                credit: up,
+                local: None,
             });
         }
         let Some(association) = living.get(usize::from(input.octet()) % living.len().max(1)).copied() else {
@@ -200,14 +201,14 @@ impl Side {
         match what % 8 {
             0 => {
                 one.closing = true;
-                self.request(DatagramsRequest::Close { association });
+                self.request(DatagramsRequest::Close { name: association });
             }
             1 | 2 => {
-                let room = Room { octets: 1 << 18, messages: 4 };
+                let credit = Credit { octets: 1 << 18, messages: 4 };
                 if one.up.messages < 8 {
-                    one.up.messages += room.messages;
-                    one.up.octets += room.octets;
-                    self.request(DatagramsRequest::Receive { association, room });
+                    one.up.messages += credit.messages;
+                    one.up.octets += credit.octets;
+                    self.request(DatagramsRequest::Credit { association, credit });
                 }
             }
             _ => {
@@ -226,15 +227,15 @@ impl Side {
                 }
                 one.down.messages -= 1;
                 one.down.octets -= octets.len();
-                let quality = Quality {
+                let properties = MessageProperties {
                     lifetime: NonZeroU32::new(u32::from(what / 32) * 100_000),
                     number: None,
                     priority: what,
                     kind,
-                    ..Quality::default()
+                    ..MessageProperties::default()
                 };
                 let message = M::with_headroom(64, &octets);
-                self.request(DatagramsRequest::Send { association, messages: message.into(), quality });
+                self.request(DatagramsRequest::Send { association, batch: message.into(), properties });
             }
         }
     }
@@ -259,21 +260,21 @@ impl Side {
                 self.ports += 1;
                 let local = address(self.nth, self.ports);
                 self.below.insert(association, (local, remote));
-                DatagramsIndication::Opened { association, local, remote, room: ROOM }
+                DatagramsIndication::Opened { association, local, remote, credit: ROOM }
             }
-            DatagramsRequest::Send { association, messages, quality } => {
-                let room = messages.cost();
+            DatagramsRequest::Send { association, batch: messages, properties } => {
+                let credit = messages.cost();
                 for message in messages {
-                    self.leaves(association, message, quality.ecn, wire);
+                    self.leaves(association, message, properties.ecn, wire);
                 }
-                DatagramsIndication::Room { association, room }
+                DatagramsIndication::Credit { association, credit }
             }
-            DatagramsRequest::Close { association } => {
-                self.below.remove(&association);
-                self.awaited.retain(|name| *name != association);
-                DatagramsIndication::Ended { name: association, why: Ended::Finished }
+            DatagramsRequest::Close { name } if self.door != Some(name) => {
+                self.below.remove(&name);
+                self.awaited.retain(|waits| *waits != name);
+                DatagramsIndication::Ended { name, why: Ended::Finished }
             }
-            DatagramsRequest::Unlisten { listener } => {
+            DatagramsRequest::Close { name: listener } => {
                 self.door = None;
                 for name in std::mem::take(&mut self.awaited) {
                     let told = DatagramsIndication::Ended { name, why: Ended::Unlistened };
@@ -281,7 +282,8 @@ impl Side {
                 }
                 DatagramsIndication::Ended { name: listener, why: Ended::Unlistened }
             }
-            DatagramsRequest::Receive { .. } => return true,
+            DatagramsRequest::Credit { .. } => return true,
+            other => panic!("{other:?}"),
         };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
         true
@@ -299,25 +301,25 @@ impl Side {
     /// Holds the layer to the contract of datagrams.
     fn told(&mut self, told: DatagramsIndication<M>) {
         match told {
-            DatagramsIndication::Opened { association, room, .. } => {
-                self.above.get_mut(association).expect("a living name").down = room;
+            DatagramsIndication::Opened { association, credit, .. } => {
+                self.above.get_mut(association).expect("a living name").down = credit;
                 if self.awaits() {
                     self.expect();
                 }
             }
-            DatagramsIndication::Room { association, room } => {
+            DatagramsIndication::Credit { association, credit } => {
                 let one = self.above.get_mut(association).expect("a living name");
-                one.down.octets += room.octets;
-                one.down.messages += room.messages;
+                one.down.octets += credit.octets;
+                one.down.messages += credit.messages;
                 assert!(
                     one.down.messages <= 64 && one.down.octets <= 1 << 20,
                     "no more than was taken is given back"
                 );
             }
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 let one = self.above.get_mut(association).expect("a living name");
                 assert!(!one.closing, "nothing is delivered to who has closed");
-                let Room { octets, messages: count } = messages.cost();
+                let Credit { octets, messages: count } = messages.cost();
                 assert!(one.up.messages >= count && one.up.octets >= octets, "within the room");
                 one.up.messages -= count;
                 one.up.octets -= octets;
@@ -325,7 +327,7 @@ impl Side {
             DatagramsIndication::Ended { name, .. } => {
                 self.above.forget(name).expect("a last word comes once");
             }
-            DatagramsIndication::Listening { .. } => {}
+            DatagramsIndication::Listening { .. } | DatagramsIndication::Finished { .. } => {}
         }
     }
 
@@ -346,7 +348,7 @@ impl Side {
         let name = self.awaited.pop_front()?;
         self.below.insert(name, (packet.to, packet.from));
         let (local, remote) = (packet.to, packet.from);
-        let told = DatagramsIndication::Opened { association: name, local, remote, room: ROOM };
+        let told = DatagramsIndication::Opened { association: name, local, remote, credit: ROOM };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
         Some(name)
     }
@@ -354,8 +356,8 @@ impl Side {
     fn arrives(&mut self, packet: &Packet) {
         let Some(association) = self.opened_for(packet) else { return };
         let message = M::with_headroom(0, &packet.octets);
-        let quality = Quality { ecn: packet.ecn, ..Quality::default() };
-        let told = DatagramsIndication::Delivered { association, messages: message.into(), quality };
+        let properties = MessageProperties { ecn: packet.ecn, ..MessageProperties::default() };
+        let told = DatagramsIndication::Delivered { association, batch: message.into(), properties };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
     }
 
@@ -364,8 +366,8 @@ impl Side {
         let Some(association) = packets.first().and_then(|packet| self.opened_for(packet)) else { return };
         let octets: Vec<u8> = packets.iter().flat_map(|packet| packet.octets.iter().copied()).collect();
         let messages = Batch::new(M::with_headroom(0, &octets), packets[0].octets.len());
-        let quality = Quality { ecn: packets[0].ecn, ..Quality::default() };
-        let told = DatagramsIndication::Delivered { association, messages, quality };
+        let properties = MessageProperties { ecn: packets[0].ecn, ..MessageProperties::default() };
+        let told = DatagramsIndication::Delivered { association, batch: messages, properties };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
     }
 }

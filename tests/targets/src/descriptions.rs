@@ -77,8 +77,8 @@ impl Protocol for Echo {
             out.indicate(OctetsIndication::Delivered { message });
         }
     }
-    fn handle_indication(&mut self, _: &Context, room: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
-        out.indicate(OctetsIndication::Room { room });
+    fn handle_indication(&mut self, _: &Context, credit: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
+        out.indicate(OctetsIndication::Credit { credit });
     }
 }
 

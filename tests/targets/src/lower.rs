@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::Handle;
-use stackwright_contract::services::{Ended, StreamsIndication as Told, StreamsRequest as Ask};
+use stackwright_contract::services::{Credit, Ended, StreamsIndication as Told, StreamsRequest as Ask};
 use stackwright_wire::{BufferTree, Message};
 
 use crate::Input;
@@ -30,8 +30,8 @@ pub(crate) struct Lower {
 #[derive(Debug)]
 enum Named {
     Listener { local: SocketAddr },
-    Awaited { listener: Handle, room: usize },
-    Opening { remote: SocketAddr, room: usize },
+    Awaited { listener: Handle, credit: usize },
+    Opening { remote: SocketAddr, credit: usize },
     Open(Flow),
 }
 
@@ -85,28 +85,28 @@ impl Lower {
                 self.give(listener, Named::Listener { local });
                 answers.push_back(Told::Listening { listener, local: local.into() });
             }
-            Ask::Await { listener, association, room } => {
+            Ask::Await { listener, association, credit: Credit { octets: credit, .. } } => {
                 if matches!(self.names.get(&listener), Some(Named::Listener { .. })) {
-                    assert!(room > 0, "room is never zero");
-                    self.give(association, Named::Awaited { listener, room });
+                    assert!(credit > 0, "room is never zero");
+                    self.give(association, Named::Awaited { listener, credit });
                 } else {
                     assert!(self.ended.contains(&listener));
                     self.ended.insert(association);
                     answers.push_back(Told::Ended { name: association, why: Ended::Unlistened });
                 }
             }
-            Ask::Unlisten { listener } => {
+            Ask::Close { name: listener } => {
                 if self.names.contains_key(&listener) {
                     self.unlisten(listener, Ended::Unlistened, answers);
                 }
             }
-            Ask::Open { association, remote, room, .. } => {
+            Ask::Open { association, remote, credit: Credit { octets: credit, .. }, .. } => {
                 let remote = remote.internet().expect("an Internet address");
-                assert!(room > 0, "room is never zero");
-                self.give(association, Named::Opening { remote, room });
+                assert!(credit > 0, "room is never zero");
+                self.give(association, Named::Opening { remote, credit });
             }
-            Ask::Send { association, message, .. } => {
-                let length = message.len();
+            Ask::Send { association, batch, .. } => {
+                let length = batch.octets();
                 if let Some(flow) = self.flow(association, "Send") {
                     assert!(!flow.we_finished, "nothing is sent behind the end");
                     assert!(length > 0 && length <= flow.down, "{length} octets are sent, for {}", flow.down);
@@ -114,10 +114,10 @@ impl Lower {
                     flow.queued += length;
                 }
             }
-            Ask::Receive { association, room } => {
-                assert!(room > 0, "room is never zero");
+            Ask::Credit { association, credit: Credit { octets: credit, .. } } => {
+                assert!(credit > 0, "room is never zero");
                 if let Some(flow) = self.flow(association, "Receive") {
-                    flow.up += room;
+                    flow.up += credit;
                     assert!(flow.up <= ROOM_MOST, "memory is bounded");
                 }
             }
@@ -173,8 +173,8 @@ impl Lower {
         match named {
             Named::Listener { .. } if what == 255 => self.unlisten(name, Ended::Unavailable, answers),
             Named::Listener { .. } => {}
-            Named::Awaited { listener, room } => {
-                let (listener, up) = (*listener, *room);
+            Named::Awaited { listener, credit } => {
+                let (listener, up) = (*listener, *credit);
                 let Some(Named::Listener { local }) = self.names.get(&listener) else { return };
                 let local = *local;
                 if what == 254 {
@@ -184,8 +184,8 @@ impl Lower {
                 self.open(name, local, SocketAddr::new(ip, 50_000 + u16::from(what)), up, input, answers);
             }
             Named::Opening { .. } if what % 4 == 3 => self.end(name, Ended::Unreachable, answers),
-            Named::Opening { remote, room } => {
-                let (remote, up) = (*remote, *room);
+            Named::Opening { remote, credit } => {
+                let (remote, up) = (*remote, *credit);
                 self.open(name, SocketAddr::new(HERE, 45_000 + u16::from(what)), remote, up, input, answers);
             }
             Named::Open(flow) => match what % 8 {
@@ -195,15 +195,20 @@ impl Lower {
                     if !octets.is_empty() {
                         flow.up -= octets.len();
                         let message = M::with_headroom(0, octets);
-                        answers.push_back(Told::Delivered { association: name, message });
+                        answers.push_back(Told::Delivered {
+                            association: name,
+                            batch: message.into(),
+                            properties: Default::default(),
+                        });
                     }
                 }
                 4..6 => {
-                    let room = flow.queued.min(1 << (what / 8));
-                    if room > 0 {
-                        flow.queued -= room;
-                        flow.down += room;
-                        answers.push_back(Told::Room { association: name, room });
+                    let credit = flow.queued.min(1 << (what / 8));
+                    if credit > 0 {
+                        flow.queued -= credit;
+                        flow.down += credit;
+                        answers
+                            .push_back(Told::Credit { association: name, credit: Credit::of_octets(credit) });
                         self.finish(name, answers);
                     }
                 }
@@ -231,7 +236,7 @@ impl Lower {
         let flow = Flow { up, down, queued: 0, we_finished: false, peer_finished: false };
         self.names.insert(name, Named::Open(flow));
         let (local, remote) = (local.into(), remote.into());
-        answers.push_back(Told::Opened { association: name, local, remote, room: down });
+        answers.push_back(Told::Opened { association: name, local, remote, credit: Credit::of_octets(down) });
     }
 
     /// The network is gone.

@@ -3,25 +3,27 @@
 use std::collections::VecDeque;
 
 use stackwright_base::map::{Kind, Map};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room};
+use stackwright_contract::services::{
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{Context, Facts, Handle, Mirror, Names, Outlet, Participant, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
 use crate::Maps;
 use crate::ports::Label;
 
-const FIRST: Room = Room { octets: 64 << 10, messages: 16 };
-const BELOW: Room = Room { octets: 1 << 20, messages: 1024 };
+const FIRST: Credit = Credit { octets: 64 << 10, messages: 16 };
+const BELOW: Credit = Credit { octets: 1 << 20, messages: 1024 };
 /// How much of it is used before it is given back.
-const GIVEN_BACK: Room = Room { octets: BELOW.octets / 4, messages: BELOW.messages / 4 };
+const GIVEN_BACK: Credit = Credit { octets: BELOW.octets / 4, messages: BELOW.messages / 4 };
 const NAME: &str = "ports, by hand";
 
 struct Association {
     lower: Handle,
     theirs: u16,
     ours: u16,
-    up: Room,
-    down: Room,
+    up: Credit,
+    down: Credit,
 }
 
 struct Lower {
@@ -29,8 +31,8 @@ struct Lower {
     open: bool,
     users: usize,
     waiting: Vec<Handle>,
-    room: Room,
-    used: Room,
+    credit: Credit,
+    used: Credit,
     backlog: VecDeque<(Handle, SingleBuffer)>,
 }
 
@@ -48,7 +50,7 @@ impl Default for ByHand {
 }
 
 impl ByHand {
-    fn open(&mut self, name: Handle, remote: Participant, up: Room, out: &mut impl Outlet<Self>) {
+    fn open(&mut self, name: Handle, remote: Participant, up: Credit, out: &mut impl Outlet<Self>) {
         let address = remote.internet().expect("an Internet address");
         let below = Participant::from(std::net::SocketAddr::new(address.ip(), 7));
         let there = self.lowers.iter().find(|(_, lower)| lower.remote == below).map(|(name, _)| name);
@@ -58,12 +60,12 @@ impl ByHand {
                 open: false,
                 users: 0,
                 waiting: Vec::new(),
-                room: Room::default(),
-                used: Room::default(),
+                credit: Credit::default(),
+                used: Credit::default(),
                 backlog: VecDeque::new(),
             };
             let association = self.lowers.name(lower);
-            out.request(DatagramsRequest::Open { association, remote: below, room: BELOW });
+            out.request(DatagramsRequest::Open { association, remote: below, credit: BELOW, local: None });
             association
         });
         let state = self.lowers.get_mut(lower).expect("found or named above");
@@ -90,44 +92,50 @@ impl ByHand {
         message.push(&Label { source: association.ours, destination: association.theirs });
         let Some(lower) = self.lowers.get_mut(association.lower) else { return };
         let length = message.len();
-        if !lower.backlog.is_empty() || !lower.open || lower.room.octets < length || lower.room.messages == 0
+        if !lower.backlog.is_empty()
+            || !lower.open
+            || lower.credit.octets < length
+            || lower.credit.messages == 0
         {
             return lower.backlog.push_back((name, message));
         }
-        lower.room.octets -= length;
-        lower.room.messages -= 1;
+        lower.credit.octets -= length;
+        lower.credit.messages -= 1;
         out.request(DatagramsRequest::Send {
             association: association.lower,
-            messages: message.into(),
-            quality: Quality::default(),
+            batch: message.into(),
+            properties: MessageProperties::default(),
         });
         association.down.octets += octets;
         association.down.messages += 1;
-        out.indicate(DatagramsIndication::Room { association: name, room: Room { octets, messages: 1 } });
+        out.indicate(DatagramsIndication::Credit {
+            association: name,
+            credit: Credit { octets, messages: 1 },
+        });
     }
 
     #[inline]
-    fn more_room(&mut self, name: Handle, room: Room, out: &mut impl Outlet<Self>) {
+    fn more_room(&mut self, name: Handle, credit: Credit, out: &mut impl Outlet<Self>) {
         let Some(lower) = self.lowers.get_mut(name) else { return };
-        lower.room.octets += room.octets;
-        lower.room.messages += room.messages;
+        lower.credit.octets += credit.octets;
+        lower.credit.messages += credit.messages;
         while let Some((_, front)) = lower.backlog.front()
-            && lower.room.octets >= front.len()
-            && lower.room.messages > 0
+            && lower.credit.octets >= front.len()
+            && lower.credit.messages > 0
             && let Some((association, message)) = lower.backlog.pop_front()
         {
-            lower.room.octets -= message.len();
-            lower.room.messages -= 1;
-            let room = Room { octets: message.len() - Label::LENGTH, messages: 1 };
+            lower.credit.octets -= message.len();
+            lower.credit.messages -= 1;
+            let credit = Credit { octets: message.len() - Label::LENGTH, messages: 1 };
             out.request(DatagramsRequest::Send {
                 association: name,
-                messages: message.into(),
-                quality: Quality::default(),
+                batch: message.into(),
+                properties: MessageProperties::default(),
             });
             if let Some(state) = self.associations.get_mut(association) {
-                state.down.octets += room.octets;
+                state.down.octets += credit.octets;
                 state.down.messages += 1;
-                out.indicate(DatagramsIndication::Room { association, room });
+                out.indicate(DatagramsIndication::Credit { association, credit });
             }
         }
     }
@@ -156,8 +164,8 @@ impl ByHand {
                             state.up.messages -= 1;
                             out.indicate(DatagramsIndication::Delivered {
                                 association,
-                                messages: message.into(),
-                                quality: Quality::default(),
+                                batch: message.into(),
+                                properties: MessageProperties::default(),
                             });
                         }
                     }
@@ -171,8 +179,8 @@ impl ByHand {
                 state.used.octets += came;
                 state.used.messages += 1;
                 if state.used.octets >= GIVEN_BACK.octets || state.used.messages >= GIVEN_BACK.messages {
-                    let room = std::mem::take(&mut state.used);
-                    out.request(DatagramsRequest::Receive { association: lower, room });
+                    let credit = std::mem::take(&mut state.used);
+                    out.request(DatagramsRequest::Credit { association: lower, credit });
                 }
             }
             None => {}
@@ -182,7 +190,7 @@ impl ByHand {
     #[cold]
     fn forget(&mut self, lower: Handle, out: &mut impl Outlet<Self>) {
         self.lowers.forget(lower);
-        out.request(DatagramsRequest::Close { association: lower });
+        out.request(DatagramsRequest::Close { name: lower });
     }
 }
 
@@ -199,16 +207,18 @@ impl Protocol for ByHand {
         out: &mut impl Outlet<Self>,
     ) {
         match request {
-            DatagramsRequest::Send { association, messages, .. } => {
+            DatagramsRequest::Send { association, batch: messages, .. } => {
                 self.send(cx, association, messages.into_single(), out)
             }
-            DatagramsRequest::Receive { association, room } => {
+            DatagramsRequest::Credit { association, credit } => {
                 if let Some(state) = self.associations.get_mut(association) {
-                    state.up.octets += room.octets;
-                    state.up.messages += room.messages;
+                    state.up.octets += credit.octets;
+                    state.up.messages += credit.messages;
                 }
             }
-            DatagramsRequest::Open { association, remote, room } => self.open(association, remote, room, out),
+            DatagramsRequest::Open { association, remote, credit, .. } => {
+                self.open(association, remote, credit, out)
+            }
             // What is not measured is not written.
             _ => cx.dropped(NAME, "not here"),
         }
@@ -222,20 +232,20 @@ impl Protocol for ByHand {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 self.delivered(cx, association, messages.into_single(), out)
             }
-            DatagramsIndication::Room { association, room } => self.more_room(association, room, out),
-            DatagramsIndication::Opened { association, room, local, .. } => {
+            DatagramsIndication::Credit { association, credit } => self.more_room(association, credit, out),
+            DatagramsIndication::Opened { association, credit, local, .. } => {
                 let Some(lower) = self.lowers.get_mut(association) else { return };
-                (lower.open, lower.room) = (true, room);
+                (lower.open, lower.credit) = (true, credit);
                 for name in std::mem::take(&mut lower.waiting) {
                     let remote = lower.remote;
                     out.indicate(DatagramsIndication::Opened {
                         association: name,
                         local,
                         remote,
-                        room: FIRST,
+                        credit: FIRST,
                     });
                 }
             }

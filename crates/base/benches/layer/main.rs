@@ -19,7 +19,9 @@ use std::process::ExitCode;
 use by_hand::ByHand;
 use ports::{Label, Ports};
 use stackwright_base::{Features, Layer, events, map, opening, session};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room};
+use stackwright_contract::services::{
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{Context, Handle, Outlet, Participant, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
@@ -30,7 +32,7 @@ type Selected = Features<SingleBuffer, session::Present<Maps>, events::Absent, o
 
 const ASSOCIATIONS: u32 = 16;
 const PAYLOAD: usize = 100;
-const ROOM: Room = Room { octets: 1 << 30, messages: 1 << 20 };
+const ROOM: Credit = Credit { octets: 1 << 30, messages: 1 << 20 };
 /// At most this ratio of instructions.
 const MOST: f64 = 1.02;
 
@@ -51,8 +53,10 @@ where
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
         match indication {
-            DatagramsIndication::Delivered { messages, .. } => self.risen = Some(messages.into_single()),
-            DatagramsIndication::Room { room, .. } => self.given += room.octets,
+            DatagramsIndication::Delivered { batch: messages, .. } => {
+                self.risen = Some(messages.into_single())
+            }
+            DatagramsIndication::Credit { credit, .. } => self.given += credit.octets,
             _ => {}
         }
     }
@@ -60,8 +64,8 @@ where
     #[inline]
     fn request(&mut self, request: DatagramsRequest<SingleBuffer>) {
         match request {
-            DatagramsRequest::Send { messages, .. } => self.fallen = Some(messages.into_single()),
-            DatagramsRequest::Receive { room, .. } => self.given += room.octets,
+            DatagramsRequest::Send { batch: messages, .. } => self.fallen = Some(messages.into_single()),
+            DatagramsRequest::Credit { credit, .. } => self.given += credit.octets,
             DatagramsRequest::Open { association, .. } => self.lower = Some(association),
             _ => {}
         }
@@ -85,13 +89,13 @@ where
         let remote = participant(9);
         protocol.handle_request(
             cx,
-            DatagramsRequest::Open { association: name(index), remote, room: ROOM },
+            DatagramsRequest::Open { association: name(index), remote, credit: ROOM, local: None },
             ends,
         );
     }
     let association = ends.lower.expect("one is opened below");
-    let (local, remote, room) = (participant(7), participant(7), ROOM);
-    protocol.handle_indication(cx, DatagramsIndication::Opened { association, local, remote, room }, ends);
+    let (local, remote, credit) = (participant(7), participant(7), ROOM);
+    protocol.handle_indication(cx, DatagramsIndication::Opened { association, local, remote, credit }, ends);
     association
 }
 
@@ -111,12 +115,20 @@ where
         let association = name(index);
         protocol.handle_request(
             &cx,
-            DatagramsRequest::Send { association, messages: message.into(), quality: Quality::default() },
+            DatagramsRequest::Send {
+                association,
+                batch: message.into(),
+                properties: MessageProperties::default(),
+            },
             &mut ends,
         );
         let mut echo = ends.fallen.take().expect("it goes down");
-        let room = Room { octets: echo.len(), messages: 1 };
-        protocol.handle_indication(&cx, DatagramsIndication::Room { association: below, room }, &mut ends);
+        let credit = Credit { octets: echo.len(), messages: 1 };
+        protocol.handle_indication(
+            &cx,
+            DatagramsIndication::Credit { association: below, credit },
+            &mut ends,
+        );
         // What went down comes back from the other side.
         let Label { source, destination } = echo.pull().expect("a label");
         echo.push(&Label { source: destination, destination: source });
@@ -124,14 +136,14 @@ where
             &cx,
             DatagramsIndication::Delivered {
                 association: below,
-                messages: echo.into(),
-                quality: Quality::default(),
+                batch: echo.into(),
+                properties: MessageProperties::default(),
             },
             &mut ends,
         );
         message = ends.risen.take().expect("it goes up");
-        let room = Room { octets: message.len(), messages: 1 };
-        protocol.handle_request(&cx, DatagramsRequest::Receive { association, room }, &mut ends);
+        let credit = Credit { octets: message.len(), messages: 1 };
+        protocol.handle_request(&cx, DatagramsRequest::Credit { association, credit }, &mut ends);
         octets += message.len();
     }
     octets + ends.given

@@ -18,7 +18,7 @@ impl<H: Hooks> Layer<H> {
         ecn: Ecn,
         out: &mut impl Outlet<Self>,
     ) {
-        let room = batch.cost();
+        let credit = batch.cost();
         let (mut left, mut next) = (batch.into_iter(), None);
         loop {
             let opened = next.take().or_else(|| left.next().map(open::<H>));
@@ -34,7 +34,7 @@ impl<H: Hooks> Layer<H> {
         }
         // What came has been handled: the room is free again.
         if let Some(association) = self.lowers.association(lower) {
-            association.delivered(lower, room, out);
+            association.delivered(lower, credit, out);
         }
     }
 

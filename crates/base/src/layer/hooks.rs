@@ -1,7 +1,7 @@
 //! What the author of a protocol adds to a base, with defaults: PIX's overridable operations (thesis §4.1.2, §4.4).
 
 use stackwright_contract::ask::Question;
-use stackwright_contract::services::{Batch, BatchMessages, Ecn, Ended, Quality, Room};
+use stackwright_contract::services::{Batch, BatchMessages, Credit, Ecn, Ended, MessageProperties};
 use stackwright_contract::{Context, Facts, Instant, Participant};
 
 use super::Envelope;
@@ -43,10 +43,10 @@ pub trait Hooks: Sized + 'static {
     /// Which features it cannot do without.
     const NEEDS: Needs = Needs::NOTHING;
     /// How much may be on its way down on one association, where [`first_room`](Hooks::first_room) does not say otherwise.
-    const ROOM: Room = Room { octets: 64 << 10, messages: 16 };
+    const ROOM: Credit = Credit { octets: 64 << 10, messages: 16 };
 
     /// How much may be on its way down on an association that begins now.
-    fn first_room(&self) -> Room {
+    fn first_room(&self) -> Credit {
         Self::ROOM
     }
 
@@ -110,7 +110,7 @@ pub trait Hooks: Sized + 'static {
 
     /// A message comes from above. What the protocol has to say of it stands in the header with which it
     /// [forwards](Place::forward) it.
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, quality: Quality);
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, properties: MessageProperties);
 
     /// Several messages come from above.
     ///
@@ -120,7 +120,7 @@ pub trait Hooks: Sized + 'static {
         &mut self,
         _at: &mut impl Place<Self>,
         messages: Batch<MessageOf<Self>>,
-        _quality: Quality,
+        _quality: MessageProperties,
     ) -> Result<(), Batch<MessageOf<Self>>> {
         Err(messages)
     }
@@ -132,7 +132,7 @@ pub trait Hooks: Sized + 'static {
     /// A message came from below, and its header was read. By default it goes up; where there is no room, it is dropped.
     #[inline(always)]
     fn pop(&mut self, at: &mut impl Place<Self>, _header: Self::Header, message: MessageOf<Self>) {
-        at.deliver(message, Quality::default());
+        at.deliver(message, MessageProperties::default());
     }
 
     /// A message came, and others `behind` it in the same batch: those may be taken, from the first on, that are known to be for
@@ -218,17 +218,17 @@ pub trait Place<H: Hooks> {
     /// Sends a message of the upper layer, which gets its room back when it has left.
     fn forward(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Delivers a message, where there is room for it; otherwise it is dropped, and counted.
-    fn deliver(&mut self, message: MessageOf<H>, quality: Quality);
-    /// Delivers messages together, as if one by one; the number in `quality` is that of the first.
-    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, quality: Quality);
+    fn deliver(&mut self, message: MessageOf<H>, properties: MessageProperties);
+    /// Delivers messages together, as if one by one; the number in `properties` is that of the first.
+    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, properties: MessageProperties);
     /// How much may be delivered.
-    fn room(&self) -> Room;
+    fn room(&self) -> Credit;
     /// So much of what the upper layer sent is done with: it may send more.
-    fn give_room(&mut self, room: Room);
+    fn give_room(&mut self, credit: Credit);
     /// How much may be sent now: what is sent beyond it waits. All associations with one peer share it.
-    fn room_below(&self) -> Room;
+    fn room_below(&self) -> Credit;
     /// How much that is when nothing is on its way: who waits for so much gets it.
-    fn room_below_most(&self) -> Room;
+    fn room_below_most(&self) -> Credit;
     /// [`room_came`](Hooks::room_came) is called, once, when there is more room below. Those that want it are called in the
     /// order in which they asked, as long as there is some.
     fn wants_room(&mut self);

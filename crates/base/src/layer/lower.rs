@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Batch, Datagrams, DatagramsRequest, Ecn, Quality, Room};
+use stackwright_contract::services::{Batch, Credit, Datagrams, DatagramsRequest, Ecn, MessageProperties};
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, Protocol};
 use stackwright_wire::Message;
 
@@ -12,10 +12,10 @@ use crate::map::{ChainedHash, Keyed, Kind, Map};
 
 /// Room upward on each association below: what is delivered is handled at once. A driver that gets much in one system call
 /// has room for all of it.
-pub(super) const ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
+pub(super) const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
 /// How much of it is used before it is given back, in one word.
-const GIVEN_BACK: Room = Room { octets: ROOM.octets / 4, messages: ROOM.messages / 4 };
+const GIVEN_BACK: Credit = Credit { octets: ROOM.octets / 4, messages: ROOM.messages / 4 };
 
 /// How many messages may wait for room below before those of the protocol's own are dropped.
 const BACKLOG_MOST: usize = 64;
@@ -55,11 +55,11 @@ pub(super) struct Association<M> {
     pub(super) local: Option<Participant>,
     /// Names above that want to hear when there is more room.
     pub(super) wanting: VecDeque<Handle>,
-    room: Room,
+    credit: Credit,
     /// How many octets and messages that is when nothing is on its way: so many of each that it is not asked whether there are more.
     room_most: [u32; 2],
     /// What was delivered since room was last given back.
-    used: Room,
+    used: Credit,
     backlog: VecDeque<Waiting<M>>,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct Association<M> {
 struct Waiting<M> {
     message: M,
     ecn: Ecn,
-    back: Option<(Handle, Room)>,
+    back: Option<(Handle, Credit)>,
 }
 
 pub(super) struct Lowers<H: Hooks> {
@@ -87,21 +87,21 @@ impl<H: Hooks> Lowers<H> {
     }
 
     /// How much may be sent now. Nothing where the association is not open, or messages wait.
-    pub(super) fn room(&self, name: Handle) -> Room {
-        self.associations.get(name).map_or(Room::default(), Association::free)
+    pub(super) fn room(&self, name: Handle) -> Credit {
+        self.associations.get(name).map_or(Credit::default(), Association::free)
     }
 
     /// How much that is when nothing is on its way.
-    pub(super) fn room_most(&self, name: Handle) -> Room {
+    pub(super) fn room_most(&self, name: Handle) -> Credit {
         let [octets, messages] =
             self.associations.get(name).map_or([0; 2], |association| association.room_most);
-        Room { octets: octets as usize, messages: messages as usize }
+        Credit { octets: octets as usize, messages: messages as usize }
     }
 
     /// Somebody came, under a name that waited for it.
-    pub(super) fn arrived(&mut self, name: Handle, remote: Participant, local: Participant, room: Room) {
+    pub(super) fn arrived(&mut self, name: Handle, remote: Participant, local: Participant, credit: Credit) {
         let mut association = Association::new(remote);
-        association.opened(local, room);
+        association.opened(local, credit);
         if let Some(lower) = self.names.get_mut(name)
             && let Lower::Awaited { door } = core::mem::replace(lower, Lower::Association)
         {
@@ -168,7 +168,7 @@ impl<H: Hooks> Lowers<H> {
             if let Some(lower) = self.names.get_mut(name) {
                 *lower = Lower::Closing;
             }
-            out.request(DatagramsRequest::Unlisten { listener: name });
+            out.request(DatagramsRequest::Close { name });
         }
     }
 
@@ -179,7 +179,7 @@ impl<H: Hooks> Lowers<H> {
         {
             door.awaited += 1;
             let association = self.names.name(Lower::Awaited { door: name });
-            out.request(DatagramsRequest::Await { listener: name, association, room: ROOM });
+            out.request(DatagramsRequest::Await { listener: name, association, credit: ROOM });
         }
     }
 
@@ -201,7 +201,7 @@ impl<H: Hooks> Lowers<H> {
         let name = self.names.name(Lower::Association);
         self.associations.insert(name, association);
         self.by_remote.install(remote, name);
-        out.request(DatagramsRequest::Open { association: name, remote, room: ROOM });
+        out.request(DatagramsRequest::Open { association: name, remote, credit: ROOM, local: None });
         name
     }
 
@@ -231,7 +231,7 @@ impl<H: Hooks> Lowers<H> {
             if let Some(lower) = self.names.get_mut(name) {
                 *lower = Lower::Closing;
             }
-            out.request(DatagramsRequest::Close { association: name });
+            out.request(DatagramsRequest::Close { name });
         }
     }
 
@@ -266,8 +266,8 @@ impl<H: Hooks> Lowers<H> {
         let needed = messages.cost();
         match self.association(name) {
             Some(association) if association.backlog.is_empty() && association.holds(needed) => {
-                association.room.octets -= needed.octets;
-                association.room.messages -= needed.messages;
+                association.credit.octets -= needed.octets;
+                association.credit.messages -= needed.messages;
                 out.request(bearing(name, messages, ecn));
                 Ok(())
             }
@@ -284,7 +284,7 @@ impl<H: Hooks> Lowers<H> {
         name: Handle,
         message: MessageOf<H>,
         ecn: Ecn,
-        back: Option<(Handle, Room)>,
+        back: Option<(Handle, Credit)>,
     ) {
         match self.association(name) {
             Some(association) if back.is_some() || association.backlog.len() < BACKLOG_MOST => {
@@ -300,13 +300,13 @@ impl<H: Hooks> Lowers<H> {
     pub(super) fn more_room<O: Outlet<Layer<H>>>(
         &mut self,
         name: Handle,
-        room: Room,
+        credit: Credit,
         out: &mut O,
-        back: impl FnMut(Handle, Room, &mut O),
+        back: impl FnMut(Handle, Credit, &mut O),
     ) -> bool {
         let Some(association) = self.association(name) else { return false };
-        association.room.octets += room.octets;
-        association.room.messages += room.messages;
+        association.credit.octets += credit.octets;
+        association.credit.messages += credit.messages;
         let wanted = !association.wanting.is_empty();
         if !association.backlog.is_empty() {
             self.send_backlog(name, out, back);
@@ -319,7 +319,7 @@ impl<H: Hooks> Lowers<H> {
         &mut self,
         name: Handle,
         out: &mut O,
-        mut back: impl FnMut(Handle, Room, &mut O),
+        mut back: impl FnMut(Handle, Credit, &mut O),
     ) {
         let Some(association) = self.association(name) else { return };
         while let Some(front) = association.backlog.front()
@@ -329,8 +329,8 @@ impl<H: Hooks> Lowers<H> {
             let Waiting { message, ecn, back: whose } = waiting;
             association.take(message.len());
             out.request(bearing(name, message.into(), ecn));
-            if let Some((above, room)) = whose {
-                back(above, room, out);
+            if let Some((above, credit)) = whose {
+                back(above, credit, out);
             }
         }
         self.close_unused(name, out);
@@ -339,8 +339,12 @@ impl<H: Hooks> Lowers<H> {
 
 /// Sends messages with this mark of congestion.
 #[inline(always)]
-fn bearing<M>(association: Handle, messages: Batch<M>, ecn: Ecn) -> DatagramsRequest<M> {
-    DatagramsRequest::Send { association, messages, quality: Quality { ecn, ..Quality::default() } }
+fn bearing<M: Message>(association: Handle, batch: Batch<M>, ecn: Ecn) -> DatagramsRequest<M> {
+    DatagramsRequest::Send {
+        association,
+        batch,
+        properties: MessageProperties { ecn, ..MessageProperties::default() },
+    }
 }
 
 impl<M: Message> Association<M> {
@@ -352,28 +356,33 @@ impl<M: Message> Association<M> {
             waiting: Vec::new(),
             local: None,
             wanting: VecDeque::new(),
-            room: Room::default(),
+            credit: Credit::default(),
             room_most: [0; 2],
-            used: Room::default(),
+            used: Credit::default(),
             backlog: VecDeque::new(),
         }
     }
 
-    pub(super) fn opened(&mut self, local: Participant, room: Room) -> Vec<Handle> {
+    pub(super) fn opened(&mut self, local: Participant, credit: Credit) -> Vec<Handle> {
         self.local = Some(local);
-        self.room = room;
-        self.room_most = [room.octets, room.messages].map(|room| u32::try_from(room).unwrap_or(u32::MAX));
+        self.credit = credit;
+        self.room_most =
+            [credit.octets, credit.messages].map(|credit| u32::try_from(credit).unwrap_or(u32::MAX));
         core::mem::take(&mut self.waiting)
     }
 
     /// So much was delivered: its room is given back when there is enough to be worth a word.
     #[inline]
-    pub(super) fn delivered<H: Hooks>(&mut self, itself: Handle, room: Room, out: &mut impl Outlet<Layer<H>>)
-    where
+    pub(super) fn delivered<H: Hooks>(
+        &mut self,
+        itself: Handle,
+        credit: Credit,
+        out: &mut impl Outlet<Layer<H>>,
+    ) where
         Layer<H>: Protocol<Uses = Datagrams<M>>,
     {
-        self.used.octets += room.octets;
-        self.used.messages += room.messages;
+        self.used.octets += credit.octets;
+        self.used.messages += credit.messages;
         if self.used.octets >= GIVEN_BACK.octets || self.used.messages >= GIVEN_BACK.messages {
             self.give_back(itself, out);
         }
@@ -385,35 +394,35 @@ impl<M: Message> Association<M> {
     where
         Layer<H>: Protocol<Uses = Datagrams<M>>,
     {
-        let room = core::mem::take(&mut self.used);
-        out.request(DatagramsRequest::Receive { association: itself, room });
+        let credit = core::mem::take(&mut self.used);
+        out.request(DatagramsRequest::Credit { association: itself, credit });
     }
 
-    fn free(&self) -> Room {
-        if self.backlog.is_empty() { self.room } else { Room::default() }
+    fn free(&self) -> Credit {
+        if self.backlog.is_empty() { self.credit } else { Credit::default() }
     }
 
     /// Whose turn it is of those that want room, as long as there is some.
     pub(super) fn next_wanting(&mut self) -> Option<Handle> {
-        let Room { octets, messages } = self.free();
+        let Credit { octets, messages } = self.free();
         if octets > 0 && messages > 0 { self.wanting.pop_front() } else { None }
     }
 
     /// Whether there is room for one message. There is none before the association is open.
     #[inline]
     fn fits(&self, octets: usize) -> bool {
-        self.room.octets >= octets && self.room.messages > 0
+        self.credit.octets >= octets && self.credit.messages > 0
     }
 
     /// Whether there is room for all that needs so much, and it needs any.
     #[inline]
-    fn holds(&self, needed: Room) -> bool {
-        needed.messages > 0 && self.room.octets >= needed.octets && self.room.messages >= needed.messages
+    fn holds(&self, needed: Credit) -> bool {
+        needed.messages > 0 && self.credit.octets >= needed.octets && self.credit.messages >= needed.messages
     }
 
     #[inline]
     fn take(&mut self, octets: usize) {
-        self.room.octets -= octets;
-        self.room.messages -= 1;
+        self.credit.octets -= octets;
+        self.credit.messages -= 1;
     }
 }

@@ -26,7 +26,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::ask::{Ask, Question, ask_behind_header};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
+use stackwright_contract::services::{Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended};
 use stackwright_contract::{Batches, Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
 
 use crate::features::{Refusal, Selection, Session};
@@ -67,11 +67,11 @@ struct Link<H: Hooks> {
     lower: Handle,
     remote: Participant,
     /// How much the layer above takes.
-    up: Room,
+    up: Credit,
     /// How much of the layer above is on its way down.
-    down: Room,
+    down: Credit,
     /// Names that have not heard yet that it is open, each with its first room downward.
-    unopened: Vec<(Handle, Room)>,
+    unopened: Vec<(Handle, Credit)>,
     /// Whether it is among those that are due, and those that want room below.
     due: bool,
     wants_room: bool,
@@ -83,10 +83,10 @@ struct Link<H: Hooks> {
 impl<H: Hooks> Link<H> {
     /// The layer above may send so much more.
     #[inline]
-    fn give(&mut self, name: Handle, room: Room, out: &mut impl Outlet<Layer<H>>) {
-        self.down.octets += room.octets;
-        self.down.messages += room.messages;
-        out.indicate(DatagramsIndication::Room { association: name, room });
+    fn give(&mut self, name: Handle, credit: Credit, out: &mut impl Outlet<Layer<H>>) {
+        self.down.octets += credit.octets;
+        self.down.messages += credit.messages;
+        out.indicate(DatagramsIndication::Credit { association: name, credit });
     }
 }
 
@@ -101,7 +101,7 @@ struct Enabled {
 struct Awaiting {
     listener: Handle,
     association: Handle,
-    room: Room,
+    credit: Credit,
 }
 
 impl<H: Hooks> Layer<H> {
@@ -185,25 +185,29 @@ impl<H: Hooks> Protocol for Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         match request {
-            DatagramsRequest::Send { association, messages, quality } => {
+            DatagramsRequest::Send { association, batch: messages, properties } => {
                 if messages.segment_size().is_none() {
-                    self.push(cx, association, messages.into_single(), quality, out);
+                    self.push(cx, association, messages.into_single(), properties, out);
                 } else {
-                    self.push_batch(cx, association, messages, quality, out);
+                    self.push_batch(cx, association, messages, properties, out);
                 }
             }
-            DatagramsRequest::Receive { association, room } => {
-                self.more_room_above(cx, association, room, out)
+            DatagramsRequest::Credit { association, credit } => {
+                self.more_room_above(cx, association, credit, out)
             }
-            DatagramsRequest::Open { association, remote, room } => {
-                self.open(cx, association, remote, room, out)
+            DatagramsRequest::Open { association, remote, local, credit } => {
+                self.open(cx, association, remote, local, credit, out)
             }
             DatagramsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
-            DatagramsRequest::Await { listener, association, room } => {
-                self.expect(cx, listener, association, room, out);
+            DatagramsRequest::Await { listener, association, credit } => {
+                self.expect(cx, listener, association, credit, out);
             }
-            DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
-            DatagramsRequest::Close { association } => self.close(cx, association, out),
+            // Of messages both halves end at once.
+            DatagramsRequest::Finish { association: name }
+            | DatagramsRequest::Abort { association: name }
+            | DatagramsRequest::Close { name } => self.close(cx, name, out),
+            // What arrives lies in memory already.
+            DatagramsRequest::Unread { .. } => {}
         }
     }
 
@@ -215,20 +219,22 @@ impl<H: Hooks> Protocol for Layer<H> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, messages, quality } => {
+            DatagramsIndication::Delivered { association, batch: messages, properties } => {
                 if messages.segment_size().is_none() {
-                    self.pop(cx, association, messages.into_single(), quality.ecn, out);
+                    self.pop(cx, association, messages.into_single(), properties.ecn, out);
                 } else {
-                    self.pop_batch(cx, association, messages, quality.ecn, out);
+                    self.pop_batch(cx, association, messages, properties.ecn, out);
                 }
             }
-            DatagramsIndication::Room { association, room } => {
-                self.more_room_below(cx, association, room, out)
+            DatagramsIndication::Credit { association, credit } => {
+                self.more_room_below(cx, association, credit, out)
             }
-            DatagramsIndication::Opened { association, local, remote, room } => {
-                self.opened_below(cx, association, local, remote, room, out);
+            DatagramsIndication::Opened { association, local, remote, credit } => {
+                self.opened_below(cx, association, local, remote, credit, out);
             }
             DatagramsIndication::Listening { listener, local } => self.listening_below(listener, local, out),
+            // Its end follows, when it is closed here.
+            DatagramsIndication::Finished { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended_below(cx, name, why, out),
         }
     }

@@ -3,7 +3,7 @@
 use alloc::collections::VecDeque;
 use core::mem;
 
-use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, Ended, Quality, Room};
+use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ecn, Ended, MessageProperties};
 use stackwright_contract::{Context, Handle, Instant, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -63,14 +63,14 @@ impl<H: Hooks> Layer<H> {
 
 impl<H: Hooks, O> At<'_, H, O> {
     /// The layer above takes so much more.
-    pub(super) fn takes_more(&mut self, room: Room) {
-        self.link.up.octets += room.octets;
-        self.link.up.messages += room.messages;
+    pub(super) fn takes_more(&mut self, credit: Credit) {
+        self.link.up.octets += credit.octets;
+        self.link.up.messages += credit.messages;
     }
 
     /// The layer above sends so much.
     #[inline(always)]
-    pub(super) fn taken(&mut self, sent: Room) {
+    pub(super) fn taken(&mut self, sent: Credit) {
         let down = &mut self.link.down;
         let within = sent.octets <= down.octets && sent.messages <= down.messages;
         assert!(within, "a Send keeps within the room");
@@ -125,8 +125,8 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         let local = self.lowers.association(self.link.lower).and_then(|below| below.local);
         let (Some(local), None) = (local, self.over) else { return };
         let remote = self.link.remote;
-        for (association, room) in mem::take(&mut self.link.unopened) {
-            self.out.indicate(DatagramsIndication::Opened { association, local, remote, room });
+        for (association, credit) in mem::take(&mut self.link.unopened) {
+            self.out.indicate(DatagramsIndication::Opened { association, local, remote, credit });
         }
     }
 
@@ -155,19 +155,19 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     #[inline(always)]
     fn forward(&mut self, header: &H::Header, mut message: MessageOf<H>) {
-        let room = Room { octets: message.len(), messages: 1 };
+        let credit = Credit { octets: message.len(), messages: 1 };
         header.close(&mut message);
         match self.lowers.send(self.link.lower, message, self.link.ecn, self.out) {
-            Ok(()) => self.give_room(room),
+            Ok(()) => self.give_room(credit),
             Err(message) => {
                 let Link { lower, ecn, .. } = *self.link;
-                self.lowers.queue(self.cx, lower, message, ecn, Some((self.name, room)));
+                self.lowers.queue(self.cx, lower, message, ecn, Some((self.name, credit)));
             }
         }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, message: MessageOf<H>, quality: Quality) {
+    fn deliver(&mut self, message: MessageOf<H>, properties: MessageProperties) {
         let up = &mut self.link.up;
         let octets = message.len();
         if octets > up.octets || up.messages == 0 {
@@ -176,37 +176,45 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         up.octets -= octets;
         up.messages -= 1;
         let messages = message.into();
-        self.out.indicate(DatagramsIndication::Delivered { association: self.name, messages, quality });
+        self.out.indicate(DatagramsIndication::Delivered {
+            association: self.name,
+            batch: messages,
+            properties,
+        });
     }
 
-    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, mut quality: Quality) {
-        let (up, room) = (&mut self.link.up, messages.cost());
-        if room.octets > up.octets || room.messages > up.messages {
+    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, mut properties: MessageProperties) {
+        let (up, credit) = (&mut self.link.up, messages.cost());
+        if credit.octets > up.octets || credit.messages > up.messages {
             for message in messages {
-                self.deliver(message, quality);
-                quality = quality.of_next();
+                self.deliver(message, properties);
+                properties = properties.of_next();
             }
             return;
         }
-        up.octets -= room.octets;
-        up.messages -= room.messages;
-        self.out.indicate(DatagramsIndication::Delivered { association: self.name, messages, quality });
+        up.octets -= credit.octets;
+        up.messages -= credit.messages;
+        self.out.indicate(DatagramsIndication::Delivered {
+            association: self.name,
+            batch: messages,
+            properties,
+        });
     }
 
-    fn room(&self) -> Room {
+    fn room(&self) -> Credit {
         self.link.up
     }
 
     #[inline(always)]
-    fn give_room(&mut self, room: Room) {
-        self.link.give(self.name, room, self.out);
+    fn give_room(&mut self, credit: Credit) {
+        self.link.give(self.name, credit, self.out);
     }
 
-    fn room_below(&self) -> Room {
+    fn room_below(&self) -> Credit {
         self.lowers.room(self.link.lower)
     }
 
-    fn room_below_most(&self) -> Room {
+    fn room_below_most(&self) -> Credit {
         self.lowers.room_most(self.link.lower)
     }
 

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsIndication, Ecn, Ended, Room};
+use stackwright_contract::services::{Credit, DatagramsIndication, Ecn, Ended};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -33,25 +33,25 @@ impl<H: Hooks> Layer<H> {
         lower: Handle,
         local: Participant,
         remote: Participant,
-        room: Room,
+        credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
         match self.lowers.names.get(lower) {
             Some(Lower::Association) => {
                 let Some(association) = self.lowers.association(lower) else { return };
-                for name in association.opened(local, room) {
+                for name in association.opened(local, credit) {
                     if let Some(link) = self.base.get_mut(name) {
                         link.remote = remote;
                     }
                     self.opens(cx, name, out);
                 }
                 // What was sent, and who wanted room, before it was open.
-                self.more_room_below(cx, lower, Room::default(), out);
+                self.more_room_below(cx, lower, Credit::default(), out);
             }
             // For whom he comes, his first message tells.
             Some(Lower::Awaited { door }) => {
                 let door = *door;
-                self.lowers.arrived(lower, remote, local, room);
+                self.lowers.arrived(lower, remote, local, credit);
                 if let Some(door) = self.lowers.door(door) {
                     door.awaited -= 1;
                 }
@@ -66,13 +66,13 @@ impl<H: Hooks> Layer<H> {
         &mut self,
         cx: &Context,
         lower: Handle,
-        room: Room,
+        credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
         let Layer { base, lowers, .. } = self;
-        let wanted = lowers.more_room(lower, room, out, |name, room, out| {
+        let wanted = lowers.more_room(lower, credit, out, |name, credit, out| {
             if let Some(link) = base.get_mut(name) {
-                link.give(name, room, out);
+                link.give(name, credit, out);
             }
         });
         if wanted {
@@ -105,7 +105,7 @@ impl<H: Hooks> Layer<H> {
         ecn: Ecn,
         out: &mut impl Outlet<Self>,
     ) {
-        let room = Room { octets: message.len(), messages: 1 };
+        let credit = Credit { octets: message.len(), messages: 1 };
         match H::Header::open(&mut message) {
             Ok(header) => self.lead(cx, lower, header, message, ecn, out),
             Err(_) => cx.dropped(H::FACTS.name, UNREADABLE),
@@ -113,7 +113,7 @@ impl<H: Hooks> Layer<H> {
         match self.lowers.association(lower) {
             Some(association) if association.users == 0 => self.lowers.close_unused(lower, out),
             // What came has been handled: the room is free again.
-            Some(association) => association.delivered(lower, room, out),
+            Some(association) => association.delivered(lower, credit, out),
             None => {}
         }
     }
@@ -181,14 +181,14 @@ impl<H: Hooks> Layer<H> {
                 return None;
             }
         }
-        let Awaiting { association: name, room, .. } =
+        let Awaiting { association: name, credit, .. } =
             self.base.enabled().get_mut(&spot)?.awaiting.pop_front()?;
         if let Some(door) = self.lowers.door(spot.0) {
             door.wanted -= 1;
         }
         self.awaited.remove(name);
         let key = H::key(header);
-        let link = self.link(cx, &key, lower, remote, Origin::Arrived, room);
+        let link = self.link(cx, &key, lower, remote, Origin::Arrived, credit);
         if let Err(why) = self.install(name, key, link) {
             Self::refuse(cx, name, why, "an arrival whose key is taken", out);
             return None;

@@ -5,11 +5,11 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, Ended, Quality, Room};
+use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ecn, Ended, MessageProperties};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
-use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf, Origin, Place as _};
+use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf, Origin, Place as _, Spot};
 use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
@@ -24,9 +24,14 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         name: Handle,
         remote: Participant,
-        room: Room,
+        local: Option<Participant>,
+        credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
+        // Associations with one peer share one below, whose address the layer below gives.
+        if local.and_then(Participant::internet).is_some_and(|local| local.port() != 0) {
+            return Self::refuse(cx, name, Ended::Unavailable, "open: an own port cannot be chosen", out);
+        }
         if Self::SELECTION.opening == Opening::Absent {
             return Self::refuse(cx, name, Ended::Unavailable, "open: `opening` is Absent", out);
         }
@@ -43,7 +48,7 @@ impl<H: Hooks> Layer<H> {
             Some(lower) if self.lowers.join(lower, name) => lower,
             _ => self.lowers.share(remote, name, out),
         };
-        let link = self.link(cx, &key, lower, remote, Origin::Asked, room);
+        let link = self.link(cx, &key, lower, remote, Origin::Asked, credit);
         if let Err(why) = self.install(name, key, link) {
             self.lowers.release(lower, name, out);
             return Self::refuse(cx, name, why, "open: an association of that key is there already", out);
@@ -70,7 +75,7 @@ impl<H: Hooks> Layer<H> {
         lower: Handle,
         remote: Participant,
         origin: Origin,
-        up: Room,
+        up: Credit,
     ) -> Link<H> {
         let own = self.hooks.create(cx, key, remote, origin);
         let down = self.hooks.first_room();
@@ -148,14 +153,14 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         listener: Handle,
         association: Handle,
-        room: Room,
+        credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
         let Some(spot) = self.listeners.get(listener).cloned() else {
             return Self::refuse(cx, association, Ended::Unlistened, "await: no such listener", out);
         };
         let Some(enabled) = self.base.enabled().get_mut(&spot) else { return };
-        enabled.awaiting.push_back(Awaiting { listener, association, room });
+        enabled.awaiting.push_back(Awaiting { listener, association, credit });
         let name = spot.0;
         self.awaited.insert(association, spot);
         if let Some(door) = self.lowers.door(name) {
@@ -164,12 +169,10 @@ impl<H: Hooks> Layer<H> {
         self.lowers.await_below(name, out);
     }
 
+    /// Ends a listener, and the names that wait for its arrivals.
     #[cold]
-    pub(super) fn unlisten(&mut self, cx: &Context, listener: Handle, out: &mut impl Outlet<Self>) {
-        let Some(spot) = self.listeners.remove(listener) else {
-            return cx.dropped(H::FACTS.name, "unlisten: no such listener");
-        };
-        if let Some(enabled) = self.base.enabled().get_mut(&spot) {
+    fn unlisten(&mut self, listener: Handle, spot: &Spot<H>, out: &mut impl Outlet<Self>) {
+        if let Some(enabled) = self.base.enabled().get_mut(spot) {
             enabled.names.retain(|name| *name != listener);
             let waiting = core::mem::take(&mut enabled.awaiting).into_iter();
             let (gone, stay): (VecDeque<_>, _) = waiting.partition(|waits| waits.listener == listener);
@@ -182,8 +185,8 @@ impl<H: Hooks> Layer<H> {
                 out.indicate(DatagramsIndication::Ended { name: association, why: Ended::Unlistened });
             }
         }
-        if self.base.enabled().disable(&spot).is_some() {
-            self.lowers.unlisten(&spot, out);
+        if self.base.enabled().disable(spot).is_some() {
+            self.lowers.unlisten(spot, out);
         }
         out.indicate(DatagramsIndication::Ended { name: listener, why: Ended::Unlistened });
     }
@@ -194,12 +197,12 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         name: Handle,
         message: MessageOf<H>,
-        quality: Quality,
+        properties: MessageProperties,
         out: &mut impl Outlet<Self>,
     ) {
         let pushed = self.at(cx, name, out, |hooks, at| {
-            at.taken(Room { octets: message.len(), messages: 1 });
-            hooks.push(at, message, quality);
+            at.taken(Credit { octets: message.len(), messages: 1 });
+            hooks.push(at, message, properties);
         });
         if pushed.is_none() {
             cx.dropped(H::FACTS.name, OVER);
@@ -213,21 +216,22 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         name: Handle,
         messages: Batch<MessageOf<H>>,
-        mut quality: Quality,
+        mut properties: MessageProperties,
         out: &mut impl Outlet<Self>,
     ) {
-        let room = messages.cost();
-        let pushed = self
-            .at(cx, name, out, |hooks, at| hooks.push_batch(at, messages, quality).map(|()| at.taken(room)));
+        let credit = messages.cost();
+        let pushed = self.at(cx, name, out, |hooks, at| {
+            hooks.push_batch(at, messages, properties).map(|()| at.taken(credit))
+        });
         match pushed {
             Some(Ok(())) => {}
             Some(Err(messages)) => {
                 for message in messages {
-                    self.push(cx, name, message, quality, out);
-                    quality = quality.of_next();
+                    self.push(cx, name, message, properties, out);
+                    properties = properties.of_next();
                 }
             }
-            None => (0..room.messages).for_each(|_| cx.dropped(H::FACTS.name, OVER)),
+            None => (0..credit.messages).for_each(|_| cx.dropped(H::FACTS.name, OVER)),
         }
     }
 
@@ -236,11 +240,11 @@ impl<H: Hooks> Layer<H> {
         &mut self,
         cx: &Context,
         name: Handle,
-        room: Room,
+        credit: Credit,
         out: &mut impl Outlet<Self>,
     ) {
         self.at(cx, name, out, |hooks, at| {
-            at.takes_more(room);
+            at.takes_more(credit);
             hooks.room(at);
         });
     }
@@ -255,6 +259,9 @@ impl<H: Hooks> Layer<H> {
                 }
             }
             return out.indicate(DatagramsIndication::Ended { name, why: Ended::Finished });
+        }
+        if let Some(spot) = self.listeners.remove(name) {
+            return self.unlisten(name, &spot, out);
         }
         match self.at(cx, name, out, |hooks, at| hooks.close(at)) {
             None => cx.dropped(H::FACTS.name, OVER),

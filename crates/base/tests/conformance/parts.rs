@@ -7,7 +7,9 @@ use std::net::{IpAddr, SocketAddr};
 use stackwright_base::session::Removed;
 use stackwright_base::{Base, Configuration, Features, Layer, Subject, features};
 use stackwright_compose::Over;
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
+use stackwright_contract::services::{
+    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+};
 use stackwright_contract::{Context, Duration, Handle, Instant};
 use stackwright_simulator::{Application, Asks, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Leaf, Message};
@@ -22,7 +24,7 @@ type Station<C> = StationId<Stack<C>, Talker>;
 
 const HERE: [u8; 4] = [10, 0, 0, 1];
 const THERE: [u8; 4] = [10, 0, 0, 2];
-const ROOM: Room = Room { octets: 1 << 16, messages: 16 };
+const ROOM: Credit = Credit { octets: 1 << 16, messages: 16 };
 const WHILE: Duration = Duration::from_secs(60);
 
 pub(crate) fn run<C: Configuration + 'static>(part: &str) {
@@ -58,7 +60,7 @@ impl<C: Configuration + 'static> Application<Stack<C>> for Talker {
         match indication {
             DatagramsIndication::Listening { .. } => self.listening += 1,
             DatagramsIndication::Opened { association, .. } => self.opened.push(association),
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 let octets: Vec<u8> = messages
                     .into_single()
                     .leaves()
@@ -67,14 +69,14 @@ impl<C: Configuration + 'static> Application<Stack<C>> for Talker {
                         Leaf::Region(_) => unreachable!("nobody sends files"),
                     })
                     .collect();
-                let room = Room { octets: octets.len(), messages: 1 };
-                asks.push_back(DatagramsRequest::Receive { association, room });
+                let credit = Credit { octets: octets.len(), messages: 1 };
+                asks.push_back(DatagramsRequest::Credit { association, credit });
                 if self.echo {
                     asks.push_back(say::<C>(association, &octets));
                 }
                 self.heard.entry(association.index).or_default().push(octets);
             }
-            DatagramsIndication::Room { .. } => {}
+            DatagramsIndication::Credit { .. } | DatagramsIndication::Finished { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended.push((name, why)),
         }
     }
@@ -87,8 +89,8 @@ fn name(index: u32) -> Handle {
 fn say<C: Configuration>(association: Handle, octets: &[u8]) -> DatagramsRequest<MessageIn<C>> {
     DatagramsRequest::Send {
         association,
-        messages: MessageIn::<C>::with_headroom(64, octets).into(),
-        quality: Quality::default(),
+        batch: MessageIn::<C>::with_headroom(64, octets).into(),
+        properties: MessageProperties::default(),
     }
 }
 
@@ -98,7 +100,7 @@ fn station<C: Configuration + 'static>(
     echo: bool,
 ) -> Station<C> {
     let address = IpAddr::from(address);
-    let adapter = SimulatedDatagrams::new(address, Room { octets: 1 << 20, messages: 4096 });
+    let adapter = SimulatedDatagrams::new(address, Credit { octets: 1 << 20, messages: 4096 });
     let stack = Over::new(Layer::new(Ports::default(), 1), adapter);
     world.add(address, stack, Talker { echo, ..Talker::default() })
 }
@@ -118,7 +120,7 @@ fn serve<C: Configuration + 'static>(
     let listener = name(first);
     world.ask(station, DatagramsRequest::Listen { listener, local: at });
     for index in first + 1..=first + arrivals {
-        world.ask(station, DatagramsRequest::Await { listener, association: name(index), room: ROOM });
+        world.ask(station, DatagramsRequest::Await { listener, association: name(index), credit: ROOM });
     }
 }
 
@@ -129,7 +131,10 @@ fn settle<M: Message>(world: &mut World<M>) {
 fn open<C: Configuration + 'static>() {
     let mut world = World::new(1);
     let here = station::<C>(&mut world, HERE, false);
-    world.ask(here, DatagramsRequest::Open { association: name(0), remote: place(THERE, 9), room: ROOM });
+    world.ask(
+        here,
+        DatagramsRequest::Open { association: name(0), remote: place(THERE, 9), credit: ROOM, local: None },
+    );
     settle(&mut world);
     assert_eq!(world.application(here).opened, [name(0)]);
 }
@@ -142,15 +147,18 @@ fn listen<C: Configuration + 'static>() {
     serve(&mut world, here, place(HERE, 9), 0, 1);
     world.ask(here, DatagramsRequest::Listen { listener: name(2), local: place(HERE, 9) });
     assert_eq!(world.application(here).listening, 2, "both hear where they listen");
-    world.ask(here, DatagramsRequest::Unlisten { listener: name(2) });
+    world.ask(here, DatagramsRequest::Close { name: name(2) });
     assert_eq!(world.application(here).ended, [(name(2), Ended::Unlistened)], "one is left");
-    world.ask(there, DatagramsRequest::Open { association: name(0), remote: place(HERE, 9), room: ROOM });
+    world.ask(
+        there,
+        DatagramsRequest::Open { association: name(0), remote: place(HERE, 9), credit: ROOM, local: None },
+    );
     world.ask(there, say::<C>(name(0), b"who is there?"));
     settle(&mut world);
     assert_eq!(world.application(here).opened, [name(1)]);
     assert_eq!(world.application(there).heard[&0], [b"who is there?"]);
-    world.ask(here, DatagramsRequest::Unlisten { listener: name(0) });
-    world.ask(here, DatagramsRequest::Close { association: name(1) });
+    world.ask(here, DatagramsRequest::Close { name: name(0) });
+    world.ask(here, DatagramsRequest::Close { name: name(1) });
     settle(&mut world);
     assert_eq!(world.stack(here).upper.names(), 0, "the last listener takes the enable object away");
 }
@@ -160,7 +168,10 @@ fn exchange<C: Configuration + 'static>() {
     let here = station::<C>(&mut world, HERE, false);
     let there = station::<Whole<C>>(&mut world, THERE, true);
     serve(&mut world, there, place(THERE, 9), 0, 1);
-    world.ask(here, DatagramsRequest::Open { association: name(0), remote: place(THERE, 9), room: ROOM });
+    world.ask(
+        here,
+        DatagramsRequest::Open { association: name(0), remote: place(THERE, 9), credit: ROOM, local: None },
+    );
     let said: Vec<Vec<u8>> = (0..10_u8).map(|length| vec![b'x'; usize::from(length) * 100]).collect();
     for octets in &said {
         world.ask(here, say::<C>(name(0), octets));
@@ -179,7 +190,12 @@ fn demultiplex<C: Configuration + 'static>() {
     for index in 0..MANY {
         world.ask(
             here,
-            DatagramsRequest::Open { association: name(index), remote: place(THERE, 9), room: ROOM },
+            DatagramsRequest::Open {
+                association: name(index),
+                remote: place(THERE, 9),
+                credit: ROOM,
+                local: None,
+            },
         );
         world.ask(here, say::<C>(name(index), &index.to_be_bytes()));
     }
@@ -239,12 +255,17 @@ fn close<C: Configuration + 'static>() {
     for index in 0..3 {
         world.ask(
             here,
-            DatagramsRequest::Open { association: name(index), remote: place(THERE, 9), room: ROOM },
+            DatagramsRequest::Open {
+                association: name(index),
+                remote: place(THERE, 9),
+                credit: ROOM,
+                local: None,
+            },
         );
     }
     for index in 0..3 {
         assert_eq!(world.stack(here).upper.names(), 1, "what is shared stays as long as somebody uses it");
-        world.ask(here, DatagramsRequest::Close { association: name(index) });
+        world.ask(here, DatagramsRequest::Close { name: name(index) });
     }
     settle(&mut world);
     assert_eq!(world.stack(here).upper.names(), 0, "with the last it is closed");
@@ -258,22 +279,25 @@ fn misuse<C: Configuration + 'static>() {
     let dropped = |world: &World<MessageIn<C>>| world.context(here).dropped_count();
     let never = name(40);
     world.ask(here, say::<C>(never, b"hello?"));
-    world.ask(here, DatagramsRequest::Close { association: never });
-    world.ask(here, DatagramsRequest::Unlisten { listener: never });
-    world.ask(here, DatagramsRequest::Receive { association: never, room: ROOM });
+    world.ask(here, DatagramsRequest::Close { name: never });
+    world.ask(here, DatagramsRequest::Close { name: never });
+    world.ask(here, DatagramsRequest::Credit { association: never, credit: ROOM });
     assert!(dropped(&world) >= 3, "words for names that never were are dropped and counted");
     assert_eq!(world.application(here).ended, []);
-    world.ask(here, DatagramsRequest::Await { listener: never, association: name(1), room: ROOM });
+    world.ask(here, DatagramsRequest::Await { listener: never, association: name(1), credit: ROOM });
     assert_eq!(world.application(here).ended, [(name(1), Ended::Unlistened)]);
     // What the selection lacks is refused with a last word, never silently.
     let local = place(HERE, 9);
     world.ask(here, DatagramsRequest::Listen { listener: name(2), local });
-    world.ask(here, DatagramsRequest::Open { association: name(3), remote: place(THERE, 9), room: ROOM });
+    world.ask(
+        here,
+        DatagramsRequest::Open { association: name(3), remote: place(THERE, 9), credit: ROOM, local: None },
+    );
     let refused = |index| world.application(here).ended.contains(&(name(index), Ended::Unavailable));
     assert_eq!(refused(2), C::SELECTION.opening != features::Opening::ActivePassive);
     assert_eq!(refused(3), C::SELECTION.opening == features::Opening::Absent);
     if C::SELECTION.opening != features::Opening::Absent {
-        world.ask(here, DatagramsRequest::Close { association: name(3) });
+        world.ask(here, DatagramsRequest::Close { name: name(3) });
         let before = dropped(&world);
         world.ask(here, say::<C>(name(3), b"too late"));
         assert_eq!(dropped(&world), before + 1, "a word that crosses an end");

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::net::SocketAddr;
 
 use stackwright_base::{Configuration, Hooks, MessageOf, Origin, Place};
-use stackwright_contract::services::{Ended, Quality};
+use stackwright_contract::services::{Ended, MessageProperties};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_wire::Header;
 
@@ -68,7 +68,7 @@ impl<C: Configuration + 'static> Hooks for Ports<C> {
         *key
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _quality: Quality) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, _quality: MessageProperties) {
         let (theirs, ours) = *at.association();
         at.forward(&Label { source: ours, destination: theirs }, message);
     }

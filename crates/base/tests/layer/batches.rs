@@ -1,6 +1,8 @@
 //! Messages that cross a boundary together: what becomes of them is what becomes of each by itself.
 
-use stackwright_contract::services::{Batch, DatagramsIndication, DatagramsRequest, Quality, Room};
+use stackwright_contract::services::{
+    Batch, Credit, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{Handle, Protocol as _};
 use stackwright_wire::Message;
 
@@ -22,8 +24,8 @@ fn come_together(scene: &mut Scene<Apart>, lower: Handle, script: &Script) {
 }
 
 fn tell_together(scene: &mut Scene<Apart>, lower: Handle, packets: &[Vec<u8>]) {
-    let (messages, quality) = (batch(packets), Quality::default());
-    scene.tell(DatagramsIndication::Delivered { association: lower, messages, quality });
+    let (messages, properties) = (batch(packets), MessageProperties::default());
+    scene.tell(DatagramsIndication::Delivered { association: lower, batch: messages, properties });
 }
 
 #[test]
@@ -108,8 +110,13 @@ fn a_batch_is_what_its_messages_are_by_themselves() {
                     tell_together(&mut scene, lower, script);
                 } else {
                     for octets in script {
-                        let (messages, quality) = (M::with_headroom(0, octets).into(), Quality::default());
-                        scene.tell(DatagramsIndication::Delivered { association: lower, messages, quality });
+                        let (messages, properties) =
+                            (M::with_headroom(0, octets).into(), MessageProperties::default());
+                        scene.tell(DatagramsIndication::Delivered {
+                            association: lower,
+                            batch: messages,
+                            properties,
+                        });
                     }
                 }
                 let before = outcome(&mut scene);
@@ -129,7 +136,7 @@ fn a_batch_leaves_in_one_word_where_there_is_room_for_all_of_it() {
     scene.comes(lower, 1, b"s3");
     assert_eq!(scene.said(), ["several on 1: 0, 1, 2"]);
     scene.comes(lower, 1, b"r");
-    let left = Room { octets: ROOM.octets - 3 * 4, messages: ROOM.messages - 3 };
+    let left = Credit { octets: ROOM.octets - 3 * 4, messages: ROOM.messages - 3 };
     assert_eq!(scene.layer.hooks().rooms, [left], "it has used up its octets and its messages");
 }
 
@@ -151,7 +158,7 @@ fn a_batch_for_which_there_is_no_room_leaves_one_by_one_as_room_comes() {
 
 #[test]
 fn octets_without_room_hold_a_batch_back_too() {
-    let (mut scene, lower) = Scene::<Apart>::opened(1, Room { octets: 11, messages: 10 });
+    let (mut scene, lower) = Scene::<Apart>::opened(1, Credit { octets: 11, messages: 10 });
     scene.comes(lower, 1, b"s3");
     assert_eq!(scene.said(), ["send on 1: 0", "send on 1: 1"]);
     scene.room_below(lower, 1);
@@ -161,9 +168,9 @@ fn octets_without_room_hold_a_batch_back_too() {
 #[test]
 fn what_comes_from_above_together_is_pushed_one_by_one() {
     let (mut scene, _) = Scene::<Together>::opened(1, ROOM);
-    let quality = Quality { priority: 7, ..Quality::default() };
+    let properties = MessageProperties { priority: 7, ..MessageProperties::default() };
     let messages = Batch::new(M::with_headroom(0, b"abc"), 2);
-    scene.ask(DatagramsRequest::Send { association: name(1), messages, quality });
+    scene.ask(DatagramsRequest::Send { association: name(1), batch: messages, properties });
     assert_eq!(scene.said(), ["send on 1: ab", "room 1: 2", "send on 1: c", "room 1: 1"]);
 }
 
@@ -171,6 +178,6 @@ fn what_comes_from_above_together_is_pushed_one_by_one() {
 #[should_panic(expected = "a Send keeps within the room")]
 fn and_each_takes_its_room() {
     let (mut scene, _) = Scene::<Apart>::opened(1, NONE);
-    let (messages, quality) = (Batch::new(M::with_headroom(0, b"abc"), 1), Quality::default());
-    scene.ask(DatagramsRequest::Send { association: name(1), messages, quality });
+    let (messages, properties) = (Batch::new(M::with_headroom(0, b"abc"), 1), MessageProperties::default());
+    scene.ask(DatagramsRequest::Send { association: name(1), batch: messages, properties });
 }

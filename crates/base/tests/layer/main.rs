@@ -6,7 +6,7 @@ mod scene;
 
 use scene::{Answer, Apart, FIRST, M, NONE, Obedient, ROOM, Scene, Together, name, place};
 use stackwright_contract::Protocol;
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Quality, Room};
+use stackwright_contract::services::{Credit, DatagramsIndication, DatagramsRequest, MessageProperties};
 use stackwright_wire::Message;
 
 #[test]
@@ -19,8 +19,8 @@ fn an_envelope_only_looks_and_its_check_covers_it() {
         let message = M::with_headroom(0, wrong);
         scene.tell(DatagramsIndication::Delivered {
             association: lower,
-            messages: message.into(),
-            quality: Quality::default(),
+            batch: message.into(),
+            properties: MessageProperties::default(),
         });
     }
     assert_eq!((scene.said().len(), scene.cx.dropped_count()), (0, dropped + 2));
@@ -121,7 +121,7 @@ fn what_is_opened_at_once_is_told_of_when_the_layer_below_is() {
 
 #[test]
 fn the_first_room_is_what_the_protocol_says() {
-    let first = Room { octets: 40, messages: 7 };
+    let first = Credit { octets: 40, messages: 7 };
     let mut scene = Scene::<Apart>::new(Obedient::with_first_room(first));
     scene.open(1);
     scene.opens_below(NONE);
@@ -165,8 +165,8 @@ fn what_had_to_wait_gives_back_the_room_of_its_payload() {
 fn what_is_sent_before_the_layer_below_is_open_leaves_when_it_is() {
     let mut scene = Scene::<Apart>::new(Obedient::default());
     scene.open(1);
-    let room = Room { octets: 1, messages: 1 };
-    scene.ask(DatagramsRequest::Receive { association: name(1), room });
+    let credit = Credit { octets: 1, messages: 1 };
+    scene.ask(DatagramsRequest::Credit { association: name(1), credit });
     assert_eq!(scene.said().len(), 0);
     scene.opens_below(ROOM);
     assert_eq!(scene.said(), ["opened 1, room 2", "send on 1: more"]);
@@ -250,16 +250,16 @@ fn what_waits_goes_before_who_wants_room_and_who_has_ended_wants_none() {
 
 #[test]
 fn the_room_below_is_what_may_be_sent_now() {
-    let (mut scene, lower) = Scene::<Apart>::opened(2, Room { octets: 20, messages: 2 });
+    let (mut scene, lower) = Scene::<Apart>::opened(2, Credit { octets: 20, messages: 2 });
     scene.comes(lower, 1, b"room?");
     scene.say(1, b"12345", 0);
     scene.comes(lower, 1, b"room?");
     scene.comes(lower, 2, b"room?");
     scene.say(1, b"thirteen octets", 0);
     scene.comes(lower, 2, b"room?");
-    let left = Room { octets: 12, messages: 1 };
+    let left = Credit { octets: 12, messages: 1 };
     let rooms = &scene.layer.hooks().rooms;
-    assert_eq!(rooms[..], [Room { octets: 20, messages: 2 }, left, left, NONE], "none where messages wait");
+    assert_eq!(rooms[..], [Credit { octets: 20, messages: 2 }, left, left, NONE], "none where messages wait");
 }
 
 #[test]

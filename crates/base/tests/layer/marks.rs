@@ -1,7 +1,7 @@
 //! What messages say of congestion: to whom it comes, and on what it leaves.
 
 use stackwright_contract::Protocol as _;
-use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, Quality};
+use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, MessageProperties};
 use stackwright_wire::Message as _;
 
 use crate::scene::{Apart, M, NONE, ROOM, Scene, packet};
@@ -33,8 +33,8 @@ fn a_batch_says_it_to_whomever_its_messages_are_for() {
     let (mut scene, lower) = Scene::<Apart>::opened(2, ROOM);
     let packets = [packet(1, b"m1"), packet(1, b"m2"), packet(2, b"m3")].concat();
     let messages = Batch::new(M::with_headroom(0, &packets), packets.len() / 3);
-    let quality = Quality { ecn: Ecn::Ce, ..Quality::default() };
-    let told = DatagramsIndication::Delivered { association: lower, messages, quality };
+    let properties = MessageProperties { ecn: Ecn::Ce, ..MessageProperties::default() };
+    let told = DatagramsIndication::Delivered { association: lower, batch: messages, properties };
     scene.layer.handle_indication(&scene.cx, told, &mut scene.ends);
     assert_eq!(scene.said(), ["1: m1", "1: m2", "2: m3"].map(|said| format!("send on {said}, marked")));
 }

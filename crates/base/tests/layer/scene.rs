@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use stackwright_base::{Arrival, Configuration, Envelope, Features, Hooks, Layer, MessageOf, Origin, Place};
 use stackwright_base::{events, opening, session};
 use stackwright_contract::services::{
-    Batch, DatagramsIndication, DatagramsRequest, Ecn, Ended, Quality, Room,
+    Batch, Credit, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
 use stackwright_wire::{Malformed, Message, SingleBuffer};
@@ -66,12 +66,12 @@ fn marked(ecn: Ecn) -> &'static str {
 pub(crate) struct Obedient<C> {
     /// What it says when it is asked whether an association is open.
     opens: fn(&mut Call) -> Answer,
-    first: Room,
+    first: Credit,
     /// The hooks that were called, each with the channel.
     pub(crate) called: Vec<(&'static str, u8)>,
     /// Whose messages had been popped, whenever that was told.
     pub(crate) popped: Vec<u8>,
-    pub(crate) rooms: Vec<Room>,
+    pub(crate) rooms: Vec<Credit>,
     next: u8,
     configuration: PhantomData<fn() -> C>,
 }
@@ -97,7 +97,7 @@ impl<C> Obedient<C> {
         Obedient { opens, ..Obedient::default() }
     }
 
-    pub(crate) fn with_first_room(first: Room) -> Self {
+    pub(crate) fn with_first_room(first: Credit) -> Self {
         Obedient { first, ..Obedient::default() }
     }
 }
@@ -126,7 +126,7 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
     type Timer = ();
     const FACTS: Facts = Facts { header_room: FRONT, ..Facts::named("obedient") };
 
-    fn first_room(&self) -> Room {
+    fn first_room(&self) -> Credit {
         self.first
     }
 
@@ -168,9 +168,9 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
         !matches!(answer, Answer::NotYet)
     }
 
-    fn push(&mut self, at: &mut impl Place<Self>, message: M, quality: Quality) {
+    fn push(&mut self, at: &mut impl Place<Self>, message: M, properties: MessageProperties) {
         let channel = at.association().channel;
-        at.forward(&Front { channel, priority: quality.priority }, message);
+        at.forward(&Front { channel, priority: properties.priority }, message);
     }
 
     fn pop(&mut self, at: &mut impl Place<Self>, front: Front, mut message: M) {
@@ -211,9 +211,12 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
                 let (remote, call) = (at.remote(), at.association());
                 assert_eq!(remote, call.remote);
                 let text = format!("{:?} {:?}", call.origin, remote.internet().expect("an address"));
-                at.deliver(M::with_headroom(0, text.as_bytes()), Quality::default());
+                at.deliver(M::with_headroom(0, text.as_bytes()), MessageProperties::default());
             }
-            _ => at.deliver(message, Quality { priority: front.priority, ..Quality::default() }),
+            _ => at.deliver(
+                message,
+                MessageProperties { priority: front.priority, ..MessageProperties::default() },
+            ),
         }
     }
 
@@ -264,22 +267,22 @@ pub(crate) struct Ends {
 impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for Ends {
     fn indicate(&mut self, indication: DatagramsIndication<M>) {
         match indication {
-            DatagramsIndication::Opened { association, room, .. } => {
-                self.said.push(format!("opened {}, room {}", association.index, room.messages));
+            DatagramsIndication::Opened { association, credit, .. } => {
+                self.said.push(format!("opened {}, room {}", association.index, credit.messages));
             }
-            DatagramsIndication::Delivered { association, messages, quality } => {
+            DatagramsIndication::Delivered { association, batch: messages, properties } => {
                 // Hooks that deliver one by one have nothing put together.
                 let message = messages.into_single();
                 let text = String::from_utf8_lossy(message.octets());
-                self.said.push(format!("delivered {}: {text}, {}", association.index, quality.priority));
+                self.said.push(format!("delivered {}: {text}, {}", association.index, properties.priority));
             }
-            DatagramsIndication::Room { association, room } => {
-                self.said.push(format!("room {}: {}", association.index, room.octets));
+            DatagramsIndication::Credit { association, credit } => {
+                self.said.push(format!("room {}: {}", association.index, credit.octets));
             }
             DatagramsIndication::Ended { name, why } => {
                 self.said.push(format!("ended {}: {why:?}", name.index));
             }
-            DatagramsIndication::Listening { .. } => {}
+            DatagramsIndication::Listening { .. } | DatagramsIndication::Finished { .. } => {}
         }
     }
 
@@ -289,25 +292,25 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
                 self.asked.push_back((association, Some(remote)))
             }
             DatagramsRequest::Await { association, .. } => self.asked.push_back((association, None)),
-            DatagramsRequest::Send { messages, quality, .. } => {
+            DatagramsRequest::Send { batch: messages, properties, .. } => {
                 let (channel, several) = (messages.as_octets().octets()[0], messages.count() > 1);
                 let text: Vec<_> = messages.into_iter().map(|one| text(&one.octets()[FRONT..])).collect();
-                let (said, marked) = (if several { "several" } else { "send" }, marked(quality.ecn));
+                let (said, marked) = (if several { "several" } else { "send" }, marked(properties.ecn));
                 self.said.push(format!("{said} on {channel}: {}{marked}", text.join(", ")));
             }
-            DatagramsRequest::Receive { room, .. } => {
-                self.said.push(format!("receive {}, {}", room.octets, room.messages));
+            DatagramsRequest::Credit { credit, .. } => {
+                self.said.push(format!("receive {}, {}", credit.octets, credit.messages));
             }
             DatagramsRequest::Close { .. } => self.said.push("close".into()),
             DatagramsRequest::Listen { .. } => self.listeners += 1,
-            _ => {}
+            other => panic!("{other:?}"),
         }
     }
 }
 
-pub(crate) const FIRST: Room = Room { octets: 100, messages: 2 };
-pub(crate) const ROOM: Room = Room { octets: 1000, messages: 4 };
-pub(crate) const NONE: Room = Room { octets: 0, messages: 0 };
+pub(crate) const FIRST: Credit = Credit { octets: 100, messages: 2 };
+pub(crate) const ROOM: Credit = Credit { octets: 1000, messages: 4 };
+pub(crate) const NONE: Credit = Credit { octets: 0, messages: 0 };
 
 pub(crate) fn name(index: u32) -> Handle {
     Handle { index, generation: 0 }
@@ -329,12 +332,12 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     }
 
     /// The names 1 to `count` with one peer, open over an association below with so much room, which is given too.
-    pub(crate) fn opened(count: u32, room: Room) -> (Self, Handle) {
+    pub(crate) fn opened(count: u32, credit: Credit) -> (Self, Handle) {
         let mut scene = Scene::new(Obedient::default());
         for index in 1..=count {
             scene.open(index);
         }
-        let lower = scene.opens_below(room);
+        let lower = scene.opens_below(credit);
         scene.said();
         (scene, lower)
     }
@@ -348,36 +351,44 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     }
 
     pub(crate) fn open(&mut self, index: u32) {
-        self.ask(DatagramsRequest::Open { association: name(index), remote: place(9), room: ROOM });
+        self.ask(DatagramsRequest::Open {
+            association: name(index),
+            remote: place(9),
+            credit: ROOM,
+            local: None,
+        });
     }
 
     pub(crate) fn close(&mut self, index: u32) {
-        self.ask(DatagramsRequest::Close { association: name(index) });
+        self.ask(DatagramsRequest::Close { name: name(index) });
     }
 
     /// Says so many octets from above.
     pub(crate) fn say(&mut self, index: u32, octets: &[u8], priority: u8) {
         let (association, message) = (name(index), M::with_headroom(FRONT, octets));
-        let quality = Quality { priority, ..Quality::default() };
-        self.ask(DatagramsRequest::Send { association, messages: message.into(), quality });
+        let properties = MessageProperties { priority, ..MessageProperties::default() };
+        self.ask(DatagramsRequest::Send { association, batch: message.into(), properties });
     }
 
     /// Listens, with one name that waits.
     pub(crate) fn listen(&mut self, index: u32) {
         self.ask(DatagramsRequest::Listen { listener: name(0), local: place(1) });
-        self.ask(DatagramsRequest::Await { listener: name(0), association: name(index), room: ROOM });
+        self.ask(DatagramsRequest::Await { listener: name(0), association: name(index), credit: ROOM });
     }
 
     /// The layer below opens what it was asked for first, or somebody comes; gives the name below.
-    pub(crate) fn opens_below(&mut self, room: Room) -> Handle {
+    pub(crate) fn opens_below(&mut self, credit: Credit) -> Handle {
         let (association, remote) = self.ends.asked.pop_front().expect("it was asked for");
         let (local, remote) = (place(1), remote.unwrap_or(place(9)));
-        self.tell(DatagramsIndication::Opened { association, local, remote, room });
+        self.tell(DatagramsIndication::Opened { association, local, remote, credit });
         association
     }
 
     pub(crate) fn room_below(&mut self, association: Handle, messages: usize) {
-        self.tell(DatagramsIndication::Room { association, room: Room { octets: 100 * messages, messages } });
+        self.tell(DatagramsIndication::Credit {
+            association,
+            credit: Credit { octets: 100 * messages, messages },
+        });
     }
 
     /// A message arrives.
@@ -388,8 +399,8 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     /// One that says this of congestion.
     pub(crate) fn comes_bearing(&mut self, association: Handle, channel: u8, octets: &[u8], ecn: Ecn) {
         let message = M::with_headroom(0, &packet(channel, octets));
-        let quality = Quality { ecn, ..Quality::default() };
-        self.tell(DatagramsIndication::Delivered { association, messages: message.into(), quality });
+        let properties = MessageProperties { ecn, ..MessageProperties::default() };
+        self.tell(DatagramsIndication::Delivered { association, batch: message.into(), properties });
     }
 
     /// The batch is done.

@@ -48,14 +48,14 @@ where
 {
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
-        if let DatagramsIndication::Delivered { messages, .. } = indication {
+        if let DatagramsIndication::Delivered { batch: messages, .. } = indication {
             self.risen = Some(messages.into_single());
         }
     }
 
     #[inline]
     fn request(&mut self, request: DatagramsRequest<SingleBuffer>) {
-        if let DatagramsRequest::Send { messages, .. } = request {
+        if let DatagramsRequest::Send { batch: messages, .. } = request {
             self.fallen = Some(messages.into_single());
         }
     }

@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 
 use stackwright_compose::{Over, stack};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties};
 use stackwright_contract::{Context, Facts, IndicationTo, Outlet, Protocol, RequestTo};
 use stackwright_wire::check::{Crc16, Crc32c, Internet};
 use stackwright_wire::{Header, Message, SingleBuffer};
@@ -35,7 +35,7 @@ macro_rules! protocol {
                 mut request: RequestTo<Self>,
                 out: &mut impl Outlet<Self>,
             ) {
-                if let DatagramsRequest::Send { messages, .. } = &mut request
+                if let DatagramsRequest::Send { batch: messages, .. } = &mut request
                     && self.wrap(cx, messages.single_mut()).is_none()
                 {
                     return;
@@ -50,7 +50,7 @@ macro_rules! protocol {
                 mut indication: IndicationTo<Self>,
                 out: &mut impl Outlet<Self>,
             ) {
-                if let DatagramsIndication::Delivered { messages, .. } = &mut indication
+                if let DatagramsIndication::Delivered { batch: messages, .. } = &mut indication
                     && self.unwrap(cx, messages.single_mut()).is_none()
                 {
                     return;
@@ -374,8 +374,8 @@ impl<const CHECKS: bool> BothWays for Joined<CHECKS> {
             cx,
             DatagramsRequest::Send {
                 association: NAME,
-                messages: message.into(),
-                quality: Quality::default(),
+                batch: message.into(),
+                properties: MessageProperties::default(),
             },
             ends,
         );
@@ -387,8 +387,8 @@ impl<const CHECKS: bool> BothWays for Joined<CHECKS> {
             cx,
             DatagramsIndication::Delivered {
                 association: NAME,
-                messages: message.into(),
-                quality: Quality::default(),
+                batch: message.into(),
+                properties: MessageProperties::default(),
             },
             ends,
         );

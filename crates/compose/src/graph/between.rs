@@ -5,7 +5,8 @@ use core::any::Any;
 
 use stackwright_contract::ask::Question;
 use stackwright_contract::words::{Indication, Port, Request};
-use stackwright_contract::{Context, Facts, Service};
+use stackwright_contract::{Context, Facts, Service, Word};
+use stackwright_wire::Message;
 
 use super::{AskPort, Mouth, Node};
 use crate::stack::fork::{self, Branches};
@@ -18,7 +19,7 @@ pub(super) struct ForkNode {
     pub(super) branches: Branches,
 }
 
-impl<M: 'static, B: Service + 'static> Node<M, B> for ForkNode {
+impl<M: Message, B: Service + 'static> Node<M, B> for ForkNode {
     fn facts(&self) -> Facts {
         Facts { passes: fork::PASSES, ..Facts::named(fork::NAME) }
     }
@@ -77,7 +78,7 @@ pub(super) struct JoinNode {
     pub(super) ways: Ways,
 }
 
-impl<M: 'static, B: Service + 'static> Node<M, B> for JoinNode {
+impl<M: Message, B: Service + 'static> Node<M, B> for JoinNode {
     fn facts(&self) -> Facts {
         Facts { passes: fork::PASSES, ..Facts::named(join::NAME) }
     }
@@ -100,8 +101,10 @@ impl<M: 'static, B: Service + 'static> Node<M, B> for JoinNode {
         match self.ways.sink(self.lowers, &mut request) {
             Way::Lower(lower) => mouth.ask(lower, request),
             Way::Nowhere => {
-                if let Some(last) = join::unreachable(&mut request) {
-                    mouth.tell(0, last);
+                let name = request.name_mut().copied();
+                match name.and_then(|name| request.unreachable(name)) {
+                    Some(last) => mouth.tell(0, last),
+                    None => cx.dropped(join::NAME, join::NOWHERE),
                 }
             }
             Way::Ended => cx.dropped(join::NAME, fork::ENDED),

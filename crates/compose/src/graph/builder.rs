@@ -11,6 +11,7 @@ use core::marker::PhantomData;
 use stackwright_contract::rules::{self, Misfit};
 use stackwright_contract::words::{Port, Speaks};
 use stackwright_contract::{Facts, Service};
+use stackwright_wire::Message;
 
 use super::flaw::{About, Flaw};
 use super::graph::{Graph, Unasked};
@@ -26,13 +27,13 @@ pub const NODES_MOST: usize = 64;
 /// Collects the nodes of a graph, and whom each stands on.
 ///
 /// The same rule book is asked as for a static stack, in the same words.
-pub struct Builder<M, B: Service> {
+pub struct Builder<M: Message, B: Service> {
     pub(super) nodes: Vec<Part<M, B>>,
     pub(super) tops: Vec<String>,
 }
 
 /// A node, before it has a place.
-pub(super) struct Part<M, B: Service> {
+pub(super) struct Part<M: Message, B: Service> {
     pub(super) name: String,
     pub(super) node: Box<dyn Node<M, B>>,
     /// The lowers, each port's; several of one port are joined.
@@ -41,13 +42,13 @@ pub(super) struct Part<M, B: Service> {
     pub(super) provides: Vec<Port>,
 }
 
-impl<M: 'static, B: Service + 'static> Default for Builder<M, B> {
+impl<M: Message, B: Service + 'static> Default for Builder<M, B> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<M: 'static, B: Service + 'static> Builder<M, B> {
+impl<M: Message, B: Service + 'static> Builder<M, B> {
     /// Without any node.
     pub fn new() -> Self {
         Builder { nodes: Vec::new(), tops: Vec::new() }
@@ -284,7 +285,7 @@ pub(super) enum Lowers {
 }
 
 /// A place for a node that was added.
-pub(super) fn place_of<M: 'static, B: Service + 'static>(part: Part<M, B>, whole: Facts) -> Place<M, B> {
+pub(super) fn place_of<M: Message, B: Service + 'static>(part: Part<M, B>, whole: Facts) -> Place<M, B> {
     let mut place = place(part.name, Kind::Named, part.uses, part.node);
     place.whole = whole;
     place.above = alloc::vec![Above::Nobody; part.provides.len()];

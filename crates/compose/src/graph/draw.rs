@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 
 use stackwright_contract::Service;
+use stackwright_wire::Message;
 
 use super::graph::Graph;
 use super::place::{Below, Kind};
 
-impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
+impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
     /// As text: a box for each node, each below one that stands on it, with the service between them.
     pub fn draw(&self) -> String {
         let mut picture = String::new();

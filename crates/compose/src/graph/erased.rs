@@ -7,6 +7,7 @@ use core::marker::PhantomData;
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::words::{Indication, Port, Request, Speaks};
 use stackwright_contract::{Context, Facts, IndicationOf, Instant, Outlet, Protocol, RequestOf, Service};
+use stackwright_wire::Message;
 
 use super::{AskPort, Mouth, Node};
 
@@ -19,7 +20,7 @@ pub struct Erased<P>(pub P);
 impl<P> Erased<P> {
     #[cold]
     #[inline(never)]
-    fn requests<M: 'static, B: Service + 'static>(
+    fn requests<M: Message, B: Service + 'static>(
         &mut self,
         cx: &Context,
         port: usize,
@@ -37,7 +38,7 @@ impl<P> Erased<P> {
 
     #[cold]
     #[inline(never)]
-    fn indications<M: 'static, B: Service + 'static>(
+    fn indications<M: Message, B: Service + 'static>(
         &mut self,
         cx: &Context,
         port: usize,
@@ -54,7 +55,7 @@ impl<P> Erased<P> {
     }
 }
 
-impl<M: 'static, B: Service + 'static, P> Node<M, B> for Erased<P>
+impl<M: Message, B: Service + 'static, P> Node<M, B> for Erased<P>
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
 {
@@ -129,7 +130,7 @@ where
 /// What is below a node, as its protocol asks it.
 struct Below<'a, M, B>(&'a dyn AskPort, PhantomData<(M, B)>);
 
-impl<M, B: Service, S: Speaks<M, B>> Ask<S> for Below<'_, M, B> {
+impl<M: Message, B: Service, S: Speaks<M, B>> Ask<S> for Below<'_, M, B> {
     fn ask(&self, about: S::Name, question: &mut Question<'_>) {
         if let Some((port, about)) = S::erase_name(&about) {
             self.0.ask(port, about, question);
@@ -137,7 +138,7 @@ impl<M, B: Service, S: Speaks<M, B>> Ask<S> for Below<'_, M, B> {
     }
 }
 
-impl<M: 'static, B: Service + 'static, P> Outlet<P> for Mouth<'_, M, B>
+impl<M: Message, B: Service + 'static, P> Outlet<P> for Mouth<'_, M, B>
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>>,
 {

@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 
 use stackwright_contract::{Guarantees, Service, rules};
+use stackwright_wire::Message;
 
 use super::graph::Graph;
 use super::place::{Below, Kind};
 
-impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
+impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
     /// Why each joint fits, what the whole guarantees, and how much header it pushes: one sentence a line.
     pub fn explain(&self) -> String {
         let mut text = String::new();

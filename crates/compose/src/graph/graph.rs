@@ -11,6 +11,7 @@ use stackwright_contract::words::{InLane, Indication, Outside, Request, Speaks};
 use stackwright_contract::{
     Batches, Context, Facts, IndicationTo, Instant, Outlet, Protocol, RequestTo, Service, earliest,
 };
+use stackwright_wire::Message;
 
 use super::AskPort;
 use super::live::Leaving;
@@ -21,7 +22,7 @@ use super::web::{Ends, Web};
 ///
 /// A [`Builder`](super::Builder) makes one, of protocols or of a description. What it says to the outside, and in which
 /// order, is the same as of a static stack of the same parts.
-pub struct Graph<M, B: Service, T> {
+pub struct Graph<M: Message, B: Service, T> {
     pub(super) web: Web<M, B>,
     /// Who is on top.
     pub(super) roots: Vec<usize>,
@@ -38,7 +39,7 @@ pub struct Graph<M, B: Service, T> {
 #[derive(Debug)]
 pub enum Unasked {}
 
-impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
+impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
     /// The services that it provides to the application, from the left.
     pub fn provides(&self) -> Vec<&'static str> {
         let service = |(place, port): &(usize, usize)| {
@@ -107,7 +108,7 @@ struct Doors<'a, O, M, B, T>(&'a mut O, PhantomData<(M, B, T)>);
 
 impl<M, B, T, O> Ends<M, B> for Doors<'_, O, M, B, T>
 where
-    M: 'static,
+    M: Message,
     B: Speaks<M, B>,
     T: Speaks<M, B>,
     O: Outlet<Graph<M, B, T>>,
@@ -121,7 +122,7 @@ where
     }
 }
 
-impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
+impl<M: Message, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
     /// What a graph guarantees is not known when the program is compiled: see [`Graph::facts`].
     const FACTS: Facts = Facts::named("graph");
     /// Its nodes are handed what each takes.
@@ -175,7 +176,7 @@ impl<M: 'static, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
 /// What is below the whole graph, lane by lane.
 struct BelowAll<'a, M, B: Service>(&'a dyn Ask<Outside<B>>, PhantomData<M>);
 
-impl<M, B: Speaks<M, B>> AskPort for BelowAll<'_, M, B> {
+impl<M: Message, B: Speaks<M, B>> AskPort for BelowAll<'_, M, B> {
     fn ask(&self, lane: usize, about: &dyn Any, question: &mut Question<'_>) {
         if let Some(word) = B::recall_name(0, about) {
             self.0.ask(InLane { lane, word }, question);
@@ -183,7 +184,7 @@ impl<M, B: Speaks<M, B>> AskPort for BelowAll<'_, M, B> {
     }
 }
 
-impl<M: 'static, B: Service + 'static, T> fmt::Debug for Graph<M, B, T> {
+impl<M: Message, B: Service + 'static, T> fmt::Debug for Graph<M, B, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.web.places.iter().map(|place| (&place.name, place.facts.name));
         f.debug_map().entries(names).finish()

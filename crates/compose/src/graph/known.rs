@@ -5,6 +5,7 @@ use alloc::format;
 use alloc::vec::Vec;
 
 use stackwright_contract::Service;
+use stackwright_wire::Message;
 
 use super::builder::{Builder, NODES_MOST, Part};
 use super::flaw::{About, Flaw, suggestion};
@@ -19,7 +20,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) fn of<M: 'static, B: Service + 'static>(builder: &Builder<M, B>) -> Result<Known, Flaw> {
+    pub(super) fn of<M: Message, B: Service + 'static>(builder: &Builder<M, B>) -> Result<Known, Flaw> {
         let Builder { nodes, tops } = builder;
         if nodes.len() > NODES_MOST {
             return Err(Flaw::new(
@@ -72,7 +73,7 @@ impl Known {
         Ok(known)
     }
 
-    fn walk<M, B: Service>(
+    fn walk<M: Message, B: Service>(
         &mut self,
         nodes: &[Part<M, B>],
         node: usize,
@@ -99,7 +100,7 @@ impl Known {
         Ok(())
     }
 
-    fn everybody_is_needed<M, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
+    fn everybody_is_needed<M: Message, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
         for (index, part) in nodes.iter().enumerate() {
             let stood_on = self.lowers.iter().flatten().flatten().any(|lower| *lower == index);
             if !stood_on && !self.tops.contains(&index) {
@@ -113,7 +114,7 @@ impl Known {
     }
 
     /// What a top tells is for the application, and for nobody else.
-    fn tops_are_on_top<M, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
+    fn tops_are_on_top<M: Message, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
         for (nth, top) in self.tops.iter().enumerate() {
             let name = &nodes[*top].name;
             if self.tops[..nth].contains(top) {

@@ -15,7 +15,7 @@ use super::node::{Inserted, Module};
 use super::place::{Above, Below, Kind, place};
 
 /// What became of a module that was popped.
-pub enum Popped<M, B: Service> {
+pub enum Popped<M: Message, B: Service> {
     /// It has left; here it is.
     Left(Box<dyn Module<M, B>>),
     /// It holds something: it was asked to let go, and leaves by itself when it holds nothing any more, at the end of
@@ -38,7 +38,7 @@ impl fmt::Display for Refused {
 
 impl core::error::Error for Refused {}
 
-impl<M: 'static, B: Service + 'static> fmt::Debug for Popped<M, B> {
+impl<M: Message, B: Service + 'static> fmt::Debug for Popped<M, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Popped::Left(module) => write!(f, "Left({})", module.name()),
@@ -50,7 +50,7 @@ impl<M: 'static, B: Service + 'static> fmt::Debug for Popped<M, B> {
 /// The name of a module that leaves as soon as it is empty.
 pub(super) type Leaving = String;
 
-impl<M: 'static, B: Service + 'static, T> Graph<M, B, T> {
+impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
     /// Puts `module` under `name` between two neighbours, directly below the upper one. Where several ports of `above` lead
     /// to `below`, it is the first.
     ///

@@ -6,6 +6,7 @@ use core::cell::RefCell;
 
 use stackwright_contract::Service;
 use stackwright_contract::words::Speaks;
+use stackwright_wire::Message;
 
 use super::flaw::About;
 use super::{At, Builder, Description, Flaw, Graph, Registry, Unasked};
@@ -17,7 +18,7 @@ impl Description {
     /// The first flaw, with its place.
     pub fn build<M, B, T>(&self, registry: &Registry<M, B>) -> Result<Graph<M, B, T>, Flaw>
     where
-        M: 'static,
+        M: Message,
         B: Speaks<M, B>,
         T: Speaks<M, B>,
     {
@@ -34,7 +35,7 @@ impl Description {
     /// The first flaw, with its place.
     pub fn look<M, B>(&self, registry: &Registry<M, B>) -> Result<Graph<M, B, Unasked>, Flaw>
     where
-        M: 'static,
+        M: Message,
         B: Speaks<M, B>,
     {
         self.builder(registry)?.look().map_err(|flaw| self.located(flaw))
@@ -46,7 +47,7 @@ impl Description {
     /// The first flaw, with its place.
     pub fn builder<M, B>(&self, registry: &Registry<M, B>) -> Result<Builder<M, B>, Flaw>
     where
-        M: 'static,
+        M: Message,
         B: Service + 'static,
     {
         self.made(registry).map(|(builder, _)| builder)
@@ -55,7 +56,7 @@ impl Description {
     /// All nodes, and the names of those that took a lane.
     fn made<M, B>(&self, registry: &Registry<M, B>) -> Result<(Builder<M, B>, Vec<String>), Flaw>
     where
-        M: 'static,
+        M: Message,
         B: Service + 'static,
     {
         // Before anything is made: a protocol may ask the operating system for something.

@@ -32,7 +32,6 @@ mod order;
 mod place;
 #[cfg(feature = "std")]
 mod registry;
-mod speech;
 mod web;
 mod wiring;
 

@@ -14,7 +14,7 @@ use super::Mouth;
 /// A protocol, or anything that behaves like one, as a graph sees it: it hears words on ports.
 ///
 /// [`Erased`](super::Erased) makes one of any protocol. What it provides and uses never changes.
-pub trait Node<M, B: Service>: Any {
+pub trait Node<M: Message, B: Service>: Any {
     /// What the rule book has to know of it.
     fn facts(&self) -> Facts;
 
@@ -88,7 +88,7 @@ pub trait AskPort {
 /// What can be pushed into a live graph, and popped out of it: the same service above and below, whose names pass unchanged.
 ///
 /// It hears one message at a time, unless it [says otherwise](Module::takes_batches).
-pub trait Module<M, B: Service>: Any {
+pub trait Module<M: Message, B: Service>: Any {
     /// What it is, in two words at most.
     fn name(&self) -> &'static str;
 

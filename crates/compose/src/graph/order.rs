@@ -3,11 +3,12 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::Service;
+use stackwright_wire::Message;
 
 use super::place::{Below, Joint};
 use super::web::{Step, Web};
 
-impl<M: 'static, B: Service + 'static> Web<M, B> {
+impl<M: Message, B: Service + 'static> Web<M, B> {
     /// Finds the joints anew; nothing may wait in the old ones.
     pub(super) fn join(&mut self) {
         debug_assert_eq!(self.waiting.get(), 0, "a graph is changed between two batches");

@@ -8,6 +8,7 @@ use core::cell::{Cell, RefCell};
 
 use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Facts, Service};
+use stackwright_wire::Message;
 
 use super::Node;
 
@@ -43,7 +44,7 @@ pub(super) enum Kind {
 }
 
 /// One node, and whom it knows.
-pub(super) struct Place<M, B: Service> {
+pub(super) struct Place<M: Message, B: Service> {
     pub(super) name: String,
     /// Its own facts, and those of everything down from here.
     pub(super) facts: Facts,
@@ -68,7 +69,7 @@ pub(super) enum State {
 pub(super) type Waiting<W> = (usize, usize, W);
 
 /// What one side said while the other was still speaking. Nearly always empty.
-pub(super) struct Joint<M, B: Service> {
+pub(super) struct Joint<M: Message, B: Service> {
     pub(super) uppers: Vec<usize>,
     pub(super) lowers: Vec<usize>,
     pub(super) state: Cell<State>,
@@ -76,7 +77,7 @@ pub(super) struct Joint<M, B: Service> {
     pub(super) sinking: RefCell<VecDeque<Waiting<Request<M, B>>>>,
 }
 
-impl<M, B: Service> Joint<M, B> {
+impl<M: Message, B: Service> Joint<M, B> {
     pub(super) fn new(uppers: Vec<usize>, lowers: Vec<usize>) -> Self {
         Joint {
             uppers,
@@ -89,7 +90,7 @@ impl<M, B: Service> Joint<M, B> {
 }
 
 /// A place before anything is known of its neighbours.
-pub(super) fn place<M: 'static, B: Service + 'static>(
+pub(super) fn place<M: Message, B: Service + 'static>(
     name: String,
     kind: Kind,
     uses: Vec<Port>,

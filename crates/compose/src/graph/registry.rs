@@ -12,32 +12,33 @@ use core::str::FromStr;
 use stackwright_contract::described::{self, Kind, Parameter, Table, Unfit};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Protocol, Service};
+use stackwright_wire::Message;
 
 use super::description::{Described, Given, Value};
 use super::flaw::{About, suggestion};
 use super::{Erased, Flaw, Node};
 
 /// The protocols that may stand in a described graph. The program fills it.
-pub struct Registry<M, B: Service> {
+pub struct Registry<M: Message, B: Service> {
     entries: BTreeMap<&'static str, Entry<M, B>>,
 }
 
 /// Makes a node of what stands in its table.
 type Make<M, B> = dyn Fn(&Parameters<'_>) -> Result<Box<dyn Node<M, B>>, Flaw>;
 
-struct Entry<M, B: Service> {
+struct Entry<M: Message, B: Service> {
     purpose: &'static str,
     parameters: &'static [Parameter],
     make: Box<Make<M, B>>,
 }
 
-impl<M, B: Service> Default for Registry<M, B> {
+impl<M: Message, B: Service> Default for Registry<M, B> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<M, B: Service> Registry<M, B> {
+impl<M: Message, B: Service> Registry<M, B> {
     /// Without any protocol.
     pub fn new() -> Self {
         Registry { entries: BTreeMap::new() }
@@ -66,7 +67,7 @@ impl<M, B: Service> Registry<M, B> {
         number: impl Fn() -> u64 + 'static,
     ) -> Self
     where
-        M: 'static,
+        M: Message,
         B: 'static,
         P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
     {

@@ -12,13 +12,14 @@ use core::cell::{Cell, RefCell};
 use stackwright_contract::ask::Question;
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Service};
+use stackwright_wire::Message;
 
 use super::place::{Above, Below, Joint, Place, State};
 use super::{AskPort, Node};
 use crate::stack::ROUNDS_MOST;
 
 /// What lies above and below a whole graph.
-pub(super) trait Ends<M, B: Service> {
+pub(super) trait Ends<M: Message, B: Service> {
     fn indicate(&mut self, port: usize, word: Indication<M, B>);
     fn request(&mut self, lane: usize, word: Request<M, B>);
 }
@@ -31,7 +32,7 @@ pub(super) enum Step {
 }
 
 /// All places and joints.
-pub(super) struct Web<M, B: Service> {
+pub(super) struct Web<M: Message, B: Service> {
     pub(super) places: Vec<Place<M, B>>,
     pub(super) joints: Vec<Joint<M, B>>,
     /// What a timeout does, lowers first; and the joints in the same order.
@@ -44,14 +45,14 @@ pub(super) struct Web<M, B: Service> {
 }
 
 /// What a node is lent to speak with, while it handles something.
-pub struct Mouth<'a, M, B: Service> {
+pub struct Mouth<'a, M: Message, B: Service> {
     web: &'a Web<M, B>,
     here: &'a Place<M, B>,
     cx: &'a Context,
     out: &'a mut dyn Ends<M, B>,
 }
 
-impl<M: 'static, B: Service + 'static> Mouth<'_, M, B> {
+impl<M: Message, B: Service + 'static> Mouth<'_, M, B> {
     /// To the layer above, on a port that the node provides.
     #[inline(always)]
     pub fn tell(&mut self, port: usize, word: Indication<M, B>) {
@@ -72,7 +73,7 @@ impl<M: 'static, B: Service + 'static> Mouth<'_, M, B> {
     }
 }
 
-impl<M: 'static, B: Service + 'static> Web<M, B> {
+impl<M: Message, B: Service + 'static> Web<M, B> {
     #[inline(always)]
     fn mouth<'a>(
         &'a self,
@@ -290,13 +291,13 @@ impl<M: 'static, B: Service + 'static> Web<M, B> {
 }
 
 /// What is below a place, as its node asks it.
-struct BelowPlace<'a, M, B: Service> {
+struct BelowPlace<'a, M: Message, B: Service> {
     web: &'a Web<M, B>,
     here: &'a Place<M, B>,
     outside: &'a dyn AskPort,
 }
 
-impl<M: 'static, B: Service + 'static> AskPort for BelowPlace<'_, M, B> {
+impl<M: Message, B: Service + 'static> AskPort for BelowPlace<'_, M, B> {
     fn ask(&self, port: usize, about: &dyn Any, question: &mut Question<'_>) {
         match self.here.below[port] {
             Below::Place(lower, port) => self.web.ask(lower, port, about, question, self.outside),

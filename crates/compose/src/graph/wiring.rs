@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 
 use stackwright_contract::words::Port;
 use stackwright_contract::{Facts, Service};
+use stackwright_wire::Message;
 
 use super::Node;
 use super::between::{ForkNode, JoinNode};
@@ -17,14 +18,14 @@ use crate::stack::fork::Branches;
 use crate::stack::join::Ways;
 
 /// Places, who is on top, who is at each port of the top, and what is in each lane.
-pub(super) struct Wiring<M, B: Service> {
+pub(super) struct Wiring<M: Message, B: Service> {
     pub(super) places: Vec<Place<M, B>>,
     pub(super) roots: Vec<usize>,
     pub(super) tops: Vec<(usize, usize)>,
     pub(super) lanes: Vec<(usize, usize)>,
 }
 
-impl<M: 'static, B: Service + 'static> Wiring<M, B> {
+impl<M: Message, B: Service + 'static> Wiring<M, B> {
     /// Everything was checked before.
     pub(super) fn of(
         builder: Builder<M, B>,

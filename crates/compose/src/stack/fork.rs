@@ -8,12 +8,11 @@ use core::marker::PhantomData;
 
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::{
-    Batches, Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Mirror, NameAbove, Names,
-    Outlet, Protocol, RequestTo, Service,
+    Batches, Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Life, Mirror, NameAbove, Names,
+    Outlet, Protocol, RequestTo, Service, Word,
 };
 
 use super::{Beside, Over};
-use crate::named::{Life, Named};
 
 /// `U1` and `U2` on one `L`.
 pub type Fork<U1, U2, L> = Over<Beside<U1, U2>, Over<Split<<L as Protocol>::Provides>, L>>;
@@ -21,7 +20,7 @@ pub type Fork<U1, U2, L> = Over<Beside<U1, U2>, Over<Split<<L as Protocol>::Prov
 /// Puts two uppers of one service on one lower. Does not compile where the rule book refuses one of them.
 pub const fn fork<U1, U2, L>(one: U1, other: U2, lower: L) -> Fork<U1, U2, L>
 where
-    L: Protocol<Provides: Service<Request: Named, Indication: Named, Name = Handle>>,
+    L: Protocol<Provides: Service<Request: Word, Indication: Word, Name = Handle>>,
     U1: Protocol<Uses = L::Provides>,
     U2: Protocol<Uses = L::Provides>,
 {
@@ -56,17 +55,17 @@ impl Branches {
     }
 
     /// Renames what `upper` asks; `false` where its name has ended.
-    pub(crate) fn sink(&mut self, upper: usize, request: &mut impl Named) -> bool {
+    pub(crate) fn sink(&mut self, upper: usize, request: &mut impl Word) -> bool {
         while self.uppers.len() <= upper {
             self.uppers.push(Mirror::default());
         }
         let mirror = &mut self.uppers[upper];
-        if let Some(listener) = request.listener() {
+        if let Some(listener) = request.listener_mut() {
             // The lower answers for a listener that has ended.
             *listener = mirror.get(*listener).copied().unwrap_or(NOBODY);
         }
         let life = request.life();
-        let Some(name) = request.name() else { return true };
+        let Some(name) = request.name_mut() else { return true };
         if life == Life::Begins {
             let below = self.names.name((upper, *name));
             mirror.insert(*name, below);
@@ -79,9 +78,9 @@ impl Branches {
     }
 
     /// Renames what the lower tells, and says to which upper; `None` where the name has ended.
-    pub(crate) fn rise(&mut self, indication: &mut impl Named) -> Option<usize> {
+    pub(crate) fn rise(&mut self, indication: &mut impl Word) -> Option<usize> {
         let life = indication.life();
-        let name = indication.name()?;
+        let name = indication.name_mut()?;
         let below = *name;
         let (upper, above) = *self.names.get(below)?;
         *name = above;
@@ -135,7 +134,7 @@ pub(crate) const PASSES: Guarantees = Guarantees::RELIABLE
     .and(Guarantees::WHOLE_FILES)
     .and(Guarantees::SENT);
 
-impl<S: Service<Request: Named, Indication: Named, Name = Handle>> Protocol for Split<S> {
+impl<S: Service<Request: Word, Indication: Word, Name = Handle>> Protocol for Split<S> {
     const FACTS: Facts = Facts { passes: PASSES, ..Facts::named(NAME) };
     const BATCHES: Batches = Batches::ALL;
     type Provides = Both<S, S>;

@@ -6,19 +6,13 @@
 use core::marker::PhantomData;
 
 use stackwright_contract::ask::{Ask, Peer, Question};
-use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, Ended, StreamsIndication, StreamsRequest,
-};
-use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{
-    Batches, Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Instant, Mirror, Outlet,
-    Protocol, RequestOf, RequestTo, Service, earliest, hand_down, hand_up, rules,
+    Batches, Both, Context, Either, Facts, Handle, IndicationOf, IndicationTo, Instant, Life, Mirror, Outlet,
+    Protocol, RequestOf, RequestTo, Service, Word, earliest, hand_down, hand_up, rules,
 };
-use stackwright_wire::Message;
 
 use super::Over;
 use super::beside::{BelowLeft, BelowRight};
-use crate::named::{Life, Named};
 
 /// `U` on `L1` and `L2`, which provide the same service.
 pub type Join<U, L1, L2> = Over<U, Joined<L1, L2>>;
@@ -26,43 +20,11 @@ pub type Join<U, L1, L2> = Over<U, Joined<L1, L2>>;
 /// Puts an upper on two lowers of one service. Does not compile where the rule book refuses.
 pub const fn join<U, L1, L2>(upper: U, one: L1, other: L2) -> Join<U, L1, L2>
 where
-    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named, Name = Handle>>,
+    L1: Protocol<Provides: Service<Request: Word, Indication: Word, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
     U: Protocol<Uses = L1::Provides>,
 {
     Over::new(upper, Joined::new(one, other))
-}
-
-/// A request that can be refused for want of a lower with its number.
-pub trait Asks<S: Service>: Named {
-    /// The last word on a name that nobody could be asked for.
-    fn unreachable(name: Handle) -> S::Indication;
-}
-
-impl<M: Message> Asks<stackwright_contract::services::Datagrams<M>> for DatagramsRequest<M> {
-    fn unreachable(name: Handle) -> DatagramsIndication<M> {
-        DatagramsIndication::Ended { name, why: Ended::Unreachable }
-    }
-}
-
-impl<M> Asks<stackwright_contract::services::Streams<M>> for StreamsRequest<M> {
-    fn unreachable(name: Handle) -> StreamsIndication<M> {
-        StreamsIndication::Ended { name, why: Ended::Unreachable }
-    }
-}
-
-/// The same for the words of a graph.
-pub(crate) fn unreachable<M, B: Service>(request: &mut Request<M, B>) -> Option<Indication<M, B>> {
-    let why = Ended::Unreachable;
-    match request {
-        Request::Datagram(word) => {
-            Some(Indication::Datagram(DatagramsIndication::Ended { name: *word.name()?, why }))
-        }
-        Request::Stream(word) => {
-            Some(Indication::Stream(StreamsIndication::Ended { name: *word.name()?, why }))
-        }
-        _ => None,
-    }
 }
 
 /// Which lower is asked.
@@ -88,10 +50,10 @@ impl Ways {
     }
 
     /// Where `request` goes, of so many lowers.
-    pub(crate) fn sink(&mut self, lowers: usize, request: &mut impl Named) -> Way {
+    pub(crate) fn sink(&mut self, lowers: usize, request: &mut impl Word) -> Way {
         let life = request.life();
-        let listener = request.listener().map(|listener| *listener);
-        let Some(name) = request.name().map(|name| *name) else { return Way::Lower(0) };
+        let listener = request.listener_mut().map(|listener| *listener);
+        let Some(name) = request.name_mut().map(|name| *name) else { return Way::Lower(0) };
         if life != Life::Begins {
             return self.names.get(name).map_or(Way::Ended, |lower| Way::Lower(*lower));
         }
@@ -100,7 +62,7 @@ impl Ways {
             // For a listener that has ended, any lower answers.
             lower = self.names.get(listener).copied().unwrap_or(0);
         }
-        for participant in request.participants().into_iter().flatten() {
+        for participant in request.participants_mut().into_iter().flatten() {
             lower = participant.interface().map_or(lower, usize::from);
             *participant = participant.direct();
         }
@@ -122,12 +84,12 @@ impl Ways {
     }
 
     /// Writes the number of the lower into what it tells.
-    pub(crate) fn rise(&mut self, lower: usize, indication: &mut impl Named) {
-        for participant in indication.participants().into_iter().flatten() {
+    pub(crate) fn rise(&mut self, lower: usize, indication: &mut impl Word) {
+        for participant in indication.participants_mut().into_iter().flatten() {
             *participant = participant.through(lower as u16);
         }
         if indication.life() == Life::Ends
-            && let Some(name) = indication.name()
+            && let Some(name) = indication.name_mut()
         {
             self.names.remove(*name);
         }
@@ -152,6 +114,8 @@ impl<L1, L2> Joined<L1, L2> {
 }
 
 pub(crate) const NAME: &str = "join";
+/// Why a word is dropped whose participant names a lower that is not there.
+pub(crate) const NOWHERE: &str = "a word for a lower that is not there";
 
 /// What a lower says passes by the table of ways.
 struct FromLeft<'a, O, R>(&'a mut O, &'a mut Ways, PhantomData<R>);
@@ -159,7 +123,7 @@ struct FromRight<'a, O, L>(&'a mut O, &'a mut Ways, PhantomData<L>);
 
 impl<L1, L2> Protocol for Joined<L1, L2>
 where
-    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named, Name = Handle>>,
+    L1: Protocol<Provides: Service<Request: Word, Indication: Word, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
 {
     const FACTS: Facts = rules::joined(&L1::FACTS, &L2::FACTS);
@@ -177,11 +141,10 @@ where
             Way::Lower(_) => {
                 hand_down(right, several, cx, request, &mut FromRight(out, ways, PhantomData::<L1>));
             }
-            Way::Nowhere => {
-                if let Some(name) = request.name() {
-                    out.indicate(<RequestTo<Self> as Asks<L1::Provides>>::unreachable(*name));
-                }
-            }
+            Way::Nowhere => match request.name_mut().and_then(|name| L1::Provides::unreachable(*name)) {
+                Some(last) => out.indicate(last),
+                None => cx.dropped(NAME, NOWHERE),
+            },
             Way::Ended => cx.dropped(NAME, super::fork::ENDED),
         }
     }
@@ -231,7 +194,7 @@ where
 
 impl<L1, L2, O> Outlet<L1> for FromLeft<'_, O, L2>
 where
-    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named, Name = Handle>>,
+    L1: Protocol<Provides: Service<Request: Word, Indication: Word, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
     O: Outlet<Joined<L1, L2>>,
 {
@@ -247,7 +210,7 @@ where
 
 impl<L1, L2, O> Outlet<L2> for FromRight<'_, O, L1>
 where
-    L1: Protocol<Provides: Service<Request: Asks<L1::Provides>, Indication: Named, Name = Handle>>,
+    L1: Protocol<Provides: Service<Request: Word, Indication: Word, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
     O: Outlet<Joined<L1, L2>>,
 {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use stackwright_contract::ask::{Ask, Longest, Question};
 use stackwright_contract::services::{
-    Frames, FramesIndication, FramesRequest, Octets, OctetsIndication, OctetsRequest, Room,
+    Credit, Frames, FramesIndication, FramesRequest, Octets, OctetsIndication, OctetsRequest,
 };
 use stackwright_contract::{Context, Facts, Guarantees, IndicationTo, Outlet, Protocol, RequestTo};
 use stackwright_wire::Message;
@@ -16,7 +16,7 @@ const ESCAPED_END: u8 = 0xDC;
 const ESCAPED_ESCAPE: u8 = 0xDD;
 
 /// What may wait for the line on a port: the first credit downward.
-const SEND_ROOM: Room = Room { octets: 2000, messages: 8 };
+const SEND_ROOM: Credit = Credit { octets: 2000, messages: 8 };
 /// Octets of the line that are held for the layer above.
 const LINE_ROOM: usize = 300;
 /// The longest frame, in octets.
@@ -34,7 +34,7 @@ pub(crate) struct Kiss<M> {
     /// Frames on their way, each with its end among the octets given to the line.
     leaving: VecDeque<Leaving>,
     /// Credit of the layer above, frames that wait for it, and octets whose credit the line is owed.
-    up: Room,
+    up: Credit,
     arrived: VecDeque<(u8, Vec<u8>)>,
     owed: usize,
     frame: Vec<u8>,
@@ -45,7 +45,7 @@ pub(crate) struct Kiss<M> {
 struct Leaving {
     port: u8,
     end: usize,
-    room: Room,
+    credit: Credit,
     mark: Option<u16>,
 }
 
@@ -57,7 +57,7 @@ impl<M> Default for Kiss<M> {
             written: 0,
             transmitted: 0,
             leaving: VecDeque::new(),
-            up: Room::default(),
+            up: Credit::default(),
             arrived: VecDeque::new(),
             owed: 0,
             frame: Vec::new(),
@@ -79,12 +79,12 @@ impl<M: Message> Protocol for Kiss<M> {
 
     fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         match request {
-            FramesRequest::Send { port, messages, mark } => {
+            FramesRequest::Send { port, batch: messages, mark } => {
                 self.queue(cx, port, messages.into_single(), mark)
             }
-            FramesRequest::Receive { room } => {
-                self.up.octets += room.octets;
-                self.up.messages += room.messages;
+            FramesRequest::Credit { credit } => {
+                self.up.octets += credit.octets;
+                self.up.messages += credit.messages;
                 self.deliver(out);
             }
         }
@@ -97,19 +97,19 @@ impl<M: Message> Protocol for Kiss<M> {
                 out.indicate(FramesIndication::State { up });
                 if up {
                     (0..PORTS)
-                        .for_each(|port| out.indicate(FramesIndication::Room { port, room: SEND_ROOM }));
-                    out.request(OctetsRequest::Receive { room: LINE_ROOM });
+                        .for_each(|port| out.indicate(FramesIndication::Credit { port, credit: SEND_ROOM }));
+                    out.request(OctetsRequest::Credit { credit: LINE_ROOM });
                 }
             }
-            OctetsIndication::Room { room } => {
+            OctetsIndication::Credit { credit } => {
                 // The first is the line's own; every other says that it has transmitted as much.
-                self.transmitted = (self.transmitted + room).min(self.written);
-                self.credit += room;
-                while let Some(Leaving { port, room, mark, .. }) =
+                self.transmitted = (self.transmitted + credit).min(self.written);
+                self.credit += credit;
+                while let Some(Leaving { port, credit, mark, .. }) =
                     self.leaving.pop_front_if(|frame| frame.end <= self.transmitted)
                 {
                     mark.into_iter().for_each(|mark| out.indicate(FramesIndication::Left { port, mark }));
-                    out.indicate(FramesIndication::Room { port, room });
+                    out.indicate(FramesIndication::Credit { port, credit });
                 }
             }
             OctetsIndication::Delivered { message } => {
@@ -143,11 +143,11 @@ impl<M: Message> Protocol for Kiss<M> {
 
 impl<M: Message> Kiss<M> {
     fn queue(&mut self, cx: &Context, port: u8, message: M, mark: Option<u16>) {
-        let room = Room { octets: message.len(), messages: 1 };
-        if port >= PORTS || room.octets > LONGEST {
+        let credit = Credit { octets: message.len(), messages: 1 };
+        if port >= PORTS || credit.octets > LONGEST {
             return cx.dropped("kiss", "a frame for no port, or too long");
         }
-        let mut octets = vec![0; room.octets];
+        let mut octets = vec![0; credit.octets];
         message.copy_to(&mut octets);
         self.gathered.extend([END, port << 4]);
         for octet in octets {
@@ -159,7 +159,7 @@ impl<M: Message> Kiss<M> {
         }
         self.gathered.push(END);
         let end = self.written + self.gathered.len();
-        self.leaving.push_back(Leaving { port, end, room, mark });
+        self.leaving.push_back(Leaving { port, end, credit, mark });
     }
 
     fn octet(&mut self, cx: &Context, octet: u8) {
@@ -186,12 +186,12 @@ impl<M: Message> Kiss<M> {
             && frame.len() <= self.up.octets
             && let Some((port, frame)) = self.arrived.pop_front()
         {
-            self.up = Room { octets: self.up.octets - frame.len(), messages: self.up.messages - 1 };
+            self.up = Credit { octets: self.up.octets - frame.len(), messages: self.up.messages - 1 };
             let messages = M::with_headroom(0, &frame).into();
-            out.indicate(FramesIndication::Delivered { port, messages });
+            out.indicate(FramesIndication::Delivered { port, batch: messages });
         }
         if self.arrived.is_empty() && self.owed > 0 {
-            out.request(OctetsRequest::Receive { room: std::mem::take(&mut self.owed) });
+            out.request(OctetsRequest::Credit { credit: std::mem::take(&mut self.owed) });
         }
     }
 }

@@ -9,7 +9,7 @@ use stackwright_compose::Over;
 use stackwright_compose::graph::modules::{Counter, Recorder, Tap};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::ask::{FrameTime, Longest};
-use stackwright_contract::services::{Batch, Frames, FramesIndication, FramesRequest, Room};
+use stackwright_contract::services::{Batch, Credit, Frames, FramesIndication, FramesRequest};
 use stackwright_contract::{Batches, Context, Duration, Facts, Outlet, Protocol};
 use stackwright_simulator::{
     Application, Asks, Chunks, Conditions, Fault, Habits, Lanes, PipeEnd, Segments, Which, World, pipe,
@@ -26,7 +26,7 @@ const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const THERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 
 /// What the layer above takes.
-const UP: Room = Room { octets: 300, messages: 3 };
+const UP: Credit = Credit { octets: 300, messages: 3 };
 
 type Frame = (u8, Vec<u8>);
 
@@ -34,7 +34,7 @@ type Frame = (u8, Vec<u8>);
 #[derive(Default)]
 struct Station {
     waiting: VecDeque<Frame>,
-    credit: [Room; PORTS as usize],
+    credit: [Credit; PORTS as usize],
     marks: u16,
     left: Vec<u16>,
     came: Vec<Frame>,
@@ -49,7 +49,7 @@ impl Station {
         let credit = &mut self.credit[usize::from(port)];
         (credit.octets, credit.messages) = (credit.octets - frame.len(), credit.messages - 1);
         (self.waiting, self.marks) = (frames, 1);
-        FramesRequest::Send { port, messages: M::with_headroom(0, &frame).into(), mark: Some(1) }
+        FramesRequest::Send { port, batch: M::with_headroom(0, &frame).into(), mark: Some(1) }
     }
 
     fn send<P: Protocol<Provides = Frames<M>>>(&mut self, asks: &mut Asks<P>) {
@@ -65,7 +65,7 @@ impl Station {
             let octets: Vec<u8> = self.waiting.drain(..count).flat_map(|(_, frame)| frame).collect();
             let messages = Batch::new(M::with_headroom(0, &octets), len);
             self.marks += 1;
-            asks.push_back(FramesRequest::Send { port, messages, mark: Some(self.marks) });
+            asks.push_back(FramesRequest::Send { port, batch: messages, mark: Some(self.marks) });
         }
     }
 }
@@ -77,18 +77,16 @@ impl<P: Protocol<Provides = Frames<M>>> Application<P> for Station {
             FramesIndication::State { up } => {
                 self.states.push(up);
                 if up {
-                    asks.push_back(FramesRequest::Receive { room: UP });
+                    asks.push_back(FramesRequest::Credit { credit: UP });
                 }
             }
-            FramesIndication::Room { port, room } => {
-                let credit = &mut self.credit[usize::from(port)];
-                credit.octets += room.octets;
-                credit.messages += room.messages;
+            FramesIndication::Credit { port, credit } => {
+                self.credit[usize::from(port)] += credit;
                 self.send::<P>(asks);
             }
-            FramesIndication::Delivered { port, messages } => {
+            FramesIndication::Delivered { port, batch: messages } => {
                 let frame = messages.into_single().octets().to_vec();
-                asks.push_back(FramesRequest::Receive { room: Room { octets: frame.len(), messages: 1 } });
+                asks.push_back(FramesRequest::Credit { credit: Credit { octets: frame.len(), messages: 1 } });
                 self.came.push((port, frame));
             }
             FramesIndication::Left { mark, .. } => self.left.push(mark),
@@ -112,8 +110,8 @@ where
         world.network_mut().fail(Which::Any, Fault::Cut { after: 500 + dice.random(3000) });
     }
     let chunks = [Chunks::Large, Chunks::Single, Chunks::Fixed(3), Chunks::Mixed][dice.random(4) as usize];
-    let room = 1 + dice.random(300) as usize;
-    let (one, other) = pipe(HERE, THERE, Habits { room, buffer: 200, chunks, ..Habits::default() });
+    let credit = 1 + dice.random(300) as usize;
+    let (one, other) = pipe(HERE, THERE, Habits { credit, buffer: 200, chunks, ..Habits::default() });
     let frames = |count: u64| {
         (0..count).flat_map(|_| {
             let (port, len) = (dice.random(u64::from(PORTS)) as u8, 1 + dice.random(100) as usize);

@@ -9,6 +9,7 @@ use stackwright_contract::words::Speaks;
 use stackwright_contract::{
     Both, Context, Either, Facts, IndicationTo, Instant, Outlet, Protocol, RequestTo, Service,
 };
+use stackwright_wire::Message;
 
 /// A word: what is said, and how many further words it may give rise to.
 pub(crate) type Said = (u32, u8);
@@ -33,8 +34,8 @@ impl Service for Wire {
     type Name = ();
 }
 
-impl<M: 'static, B: Service> Speaks<M, B> for Talk {}
-impl<M: 'static, B: Service> Speaks<M, B> for Wire {}
+impl<M: Message, B: Service> Speaks<M, B> for Talk {}
+impl<M: Message, B: Service> Speaks<M, B> for Wire {}
 
 /// Talks or wires side by side, counted from the left.
 pub(crate) trait Lanes: Service {

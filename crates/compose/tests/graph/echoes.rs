@@ -16,7 +16,7 @@ use protocol::{Echo, EchoIndication, EchoRequest, Echoing};
 use stackwright_compose::Over;
 use stackwright_compose::graph::modules::{Counter, Delay, Direction, Passage, Tap};
 use stackwright_compose::graph::{Builder, Graph, Popped};
-use stackwright_contract::services::{Ended, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Context, Duration, Protocol, Service};
 use stackwright_simulator::{
@@ -24,7 +24,7 @@ use stackwright_simulator::{
 };
 use stackwright_wire::{BufferTree, Message, SingleBuffer};
 
-impl<M: 'static, B: Service> Speaks<M, B> for Echoing {}
+impl<M: Message, B: Service> Speaks<M, B> for Echoing {}
 
 const ECHO: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 const CALLER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 1, 1));
@@ -40,7 +40,7 @@ pub(crate) fn habits(dice: &Context) -> Habits {
         _ => Chunks::Mixed,
     };
     Habits {
-        room: 1 + dice.random(3000) as usize,
+        credit: 1 + dice.random(3000) as usize,
         buffer: 1 + dice.random(3000) as usize,
         chunks,
         ..Habits::default()
@@ -74,10 +74,18 @@ where
     let local = SocketAddr::new(ECHO, 7).into();
     world.ask(server, EchoRequest::Begin { local });
     let payload = (0..dice.random(5000)).map(|_| dice.random(256) as u8).collect();
-    let room = 1 + dice.random(4000) as usize;
+    let credit = 1 + dice.random(4000) as usize;
     let streams = SimulatedStreams::with_habits(CALLER, habits(&dice));
-    let caller = world.add(CALLER, streams, Client::new(payload, room));
-    world.ask(caller, StreamsRequest::Open { association: NAME, remote: local, local: None, room });
+    let caller = world.add(CALLER, streams, Client::new(payload, credit));
+    world.ask(
+        caller,
+        StreamsRequest::Open {
+            association: NAME,
+            remote: local,
+            local: None,
+            credit: Credit::of_octets(credit),
+        },
+    );
     (world, server, caller)
 }
 

@@ -6,10 +6,11 @@ use stackwright_compose::graph::{Builder, Graph};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{Both, Context, Facts, IndicationOf, Instant, Outlet, Protocol, RequestOf};
+use stackwright_wire::SingleBuffer;
 
 use crate::chat::{Chat, Crossing, Lanes, Log, Said, Talk, Wire};
 
-type Woven = Graph<(), Wire, Talk>;
+type Woven = Graph<SingleBuffer, Wire, Talk>;
 
 /// The outer ends of a stack of either kind.
 struct Ends(Log);
@@ -101,7 +102,7 @@ fn run<P: Driven>(seed: u64, lanes: usize, stack: impl FnOnce(&Log) -> P) -> Vec
 fn same<P: Driven>(
     lanes: usize,
     stack: impl Fn(u64, &Log) -> P,
-    builder: impl Fn(u64, &Log) -> Builder<(), Wire>,
+    builder: impl Fn(u64, &Log) -> Builder<SingleBuffer, Wire>,
 ) {
     let mut crossings = 0;
     for seed in 0..1000 {

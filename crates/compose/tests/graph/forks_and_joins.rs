@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_compose::{Joined, Over, Split, fork, join};
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room, StreamsRequest,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties, StreamsRequest,
 };
 use stackwright_contract::{Both, Context, Duration, Either, Handle, Participant, Protocol};
 use stackwright_simulator::{
@@ -29,10 +29,13 @@ fn at(address: IpAddr, port: u16) -> Participant {
 fn caller(world: &mut World<M>, dice: &Context, nth: u8, remote: Participant) {
     let address = IpAddr::V4(Ipv4Addr::new(10, 0, 1, nth));
     let payload = (0..dice.random(3000)).map(|_| dice.random(256) as u8).collect();
-    let room = 1 + dice.random(4000) as usize;
+    let credit = 1 + dice.random(4000) as usize;
     let streams = SimulatedStreams::with_habits(address, habits(dice));
-    let caller = world.add(address, streams, Client::new(payload, room));
-    world.ask(caller, StreamsRequest::Open { association: NAME, remote, local: None, room });
+    let caller = world.add(address, streams, Client::new(payload, credit));
+    world.ask(
+        caller,
+        StreamsRequest::Open { association: NAME, remote, local: None, credit: Credit::of_octets(credit) },
+    );
 }
 
 type TwoEchoes = Both<Echoing, Echoing>;
@@ -133,7 +136,7 @@ fn nobody_is_asked_through_a_number_that_no_lower_has() {
     assert_eq!(joined(1, 2, joined_graph).1, unreachable);
 }
 
-const ROOM: Room = Room { octets: 10_000, messages: 10 };
+const ROOM: Credit = Credit { octets: 10_000, messages: 10 };
 
 /// Answers every message with itself, and ends its side when it hears an end.
 struct Mirror;
@@ -147,11 +150,11 @@ where
             DatagramsIndication::Listening { listener, .. } => {
                 for index in 1..5 {
                     let association = Handle { index, generation: 0 };
-                    asks.push_back(DatagramsRequest::Await { listener, association, room: ROOM });
+                    asks.push_back(DatagramsRequest::Await { listener, association, credit: ROOM });
                 }
             }
-            DatagramsIndication::Delivered { association, messages, quality } => {
-                asks.push_back(DatagramsRequest::Send { association, messages, quality });
+            DatagramsIndication::Delivered { association, batch: messages, properties } => {
+                asks.push_back(DatagramsRequest::Send { association, batch: messages, properties });
             }
             _ => {}
         }
@@ -183,11 +186,11 @@ where
     world.keep_trace();
     let remote = mirror(&mut world, HERE[1]);
     let station = world.add(HERE[0], stack, Heard::<Either<Told, Told>>::default());
-    let open = || DatagramsRequest::Open { association: name(0), remote, room: ROOM };
+    let open = || DatagramsRequest::Open { association: name(0), remote, credit: ROOM, local: None };
     let send = |octet| DatagramsRequest::Send {
         association: name(0),
-        messages: datagram(octet).into(),
-        quality: Quality::default(),
+        batch: datagram(octet).into(),
+        properties: MessageProperties::default(),
     };
     world.ask(station, Either::Left(open()));
     world.ask(station, Either::Right(open()));
@@ -197,10 +200,10 @@ where
         world.ask(station, Either::Right(send(100 + octet)));
         world.run_for(Duration::from_secs(1));
     }
-    world.ask(station, Either::Left(DatagramsRequest::Close { association: name(0) }));
+    world.ask(station, Either::Left(DatagramsRequest::Close { name: name(0) }));
     // A word for a name that has ended is dropped.
     world.ask(station, Either::Left(send(77)));
-    world.ask(station, Either::Right(DatagramsRequest::Close { association: name(0) }));
+    world.ask(station, Either::Right(DatagramsRequest::Close { name: name(0) }));
     world.run_for(Duration::from_secs(1));
     let (mut left, mut right, mut ends) = (Vec::new(), Vec::new(), 0);
     for word in &mut world.application_mut(station).0 {
@@ -209,9 +212,9 @@ where
             Either::Right(word) => (&mut right, word),
         };
         match word {
-            Told::Delivered { association, messages, .. } => {
+            Told::Delivered { association, batch, .. } => {
                 assert_eq!(*association, name(0));
-                let message = messages.single_mut();
+                let message = batch.single_mut();
                 heard.push(message.front(1).expect("four octets")[0]);
             }
             Told::Ended { .. } => ends += 1,
@@ -244,16 +247,18 @@ fn datagrams_go_the_way_that_was_chosen() {
     let station = world.add_at(&HERE, Joined::new(one, other), Heard::default());
     for interface in [0, 1, 7] {
         let remote = remote.through(interface);
-        world
-            .ask(station, DatagramsRequest::Open { association: name(interface.into()), remote, room: ROOM });
+        world.ask(
+            station,
+            DatagramsRequest::Open { association: name(interface.into()), remote, credit: ROOM, local: None },
+        );
     }
     for index in [0, 1] {
         world.ask(
             station,
             DatagramsRequest::Send {
                 association: name(index),
-                messages: datagram(index as u8).into(),
-                quality: Quality::default(),
+                batch: datagram(index as u8).into(),
+                properties: MessageProperties::default(),
             },
         );
     }

@@ -9,8 +9,9 @@ use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapNGSlice};
 use stackwright_compose::graph::modules::{Counter, Delay, Passage, Recorder, Tap};
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::services::{
-    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, Octets,
-    OctetsIndication, OctetsRequest, Quality, Room, Streams, StreamsIndication, StreamsRequest,
+    Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind,
+    MessageProperties, Octets, OctetsIndication, OctetsRequest, StreamProperties, Streams, StreamsIndication,
+    StreamsRequest,
 };
 use stackwright_contract::words::{InLane, Outside, Speaks};
 use stackwright_contract::{
@@ -172,19 +173,37 @@ fn message(text: &str) -> M {
 }
 
 fn open<S: Service<Request = StreamsRequest<M>>>() -> Word<S> {
-    Down(StreamsRequest::Open { association: NAME, remote: at(2, 21), local: None, room: 9 })
+    Down(StreamsRequest::Open {
+        association: NAME,
+        remote: at(2, 21),
+        local: None,
+        credit: Credit::of_octets(9),
+    })
 }
 
 fn opened<S: Service<Indication = StreamsIndication<M>>>() -> Word<S> {
-    Up(StreamsIndication::Opened { association: NAME, local: at(1, 4000), remote: at(2, 21), room: 9 })
+    Up(StreamsIndication::Opened {
+        association: NAME,
+        local: at(1, 4000),
+        remote: at(2, 21),
+        credit: Credit::of_octets(9),
+    })
 }
 
 fn send(text: &str, urgent: bool) -> Word<Streams<M>> {
-    Down(StreamsRequest::Send { association: NAME, message: message(text), urgent })
+    Down(StreamsRequest::Send {
+        association: NAME,
+        batch: message(text).into(),
+        properties: StreamProperties { expedited: urgent },
+    })
 }
 
 fn delivered(text: &str) -> Word<Streams<M>> {
-    Up(StreamsIndication::Delivered { association: NAME, message: message(text) })
+    Up(StreamsIndication::Delivered {
+        association: NAME,
+        batch: message(text).into(),
+        properties: Default::default(),
+    })
 }
 
 fn ended(why: Ended) -> Word<Streams<M>> {
@@ -197,14 +216,14 @@ fn a_stream_that_is_opened_and_finished() {
         open(),
         opened(),
         send("ask", false),
-        Up(StreamsIndication::Room { association: NAME, room: 3 }),
+        Up(StreamsIndication::Credit { association: NAME, credit: Credit::of_octets(3) }),
         delivered("answer"),
         send("!", true),
         Down(StreamsRequest::Finish { association: NAME }),
         delivered("x"),
         Up(StreamsIndication::Finished { association: NAME }),
         ended(Ended::Finished),
-        Down(StreamsRequest::Receive { association: NAME, room: 1 }),
+        Down(StreamsRequest::Credit { association: NAME, credit: Credit::of_octets(1) }),
         Down(StreamsRequest::Finish { association: NAME }),
     ];
     assert_eq!(
@@ -242,9 +261,9 @@ fn a_stream_that_comes_to_us() {
     let words = vec![
         Down(StreamsRequest::Listen { listener: LISTENER, local: at(1, 4000) }),
         Up(StreamsIndication::Listening { listener: LISTENER, local: at(1, 4000) }),
-        Down(StreamsRequest::Await { listener: LISTENER, association: NAME, room: 1 }),
+        Down(StreamsRequest::Await { listener: LISTENER, association: NAME, credit: Credit::of_octets(1) }),
         opened(),
-        Down(StreamsRequest::Unlisten { listener: LISTENER }),
+        Down(StreamsRequest::Close { name: LISTENER }),
         Up(StreamsIndication::Ended { name: LISTENER, why: Ended::Unlistened }),
     ];
     assert_eq!(
@@ -278,16 +297,16 @@ fn a_recorder_that_comes_late() {
 
 #[test]
 fn datagrams() {
-    let (room, quality) = (Room { octets: 99, messages: 9 }, Quality::default());
+    let (credit, properties) = (Credit { octets: 99, messages: 9 }, MessageProperties::default());
     let (association, long) = (NAME, "x".repeat(65_536));
     let words = |local, remote| {
         vec![
-            Down(DatagramsRequest::Open { association, remote, room }),
-            Up(DatagramsIndication::Opened { association, local, remote, room }),
-            Down(DatagramsRequest::Send { association, messages: message("ask").into(), quality }),
-            Up(DatagramsIndication::Delivered { association, messages: message("answer").into(), quality }),
-            Down(DatagramsRequest::Send { association, messages: message(&long).into(), quality }),
-            Down(DatagramsRequest::Close { association }),
+            Down(DatagramsRequest::Open { association, remote, credit, local: None }),
+            Up(DatagramsIndication::Opened { association, local, remote, credit }),
+            Down(DatagramsRequest::Send { association, batch: message("ask").into(), properties }),
+            Up(DatagramsIndication::Delivered { association, batch: message("answer").into(), properties }),
+            Down(DatagramsRequest::Send { association, batch: message(&long).into(), properties }),
+            Down(DatagramsRequest::Close { name: association }),
             Up(DatagramsIndication::Ended { name: NAME, why: Ended::Finished }),
         ]
     };
@@ -313,15 +332,15 @@ fn datagrams() {
 /// Nobody who is pushed in has to know what a run is: he hears each message of it, and passes it on.
 #[test]
 fn a_run_of_datagrams_is_recorded_as_each_of_them() {
-    let (room, association) = (Room { octets: 99, messages: 9 }, NAME);
+    let (credit, association) = (Credit { octets: 99, messages: 9 }, NAME);
     let several = || Batch::new(message("abcde"), 2);
-    let quality = Quality::default();
+    let properties = MessageProperties::default();
     let (local, remote) = (at(1, 4000), at(2, 7));
     let words = vec![
-        Down(DatagramsRequest::Open { association, remote, room }),
-        Up(DatagramsIndication::Opened { association, local, remote, room }),
-        Down(DatagramsRequest::Send { association, messages: several(), quality }),
-        Up(DatagramsIndication::Delivered { association, messages: several(), quality }),
+        Down(DatagramsRequest::Open { association, remote, credit, local: None }),
+        Up(DatagramsIndication::Opened { association, local, remote, credit }),
+        Down(DatagramsRequest::Send { association, batch: several(), properties }),
+        Up(DatagramsIndication::Delivered { association, batch: several(), properties }),
     ];
     let down = ["ab", "cd", "e"].map(|text| format!("1:4000 to 2:7 {text}; Datagrams Send, association 3.1"));
     let up =
@@ -331,20 +350,20 @@ fn a_run_of_datagrams_is_recorded_as_each_of_them() {
 
 /// What is wished of each message that comes out.
 #[derive(Default)]
-struct Wishes(Vec<Quality>);
+struct Wishes(Vec<MessageProperties>);
 
 impl<P> Outlet<P> for Wishes
 where
     P: Protocol<Provides = Datagrams<M>, Uses = Outside<Outer<Datagrams<M>>>>,
 {
     fn indicate(&mut self, word: DatagramsIndication<M>) {
-        if let DatagramsIndication::Delivered { quality, .. } = word {
-            self.0.push(quality);
+        if let DatagramsIndication::Delivered { properties, .. } = word {
+            self.0.push(properties);
         }
     }
     fn request(&mut self, InLane { word, .. }: InLane<DatagramsRequest<M>>) {
-        if let DatagramsRequest::Send { quality, .. } = word {
-            self.0.push(quality);
+        if let DatagramsRequest::Send { properties, .. } = word {
+            self.0.push(properties);
         }
     }
 }
@@ -364,7 +383,7 @@ fn a_wish_comes_through_whatever_was_pushed() {
     graph.push("above", "below", "tap", Tap::new(|_: &Passage<'_, M>| {})).expect("it fits there");
     graph.push("above", "below", "delay", Delay::new(TIME)).expect("it fits there");
     let (cx, mut wishes) = (Context::new(1), Wishes::default());
-    let wish = |priority| Quality {
+    let wish = |priority| MessageProperties {
         lifetime: NonZeroU32::new(40_000),
         number: Some(7),
         priority,
@@ -374,11 +393,11 @@ fn a_wish_comes_through_whatever_was_pushed() {
     let (association, word) = (NAME, message("ask"));
     graph.handle_request(
         &cx,
-        DatagramsRequest::Send { association, messages: word.into(), quality: wish(1) },
+        DatagramsRequest::Send { association, batch: word.into(), properties: wish(1) },
         &mut wishes,
     );
     let word =
-        DatagramsIndication::Delivered { association, messages: message("answer").into(), quality: wish(2) };
+        DatagramsIndication::Delivered { association, batch: message("answer").into(), properties: wish(2) };
     graph.handle_indication(&cx, InLane { lane: 0, word }, &mut wishes);
     cx.set_now(cx.now() + TIME);
     graph.handle_timeout(&cx, &mut wishes);
@@ -390,7 +409,7 @@ fn a_line() {
     let words = vec![
         Down(OctetsRequest::Send { message: message("ask") }),
         Up(OctetsIndication::State { up: true }),
-        Up(OctetsIndication::Room { room: 3 }),
+        Up(OctetsIndication::Credit { credit: 3 }),
         Up(OctetsIndication::Delivered { message: message("answer") }),
     ];
     assert_eq!(recorded::<Octets<M>>(0, words), ["plain ask; Octets Send", "plain answer; Octets Delivered"]);

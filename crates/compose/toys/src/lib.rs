@@ -6,7 +6,7 @@
 use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::ask::{Ask, Question, ask_behind_header};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties};
 use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{
     Context, Facts, Handle, IndicationTo, Instant, Outlet, Protocol, RequestOf, RequestTo, Service,
@@ -56,15 +56,15 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     fn handle_request(&mut self, _: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         if EXITS == 2 {
             match request {
-                DatagramsRequest::Send { association, mut messages, quality } => {
+                DatagramsRequest::Send { association, batch: mut messages, properties } => {
                     self.wrap(messages.single_mut());
-                    out.request(DatagramsRequest::Send { association, messages, quality });
+                    out.request(DatagramsRequest::Send { association, batch: messages, properties });
                 }
                 other => out.request(other),
             }
             return;
         }
-        if let DatagramsRequest::Send { messages, .. } = &mut request {
+        if let DatagramsRequest::Send { batch: messages, .. } = &mut request {
             self.wrap(messages.single_mut());
         }
         out.request(request);
@@ -79,16 +79,20 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     ) {
         if EXITS == 2 {
             match indication {
-                DatagramsIndication::Delivered { association, mut messages, quality } => {
+                DatagramsIndication::Delivered { association, batch: mut messages, properties } => {
                     if unwrap(messages.single_mut(), HEADER) {
-                        out.indicate(DatagramsIndication::Delivered { association, messages, quality });
+                        out.indicate(DatagramsIndication::Delivered {
+                            association,
+                            batch: messages,
+                            properties,
+                        });
                     }
                 }
                 other => out.indicate(other),
             }
             return;
         }
-        if let DatagramsIndication::Delivered { messages, .. } = &mut indication
+        if let DatagramsIndication::Delivered { batch: messages, .. } = &mut indication
             && !unwrap(messages.single_mut(), HEADER)
         {
             return;
@@ -174,14 +178,14 @@ struct Ends {
 impl<P: Protocol<Provides = Datagrams<SingleBuffer>, Uses: Below>> Outlet<P> for Ends {
     #[inline]
     fn indicate(&mut self, indication: DatagramsIndication<SingleBuffer>) {
-        if let DatagramsIndication::Delivered { messages, .. } = indication {
+        if let DatagramsIndication::Delivered { batch: messages, .. } = indication {
             self.message = Some(messages.into_single());
         }
     }
 
     #[inline]
     fn request(&mut self, request: RequestOf<P>) {
-        if let DatagramsRequest::Send { messages, .. } = P::Uses::left(request) {
+        if let DatagramsRequest::Send { batch: messages, .. } = P::Uses::left(request) {
             self.message = Some(messages.into_single());
         }
     }
@@ -213,11 +217,18 @@ impl<P: Protocol<Provides = Datagrams<SingleBuffer>, Uses: Below>> Rounds<P> {
         for round in 0..rounds {
             cx.set_now(Instant::from_nanoseconds(round));
             let messages = pass(ends.message.take().expect("what rose goes down again")).into();
-            let word = DatagramsRequest::Send { association: NAME, messages, quality: Quality::default() };
+            let word = DatagramsRequest::Send {
+                association: NAME,
+                batch: messages,
+                properties: MessageProperties::default(),
+            };
             stack.handle_request(cx, word, ends);
             let messages = pass(ends.message.take().expect("what falls arrives below")).into();
-            let word =
-                DatagramsIndication::Delivered { association: NAME, messages, quality: Quality::default() };
+            let word = DatagramsIndication::Delivered {
+                association: NAME,
+                batch: messages,
+                properties: MessageProperties::default(),
+            };
             stack.handle_indication(cx, P::Uses::arrived(word), ends);
             octets += ends.message.as_ref().map_or(0, Message::len);
         }

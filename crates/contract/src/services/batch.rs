@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 
 use stackwright_wire::{Message, Strides};
 
-use super::Room;
+use super::Credit;
 
 /// One message of any length, or several that lie one behind the other, equally long but the last,
 /// which may be shorter: what the kernel calls generic segmentation and receive offload (GSO, GRO).
@@ -113,8 +113,8 @@ impl<M: Message> Batch<M> {
 
     /// Returns the credit that the messages use up.
     #[inline]
-    pub fn cost(&self) -> Room {
-        Room { octets: self.octets(), messages: self.count() }
+    pub fn cost(&self) -> Credit {
+        Credit { octets: self.octets(), messages: self.count() }
     }
 
     /// Returns the octets of each message, piece by piece, where they lie. An empty message has no
@@ -241,7 +241,7 @@ mod tests {
             let whole: Vec<u8> = (0..length).collect();
             let made = || Batch::new(M::with_headroom(3, &whole), size);
             let mut batch = made();
-            assert_eq!(batch.cost(), Room { octets: whole.len(), messages: lengths.len() });
+            assert_eq!(batch.cost(), Credit { octets: whole.len(), messages: lengths.len() });
             assert_eq!(batch.segment_size().is_some(), lengths.len() > 1, "one has one form");
             assert_eq!(batch.longest(), lengths[0]);
             let pieces = batch.pieces().map(|pieces| pieces.map(<[u8]>::len).sum::<usize>());
@@ -274,7 +274,7 @@ mod tests {
     #[test]
     fn an_empty_message_is_one() {
         let empty = Batch::from(BufferTree::default());
-        assert_eq!((empty.cost(), empty.longest()), (Room { octets: 0, messages: 1 }, 0));
+        assert_eq!((empty.cost(), empty.longest()), (Credit { octets: 0, messages: 1 }, 0));
         assert_eq!(empty.pieces().flatten().count(), 0);
         assert_eq!(empty.into_iter().map(|message| message.len()).collect::<Vec<_>>(), [0]);
     }

@@ -4,7 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use crate::{Handle, Service};
+use crate::{Handle, Life, Service, Word};
 
 /// Whole files below one root.
 ///
@@ -243,4 +243,84 @@ pub enum Failure {
     /// Closed from above before it was whole.
     #[error("it was given up")]
     GivenUp,
+}
+
+impl<M> Word for FilesRequest<M> {
+    type Message = M;
+
+    fn primitive(&self) -> &'static str {
+        match self {
+            Self::Open { .. } => "Open",
+            Self::Read { .. } => "Read",
+            Self::Next { .. } => "Next",
+            Self::Write { .. } => "Write",
+            Self::Close { .. } => "Close",
+            Self::Stat { .. } => "Stat",
+            Self::Rename { .. } => "Rename",
+            Self::Remove { .. } => "Remove",
+        }
+    }
+
+    fn life(&self) -> Life {
+        match self {
+            Self::Open { .. } | Self::Stat { .. } | Self::Rename { .. } | Self::Remove { .. } => Life::Begins,
+            _ => Life::Continues,
+        }
+    }
+
+    fn name_mut(&mut self) -> Option<&mut Handle> {
+        match self {
+            Self::Open { file: name, .. }
+            | Self::Read { file: name, .. }
+            | Self::Next { file: name }
+            | Self::Write { file: name, .. }
+            | Self::Close { file: name, .. }
+            | Self::Stat { token: name, .. }
+            | Self::Rename { token: name, .. }
+            | Self::Remove { token: name, .. } => Some(name),
+        }
+    }
+
+    fn message(&self) -> Option<&M> {
+        if let Self::Write { message, .. } = self { Some(message) } else { None }
+    }
+}
+
+impl<M> Word for FilesIndication<M> {
+    type Message = M;
+
+    fn primitive(&self) -> &'static str {
+        match self {
+            Self::Opened { .. } => "Opened",
+            Self::Read { .. } => "Read",
+            Self::Entries { .. } => "Entries",
+            Self::Written { .. } => "Written",
+            Self::Closed { .. } => "Closed",
+            Self::Stated { .. } => "Stated",
+            Self::Done { .. } => "Done",
+        }
+    }
+
+    fn life(&self) -> Life {
+        match self {
+            Self::Closed { .. } | Self::Stated { .. } | Self::Done { .. } => Life::Ends,
+            _ => Life::Continues,
+        }
+    }
+
+    fn name_mut(&mut self) -> Option<&mut Handle> {
+        match self {
+            Self::Opened { file: name, .. }
+            | Self::Read { file: name, .. }
+            | Self::Entries { file: name, .. }
+            | Self::Written { file: name, .. }
+            | Self::Closed { file: name, .. }
+            | Self::Stated { token: name, .. }
+            | Self::Done { token: name, .. } => Some(name),
+        }
+    }
+
+    fn message(&self) -> Option<&M> {
+        if let Self::Read { message, .. } = self { Some(message) } else { None }
+    }
 }

@@ -4,8 +4,8 @@ use core::marker::PhantomData;
 
 use stackwright_wire::Message;
 
-use super::{Batch, Room};
-use crate::Service;
+use super::{Batch, Credit};
+use crate::{Service, Word};
 
 /// Whole frames on numbered ports. Each that is delivered was sent as one, if it was not lost; what
 /// else is promised, the facts say.
@@ -20,23 +20,23 @@ impl<M: Message> Service for Frames<M> {
 
     #[inline(always)]
     fn requests_several(request: &FramesRequest<M>) -> bool {
-        matches!(request, FramesRequest::Send { messages, .. } if messages.segment_size().is_some())
+        matches!(request, FramesRequest::Send { batch, .. } if batch.segment_size().is_some())
     }
 
     #[inline(always)]
     fn indicates_several(indication: &FramesIndication<M>) -> bool {
-        matches!(indication, FramesIndication::Delivered { messages, .. } if messages.segment_size().is_some())
+        matches!(indication, FramesIndication::Delivered { batch, .. } if batch.segment_size().is_some())
     }
 
     /// The mark stays with the last frame.
     fn split_request(several: &mut FramesRequest<M>) -> Option<FramesRequest<M>> {
-        let FramesRequest::Send { port, messages, .. } = several else { return None };
-        Some(FramesRequest::Send { port: *port, messages: messages.split_first()?.into(), mark: None })
+        let FramesRequest::Send { port, batch, .. } = several else { return None };
+        Some(FramesRequest::Send { port: *port, batch: batch.split_first()?.into(), mark: None })
     }
 
     fn split_indication(several: &mut FramesIndication<M>) -> Option<FramesIndication<M>> {
-        let FramesIndication::Delivered { port, messages } = several else { return None };
-        Some(FramesIndication::Delivered { port: *port, messages: messages.split_first()?.into() })
+        let FramesIndication::Delivered { port, batch } = several else { return None };
+        Some(FramesIndication::Delivered { port: *port, batch: batch.split_first()?.into() })
     }
 }
 
@@ -48,14 +48,14 @@ pub enum FramesRequest<M> {
         /// On which port.
         port: u8,
         /// The frames.
-        messages: Batch<M>,
+        batch: Batch<M>,
         /// Answered by `Left` when the last of the frames was transmitted.
         mark: Option<u16>,
     },
     /// Gives more credit upward, for all ports together. Never zero.
-    Receive {
+    Credit {
         /// How much more.
-        room: Room,
+        credit: Credit,
     },
 }
 
@@ -63,18 +63,18 @@ pub enum FramesRequest<M> {
 #[derive(Debug)]
 pub enum FramesIndication<M> {
     /// Gives more credit downward. Never zero.
-    Room {
+    Credit {
         /// On which port.
         port: u8,
         /// How much more.
-        room: Room,
+        credit: Credit,
     },
     /// Delivers frames, within the credit.
     Delivered {
         /// On which port.
         port: u8,
         /// The frames.
-        messages: Batch<M>,
+        batch: Batch<M>,
     },
     /// The frame with this mark was transmitted; without
     /// [`Guarantees::SENT`](crate::Guarantees::SENT) that is only believed.
@@ -90,4 +90,52 @@ pub enum FramesIndication<M> {
         /// Whether frames can be sent and received.
         up: bool,
     },
+}
+
+impl<M: Message> Word for FramesRequest<M> {
+    type Message = M;
+
+    fn primitive(&self) -> &'static str {
+        match self {
+            Self::Send { .. } => "Send",
+            Self::Credit { .. } => "Credit",
+        }
+    }
+
+    fn message(&self) -> Option<&M> {
+        if let Self::Send { batch, .. } = self { Some(batch.as_octets()) } else { None }
+    }
+
+    fn messages(&self) -> usize {
+        if let Self::Send { batch, .. } = self { batch.count() } else { 0 }
+    }
+
+    fn batch_mut(&mut self) -> Option<&mut Batch<M>> {
+        if let Self::Send { batch, .. } = self { Some(batch) } else { None }
+    }
+}
+
+impl<M: Message> Word for FramesIndication<M> {
+    type Message = M;
+
+    fn primitive(&self) -> &'static str {
+        match self {
+            Self::Delivered { .. } => "Delivered",
+            Self::Credit { .. } => "Credit",
+            Self::Left { .. } => "Left",
+            Self::State { .. } => "State",
+        }
+    }
+
+    fn message(&self) -> Option<&M> {
+        if let Self::Delivered { batch, .. } = self { Some(batch.as_octets()) } else { None }
+    }
+
+    fn messages(&self) -> usize {
+        if let Self::Delivered { batch, .. } = self { batch.count() } else { 0 }
+    }
+
+    fn batch_mut(&mut self) -> Option<&mut Batch<M>> {
+        if let Self::Delivered { batch, .. } = self { Some(batch) } else { None }
+    }
 }

@@ -1,15 +1,24 @@
 //! The services: a small, closed set, plus whatever an application speaks with its own protocol.
 
+mod association;
 mod batch;
-mod datagrams;
+mod credit;
+mod ended;
 mod files;
 mod frames;
 mod octets;
-mod streams;
+mod properties;
+mod transfer;
 
+pub use association::{
+    AssociationIndication, AssociationRequest, DatagramsIndication, DatagramsRequest, StreamsIndication,
+    StreamsRequest,
+};
 pub use batch::{Batch, BatchMessages};
-pub use datagrams::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, MessageKind, Quality, Room};
+pub use credit::Credit;
+pub use ended::Ended;
 pub use files::{Entry, Failure, Files, FilesIndication, FilesRequest, Kind, Purpose, Status};
 pub use frames::{Frames, FramesIndication, FramesRequest};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
-pub use streams::{Ended, Streams, StreamsIndication, StreamsRequest};
+pub use properties::{Ecn, MessageKind, MessageProperties};
+pub use transfer::{Datagrams, StreamProperties, Streams, Transfer};

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use crate::Service;
+use crate::{Service, Word};
 
 /// Octets in order, to the only other end there is.
 pub struct Octets<M>(PhantomData<M>);
@@ -17,15 +17,15 @@ impl<M> Service for Octets<M> {
 /// What may be asked of a line.
 #[derive(Debug)]
 pub enum OctetsRequest<M> {
-    /// Within the room.
+    /// Sends within the credit.
     Send {
         /// The octets.
         message: M,
     },
-    /// The upper has consumed so many octets, or has room for so many more. Never zero.
-    Receive {
+    /// Gives more credit upward, in octets: these were consumed, or are room for. Never zero.
+    Credit {
         /// In octets.
-        room: usize,
+        credit: usize,
     },
 }
 
@@ -33,11 +33,11 @@ pub enum OctetsRequest<M> {
 #[derive(Debug)]
 pub enum OctetsIndication<M> {
     /// The lower has room for so many more octets. Never zero.
-    Room {
+    Credit {
         /// In octets.
-        room: usize,
+        credit: usize,
     },
-    /// Octets, within the room that was given.
+    /// Octets, within the credit that was given.
     Delivered {
         /// The octets.
         message: M,
@@ -48,4 +48,35 @@ pub enum OctetsIndication<M> {
         /// Whether the other end is there.
         up: bool,
     },
+}
+
+impl<M> Word for OctetsRequest<M> {
+    type Message = M;
+
+    fn primitive(&self) -> &'static str {
+        match self {
+            Self::Send { .. } => "Send",
+            Self::Credit { .. } => "Credit",
+        }
+    }
+
+    fn message(&self) -> Option<&M> {
+        if let Self::Send { message } = self { Some(message) } else { None }
+    }
+}
+
+impl<M> Word for OctetsIndication<M> {
+    type Message = M;
+
+    fn primitive(&self) -> &'static str {
+        match self {
+            Self::Delivered { .. } => "Delivered",
+            Self::Credit { .. } => "Credit",
+            Self::State { .. } => "State",
+        }
+    }
+
+    fn message(&self) -> Option<&M> {
+        if let Self::Delivered { message } = self { Some(message) } else { None }
+    }
 }

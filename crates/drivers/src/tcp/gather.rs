@@ -104,9 +104,9 @@ mod tests {
     use nix::sys::socket::getsockopt;
     use nix::sys::socket::sockopt::GetStruct;
     use rustix::net::sockopt::set_socket_recv_buffer_size;
-    use stackwright_contract::services::{StreamsIndication, StreamsRequest};
+    use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
     use stackwright_contract::{Handle, Names, Outlet};
-    use stackwright_wire::{BufferTree, Message, Pool};
+    use stackwright_wire::{BufferTree, Pool};
 
     use super::*;
     use crate::Driver;
@@ -148,7 +148,7 @@ mod tests {
     impl Outlet<Tcp<BufferTree>> for Heard {
         fn indicate(&mut self, told: StreamsIndication<BufferTree>) {
             match told {
-                StreamsIndication::Delivered { message, .. } => self.0 += message.len(),
+                StreamsIndication::Delivered { batch, .. } => self.0 += batch.octets(),
                 StreamsIndication::Finished { .. } => self.1 = true,
                 _ => {}
             }
@@ -214,7 +214,12 @@ mod tests {
         let association = Names::new().name(());
         let mut side = Side { driver, tcp, heard: Heard::default(), association };
         let remote = listener.local_addr().expect("its address").into();
-        side.ask(StreamsRequest::Open { association, remote, local: None, room: usize::MAX });
+        side.ask(StreamsRequest::Open {
+            association,
+            remote,
+            local: None,
+            credit: Credit::of_octets(usize::MAX),
+        });
         side.ask(StreamsRequest::Unread { association });
         let (mut peer, _) = listener.accept().expect("it connects");
         side.until("it opens", |side| side.streaming().opened);

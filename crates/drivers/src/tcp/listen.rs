@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind};
 use mio::Interest;
 use mio::net::TcpListener;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
-use stackwright_contract::services::{Ended, StreamsIndication};
+use stackwright_contract::services::{Credit, Ended, StreamsIndication};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
@@ -53,11 +53,11 @@ impl<M: Message> Tcp<M> {
         &mut self,
         listener: Handle,
         association: Handle,
-        room: usize,
+        credit: usize,
         out: &mut dyn Outlet<Self>,
     ) {
         if let Some(Socket::Listening(listening)) = self.sockets.get_mut(listener) {
-            listening.awaited.push_back((association, room));
+            listening.awaited.push_back((association, credit));
             self.sockets.insert(association, Socket::Awaited { listener });
             self.mark(listener);
         } else {
@@ -67,7 +67,7 @@ impl<M: Message> Tcp<M> {
 
     pub(super) fn unlisten(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         let Some(Socket::Listening(_)) = self.sockets.get(name) else {
-            return cx.dropped(NAME, "unlisten: no such listener");
+            return cx.dropped(NAME, "close: no such listener");
         };
         let Some(Socket::Listening(listening)) = self.sockets.remove(name) else {
             unreachable!("looked at above")
@@ -101,10 +101,11 @@ impl<M: Message> Tcp<M> {
                     return self.starved.push(name);
                 }
             };
-            let (association, room) = listening.awaited.pop_front().expect("seen above that it is not empty");
+            let (association, credit) =
+                listening.awaited.pop_front().expect("seen above that it is not empty");
             self.sockets.remove(association);
             let started = stream.local_addr().map_err(|_| Ended::Reset).and_then(|local| {
-                self.start(association, stream, Some((local, remote)), room)?;
+                self.start(association, stream, Some((local, remote)), credit)?;
                 Ok(local)
             });
             match started {
@@ -112,7 +113,7 @@ impl<M: Message> Tcp<M> {
                     association,
                     local: local.into(),
                     remote: remote.into(),
-                    room: SEND_ROOM,
+                    credit: Credit::of_octets(SEND_ROOM),
                 }),
                 Err(why) => out.indicate(StreamsIndication::Ended { name: association, why }),
             }

@@ -24,7 +24,7 @@ use std::rc::Rc;
 
 use mio::net::TcpStream;
 use stackwright_contract::ask::{Ask, Longest, Peer, Question, RoundTrip};
-use stackwright_contract::services::{Ended, Streams, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
 use stackwright_wire::{Message, Pool};
 
@@ -133,7 +133,7 @@ impl<M: Message> Tcp<M> {
         name: Handle,
         mut stream: TcpStream,
         ends: Option<(SocketAddr, SocketAddr)>,
-        room: usize,
+        credit: usize,
     ) -> Result<(), Ended> {
         connect::set_options(&stream).map_err(|_| Ended::Reset)?;
         self.registry
@@ -147,7 +147,7 @@ impl<M: Message> Tcp<M> {
             stream,
             opened: ends.is_some(),
             due: false,
-            receiving: Receiving::new(room),
+            receiving: Receiving::new(credit),
             sending,
         };
         self.sockets.insert(name, Socket::Streaming(Box::new(streaming)));
@@ -218,7 +218,7 @@ impl<M: Message> Tcp<M> {
             }
             Some(Socket::Streaming(_)) => {}
             Some(Socket::Listening(listening)) => {
-                // A listener is closed with Unlisten. It is put back: a wrong word must not lose the names that wait.
+                // A listener is closed with `Close`. It is put back: a wrong word must not lose the names that wait.
                 self.sockets.insert(association, Socket::Listening(listening));
                 return cx.dropped(NAME, "abort: that name is a listener's");
             }
@@ -256,7 +256,12 @@ impl<M: Message> Streaming<M> {
             self.opened = true;
             self.sending.begin(&self.stream, local, remote);
             let (local, remote) = (local.into(), remote.into());
-            out.indicate(StreamsIndication::Opened { association, local, remote, room: SEND_ROOM });
+            out.indicate(StreamsIndication::Opened {
+                association,
+                local,
+                remote,
+                credit: Credit::of_octets(SEND_ROOM),
+            });
         }
         let more_to_send = match self.sending.turn(&mut self.stream, association, pool, out) {
             Ok(more) => more,
@@ -296,26 +301,26 @@ impl<M: Message> Protocol for Tcp<M> {
     fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
         match request {
             StreamsRequest::Listen { listener, local } => self.listen(listener, local, out),
-            StreamsRequest::Await { listener, association, room } => {
-                self.expect(listener, association, room, out)
+            StreamsRequest::Await { listener, association, credit: Credit { octets: credit, .. } } => {
+                self.expect(listener, association, credit, out)
             }
-            StreamsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
-            StreamsRequest::Open { association, remote, local, room } => {
+            StreamsRequest::Close { name: listener } => self.unlisten(cx, listener, out),
+            StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
                 let opened = connect::attempt(remote, local)
-                    .and_then(|stream| self.start(association, stream, None, room));
+                    .and_then(|stream| self.start(association, stream, None, credit));
                 if let Err(why) = opened {
                     out.indicate(StreamsIndication::Ended { name: association, why });
                 }
             }
-            StreamsRequest::Send { association, message, urgent } => {
+            StreamsRequest::Send { association, batch, properties } => {
                 if let Some(streaming) = self.streaming(cx, association) {
-                    streaming.sending.queue(message, urgent);
+                    streaming.sending.queue(batch.into_octets(), properties.expedited);
                     self.mark(association);
                 }
             }
-            StreamsRequest::Receive { association, room } => {
+            StreamsRequest::Credit { association, credit: Credit { octets: credit, .. } } => {
                 if let Some(streaming) = self.streaming(cx, association) {
-                    streaming.receiving.room += room;
+                    streaming.receiving.credit += credit;
                     self.mark(association);
                 }
             }

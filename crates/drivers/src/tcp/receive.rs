@@ -25,7 +25,7 @@ const MODEST: usize = 1 << 20;
 
 pub(super) struct Receiving {
     /// How much more the upper takes, in octets.
-    pub(super) room: usize,
+    pub(super) credit: usize,
     readable: bool,
     /// The peer has finished or the association is broken; octets may still lie before that end.
     ending: bool,
@@ -52,9 +52,9 @@ enum Next {
 }
 
 impl Receiving {
-    pub(super) fn new(room: usize) -> Self {
+    pub(super) fn new(credit: usize) -> Self {
         Receiving {
-            room,
+            credit,
             readable: false,
             ending: false,
             urgent: false,
@@ -109,7 +109,7 @@ impl Receiving {
     ) -> Result<bool, Ended> {
         let mut share = if self.came < MODEST { pool.block() } else { RECEIVE_TURN };
         while self.readable && !self.finished {
-            if self.room == 0 {
+            if self.credit == 0 {
                 // Only the end may still be told: it needs no room.
                 if !self.ending || stream.peek(&mut [0]).map_err(|_| Ended::Reset)? > 0 {
                     return Ok(false);
@@ -122,9 +122,13 @@ impl Receiving {
             }
             if let Some(message) = self.read::<M>(stream, pool, pipes)? {
                 share = share.saturating_sub(message.len());
-                self.room -= message.len();
+                self.credit -= message.len();
                 self.came = MODEST.min(self.came + message.len());
-                out.indicate(StreamsIndication::Delivered { association, message });
+                out.indicate(StreamsIndication::Delivered {
+                    association,
+                    batch: message.into(),
+                    properties: Default::default(),
+                });
             } else if self.readable {
                 self.finish(association, out);
             }
@@ -156,7 +160,7 @@ impl Receiving {
             Next::Block | Next::Pipe => {}
         }
         let mut block = pool.take();
-        let limit = self.room.min(block.len());
+        let limit = self.credit.min(block.len());
         let got = loop {
             match stream.read(&mut block[..limit]) {
                 Ok(octets) => break octets,
@@ -178,7 +182,7 @@ impl Receiving {
     /// The same where little is expected, into memory that nobody has to clear before.
     fn read_little<M: Message>(&mut self, stream: &TcpStream) -> Result<Option<M>, Ended> {
         let mut space = [MaybeUninit::uninit(); FIRST_READ];
-        let limit = self.room.min(FIRST_READ);
+        let limit = self.credit.min(FIRST_READ);
         let octets: &[u8] = loop {
             match rustix::net::recv(stream, &mut space[..limit], RecvFlags::empty()) {
                 Ok(((octets, _), _)) => break octets,
@@ -204,9 +208,9 @@ impl Receiving {
         pool: &Pool<M>,
         pipes: &mut Pipes,
     ) -> Result<Option<M>, Ended> {
-        match pipes.fill(stream, self.room) {
+        match pipes.fill(stream, self.credit) {
             Ok(Some(region)) => {
-                if region.length < self.room.min(pool.block()) {
+                if region.length < self.credit.min(pool.block()) {
                     // Where the end is near, nothing is left but to read that.
                     self.next = if self.ending { Next::Little } else { Next::Block };
                 }

@@ -9,7 +9,7 @@ use std::os::unix::fs::FileExt;
 
 use mio::net::TcpStream;
 use rustix::net::SendFlags;
-use stackwright_contract::services::{Ended, StreamsIndication};
+use stackwright_contract::services::{Credit, Ended, StreamsIndication};
 use stackwright_contract::{Handle, Outlet};
 use stackwright_wire::{Leaf, Message, Pool, Region};
 
@@ -95,7 +95,7 @@ impl<M: Message> Sending<M> {
             }
         }
         if moved > 0 {
-            out.indicate(StreamsIndication::Room { association, room: moved });
+            out.indicate(StreamsIndication::Credit { association, credit: Credit::of_octets(moved) });
         }
         if self.half == Half::FinishAsked && self.queue.is_empty() {
             // It fails only where the peer is gone already, and that is reported by reading.

@@ -3,7 +3,7 @@
 use std::io::IoSlice;
 
 use stackwright_contract::Handle;
-use stackwright_contract::services::{Batch, Ecn, Room};
+use stackwright_contract::services::{Batch, Credit, Ecn};
 use stackwright_wire::{Leaf, Message, Pool};
 
 use super::{LONGEST, NAME, Socket};
@@ -41,7 +41,7 @@ pub(super) struct Burst {
     /// How many octets each has.
     pub(super) segment_size: usize,
     /// How many there are, and their octets.
-    pub(super) room: Room,
+    pub(super) credit: Credit,
     pub(super) ecn: Ecn,
 }
 
@@ -51,27 +51,27 @@ impl<M: Message> Socket<M> {
         let Waiting { association, segment_size, ecn, .. } = *first;
         // What waits may be more than leaves at once: then it leaves in equal parts. What its sender wrote together arrives so.
         let messages = first.count.div_ceil(first.count.div_ceil(most).max(1));
-        let mut room = Room { octets: (messages * segment_size).min(first.octets.len()), messages };
+        let mut credit = Credit { octets: (messages * segment_size).min(first.octets.len()), messages };
         for next in self.queue.iter().skip(1) {
             let octets = next.octets.len();
-            let is_whole = room.octets == room.messages * segment_size;
-            let fits = room.messages + next.count <= most && room.octets + octets <= LONGEST;
+            let is_whole = credit.octets == credit.messages * segment_size;
+            let fits = credit.messages + next.count <= most && credit.octets + octets <= LONGEST;
             let alike =
                 next.segment_size == segment_size || next.count == 1 && octets < segment_size && octets > 0;
             let alike = alike && next.ecn == ecn;
             if next.association != association || first.count >= ENOUGH || !is_whole || !fits || !alike {
                 break;
             }
-            room = Room { octets: room.octets + octets, messages: room.messages + next.count };
+            credit = Credit { octets: credit.octets + octets, messages: credit.messages + next.count };
         }
-        Burst { association, segment_size, room, ecn }
+        Burst { association, segment_size, credit, ecn }
     }
 
     /// The octets of a burst, one datagram behind the other, where they lie in one piece.
     #[inline]
     pub(super) fn piece(&self, burst: &Burst) -> Option<&[u8]> {
         match self.queue.front()?.octets.leaves().next()? {
-            Leaf::Octets(octets) => octets.get(..burst.room.octets),
+            Leaf::Octets(octets) => octets.get(..burst.credit.octets),
             Leaf::Region(_) => None,
         }
     }
@@ -79,7 +79,7 @@ impl<M: Message> Socket<M> {
     /// Where they lie in few pieces, none of which is short but the last: those, and how many there are.
     pub(super) fn pieces(&self, burst: &Burst) -> Option<([IoSlice<'_>; PIECES_MOST], usize)> {
         let (mut pieces, mut count) = ([IoSlice::new(&[]); PIECES_MOST], 0);
-        let (mut left, mut fits) = (burst.room.octets, true);
+        let (mut left, mut fits) = (burst.credit.octets, true);
         for waiting in &self.queue {
             waiting.octets.leaves().for_each(|leaf| {
                 let octets = octets(leaf);
@@ -105,10 +105,10 @@ impl<M: Message> Socket<M> {
     pub(super) fn gather<'a>(&self, burst: &Burst, into: &'a mut M::Block) -> &'a [u8] {
         let mut end = 0;
         for octets in self.leaves() {
-            let octets = &octets[..octets.len().min(burst.room.octets - end)];
+            let octets = &octets[..octets.len().min(burst.credit.octets - end)];
             into[end..end + octets.len()].copy_from_slice(octets);
             end += octets.len();
-            if end == burst.room.octets {
+            if end == burst.credit.octets {
                 break;
             }
         }
@@ -122,7 +122,7 @@ impl<M: Message> Socket<M> {
 
     /// A burst has left.
     pub(super) fn left(&mut self, burst: &Burst, pool: &Pool<M>) {
-        let mut messages = burst.room.messages;
+        let mut messages = burst.credit.messages;
         while messages > 0
             && let Some(first) = self.queue.front_mut()
         {

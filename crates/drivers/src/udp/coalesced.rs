@@ -3,7 +3,7 @@
 use std::mem;
 use std::net::SocketAddr;
 
-use stackwright_contract::services::{Batch, Ecn, Room};
+use stackwright_contract::services::{Batch, Credit, Ecn};
 use stackwright_wire::{Message, Pool};
 
 use super::connect;
@@ -81,8 +81,8 @@ impl<M: Message> Coalesced<M> {
     }
 
     /// The room that those take which are left.
-    pub(super) fn room(&self) -> Room {
-        Room { octets: self.octets(), messages: self.count }
+    pub(super) fn room(&self) -> Credit {
+        Credit { octets: self.octets(), messages: self.count }
     }
 
     fn octets(&self) -> usize {

@@ -4,27 +4,34 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use mio::net::UdpSocket;
 use rustix::io::Errno;
-use stackwright_contract::services::{DatagramsIndication, Ended, Room};
+use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
 use stackwright_contract::{Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::{Association, Named, Peers, SEND_ROOM, Udp};
 
 impl<M: Message> Udp<M> {
-    pub(super) fn open(&mut self, name: Handle, remote: Participant, room: Room, out: &mut dyn Outlet<Self>) {
-        let opened = connect(remote).and_then(|(socket, remote)| {
+    pub(super) fn open(
+        &mut self,
+        name: Handle,
+        remote: Participant,
+        local: Option<Participant>,
+        credit: Credit,
+        out: &mut dyn Outlet<Self>,
+    ) {
+        let opened = connect(remote, local).and_then(|(socket, remote)| {
             let socket = self.start(socket, Peers::One(name)).map_err(|_| Ended::Unavailable)?;
             Ok((socket, remote))
         });
         match opened {
             Ok((socket, remote)) => {
-                self.names.insert(name, Named::Open(Association::new(socket, remote, room)));
+                self.names.insert(name, Named::Open(Association::new(socket, remote, credit)));
                 let local = self.sockets.get(socket).expect("it was just started").local.into();
                 out.indicate(DatagramsIndication::Opened {
                     association: name,
                     local,
                     remote: remote.into(),
-                    room: SEND_ROOM,
+                    credit: SEND_ROOM,
                 });
             }
             Err(why) => out.indicate(DatagramsIndication::Ended { name, why }),
@@ -32,13 +39,17 @@ impl<M: Message> Udp<M> {
     }
 }
 
-/// A socket on any port that hears, and speaks to, `remote` only. Nothing leaves yet: whether somebody is there shows when
+/// A socket at `local`, else on any port, that hears, and speaks to, `remote` only. Nothing leaves yet: whether somebody is there shows when
 /// the first datagram is refused.
-fn connect(remote: Participant) -> Result<(UdpSocket, SocketAddr), Ended> {
+fn connect(remote: Participant, local: Option<Participant>) -> Result<(UdpSocket, SocketAddr), Ended> {
     let remote = identity(remote.internet().ok_or(Ended::Unreachable)?);
     let any: IpAddr =
         if remote.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-    let socket = UdpSocket::bind(SocketAddr::new(any, 0)).map_err(|_| Ended::Unavailable)?;
+    let local = match local {
+        Some(local) => local.internet().ok_or(Ended::Unavailable)?,
+        None => SocketAddr::new(any, 0),
+    };
+    let socket = UdpSocket::bind(local).map_err(|_| Ended::Unavailable)?;
     socket.connect(remote).map_err(|_| Ended::Unreachable)?;
     // Who asks for the unspecified address is led to this machine: the peer is who the kernel says. At port 0 there is nobody.
     let remote = socket.peer_addr().map_err(|_| Ended::Unreachable)?;

@@ -6,11 +6,11 @@ use std::net::SocketAddr;
 
 use mio::net::UdpSocket;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
-use stackwright_contract::services::{DatagramsIndication, Ended, Room};
-use stackwright_contract::{Context, Handle, Mirror, Outlet, Participant};
+use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
+use stackwright_contract::{Handle, Mirror, Outlet, Participant};
 use stackwright_wire::Message;
 
-use super::{Association, NAME, Named, Peers, SEND_ROOM, Socket, Udp, connect};
+use super::{Association, Named, Peers, SEND_ROOM, Socket, Udp, connect};
 
 impl<M: Message> Udp<M> {
     pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
@@ -52,7 +52,7 @@ impl<M: Message> Udp<M> {
         &mut self,
         listener: Handle,
         association: Handle,
-        room: Room,
+        credit: Credit,
         out: &mut dyn Outlet<Self>,
     ) {
         let Some(Named::Listener(socket)) = self.names.get(listener) else {
@@ -62,16 +62,12 @@ impl<M: Message> Udp<M> {
         let socket = *socket;
         self.names.insert(association, Named::Awaited(socket));
         if let Some(Peers::Many { awaited, .. }) = self.peers(socket) {
-            awaited.push_back((association, room));
+            awaited.push_back((association, credit));
         }
     }
 
     /// Who has arrived goes on.
-    pub(super) fn unlisten(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
-        let Some(Named::Listener(socket)) = self.names.get(name) else {
-            return cx.dropped(NAME, "unlisten: no such listener");
-        };
-        let socket = *socket;
+    pub(super) fn unlisten(&mut self, name: Handle, socket: Handle, out: &mut dyn Outlet<Self>) {
         self.names.remove(name);
         if let Some(Peers::Many { listener, awaited, .. }) = self.peers(socket) {
             *listener = None;
@@ -119,30 +115,30 @@ impl<M: Message> Socket<M> {
             *last = Some(*association);
             return Ok(*association);
         }
-        let (association, room) =
+        let (association, credit) =
             awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
         known.insert(from, association);
         names.remove(association);
-        names.insert(association, Named::Open(Association::new(itself, from, room)));
+        names.insert(association, Named::Open(Association::new(itself, from, credit)));
         // To which of our addresses it came, a listener for all of them cannot say: that takes IP_PKTINFO.
         out.indicate(DatagramsIndication::Opened {
             association,
             local: self.local.into(),
             remote: from.into(),
-            room: SEND_ROOM,
+            credit: SEND_ROOM,
         });
         Ok(association)
     }
 }
 
 impl Association {
-    pub(super) fn new(socket: Handle, remote: SocketAddr, up: Room) -> Self {
+    pub(super) fn new(socket: Handle, remote: SocketAddr, up: Credit) -> Self {
         Association {
             socket,
             remote,
             up,
             down: SEND_ROOM,
-            left: Room::default(),
+            left: Credit::default(),
             closing: false,
             heard: false,
         }

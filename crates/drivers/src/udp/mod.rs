@@ -50,7 +50,7 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::UdpGroSegment;
 use rustix::net::sockopt::{self, Ipv4PathMtuDiscovery, Ipv6PathMtuDiscovery};
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, Room};
+use stackwright_contract::services::{Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended};
 use stackwright_contract::{
     Batches, Context, Facts, Guarantees, Handle, Instant, Mirror, Names, Outlet, Protocol,
 };
@@ -64,17 +64,17 @@ use fill::Came;
 use segmentation::Segmentation;
 
 /// How much of one association may wait for the socket: the first room downward.
-pub const SEND_ROOM: Room = Room { octets: 1 << 20, messages: 1024 };
+pub const SEND_ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
 /// The largest payload of UDP over IPv4, in octets: 65 535 less the headers of RFC 791 §3.1 and RFC 768. It is the limit
 /// over IPv6 too, so that a protocol need not ask which of them carries it.
 pub const LONGEST: usize = 65_507;
 
 /// How much one socket may send before the next has its turn.
-const SEND_TURN: Room = Room { octets: 1 << 20, messages: 512 };
+const SEND_TURN: Credit = Credit { octets: 1 << 20, messages: 512 };
 /// How much it may receive. Less, because what is received is handled when the turn is over: it shall still be in the
 /// processor's cache then.
-const RECEIVE_TURN: Room = Room { octets: 256 << 10, messages: 256 };
+const RECEIVE_TURN: Credit = Credit { octets: 256 << 10, messages: 256 };
 /// How many blocks one system call may fill.
 const BLOCKS: usize = 4;
 /// After so many system calls that filled no more than one, the next are given two: one to be filled, and one that stays empty, so
@@ -128,11 +128,11 @@ struct Association {
     socket: Handle,
     remote: SocketAddr,
     /// How much more the upper takes.
-    up: Room,
+    up: Credit,
     /// How much more the upper may send.
-    down: Room,
+    down: Credit,
     /// What left in this turn, and is not given back yet.
-    left: Room,
+    left: Credit,
     /// `Close` came, and waits until what was sent before it has left.
     closing: bool,
     /// The peer has said something.
@@ -176,7 +176,7 @@ enum Peers {
     /// It is a listener's. The names that were awaited bound the table.
     Many {
         listener: Option<Handle>,
-        awaited: VecDeque<(Handle, Room)>,
+        awaited: VecDeque<(Handle, Credit)>,
         known: HashMap<SocketAddr, Handle>,
         /// Who was heard last: as a rule it is he again. He may be gone.
         last: Option<Handle>,
@@ -327,9 +327,11 @@ impl<M: Message> Udp<M> {
             // What was sent before still leaves: the last word waits for it.
             Some(Named::Open(association)) if association.down != SEND_ROOM => association.closing = true,
             Some(Named::Open(_) | Named::Awaited(_)) => self.end(name, Ended::Finished, out),
-            // A wrong word must not lose the names that wait.
-            Some(Named::Listener(_)) => cx.dropped(NAME, "close: that name is a listener's"),
-            None => cx.dropped(NAME, "close: no such association"),
+            Some(Named::Listener(socket)) => {
+                let socket = *socket;
+                self.unlisten(name, socket, out);
+            }
+            None => cx.dropped(NAME, "close: that name is over"),
         }
     }
 
@@ -371,14 +373,14 @@ impl<M: Message> Udp<M> {
     }
 }
 
-fn sum(one: Room, other: Room) -> Room {
-    Room { octets: one.octets + other.octets, messages: one.messages + other.messages }
+fn sum(one: Credit, other: Credit) -> Credit {
+    Credit { octets: one.octets + other.octets, messages: one.messages + other.messages }
 }
 
 /// What is left of `room` after what takes so much of it; `None` where that does not fit.
-fn less(room: Room, taken: Room) -> Option<Room> {
-    let octets = room.octets.checked_sub(taken.octets)?;
-    Some(Room { octets, messages: room.messages.checked_sub(taken.messages)? })
+fn less(credit: Credit, taken: Credit) -> Option<Credit> {
+    let octets = credit.octets.checked_sub(taken.octets)?;
+    Some(Credit { octets, messages: credit.messages.checked_sub(taken.messages)? })
 }
 
 impl<M: Message> Protocol for Udp<M> {
@@ -391,20 +393,25 @@ impl<M: Message> Protocol for Udp<M> {
     fn handle_request(&mut self, cx: &Context, request: DatagramsRequest<M>, out: &mut impl Outlet<Self>) {
         match request {
             DatagramsRequest::Listen { listener, local } => self.listen(listener, local, out),
-            DatagramsRequest::Await { listener, association, room } => {
-                self.expect(listener, association, room, out);
+            DatagramsRequest::Await { listener, association, credit } => {
+                self.expect(listener, association, credit, out);
             }
-            DatagramsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
-            DatagramsRequest::Open { association, remote, room } => self.open(association, remote, room, out),
-            DatagramsRequest::Send { association, messages, quality } => {
-                self.queue(cx, association, messages, quality.ecn);
+            DatagramsRequest::Open { association, remote, local, credit } => {
+                self.open(association, remote, local, credit, out)
             }
-            DatagramsRequest::Receive { association, room } => {
+            DatagramsRequest::Send { association, batch: messages, properties } => {
+                self.queue(cx, association, messages, properties.ecn);
+            }
+            DatagramsRequest::Credit { association, credit } => {
                 if let Some(open) = self.association(cx, association) {
-                    open.up = sum(open.up, room);
+                    open.up = sum(open.up, credit);
                 }
             }
-            DatagramsRequest::Close { association } => self.close(cx, association, out),
+            // Datagrams have no half of an end, and lie in memory when they are read.
+            DatagramsRequest::Finish { .. } | DatagramsRequest::Unread { .. } => {}
+            DatagramsRequest::Abort { association: name } | DatagramsRequest::Close { name } => {
+                self.close(cx, name, out);
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::array;
 use std::mem;
 
 use rustix::io::Errno;
-use stackwright_contract::services::{DatagramsIndication, Quality, Room};
+use stackwright_contract::services::{Credit, DatagramsIndication, MessageProperties};
 use stackwright_contract::{Context, Handle, Mirror, Outlet};
 use stackwright_wire::{Message, Pool};
 
@@ -155,19 +155,19 @@ impl<M: Message> Socket<M> {
         match open {
             Ok((association, open)) => {
                 open.heard = true;
-                let quality = Quality { ecn: coalesced.ecn, ..Quality::default() };
+                let properties = MessageProperties { ecn: coalesced.ecn, ..MessageProperties::default() };
                 if let Some(up) = less(open.up, coalesced.room())
                     && let Some(messages) = coalesced.take_all()
                 {
                     open.up = up;
-                    out.indicate(DatagramsIndication::Delivered { association, messages, quality });
+                    out.indicate(DatagramsIndication::Delivered { association, batch: messages, properties });
                 }
                 while coalesced.count > 0 {
-                    let next = Room { octets: coalesced.next_octets(), messages: 1 };
+                    let next = Credit { octets: coalesced.next_octets(), messages: 1 };
                     let Some(up) = less(open.up, next) else { return false };
                     open.up = up;
                     let messages = coalesced.take(pool).into();
-                    out.indicate(DatagramsIndication::Delivered { association, messages, quality });
+                    out.indicate(DatagramsIndication::Delivered { association, batch: messages, properties });
                 }
             }
             Err(reason) => (0..mem::take(&mut coalesced.count)).for_each(|_| cx.dropped(NAME, reason)),
@@ -201,7 +201,7 @@ mod tests {
 
     impl Outlet<Udp<M>> for Heard {
         fn indicate(&mut self, told: DatagramsIndication<M>) {
-            if let DatagramsIndication::Delivered { messages, .. } = told {
+            if let DatagramsIndication::Delivered { batch: messages, .. } = told {
                 self.0.extend(messages.pieces().map(|pieces| pieces.flatten().copied().collect::<Vec<u8>>()));
             }
         }
@@ -217,9 +217,9 @@ mod tests {
         let mut udp = Udp::<M>::new(Rc::new(registry), 0, Rc::new(Pool::new(64 << 10, 8)));
         let (cx, mut heard) = (Context::new(1), Heard::default());
         let [peer, stranger] = [(); 2].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap());
-        let (association, room) = (Names::new().name(()), Room { octets: 1000, messages: 10 });
+        let (association, credit) = (Names::new().name(()), Credit { octets: 1000, messages: 10 });
         let there = peer.local_addr().unwrap();
-        let open = DatagramsRequest::Open { association, remote: there.into(), room };
+        let open = DatagramsRequest::Open { association, remote: there.into(), credit, local: None };
         udp.handle_request(&cx, open, &mut heard);
         let (name, socket) = udp.sockets.iter().next().expect("it has a socket");
         let (here, socket) = (socket.local, Rc::clone(&socket.socket));

@@ -8,7 +8,7 @@ use std::os::fd::AsRawFd;
 use mio::Token;
 use nix::sys::socket::{MsgFlags, SockaddrStorage, sendmsg};
 use rustix::io::Errno;
-use stackwright_contract::services::{Batch, DatagramsIndication, Ecn, Ended, Room};
+use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ecn, Ended};
 use stackwright_contract::{Context, Handle, Outlet};
 use stackwright_wire::{Message, Pool};
 
@@ -57,7 +57,7 @@ impl<M: Message> Udp<M> {
                 Err(error)
                     if socket.segmentation.refused(
                         error,
-                        burst.room.messages,
+                        burst.credit.messages,
                         burst.segment_size,
                         cx.now(),
                     ) =>
@@ -65,15 +65,15 @@ impl<M: Message> Udp<M> {
                     continue;
                 }
                 // Too long for the way, forbidden here, or nobody there: datagrams are lost.
-                Err(_) => (0..burst.room.messages)
+                Err(_) => (0..burst.credit.messages)
                     .for_each(|_| cx.dropped(NAME, "send: the network does not take this datagram")),
             }
-            if open.left == Room::default() {
+            if open.left == Credit::default() {
                 left.push(burst.association);
             }
-            open.left = sum(open.left, burst.room);
-            share.octets = share.octets.saturating_sub(burst.room.octets);
-            share.messages = share.messages.saturating_sub(burst.room.messages);
+            open.left = sum(open.left, burst.credit);
+            share.octets = share.octets.saturating_sub(burst.credit.octets);
+            share.messages = share.messages.saturating_sub(burst.credit.messages);
             socket.left(&burst, pool);
         }
         if let Some(block) = into {
@@ -88,10 +88,10 @@ impl<M: Message> Udp<M> {
         let mut left = mem::take(&mut self.left);
         for association in left.drain(..) {
             let Some(Named::Open(open)) = self.names.get_mut(association) else { continue };
-            let room = mem::take(&mut open.left);
-            open.down = sum(open.down, room);
+            let credit = mem::take(&mut open.left);
+            open.down = sum(open.down, credit);
             if !open.closing {
-                out.indicate(DatagramsIndication::Room { association, room });
+                out.indicate(DatagramsIndication::Credit { association, credit });
             } else if open.down == SEND_ROOM {
                 self.end(association, Ended::Finished, out);
             }
@@ -121,9 +121,9 @@ impl<M: Message> Socket<M> {
         if burst.ecn != self.ecn {
             self.bear(burst.ecn);
         }
-        let is_one = burst.room.messages == 1;
+        let is_one = burst.credit.messages == 1;
         // One that is no longer leaves as it is.
-        if !is_one || burst.room.octets > self.segmentation.size() {
+        if !is_one || burst.credit.octets > self.segmentation.size() {
             self.segmentation.set(&self.socket, if is_one { 0 } else { burst.segment_size })?;
         }
         match self.transmit_burst(to, burst, into, pool) {
@@ -184,7 +184,7 @@ mod tests {
     use nix::sys::socket::setsockopt;
     use nix::sys::socket::sockopt::{self, SetBool};
     use stackwright_contract::Instant;
-    use stackwright_contract::services::{DatagramsRequest, Quality};
+    use stackwright_contract::services::{DatagramsRequest, MessageProperties};
     use stackwright_contract::{Names, Protocol};
     use stackwright_wire::{BufferTree, Pool};
 
@@ -235,18 +235,22 @@ mod tests {
             }
             let mut udp = Udp::new(registry, 0, Rc::new(Pool::new(64 << 10, 8)));
             let (cx, there) = (Context::new(1), UdpSocket::bind("127.0.0.1:0").unwrap());
-            let (association, room) = (Names::new().name(()), Room { octets: 1000, messages: 10 });
+            let (association, credit) = (Names::new().name(()), Credit { octets: 1000, messages: 10 });
             let remote = there.local_addr().unwrap().into();
-            udp.handle_request(&cx, DatagramsRequest::Open { association, remote, room }, &mut Unheard);
+            udp.handle_request(
+                &cx,
+                DatagramsRequest::Open { association, remote, credit, local: None },
+                &mut Unheard,
+            );
             Side { poll, cx, udp, association, there }
         }
 
         fn queue(&mut self, datagrams: usize) {
             let Side { cx, udp, association, .. } = self;
             for _ in 0..datagrams {
-                let (message, quality) = (M::with_headroom(0, b"hello"), Quality::default());
+                let (message, properties) = (M::with_headroom(0, b"hello"), MessageProperties::default());
                 let messages = message.into();
-                let send = DatagramsRequest::Send { association: *association, messages, quality };
+                let send = DatagramsRequest::Send { association: *association, batch: messages, properties };
                 udp.handle_request(cx, send, &mut Unheard);
             }
         }

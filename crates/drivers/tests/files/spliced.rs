@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::net::SendFlags;
 use stackwright_contract::services::{
-    Ended, Failure, FilesIndication, FilesRequest, StreamsIndication as Told, StreamsRequest as Ask,
+    Credit, Ended, Failure, FilesIndication, FilesRequest, StreamsIndication as Told, StreamsRequest as Ask,
 };
 use stackwright_contract::{Handle, IndicationOf, Outlet, RequestOf};
 use stackwright_drivers::Driver;
@@ -44,13 +44,13 @@ impl Outlet<Stack> for Heard {
 
 impl Socket {
     /// One that may splice, and its peer.
-    fn pair(room: usize) -> (Self, TcpStream) {
-        let (mut socket, peer) = Self::with(room, Stack::splicing);
+    fn pair(credit: usize) -> (Self, TcpStream) {
+        let (mut socket, peer) = Self::with(credit, Stack::splicing);
         socket.ask(Ask::Unread { association: STREAM });
         (socket, peer)
     }
 
-    fn with(room: usize, option: impl Fn(Stack) -> Stack) -> (Self, TcpStream) {
+    fn with(credit: usize, option: impl Fn(Stack) -> Stack) -> (Self, TcpStream) {
         let driver = Driver::new(1).expect("a poll");
         let pool = Rc::new(Pool::new(BLOCK, 16));
         let tcp = option(Tcp::new(driver.registry(), 0, pool));
@@ -63,7 +63,7 @@ impl Socket {
             Told::Listening { local, .. } => local.internet().expect("an address"),
             other => panic!("{other:?}"),
         };
-        socket.ask(Ask::Await { listener: LISTENER, association: STREAM, room });
+        socket.ask(Ask::Await { listener: LISTENER, association: STREAM, credit: Credit::of_octets(credit) });
         let peer = TcpStream::connect(at).expect("somebody listens");
         assert!(matches!(socket.hear(), Told::Opened { .. }));
         (socket, peer)
@@ -97,7 +97,7 @@ impl Socket {
 
     fn delivered(&mut self) -> BufferTree {
         match self.hear() {
-            Told::Delivered { message, .. } => message,
+            Told::Delivered { batch, .. } => batch.into_octets(),
             other => panic!("{other:?}"),
         }
     }
@@ -105,8 +105,9 @@ impl Socket {
     /// The next octets, for which room is given back; `None` at the end.
     fn next(&mut self) -> Option<BufferTree> {
         match self.hear() {
-            Told::Delivered { message, .. } => {
-                self.ask(Ask::Receive { association: STREAM, room: message.len() });
+            Told::Delivered { batch, .. } => {
+                let message = batch.into_octets();
+                self.ask(Ask::Credit { association: STREAM, credit: Credit::of_octets(message.len()) });
                 Some(message)
             }
             Told::Finished { .. } => None,
@@ -314,7 +315,7 @@ fn urgent_octets_stay_in_line() {
     assert_eq!(rustix::net::send(&peer, b"!", SendFlags::OOB), Ok(1));
     peer.write_all(b"behind").expect("the socket has room");
     socket.idle();
-    socket.ask(Ask::Receive { association: STREAM, room: 1 << 20 });
+    socket.ask(Ask::Credit { association: STREAM, credit: Credit::of_octets(1 << 20) });
     let expected = [&before[..], &around, b"!behind"].concat();
     while write(socket.delivered()) < expected.len() as u64 {}
     assert_eq!(bench.close(file, true), Ok(()));
@@ -330,8 +331,8 @@ fn a_reset_is_no_end() {
     });
     let ended = loop {
         match socket.hear() {
-            Told::Delivered { message, .. } => {
-                socket.ask(Ask::Receive { association: STREAM, room: message.len() });
+            Told::Delivered { batch, .. } => {
+                socket.ask(Ask::Credit { association: STREAM, credit: Credit::of_octets(batch.octets()) });
             }
             other => break other,
         }

@@ -12,8 +12,8 @@ use crate::side::{AMPLE, Side, address, arrival, delivered, hear, name, stranger
 fn what_comes_is_said_of_both_addresses() {
     let (side, association, peer, at) = arrival("127.0.0.1:0", AMPLE);
     let first = side.heard.0.iter().find(|told| matches!(told, Told::Opened { .. }));
-    let Some(Told::Opened { association: opened, local, remote, room }) = first else { unreachable!() };
-    assert_eq!((*opened, *local, *room), (association, at.into(), SEND_ROOM));
+    let Some(Told::Opened { association: opened, local, remote, credit }) = first else { unreachable!() };
+    assert_eq!((*opened, *local, *credit), (association, at.into(), SEND_ROOM));
     assert_eq!(*remote, peer.local_addr().unwrap().into());
 }
 
@@ -71,7 +71,7 @@ fn an_ipv4_peer_of_a_socket_for_both_families_is_an_ipv4_peer() {
 
     // The mapped form of an address that we are told means the same peer.
     let mapped = SocketAddr::new(address("[::ffff:127.0.0.1]:0").ip(), peer.local_addr().unwrap().port());
-    side.ask(Ask::Open { association: name(3), remote: mapped.into(), room: AMPLE });
+    side.ask(Ask::Open { association: name(3), remote: mapped.into(), credit: AMPLE, local: None });
     assert_eq!(side.remote(name(3)), peer.local_addr().unwrap());
 }
 
@@ -86,26 +86,26 @@ fn nobody_arrives_without_a_name_and_unlisten_ends_all_that_wait() {
     for waiting in [1, 2, 3] {
         side.expect(name(waiting), AMPLE);
     }
-    side.ask(Ask::Close { association: name(1) });
+    side.ask(Ask::Close { name: name(1) });
     assert_eq!(side.ended(name(1)), Ended::Finished);
     peer.send_to(b"found", at).unwrap();
     side.hears(name(2), &[b"found"]);
 
-    side.ask(Ask::Close { association: name(0) });
-    assert_eq!(side.dropped(), 2, "a listener ends by Unlisten");
-    side.ask(Ask::Unlisten { listener: name(0) });
+    side.ask(Ask::Close { name: name(0) });
+    assert_eq!(side.dropped(), 2, "a listener ends by Close");
+    side.ask(Ask::Close { name: name(0) });
     assert_eq!(side.ended(name(3)), Ended::Unlistened);
     assert_eq!(side.ended(name(0)), Ended::Unlistened);
     side.expect(name(4), AMPLE);
     assert_eq!(side.ended(name(4)), Ended::Unlistened);
-    side.ask(Ask::Unlisten { listener: name(0) });
+    side.ask(Ask::Close { name: name(0) });
     assert_eq!(side.dropped(), 3);
 }
 
 #[test]
 fn who_has_arrived_goes_on_when_nobody_listens_any_more() {
     let (mut side, association, peer, at) = arrival("127.0.0.1:0", AMPLE);
-    side.ask(Ask::Unlisten { listener: name(0) });
+    side.ask(Ask::Close { name: name(0) });
     stranger("127.0.0.1:0").send_to(b"too late", at).unwrap();
     peer.send_to(b"still here", at).unwrap();
     side.hears(association, &[b"hello", b"still here"]);
@@ -117,13 +117,13 @@ fn who_has_arrived_goes_on_when_nobody_listens_any_more() {
     // Who listens there again shares the socket with those who arrived before.
     let again = Handle { index: 0, generation: 1 };
     side.ask(Ask::Listen { listener: again, local: at.into() });
-    side.ask(Ask::Await { listener: again, association: name(2), room: AMPLE });
-    side.ask(Ask::Close { association });
+    side.ask(Ask::Await { listener: again, association: name(2), credit: AMPLE });
+    side.ask(Ask::Close { name: association });
     let other = stranger("127.0.0.1:0");
     other.send_to(b"in time", at).unwrap();
     side.hears(name(2), &[b"in time"]);
-    side.ask(Ask::Unlisten { listener: again });
+    side.ask(Ask::Close { name: again });
     UdpSocket::bind(at).expect_err("somebody still speaks through it");
-    side.ask(Ask::Close { association: name(2) });
+    side.ask(Ask::Close { name: name(2) });
     UdpSocket::bind(at).expect("the last one has closed it");
 }

@@ -1,6 +1,6 @@
 //! What crosses the boundary together, and leaves and comes so where the kernel can do that.
 
-use stackwright_contract::services::{Batch, DatagramsRequest as Ask, Room};
+use stackwright_contract::services::{Batch, Credit, DatagramsRequest as Ask};
 use stackwright_contract::{Handle, Protocol as _};
 use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
 use stackwright_wire::{BufferTree, Message};
@@ -17,11 +17,11 @@ fn apart(octets: &[u8], stride: usize) -> Vec<Vec<u8>> {
 }
 
 /// A side that hears another, which has opened an association to it.
-fn pair(local: &str, room: Room) -> (Side, Handle, Side, Handle) {
+fn pair(local: &str, credit: Credit) -> (Side, Handle, Side, Handle) {
     let (mut here, mut there) = (Side::new(), Side::new());
     let at = there.listen(local);
-    there.expect(name(1), room);
-    here.ask(Ask::Open { association: name(5), remote: at.into(), room: AMPLE });
+    there.expect(name(1), credit);
+    here.ask(Ask::Open { association: name(5), remote: at.into(), credit: AMPLE, local: None });
     (here, name(5), there, name(1))
 }
 
@@ -38,7 +38,7 @@ fn a_batch_leaves_as_it_is_and_comes_as_several() {
         let came = delivered(&there.heard.0, to);
         assert!(came.chunks(45).all(|came| came == apart(&sent, 1400)), "over {local}");
         // Where the kernel puts nothing together, each comes alone, and nobody can say more.
-        assert_eq!(rooms(&here.heard.0, from), [Room { octets: 3 * sent.len(), messages: 3 * 45 }]);
+        assert_eq!(rooms(&here.heard.0, from), [Credit { octets: 3 * sent.len(), messages: 3 * 45 }]);
         assert_eq!(here.dropped() + there.dropped(), 0);
     }
 }
@@ -91,7 +91,7 @@ fn a_run_that_is_longer_than_what_leaves_at_once_leaves_whole() {
         while here.udp.wants_flush() {
             here.turn(0);
             there.turn(0);
-            there.ask(Ask::Receive { association: to, room: Room { octets: 1 << 20, messages: 400 } });
+            there.ask(Ask::Credit { association: to, credit: Credit { octets: 1 << 20, messages: 400 } });
         }
         there.until(|told| (delivered(told, to).len() == expected.len()).then_some(()));
         assert!(delivered(&there.heard.0, to) == expected, "{count} of {stride}");
@@ -100,7 +100,10 @@ fn a_run_that_is_longer_than_what_leaves_at_once_leaves_whole() {
             assert_eq!(batches(&there.heard.0, to), [40; 5], "in equal parts, where 46 might leave at once");
         }
         let rooms = rooms(&here.heard.0, from);
-        let back = (rooms.iter().map(|room| room.octets).sum(), rooms.iter().map(|room| room.messages).sum());
+        let back = (
+            rooms.iter().map(|credit| credit.octets).sum(),
+            rooms.iter().map(|credit| credit.messages).sum(),
+        );
         assert_eq!(back, (sent.len() + 6, count + 1), "{count} of {stride}");
         assert_eq!(here.dropped() + there.dropped(), 0, "{count} of {stride}");
     }
@@ -160,13 +163,13 @@ fn batches_and_single_datagrams_leave_in_the_order_in_which_they_were_said() {
 /// Those for which there is room are delivered one by one; the others wait until the next batch, and come when it brings room.
 #[test]
 fn where_there_is_room_for_half_of_a_run_half_of_it_comes() {
-    let (mut here, from, mut there, to) = pair("127.0.0.1:0", Room { octets: 1 << 20, messages: 20 });
+    let (mut here, from, mut there, to) = pair("127.0.0.1:0", Credit { octets: 1 << 20, messages: 20 });
     let sent = octets(40 * 1000);
     here.send_several(from, &sent, 1000);
     here.turn(0);
     there.until(|told| (!delivered(told, to).is_empty()).then_some(()));
     assert_eq!((delivered(&there.heard.0, to).len(), batches(&there.heard.0, to)), (20, vec![]));
-    there.ask(Ask::Receive { association: to, room: Room { octets: 0, messages: 20 } });
+    there.ask(Ask::Credit { association: to, credit: Credit { octets: 0, messages: 20 } });
     there.until(|told| (delivered(told, to).len() == 40).then_some(()));
     assert!(delivered(&there.heard.0, to) == apart(&sent, 1000));
     assert_eq!(batches(&there.heard.0, to), [20], "what was left of it is a batch");
@@ -175,7 +178,7 @@ fn where_there_is_room_for_half_of_a_run_half_of_it_comes() {
 
 #[test]
 fn octets_are_room_too() {
-    let (mut here, from, mut there, to) = pair("127.0.0.1:0", Room { octets: 4500, messages: 100 });
+    let (mut here, from, mut there, to) = pair("127.0.0.1:0", Credit { octets: 4500, messages: 100 });
     here.send_several(from, &octets(10 * 1000), 1000);
     here.turn(0);
     there.until(|told| (!delivered(told, to).is_empty()).then_some(()));

@@ -10,7 +10,7 @@ fn who_cannot_be_reached_and_where_nobody_may_listen() {
     let mut side = Side::new();
     let nobody = [Participant::OTHER_END, address("127.0.0.1:0").into(), address("255.255.255.255:9").into()];
     for (index, remote) in (1..).zip(nobody) {
-        side.ask(Ask::Open { association: name(index), remote, room: AMPLE });
+        side.ask(Ask::Open { association: name(index), remote, credit: AMPLE, local: None });
         assert_eq!(side.ended(name(index)), Ended::Unreachable, "{remote}");
     }
     let somebody = stranger("127.0.0.1:0");
@@ -31,8 +31,8 @@ fn a_refused_datagram_ends_what_we_opened_where_nobody_was_heard() {
         assert_eq!(side.ended(association), Ended::Unreachable);
         // What crosses the last word is dropped and counted.
         side.send(association, b"hello?");
-        side.ask(Ask::Receive { association, room: AMPLE });
-        side.ask(Ask::Close { association });
+        side.ask(Ask::Credit { association, credit: AMPLE });
+        side.ask(Ask::Close { name: association });
         assert_eq!(side.dropped(), 3);
         let ends = side.heard.0.iter().filter(|told| matches!(told, Told::Ended { .. })).count();
         assert_eq!(ends, 1);
@@ -86,13 +86,13 @@ fn close_lets_leave_what_was_sent_before_and_frees_the_peer() {
     for (mut side, association, peer, at) in [arrival("127.0.0.1:0", AMPLE), opened("127.0.0.1:0")] {
         side.heard.0.clear();
         side.send(association, b"one more");
-        side.ask(Ask::Close { association });
+        side.ask(Ask::Close { name: association });
         side.send(association, b"too late");
         assert_eq!(side.dropped(), 1);
         assert_eq!(side.ended(association), Ended::Finished);
         assert_eq!(side.heard.0.len(), 1, "no word about room comes to who is leaving");
         assert_eq!(hear(&peer).0, b"one more");
-        side.ask(Ask::Close { association });
+        side.ask(Ask::Close { name: association });
         assert_eq!(side.dropped(), 2);
         if association == name(1) {
             // The same peer is a stranger again, under the next name, which may have the same place.

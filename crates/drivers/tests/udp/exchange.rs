@@ -1,7 +1,7 @@
 //! What travels, and how much of it.
 
 use stackwright_contract::Protocol;
-use stackwright_contract::services::{DatagramsRequest as Ask, Quality, Room};
+use stackwright_contract::services::{Credit, DatagramsRequest as Ask, MessageProperties};
 use stackwright_drivers::udp::{LONGEST, SEND_ROOM};
 use stackwright_wire::{BufferTree, Message};
 
@@ -32,7 +32,7 @@ fn an_empty_datagram_is_a_message() {
         side.send(association, b"");
         side.turn(0);
         assert_eq!(hear(&peer).0, b"");
-        assert_eq!(rooms(&side.heard.0, association), [Room { octets: 0, messages: 1 }]);
+        assert_eq!(rooms(&side.heard.0, association), [Credit { octets: 0, messages: 1 }]);
         peer.send_to(b"", at).unwrap();
         side.hears(association, &[b""]);
     }
@@ -51,7 +51,7 @@ fn the_longest_datagram_travels_both_ways_and_ropes_are_gathered() {
             for piece in long.chunks(LONGEST.div_ceil(pieces)) {
                 rope.join(message(piece));
             }
-            side.ask(Ask::Send { association, messages: rope.into(), quality: Quality::default() });
+            side.ask(Ask::Send { association, batch: rope.into(), properties: MessageProperties::default() });
             side.turn(0);
             assert!(hear(&peer).0 == long, "{pieces} pieces");
         }
@@ -89,7 +89,7 @@ fn what_travels_together_comes_one_by_one_and_in_order() {
         let (mut here, mut there) = (Side::new(), Side::new());
         let at = there.listen(local);
         there.expect(name(1), AMPLE);
-        here.ask(Ask::Open { association: name(5), remote: at.into(), room: AMPLE });
+        here.ask(Ask::Open { association: name(5), remote: at.into(), credit: AMPLE, local: None });
         let lengths = [1429, 1429, 1429, 1426, 0, 0, 7, 7, 7, 8, 1, 60_000, 60_000, 1429, 1429];
         let sent: Vec<_> = (0..6u8).flat_map(|round| lengths.map(|length| vec![round; length])).collect();
         for octets in &sent {
@@ -98,8 +98,8 @@ fn what_travels_together_comes_one_by_one_and_in_order() {
         while here.udp.wants_flush() {
             here.turn(0);
             there.turn(0);
-            let room = Room { octets: 1 << 20, messages: 300 };
-            there.ask(Ask::Receive { association: name(1), room });
+            let credit = Credit { octets: 1 << 20, messages: 300 };
+            there.ask(Ask::Credit { association: name(1), credit });
         }
         let count = sent.len();
         let came = there.until(|told| {
@@ -113,7 +113,7 @@ fn what_travels_together_comes_one_by_one_and_in_order() {
 
 #[test]
 fn what_finds_no_room_is_dropped_and_counted() {
-    let (mut side, association, peer, at) = arrival("127.0.0.1:0", Room { octets: 15, messages: 3 });
+    let (mut side, association, peer, at) = arrival("127.0.0.1:0", Credit { octets: 15, messages: 3 });
     side.heard.0.clear();
     for length in [4, 7, 6, 0] {
         peer.send_to(&vec![9; length], at).unwrap();
@@ -122,11 +122,11 @@ fn what_finds_no_room_is_dropped_and_counted() {
     // Ten octets and two messages were left: seven octets came too many, and the empty one found no message left.
     assert_eq!(delivered(&side.heard.0, association), [vec![9; 4], vec![9; 6]]);
     assert_eq!(side.dropped(), 2);
-    side.ask(Ask::Receive { association, room: Room { octets: 3, messages: 0 } });
+    side.ask(Ask::Credit { association, credit: Credit { octets: 3, messages: 0 } });
     peer.send_to(b"no", at).unwrap();
     side.idle();
     assert_eq!(side.dropped(), 3);
-    side.ask(Ask::Receive { association, room: Room { octets: 0, messages: 1 } });
+    side.ask(Ask::Credit { association, credit: Credit { octets: 0, messages: 1 } });
     peer.send_to(b"yes", at).unwrap();
     side.until(|told| (delivered(told, association).len() == 3).then_some(()));
     assert_eq!(side.dropped(), 3);
@@ -143,14 +143,15 @@ fn room_comes_back_in_one_word_a_turn_and_adds_up() {
     let cx = side.driver.context();
     side.udp.flush(cx, &mut side.heard);
     assert!(
-        matches!(&rooms(&side.heard.0, association)[..], [Room { messages: 1..1000, .. }]),
+        matches!(&rooms(&side.heard.0, association)[..], [Credit { messages: 1..1000, .. }]),
         "a fair share"
     );
     while side.udp.wants_flush() {
         side.udp.flush(cx, &mut side.heard);
     }
     let rooms = rooms(&side.heard.0, association);
-    let all = (rooms.iter().map(|room| room.octets).sum(), rooms.iter().map(|room| room.messages).sum());
+    let all =
+        (rooms.iter().map(|credit| credit.octets).sum(), rooms.iter().map(|credit| credit.messages).sum());
     assert_eq!(all, (SEND_ROOM.messages * 100, SEND_ROOM.messages));
 }
 
@@ -159,14 +160,14 @@ fn a_busy_socket_does_not_keep_the_others_waiting() {
     let (mut side, busy, _peer, _) = opened("127.0.0.1:0");
     let modest = stranger("127.0.0.1:0");
     let remote = modest.local_addr().unwrap().into();
-    side.ask(Ask::Open { association: name(8), remote, room: AMPLE });
+    side.ask(Ask::Open { association: name(8), remote, credit: AMPLE, local: None });
     for _ in 0..1000 {
         side.send(busy, b"much");
     }
     side.send(name(8), b"little");
     side.heard.0.clear();
     side.udp.flush(side.driver.context(), &mut side.heard);
-    assert_eq!(rooms(&side.heard.0, name(8)), [Room { octets: 6, messages: 1 }]);
+    assert_eq!(rooms(&side.heard.0, name(8)), [Credit { octets: 6, messages: 1 }]);
     assert!(rooms(&side.heard.0, busy)[0].messages < 1000);
     assert_eq!(hear(&modest).0, b"little");
 }
@@ -186,7 +187,7 @@ fn two_adapters_talk_to_each_other() {
     let (mut here, mut there) = (Side::new(), Side::new());
     let at = there.listen("[::1]:0");
     there.expect(name(1), AMPLE);
-    here.ask(Ask::Open { association: name(5), remote: at.into(), room: AMPLE });
+    here.ask(Ask::Open { association: name(5), remote: at.into(), credit: AMPLE, local: None });
     for number in 0..COUNT {
         here.send(name(5), &number.to_be_bytes());
         here.turn(0);
@@ -205,12 +206,12 @@ fn two_adapters_talk_to_each_other() {
 #[test]
 fn who_gives_room_back_at_once_misses_nothing() {
     const COUNT: u8 = 200;
-    let (mut side, association, peer, at) = arrival("127.0.0.1:0", Room { octets: 4096, messages: 3 });
+    let (mut side, association, peer, at) = arrival("127.0.0.1:0", Credit { octets: 4096, messages: 3 });
     for number in 0..COUNT {
         peer.send_to(&[number; 100], at).unwrap();
     }
     // What was said before has used one.
-    side.ask(Ask::Receive { association, room: Room { octets: 5, messages: 1 } });
+    side.ask(Ask::Credit { association, credit: Credit { octets: 5, messages: 1 } });
     let mut answered = 1;
     let expected: Vec<_> =
         std::iter::once(b"hello".to_vec()).chain((0..COUNT).map(|number| vec![number; 100])).collect();
@@ -218,7 +219,7 @@ fn who_gives_room_back_at_once_misses_nothing() {
         side.turn(100);
         let heard = delivered(&side.heard.0, association).len();
         for _ in answered..heard {
-            side.ask(Ask::Receive { association, room: Room { octets: 100, messages: 1 } });
+            side.ask(Ask::Credit { association, credit: Credit { octets: 100, messages: 1 } });
         }
         answered = heard;
     }

@@ -3,7 +3,7 @@
 use rustix::net::sockopt;
 use stackwright_contract::Handle;
 use stackwright_contract::services::{
-    Batch, DatagramsIndication as Told, DatagramsRequest as Ask, Ecn, Quality,
+    Batch, DatagramsIndication as Told, DatagramsRequest as Ask, Ecn, MessageProperties,
 };
 use stackwright_wire::BufferTree;
 
@@ -12,16 +12,16 @@ use crate::side::{AMPLE, BOTH, Side, arrival, hear, message, name, opened};
 const CE: u8 = 0b11;
 
 fn send(side: &mut Side, association: Handle, octets: &[u8], ecn: Ecn) {
-    let quality = Quality { ecn, ..Quality::default() };
-    side.ask(Ask::Send { association, messages: message(octets).into(), quality });
+    let properties = MessageProperties { ecn, ..MessageProperties::default() };
+    side.ask(Ask::Send { association, batch: message(octets).into(), properties });
     side.turn(0);
 }
 
 /// What was said of congestion with each datagram.
 fn said(told: &[Told<BufferTree>], name: Handle) -> Vec<Ecn> {
     let of_name = told.iter().flat_map(|told| match told {
-        Told::Delivered { association, messages, quality } if *association == name => {
-            vec![quality.ecn; messages.count()]
+        Told::Delivered { association, batch: messages, properties } if *association == name => {
+            vec![properties.ecn; messages.count()]
         }
         _ => Vec::new(),
     });
@@ -61,7 +61,7 @@ fn a_run_says_it_with_each_of_its_datagrams_and_arrives_so() {
         let at = there.listen(local);
         let (to, from) = (name(1), name(5));
         there.expect(to, AMPLE);
-        here.ask(Ask::Open { association: from, remote: at.into(), room: AMPLE });
+        here.ask(Ask::Open { association: from, remote: at.into(), credit: AMPLE, local: None });
         here.send(from, b"hello");
         here.turn(0);
         there.hears(to, &[b"hello"]);
@@ -69,8 +69,8 @@ fn a_run_says_it_with_each_of_its_datagrams_and_arrives_so() {
         let mut expected = vec![Ecn::NotEct];
         for ecn in [Ecn::Ect, Ecn::Ce, Ecn::NotEct] {
             let messages = Batch::new(message(&[7; 30 * 1000 + 1]), 1000);
-            let quality = Quality { ecn, ..Quality::default() };
-            here.ask(Ask::Send { association: from, messages, quality });
+            let properties = MessageProperties { ecn, ..MessageProperties::default() };
+            here.ask(Ask::Send { association: from, batch: messages, properties });
             // None is put together with what says something else.
             send(&mut here, from, &[7; 1000], Ecn::Ect);
             expected.extend([vec![ecn; 31], vec![Ecn::Ect]].concat());

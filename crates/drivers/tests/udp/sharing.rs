@@ -54,7 +54,7 @@ fn places(sides: &[Side]) -> HashMap<u32, Vec<(u32, usize)>> {
     let mut places = HashMap::<_, Vec<_>>::new();
     for (place, side) in sides.iter().enumerate() {
         for told in &side.heard.0 {
-            if let Told::Delivered { messages, .. } = told {
+            if let Told::Delivered { batch: messages, .. } = told {
                 let word = u32::from_be_bytes(octets(messages.as_octets()).try_into().unwrap());
                 places.entry(word >> 8).or_default().push((word & 0xff, place));
             }
@@ -95,8 +95,8 @@ fn a_listener_that_ceases_leaves_the_others_associations_alone() {
     let first = places(&sides);
     // One of them goes: its listener, its associations, and so its socket.
     let mut gone = sides.remove(0);
-    gone.ask(Ask::Unlisten { listener: name(0) });
-    (1..=PEERS).for_each(|index| gone.ask(Ask::Close { association: name(index) }));
+    gone.ask(Ask::Close { name: name(0) });
+    (1..=PEERS).for_each(|index| gone.ask(Ask::Close { name: name(index) }));
     assert_eq!(gone.ended(name(0)), Ended::Unlistened);
     let stay: Vec<_> = (0_u32..).zip(peers).filter(|(number, _)| first[number][0].1 == 1).collect();
     let kept = arrived(&sides[0]);

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 
 use stackwright_contract::services::{
-    Batch, DatagramsIndication as Told, DatagramsRequest as Ask, Ended, Quality, Room,
+    Batch, Credit, DatagramsIndication as Told, DatagramsRequest as Ask, Ended, MessageProperties,
 };
 use stackwright_contract::{Handle, Outlet};
 use stackwright_drivers::Driver;
@@ -15,7 +15,7 @@ use stackwright_wire::{BufferTree, Leaf, Message, Pool};
 
 pub(crate) type Stack = Udp<BufferTree>;
 
-pub(crate) const AMPLE: Room = Room { octets: 1 << 20, messages: 1000 };
+pub(crate) const AMPLE: Credit = Credit { octets: 1 << 20, messages: 1000 };
 pub(crate) const BOTH: [&str; 2] = ["127.0.0.1:0", "[::1]:0"];
 
 /// One adapter, and everything it told.
@@ -60,7 +60,11 @@ impl Side {
     }
 
     pub(crate) fn send(&mut self, association: Handle, octets: &[u8]) {
-        self.ask(Ask::Send { association, messages: message(octets).into(), quality: Quality::default() });
+        self.ask(Ask::Send {
+            association,
+            batch: message(octets).into(),
+            properties: MessageProperties::default(),
+        });
     }
 
     /// Sends datagrams of `segment_size` octets, but the last, as one word.
@@ -69,7 +73,7 @@ impl Side {
     }
 
     pub(crate) fn send_batch(&mut self, association: Handle, messages: Batch<BufferTree>) {
-        self.ask(Ask::Send { association, messages, quality: Quality::default() });
+        self.ask(Ask::Send { association, batch: messages, properties: MessageProperties::default() });
     }
 
     pub(crate) fn turn(&mut self, most: u64) {
@@ -107,8 +111,8 @@ impl Side {
         })
     }
 
-    pub(crate) fn expect(&mut self, association: Handle, room: Room) {
-        self.ask(Ask::Await { listener: name(0), association, room });
+    pub(crate) fn expect(&mut self, association: Handle, credit: Credit) {
+        self.ask(Ask::Await { listener: name(0), association, credit });
     }
 
     pub(crate) fn ended(&mut self, name: Handle) -> Ended {
@@ -142,7 +146,7 @@ pub(crate) fn end_of(told: &[Told<BufferTree>], wanted: Handle) -> Option<Ended>
 
 pub(crate) fn delivered(told: &[Told<BufferTree>], name: Handle) -> Vec<Vec<u8>> {
     let of_name = told.iter().flat_map(|told| match told {
-        Told::Delivered { association, messages, .. } if *association == name => {
+        Told::Delivered { association, batch: messages, .. } if *association == name => {
             messages.share().into_iter().map(|message| octets(&message)).collect()
         }
         _ => Vec::new(),
@@ -153,7 +157,9 @@ pub(crate) fn delivered(told: &[Told<BufferTree>], name: Handle) -> Vec<Vec<u8>>
 /// How many datagrams each word for `name` had that had several.
 pub(crate) fn batches(told: &[Told<BufferTree>], name: Handle) -> Vec<usize> {
     let of_name = told.iter().filter_map(|told| match told {
-        Told::Delivered { association, messages, .. } if *association == name => Some(messages.count()),
+        Told::Delivered { association, batch: messages, .. } if *association == name => {
+            Some(messages.count())
+        }
         _ => None,
     });
     of_name.filter(|count| *count > 1).collect()
@@ -169,9 +175,9 @@ pub(crate) fn octets(message: &BufferTree) -> Vec<u8> {
 }
 
 /// What was given back for `name`, word for word.
-pub(crate) fn rooms(told: &[Told<BufferTree>], name: Handle) -> Vec<Room> {
+pub(crate) fn rooms(told: &[Told<BufferTree>], name: Handle) -> Vec<Credit> {
     let of_name = told.iter().filter_map(|told| match told {
-        Told::Room { association, room } if *association == name => Some(*room),
+        Told::Credit { association, credit } if *association == name => Some(*credit),
         _ => None,
     });
     of_name.collect()
@@ -204,10 +210,10 @@ pub(crate) fn hear(stranger: &UdpSocket) -> (Vec<u8>, SocketAddr) {
 }
 
 /// A side with an association to a stranger, who came and said "hello".
-pub(crate) fn arrival(local: &str, room: Room) -> (Side, Handle, UdpSocket, SocketAddr) {
+pub(crate) fn arrival(local: &str, credit: Credit) -> (Side, Handle, UdpSocket, SocketAddr) {
     let mut side = Side::new();
     let at = side.listen(local);
-    side.expect(name(1), room);
+    side.expect(name(1), credit);
     let peer = stranger(local);
     peer.send_to(b"hello", at).unwrap();
     side.hears(name(1), &[b"hello"]);
@@ -219,7 +225,7 @@ pub(crate) fn opened(local: &str) -> (Side, Handle, UdpSocket, SocketAddr) {
     let peer = stranger(local);
     let mut side = Side::new();
     let remote = peer.local_addr().unwrap();
-    side.ask(Ask::Open { association: name(7), remote: remote.into(), room: AMPLE });
+    side.ask(Ask::Open { association: name(7), remote: remote.into(), credit: AMPLE, local: None });
     assert_eq!(side.remote(name(7)), remote);
     side.send(name(7), b"hello");
     side.turn(0);

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_endpoint::{Config, Endpoint, Stack, System, blocking};
 use stackwright_wire::Message;
 
@@ -55,7 +55,7 @@ pub(crate) fn answer<S: Stack>(make: fn(&System) -> S, say: Sender<SocketAddr>) 
             return;
         }
         association
-            .send_message(message, Quality::default())
+            .send_message(message, MessageProperties::default())
             .unwrap_or_else(|refused| panic!("{}", refused.why));
     }
 }
@@ -64,7 +64,7 @@ pub(crate) fn ask<S: Stack>(make: fn(&System) -> S, to: SocketAddr, took: &mut V
     let endpoint = blocking::Endpoint::new(Config::default(), make).unwrap();
     let association = endpoint.connect(to).unwrap();
     let send = |first| {
-        let sent = association.send_message(message(first), Quality::default());
+        let sent = association.send_message(message(first), MessageProperties::default());
         sent.unwrap_or_else(|refused| panic!("{}", refused.why));
     };
     timed(took, || {
@@ -128,7 +128,7 @@ pub(crate) fn answer_awaited<S: Stack>(make: fn(&System) -> S, say: Sender<Socke
             if is_last(&mut message) {
                 return;
             }
-            let sent = association.send_message(message, Quality::default()).await;
+            let sent = association.send_message(message, MessageProperties::default()).await;
             sent.unwrap_or_else(|refused| panic!("{}", refused.why));
         }
     });
@@ -139,7 +139,7 @@ pub(crate) fn ask_awaited<S: Stack>(make: fn(&System) -> S, to: SocketAddr, took
         let endpoint = Endpoint::new(Config::default(), make).unwrap();
         let association = endpoint.connect(to).await.unwrap();
         let send = async |first| {
-            let sent = association.send_message(message(first), Quality::default()).await;
+            let sent = association.send_message(message(first), MessageProperties::default()).await;
             sent.unwrap_or_else(|refused| panic!("{}", refused.why));
         };
         timed_awaited(took, async || {

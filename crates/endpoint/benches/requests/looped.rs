@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication as Told, DatagramsRequest as Ask, Quality, Room,
+    Credit, Datagrams, DatagramsIndication as Told, DatagramsRequest as Ask, MessageProperties,
 };
 use stackwright_contract::{Handle, Names, Outlet, Protocol, RequestOf};
 use stackwright_drivers::{Driver, Lanes};
@@ -15,7 +15,7 @@ use stackwright_wire::Message;
 
 use crate::{LAST, M, SIZE, timed};
 
-const AMPLE: Room = Room { octets: 1 << 20, messages: 1024 };
+const AMPLE: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
 /// What the stack told.
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl<P: Protocol<Provides = Datagrams<M>>> Outlet<P> for Heard {
         match told {
             Told::Listening { local, .. } => self.place = local.internet(),
             Told::Opened { .. } => self.open = true,
-            Told::Delivered { messages, .. } => self.came.extend(messages),
+            Told::Delivered { batch: messages, .. } => self.came.extend(messages),
             _ => {}
         }
     }
@@ -70,10 +70,10 @@ impl<S: Protocol<Provides = Datagrams<M>, Uses: Lanes>> Side<S> {
     /// Sends a message, and gives room for another.
     fn send(&mut self, message: M) {
         let Side { driver, stack, heard, association, .. } = self;
-        let (association, room) = (*association, Room { octets: SIZE, messages: 1 });
+        let (association, credit) = (*association, Credit { octets: SIZE, messages: 1 });
         let asks = [
-            Ask::Receive { association, room },
-            Ask::Send { association, messages: message.into(), quality: Quality::default() },
+            Ask::Credit { association, credit },
+            Ask::Send { association, batch: message.into(), properties: MessageProperties::default() },
         ];
         driver.requests(stack, asks, heard);
         driver.run_due(stack, heard);
@@ -89,7 +89,7 @@ where
     let any: SocketAddr = "127.0.0.1:0".parse().unwrap();
     side.request(Ask::Listen { listener, local: any.into() });
     let place = side.until(|heard| heard.place);
-    side.request(Ask::Await { listener, association, room: AMPLE });
+    side.request(Ask::Await { listener, association, credit: AMPLE });
     say.send(place).unwrap();
     loop {
         let mut message = side.until(|heard| heard.came.pop_front());
@@ -105,7 +105,7 @@ where
     S: Protocol<Provides = Datagrams<M>, Uses: Lanes>,
 {
     let mut side = Side::new(make);
-    side.request(Ask::Open { association: side.association, remote: to.into(), room: AMPLE });
+    side.request(Ask::Open { association: side.association, remote: to.into(), credit: AMPLE, local: None });
     side.until(|heard| heard.open.then_some(()));
     timed(took, || {
         side.send(M::with_headroom(128, &[0; SIZE]));

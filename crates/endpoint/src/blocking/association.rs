@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stackwright_contract::services::{Batch, Quality};
+use stackwright_contract::services::{Batch, MessageProperties};
 
 use crate::blocking::endpoint::wait;
 use crate::error::{Error, Refused};
@@ -73,7 +73,7 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// [`Error::NotYet`] where no room came in time, [`Error::TooLong`], or [`Error::Ended`] with the reason.
     pub fn send(&self, octets: &[u8]) -> Result<(), Error> {
-        self.send_with(octets, Quality::default())
+        self.send_with(octets, MessageProperties::default())
     }
 
     /// Sends a message of which something is wished. One with a lifetime (in microseconds, from this call) is refused as soon
@@ -87,16 +87,16 @@ impl<S: Ground> Association<S> {
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use std::num::NonZeroU32;
-    /// use stackwright_contract::services::Quality;
-    /// let second = Quality { lifetime: NonZeroU32::new(1_000_000), ..Quality::default() };
+    /// use stackwright_contract::services::MessageProperties;
+    /// let second = MessageProperties { lifetime: NonZeroU32::new(1_000_000), ..MessageProperties::default() };
     /// one.send_with(b"12.5 degrees", second)?;
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::Late`], and as [`send`](Association::send).
-    pub fn send_with(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
-        Ok(self.send_message(self.hold.message(octets), quality)?)
+    pub fn send_with(&self, octets: &[u8], properties: MessageProperties) -> Result<(), Error> {
+        Ok(self.send_message(self.hold.message(octets), properties)?)
     }
 
     /// Sends a message where there is room for it now.
@@ -107,16 +107,16 @@ impl<S: Ground> Association<S> {
     /// # let here = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// use stackwright_contract::services::Quality;
-    /// one.try_send(b"now or never", Quality::default())?;
+    /// use stackwright_contract::services::MessageProperties;
+    /// one.try_send(b"now or never", MessageProperties::default())?;
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// As [`send`](Association::send).
-    pub fn try_send(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
+    pub fn try_send(&self, octets: &[u8], properties: MessageProperties) -> Result<(), Error> {
         let message = self.hold.message(octets);
-        Ok(self.send_within(message, quality, Some(Duration::ZERO))?)
+        Ok(self.send_within(message, properties, Some(Duration::ZERO))?)
     }
 
     /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be
@@ -124,24 +124,28 @@ impl<S: Ground> Association<S> {
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
-    /// use stackwright_contract::services::Quality;
+    /// use stackwright_contract::services::MessageProperties;
     /// use stackwright_wire::{BufferTree, Message};
     /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// let message = BufferTree::from_block(vec![7; 100_000].into(), 0, 100_000);
-    /// let refused = one.send_message(message, Quality::default()).unwrap_err();
+    /// let refused = one.send_message(message, MessageProperties::default()).unwrap_err();
     /// assert_eq!(refused.message.len(), 100_000, "it is given back: UDP takes no more than 65507 octets");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// As [`send`](Association::send), with the message.
-    pub fn send_message(&self, message: S::Message, quality: Quality) -> Result<(), Refused<S::Message>> {
-        self.send_within(message, quality, self.patience)
+    pub fn send_message(
+        &self,
+        message: S::Message,
+        properties: MessageProperties,
+    ) -> Result<(), Refused<S::Message>> {
+        self.send_within(message, properties, self.patience)
     }
 
     /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
-    /// of it. Each message arrives as if it had been sent by itself, with this quality; numbers
+    /// of it. Each message arrives as if it had been sent by itself, with these properties; numbers
     /// count on from the first message's.
     ///
     /// ```
@@ -151,10 +155,10 @@ impl<S: Ground> Association<S> {
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use std::io::Write;
-    /// use stackwright_contract::services::Quality;
+    /// use stackwright_contract::services::MessageProperties;
     /// let mut buffer = one.reserve(3, 2);
     /// buffer.write_all(b"onetwo")?;
-    /// one.commit(buffer, Quality::default())?;
+    /// one.commit(buffer, MessageProperties::default())?;
     /// # let other = endpoint.accept()?;
     /// assert_eq!(other.receive()?.0, b"one");
     /// assert_eq!(other.receive()?.0, b"two");
@@ -166,26 +170,26 @@ impl<S: Ground> Association<S> {
     pub fn commit(
         &self,
         buffer: SendBuffer<S::Message>,
-        quality: Quality,
+        properties: MessageProperties,
     ) -> Result<(), Refused<SendBuffer<S::Message>>> {
-        self.send_within(buffer, quality, self.patience)
+        self.send_within(buffer, properties, self.patience)
     }
 
     fn send_within<P: Parcel<S::Message>>(
         &self,
         message: P,
-        quality: Quality,
+        properties: MessageProperties,
         patience: Option<Duration>,
     ) -> Result<(), Refused<P>> {
         let Hold { shared, name } = &self.hold;
-        let (name, size, due) = (*name, message.size(), hold::due(&quality));
-        let lifetime = quality.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
+        let (name, size, due) = (*name, message.size(), hold::due(&properties));
+        let lifetime = properties.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
         let until = lifetime.map_or(patience, |lifetime| Some(patience.unwrap_or(lifetime).min(lifetime)));
         if let Err(why) = wait(shared, until, |shared| shared.takes(name, size, due)).flatten() {
             return Err(Refused { message, why });
         }
         let shared = &mut *shared.borrow_mut();
-        let waits = shared.hand_over(name, message, quality, due);
+        let waits = shared.hand_over(name, message, properties, due);
         // It was taken: what goes wrong from here on is heard by the next call.
         if shared.leaves_now(waits) {
             let _ = shared.let_leave(waits, || None);
@@ -203,14 +207,14 @@ impl<S: Ground> Association<S> {
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
     /// # let other = endpoint.accept()?;
-    /// let (octets, quality) = other.receive()?;
-    /// assert_eq!((&octets[..], quality.lifetime), (&b"hello"[..], None));
+    /// let (octets, properties) = other.receive()?;
+    /// assert_eq!((&octets[..], properties.lifetime), (&b"hello"[..], None));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::NotYet`] where nothing came in time, or [`Error::Ended`] with the reason.
-    pub fn receive(&self) -> Result<(Vec<u8>, Quality), Error> {
+    pub fn receive(&self) -> Result<(Vec<u8>, MessageProperties), Error> {
         self.receive_message().map(in_one_piece)
     }
 
@@ -228,7 +232,7 @@ impl<S: Ground> Association<S> {
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub fn try_receive(&self) -> Result<(Vec<u8>, Quality), Error> {
+    pub fn try_receive(&self) -> Result<(Vec<u8>, MessageProperties), Error> {
         self.receive_within(Some(Duration::ZERO)).map(in_one_piece)
     }
 
@@ -249,7 +253,7 @@ impl<S: Ground> Association<S> {
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub fn receive_message(&self) -> Result<(S::Message, Quality), Error> {
+    pub fn receive_message(&self) -> Result<(S::Message, MessageProperties), Error> {
         self.receive_within(self.patience)
     }
 
@@ -271,11 +275,11 @@ impl<S: Ground> Association<S> {
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub fn receive_batch(&self) -> Result<(Batch<S::Message>, Quality), Error> {
+    pub fn receive_batch(&self) -> Result<(Batch<S::Message>, MessageProperties), Error> {
         wait(&self.hold.shared, self.patience, |shared| shared.take_batch(self.hold.name))?
     }
 
-    fn receive_within(&self, patience: Option<Duration>) -> Result<(S::Message, Quality), Error> {
+    fn receive_within(&self, patience: Option<Duration>) -> Result<(S::Message, MessageProperties), Error> {
         wait(&self.hold.shared, patience, |shared| shared.take(self.hold.name))?
     }
 

@@ -193,8 +193,8 @@ impl<S: Stack> Endpoint<S> {
     ///     endpoint.wait(None)?;
     ///     guests.extend(endpoint.try_accept());
     ///     guests.retain(|guest: &Association<S>| {
-    ///         while let Ok((question, quality)) = guest.try_receive() {
-    ///             let _ = guest.send_with(&question, quality);
+    ///         while let Ok((question, properties)) = guest.try_receive() {
+    ///             let _ = guest.send_with(&question, properties);
     ///         }
     ///         !guest.has_ended()
     ///     });

@@ -1,6 +1,6 @@
 //! Messages: sending, receiving, closing.
 
-use stackwright_contract::services::{Batch, Quality};
+use stackwright_contract::services::{Batch, MessageProperties};
 use stackwright_wire::Message;
 
 use crate::error::{Error, Refused};
@@ -66,7 +66,7 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// [`Error::TooLong`], or [`Error::Ended`] with the reason.
     pub async fn send(&self, octets: &[u8]) -> Result<(), Error> {
-        self.send_with(octets, Quality::default()).await
+        self.send_with(octets, MessageProperties::default()).await
     }
 
     /// Sends a message of which something is wished. One with a lifetime (in microseconds, from this call) is refused as soon
@@ -75,14 +75,14 @@ impl<S: Ground> Association<S> {
     ///
     /// ```
     /// use std::num::NonZeroU32;
-    /// use stackwright_contract::services::Quality;
+    /// use stackwright_contract::services::MessageProperties;
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
     /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
-    /// let second = Quality { lifetime: NonZeroU32::new(1_000_000), ..Quality::default() };
+    /// let second = MessageProperties { lifetime: NonZeroU32::new(1_000_000), ..MessageProperties::default() };
     /// association.send_with(b"12.5 degrees", second).await?;
     /// # Ok(())
     /// # }
@@ -90,15 +90,15 @@ impl<S: Ground> Association<S> {
     ///
     /// # Errors
     /// [`Error::Late`], and as [`send`](Association::send).
-    pub async fn send_with(&self, octets: &[u8], quality: Quality) -> Result<(), Error> {
-        Ok(self.send_message(self.hold.message(octets), quality).await?)
+    pub async fn send_with(&self, octets: &[u8], properties: MessageProperties) -> Result<(), Error> {
+        Ok(self.send_message(self.hold.message(octets), properties).await?)
     }
 
     /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be
     /// below, either. The future has the message until the stack takes it, and gives it back.
     ///
     /// ```
-    /// use stackwright_contract::services::Quality;
+    /// use stackwright_contract::services::MessageProperties;
     /// use stackwright_wire::{BufferTree, Message};
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # #[tokio::main(flavor = "current_thread")]
@@ -106,7 +106,7 @@ impl<S: Ground> Association<S> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
     /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
     /// let message = BufferTree::from_block(vec![7; 100_000].into(), 0, 100_000);
-    /// let refused = association.send_message(message, Quality::default()).await.unwrap_err();
+    /// let refused = association.send_message(message, MessageProperties::default()).await.unwrap_err();
     /// assert_eq!(refused.message.len(), 100_000, "it is given back: UDP takes no more than 65507 octets");
     /// # Ok(())
     /// # }
@@ -114,12 +114,12 @@ impl<S: Ground> Association<S> {
     ///
     /// # Errors
     /// As [`send_with`](Association::send_with), with the message.
-    pub fn send_message(&self, message: S::Message, quality: Quality) -> Sending<'_, S> {
-        Sending::new(&self.hold, &self.watch, message, quality)
+    pub fn send_message(&self, message: S::Message, properties: MessageProperties) -> Sending<'_, S> {
+        Sending::new(&self.hold, &self.watch, message, properties)
     }
 
     /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
-    /// of it. Each message arrives as if it had been sent by itself, with this quality; numbers
+    /// of it. Each message arrives as if it had been sent by itself, with these properties; numbers
     /// count on from the first message's. The future has the buffer until the stack takes it, and
     /// gives it back.
     ///
@@ -132,10 +132,10 @@ impl<S: Ground> Association<S> {
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// use std::io::Write;
-    /// use stackwright_contract::services::Quality;
+    /// use stackwright_contract::services::MessageProperties;
     /// let mut buffer = one.reserve(3, 2);
     /// buffer.write_all(b"onetwo")?;
-    /// one.commit(buffer, Quality::default()).await?;
+    /// one.commit(buffer, MessageProperties::default()).await?;
     /// # let other = endpoint.accept().await?;
     /// assert_eq!(other.receive().await?.0, b"one");
     /// assert_eq!(other.receive().await?.0, b"two");
@@ -148,15 +148,15 @@ impl<S: Ground> Association<S> {
     pub fn commit(
         &self,
         buffer: SendBuffer<S::Message>,
-        quality: Quality,
+        properties: MessageProperties,
     ) -> Sending<'_, S, SendBuffer<S::Message>> {
-        Sending::new(&self.hold, &self.watch, buffer, quality)
+        Sending::new(&self.hold, &self.watch, buffer, properties)
     }
 
     /// Sends a message where there is room for it now.
     ///
     /// ```
-    /// use stackwright_contract::services::Quality;
+    /// use stackwright_contract::services::MessageProperties;
     /// use stackwright_wire::{BufferTree, Message};
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # #[tokio::main(flavor = "current_thread")]
@@ -164,27 +164,31 @@ impl<S: Ground> Association<S> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
     /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
     /// let message = BufferTree::with_headroom(128, b"now or never");
-    /// association.try_send_message(message, Quality::default())?;
+    /// association.try_send_message(message, MessageProperties::default())?;
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// [`Error::NotYet`] where there is none, and as [`send_message`](Association::send_message).
-    pub fn try_send_message(&self, message: S::Message, quality: Quality) -> Result<(), Refused<S::Message>> {
-        let (name, due) = (self.hold.name, hold::due(&quality));
-        let room = self
+    pub fn try_send_message(
+        &self,
+        message: S::Message,
+        properties: MessageProperties,
+    ) -> Result<(), Refused<S::Message>> {
+        let (name, due) = (self.hold.name, hold::due(&properties));
+        let credit = self
             .watch
             .shared
             .borrow_mut()
             .takes(name, Size::one(message.len()), due)
             .unwrap_or(Err(Error::NotYet));
-        if let Err(why) = room {
+        if let Err(why) = credit {
             return Err(Refused { message, why });
         }
         {
             let shared = &mut *self.watch.shared.borrow_mut();
-            let waits = shared.hand_over(name, message, quality, due);
+            let waits = shared.hand_over(name, message, properties, due);
             // As for `send`.
             let _ = shared.let_leave(waits, || self.watch.readers.only());
         }
@@ -204,15 +208,15 @@ impl<S: Ground> Association<S> {
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"hello").await?;
     /// # let other = endpoint.accept().await?;
-    /// let (octets, quality) = other.receive().await?;
-    /// assert_eq!((&octets[..], quality.lifetime), (&b"hello"[..], None));
+    /// let (octets, properties) = other.receive().await?;
+    /// assert_eq!((&octets[..], properties.lifetime), (&b"hello"[..], None));
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
     /// [`Error::Ended`] with the reason.
-    pub async fn receive(&self) -> Result<(Vec<u8>, Quality), Error> {
+    pub async fn receive(&self) -> Result<(Vec<u8>, MessageProperties), Error> {
         self.receive_message().await.map(in_one_piece)
     }
 
@@ -236,7 +240,7 @@ impl<S: Ground> Association<S> {
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub async fn receive_message(&self) -> Result<(S::Message, Quality), Error> {
+    pub async fn receive_message(&self) -> Result<(S::Message, MessageProperties), Error> {
         let name = self.hold.name;
         Wait::new(&self.watch, name, |shared| shared.take(name)).await?
     }
@@ -262,7 +266,7 @@ impl<S: Ground> Association<S> {
     ///
     /// # Errors
     /// As [`receive`](Association::receive).
-    pub async fn receive_batch(&self) -> Result<(Batch<S::Message>, Quality), Error> {
+    pub async fn receive_batch(&self) -> Result<(Batch<S::Message>, MessageProperties), Error> {
         let name = self.hold.name;
         Wait::new(&self.watch, name, |shared| shared.take_batch(name)).await?
     }
@@ -283,7 +287,7 @@ impl<S: Ground> Association<S> {
     ///
     /// # Errors
     /// [`Error::NotYet`] where there is none, or [`Error::Ended`] with the reason.
-    pub fn try_receive(&self) -> Result<(Vec<u8>, Quality), Error> {
+    pub fn try_receive(&self) -> Result<(Vec<u8>, MessageProperties), Error> {
         let taken = {
             let shared = &mut *self.watch.shared.borrow_mut();
             let taken = shared.take(self.hold.name);

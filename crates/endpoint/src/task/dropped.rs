@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use stackwright_artp as artp;
 use stackwright_compose::Over;
-use stackwright_contract::services::Room;
+use stackwright_contract::services::Credit;
 use stackwright_drivers::udp::Udp;
 use stackwright_ordered::Ordered;
 use stackwright_wire::BufferTree;
@@ -29,9 +29,9 @@ type Artp = Over<artp::Layer<M>, Udp<M>>;
 type Stacked = Over<Ordered<M>, Artp>;
 
 /// So little room that it is soon full.
-const ROOM: Room = Room { octets: 16 << 10, messages: 16 };
+const ROOM: Credit = Credit { octets: 16 << 10, messages: 16 };
 const CONFIG: Config =
-    Config { room: ROOM, arrivals_most: 4, longest: 4096, spin: Duration::ZERO, shared_port: false };
+    Config { credit: ROOM, arrivals_most: 4, longest: 4096, spin: Duration::ZERO, shared_port: false };
 
 fn artp(system: &System) -> Artp {
     let config = artp::Config {

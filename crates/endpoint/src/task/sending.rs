@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use tokio::time::{self, Sleep};
 
 use crate::error::{Error, Refused};
@@ -21,7 +21,7 @@ use crate::task::watch::{Place, Watch};
 /// [takes it back](Sending::into_message); nothing of it was sent then.
 ///
 /// ```
-/// use stackwright_contract::services::Quality;
+/// use stackwright_contract::services::MessageProperties;
 /// use stackwright_endpoint::{Config, Endpoint, System};
 /// use stackwright_wire::{BufferTree, Message};
 /// # #[tokio::main(flavor = "current_thread")]
@@ -29,7 +29,7 @@ use crate::task::watch::{Place, Watch};
 /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
 /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
 /// let message = BufferTree::with_headroom(128, b"perhaps");
-/// let sending = association.send_message(message, Quality::default());
+/// let sending = association.send_message(message, MessageProperties::default());
 /// let message = sending.into_message().expect("it was not sent yet");
 /// assert_eq!(message.len(), 7);
 /// # Ok(())
@@ -40,7 +40,7 @@ pub struct Sending<'a, S: Ground, P = <S as Ground>::Message> {
     hold: &'a Hold<S>,
     watch: &'a Watch<S>,
     message: Option<P>,
-    quality: Quality,
+    properties: MessageProperties,
     due: Option<Instant>,
     /// Until then, once it had to wait.
     sleep: Option<Pin<Box<Sleep>>>,
@@ -48,15 +48,20 @@ pub struct Sending<'a, S: Ground, P = <S as Ground>::Message> {
 }
 
 impl<'a, S: Ground, P> Sending<'a, S, P> {
-    pub(super) fn new(hold: &'a Hold<S>, watch: &'a Watch<S>, message: P, quality: Quality) -> Self {
-        let due = hold::due(&quality);
-        Sending { hold, watch, message: Some(message), quality, due, sleep: None, place: Place::default() }
+    pub(super) fn new(
+        hold: &'a Hold<S>,
+        watch: &'a Watch<S>,
+        message: P,
+        properties: MessageProperties,
+    ) -> Self {
+        let due = hold::due(&properties);
+        Sending { hold, watch, message: Some(message), properties, due, sleep: None, place: Place::default() }
     }
 
     /// The message, unless the stack has it.
     ///
     /// ```
-    /// # use stackwright_contract::services::Quality;
+    /// # use stackwright_contract::services::MessageProperties;
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # use stackwright_wire::{BufferTree, Message};
     /// # #[tokio::main(flavor = "current_thread")]
@@ -64,7 +69,7 @@ impl<'a, S: Ground, P> Sending<'a, S, P> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
     /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
     /// let message = BufferTree::with_headroom(128, b"away");
-    /// let mut sending = association.send_message(message, Quality::default());
+    /// let mut sending = association.send_message(message, MessageProperties::default());
     /// (&mut sending).await?;
     /// assert!(sending.into_message().is_none());
     /// # Ok(())
@@ -82,12 +87,12 @@ impl<S: Ground, P: Parcel<S::Message>> Future for Sending<'_, S, P> {
     type Output = Result<(), Refused<P>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Sending { hold, watch, message: kept, quality, due, sleep, place } = self.get_mut();
+        let Sending { hold, watch, message: kept, properties, due, sleep, place } = self.get_mut();
         let (name, due) = (hold.name, *due);
         // It was over before.
         let Some(size) = kept.as_ref().map(Parcel::size) else { return Poll::Pending };
-        let room = match watch.poll(place, name, cx, |shared| shared.takes(name, size, due)) {
-            Poll::Ready(room) => room.flatten(),
+        let credit = match watch.poll(place, name, cx, |shared| shared.takes(name, size, due)) {
+            Poll::Ready(credit) => credit.flatten(),
             Poll::Pending => {
                 let Some(due) = due else { return Poll::Pending };
                 ready!(
@@ -99,12 +104,12 @@ impl<S: Ground, P: Parcel<S::Message>> Future for Sending<'_, S, P> {
             }
         };
         let Some(message) = kept.take() else { return Poll::Pending };
-        if let Err(why) = room {
+        if let Err(why) = credit {
             return Poll::Ready(Err(Refused { message, why }));
         }
         {
             let shared = &mut *watch.shared.borrow_mut();
-            let waits = shared.hand_over(name, message, *quality, due);
+            let waits = shared.hand_over(name, message, *properties, due);
             // It was taken: what goes wrong from here on is heard by the next call.
             let _ = shared.let_leave(waits, || watch.readers.only());
         }

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_wire::Message;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -90,7 +90,7 @@ impl<S: Ground> Stream<S> {
     /// [`Error::TooLong`] where there is never room for as much, or [`Error::Ended`] with the
     /// reason; with the buffer.
     pub fn commit(&self, buffer: SendBuffer<S::Message>) -> Sending<'_, S, SendBuffer<S::Message>> {
-        Sending::new(&self.hold, &self.watch, buffer, Quality::default())
+        Sending::new(&self.hold, &self.watch, buffer, MessageProperties::default())
     }
 
     /// Writes no more, and waits until it is over: until the peer has all that was written, and has
@@ -161,8 +161,8 @@ impl<S: Ground> AsyncWrite for Stream<S> {
             return Poll::Ready(Ok(0));
         }
         let taken = ready!(watch.poll(writes, hold.name, cx, |shared| {
-            let room = shared.desk.link(hold.name)?.room.octets;
-            let octets = most.min(room.max(1));
+            let credit = shared.desk.link(hold.name)?.credit.octets;
+            let octets = most.min(credit.max(1));
             Some(shared.takes(hold.name, Size::one(octets), None)?.map(|()| octets))
         }));
         let taken = taken.flatten()?;
@@ -171,7 +171,7 @@ impl<S: Ground> AsyncWrite for Stream<S> {
             let waits = shared.hand_over(
                 hold.name,
                 hold::message::<S::Message>(&octets[..taken]),
-                Quality::default(),
+                MessageProperties::default(),
                 None,
             );
             // It was taken: what goes wrong from here on is heard by the next call.

@@ -17,7 +17,7 @@ use common::{ANY, listening, pair, plain, run, with};
 use rustix::net::{self, AddressFamily, SendFlags, SocketType, ipproto};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use stackwright_artp as artp;
-use stackwright_contract::services::{Ended, Quality, Room};
+use stackwright_contract::services::{Credit, Ended, MessageProperties};
 use stackwright_endpoint::{Association, Config, Endpoint, Error, System, blocking};
 use stackwright_wire::BufferTree;
 use tokio::task::spawn_local;
@@ -27,8 +27,8 @@ type Artp = common::Artp;
 
 const MILLISECOND: u64 = 1_000_000;
 
-fn lifetime(of: Duration) -> Quality {
-    Quality { lifetime: NonZeroU32::new(of.as_micros() as u32), ..Quality::default() }
+fn lifetime(of: Duration) -> MessageProperties {
+    MessageProperties { lifetime: NonZeroU32::new(of.as_micros() as u32), ..MessageProperties::default() }
 }
 
 /// Sends so many messages of 1000 octets, and closes; all come, once.
@@ -225,9 +225,9 @@ fn strangers_who_send_anything_are_dropped_and_harm_nobody() {
 #[test]
 fn with_the_least_room_everything_comes() {
     run(async {
-        let room = Room { octets: 1000, messages: 1 };
-        let least = |config: &mut artp::Config| config.send = room;
-        let (_endpoints, [one, other]) = pair(Config { room, ..Config::default() }, with(least)).await;
+        let credit = Credit { octets: 1000, messages: 1 };
+        let least = |config: &mut artp::Config| config.send = credit;
+        let (_endpoints, [one, other]) = pair(Config { credit, ..Config::default() }, with(least)).await;
         exchange(one, other, 50).await;
     });
 }
@@ -235,11 +235,12 @@ fn with_the_least_room_everything_comes() {
 #[test]
 fn when_nobody_receives_no_more_is_kept_than_there_is_room_for_and_all_comes_later() {
     run(async {
-        let room = Room { octets: 20_000, messages: 20 };
+        let credit = Credit { octets: 20_000, messages: 20 };
         let small = |config: &mut artp::Config| {
-            (config.send, config.window) = (Room { octets: 50_000, messages: 50 }, 32);
+            (config.send, config.window) = (Credit { octets: 50_000, messages: 50 }, 32);
         };
-        let ([client, server], [one, other]) = pair(Config { room, ..Config::default() }, with(small)).await;
+        let ([client, server], [one, other]) =
+            pair(Config { credit, ..Config::default() }, with(small)).await;
         let (more, waiting) =
             tokio::try_join!(client.connect(server.local().unwrap()), server.accept()).unwrap();
         // Until there is no room anywhere: a send that waits is dropped, and was never sent.
@@ -341,9 +342,9 @@ fn when_no_more_may_arrive_those_who_wait_come_later() {
 #[test]
 fn what_cannot_arrive_within_its_lifetime_is_never_queued() {
     run(async {
-        let room = Room { octets: 16 << 10, messages: 16 };
-        let small = |config: &mut artp::Config| config.send = room;
-        let (_endpoints, [one, other]) = pair(Config { room, ..Config::default() }, with(small)).await;
+        let credit = Credit { octets: 16 << 10, messages: 16 };
+        let small = |config: &mut artp::Config| config.send = credit;
+        let (_endpoints, [one, other]) = pair(Config { credit, ..Config::default() }, with(small)).await;
         let mut sent = 0;
         // Nobody receives: room is over sooner or later, and then the time is.
         let late = loop {

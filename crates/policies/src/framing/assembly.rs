@@ -8,7 +8,7 @@ use core::mem::size_of;
 use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::words::{Dropped, UnitHeader};
 use stackwright_wire::{Message, Pool};
 
@@ -54,7 +54,7 @@ pub(super) struct Assembly<M> {
     /// The length of a piece; 0 while only the last one is here.
     piece: usize,
     count: u32,
-    pub(super) quality: Quality,
+    pub(super) properties: MessageProperties,
     pub(super) numbers: u64,
     /// The number after the highest of its pieces, and when the newest came.
     pub(super) upto: u64,
@@ -77,7 +77,7 @@ impl<M> Assembly<M> {
 }
 
 impl<M: Message> Assembly<M> {
-    pub(super) fn new(unit: &UnitHeader, quality: Quality) -> Self {
+    pub(super) fn new(unit: &UnitHeader, properties: MessageProperties) -> Self {
         Assembly {
             begin: Begin::Block(Vec::new()),
             next: 0,
@@ -86,7 +86,7 @@ impl<M: Message> Assembly<M> {
             octets_aside: 0,
             piece: 0,
             count: unit.label.count,
-            quality,
+            properties,
             numbers: 0,
             upto: 0,
             at: unit.since,

@@ -6,7 +6,7 @@ use core::mem;
 use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{Dropped, Label, MILLISECOND, Nanoseconds, SECOND, UnitHeader, View};
@@ -86,16 +86,16 @@ impl<M> Fragments<M> {
 
     /// What the first of `count` fragments of the next message is.
     #[inline]
-    pub fn next_label(&mut self, quality: &Quality, count: u32) -> Label {
-        let number = quality.number.unwrap_or(self.next);
+    pub fn next_label(&mut self, properties: &MessageProperties, count: u32) -> Label {
+        let number = properties.number.unwrap_or(self.next);
         self.next = number.wrapping_add(1);
         Label {
             message: number,
             index: 0,
             count,
             last: count == 1,
-            kind: quality.kind,
-            priority: quality.priority,
+            kind: properties.kind,
+            priority: properties.priority,
             bare: false,
         }
     }
@@ -196,7 +196,7 @@ impl<M: Message> Fragments<M> {
         let label = unit.label;
         let mut before = 0;
         let mut entry = match self.begun.entry(label.message) {
-            Entry::Vacant(entry) => entry.insert_entry(Assembly::new(unit, quality(&label))),
+            Entry::Vacant(entry) => entry.insert_entry(Assembly::new(unit, properties(&label))),
             Entry::Occupied(entry) => {
                 before = entry.get().held(self.bounds);
                 entry
@@ -204,7 +204,7 @@ impl<M: Message> Fragments<M> {
         };
         let is_replaced = !entry.get().admits(unit, body.len()) && entry.get().is_replaced_by(unit);
         if is_replaced {
-            self.gone += entry.insert(Assembly::new(unit, quality(&label))).numbers;
+            self.gone += entry.insert(Assembly::new(unit, properties(&label))).numbers;
         }
         let assembly = entry.get_mut();
         let taken = assembly.take(unit, body.take(), pool);
@@ -219,21 +219,21 @@ impl<M: Message> Fragments<M> {
             return Ok(None);
         }
         let assembly = entry.remove();
-        let (quality, numbers) = (assembly.quality, assembly.numbers);
+        let (properties, numbers) = (assembly.properties, assembly.numbers);
         *body = assembly.whole();
-        Ok(Some(Joined { quality, numbers }))
+        Ok(Some(Joined { properties, numbers }))
     }
 }
 
 /// What came with the message of a piece.
 #[inline]
-fn quality(label: &Label) -> Quality {
-    Quality {
+fn properties(label: &Label) -> MessageProperties {
+    MessageProperties {
         lifetime: None,
         number: (label.kind == MessageKind::Data).then_some(label.message),
         priority: label.priority,
         kind: label.kind,
-        ..Quality::default()
+        ..MessageProperties::default()
     }
 }
 
@@ -242,14 +242,14 @@ impl<M: Message> Framing<M> for Fragments<M> {
     fn begin(
         &mut self,
         message: M,
-        quality: &Quality,
+        properties: &MessageProperties,
         room: usize,
         _: &Pool<M>,
     ) -> Result<(M, Label, usize), M> {
         let octets = message.len();
-        let Some(count) = self.pieces(octets, quality.kind, room) else { return Err(message) };
+        let Some(count) = self.pieces(octets, properties.kind, room) else { return Err(message) };
         let piece = if count == 1 { octets } else { octets.div_ceil(count as usize) };
-        Ok((message, self.next_label(quality, count), piece.max(1)))
+        Ok((message, self.next_label(properties, count), piece.max(1)))
     }
 
     #[inline]
@@ -274,7 +274,7 @@ impl<M: Message> Framing<M> for Fragments<M> {
         if !unit.is_whole() || several && self.begun.contains_key(&unit.label.message) {
             return self.gather(view, unit, body, pool);
         }
-        Ok(Some(Joined { quality: quality(&unit.label), numbers: unit.numbers() }))
+        Ok(Some(Joined { properties: properties(&unit.label), numbers: unit.numbers() }))
     }
 
     fn forget(&mut self, view: &View) -> u64 {

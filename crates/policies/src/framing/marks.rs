@@ -3,7 +3,7 @@
 use core::mem;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{Dropped, Label, UnitHeader, View};
@@ -59,7 +59,13 @@ impl<M: Message> Marks<M> {
 }
 
 impl<M: Message> Framing<M> for Marks<M> {
-    fn begin(&mut self, message: M, _: &Quality, room: usize, _: &Pool<M>) -> Result<(M, Label, usize), M> {
+    fn begin(
+        &mut self,
+        message: M,
+        _: &MessageProperties,
+        room: usize,
+        _: &Pool<M>,
+    ) -> Result<(M, Label, usize), M> {
         if message.len() > self.most { Err(message) } else { Ok((message, Label::default(), room)) }
     }
 
@@ -96,7 +102,7 @@ impl<M: Message> Framing<M> for Marks<M> {
         };
         if is_last {
             *message = open.message;
-            return Ok(Some(Joined { quality: Quality::default(), numbers: open.numbers }));
+            return Ok(Some(Joined { properties: MessageProperties::default(), numbers: open.numbers }));
         }
         self.open = Some(open);
         Ok(None)

@@ -1,6 +1,6 @@
 //! Octets without bounds.
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{Dropped, Label, UnitHeader, View};
@@ -19,7 +19,13 @@ use stackwright_wire::{Message, Pool};
 pub struct Stream;
 
 impl<M: Message> Framing<M> for Stream {
-    fn begin(&mut self, message: M, _: &Quality, room: usize, _: &Pool<M>) -> Result<(M, Label, usize), M> {
+    fn begin(
+        &mut self,
+        message: M,
+        _: &MessageProperties,
+        room: usize,
+        _: &Pool<M>,
+    ) -> Result<(M, Label, usize), M> {
         Ok((message, Label::default(), room))
     }
 
@@ -35,7 +41,7 @@ impl<M: Message> Framing<M> for Stream {
         _: &mut M,
         _: &Pool<M>,
     ) -> Result<Option<Joined>, Dropped> {
-        Ok(Some(Joined { quality: Quality::default(), numbers: unit.numbers() }))
+        Ok(Some(Joined { properties: MessageProperties::default(), numbers: unit.numbers() }))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::num::NonZeroU32;
 
 use fastrand::Rng;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_contract::{Duration, Guarantees};
 use stackwright_transport::rules::{Property, given, promised};
 use stackwright_trial::choices::{Choice, built, names, parts};
@@ -25,7 +25,7 @@ fn try_out(choice: &Choice, seed: u64, messages: u64) -> Result<(), Failure> {
             there: messages,
             back: messages / 2,
             longest: 4000,
-            quality: Quality { lifetime, ..Quality::default() },
+            properties: MessageProperties { lifetime, ..MessageProperties::default() },
             promise: Promise::of(&facts, lifetime.is_some()),
             limit: Duration::from_secs(300),
             ..Talk::default()

@@ -22,7 +22,7 @@ impl<M: Message> SimulatedStreams<M> {
         name: Handle,
         remote: Participant,
         local: Option<Participant>,
-        room: usize,
+        credit: usize,
         out: &mut dyn Outlet<Self>,
     ) {
         self.ledger.given(name);
@@ -32,8 +32,8 @@ impl<M: Message> SimulatedStreams<M> {
                 let expires = cx.now() + PATIENCE;
                 let flow = Flow {
                     stage: Stage::Asked { association: name, expires },
-                    sending: Sending::new(self.habits.room, 0),
-                    receiving: Receiving::new(room, self.habits.buffer, self.habits.pace),
+                    sending: Sending::new(self.habits.credit, 0),
+                    receiving: Receiving::new(credit, self.habits.buffer, self.habits.pace),
                 };
                 self.flows.insert(end, flow);
                 self.timers.insert((expires, end));

@@ -8,13 +8,13 @@ use crate::Chunks;
 ///
 /// ```
 /// use stackwright_simulator::{Chunks, Habits};
-/// let stingy = Habits { room: 3, chunks: Chunks::Single, ..Habits::default() };
+/// let stingy = Habits { credit: 3, chunks: Chunks::Single, ..Habits::default() };
 /// # assert_eq!(stingy.backlog, 128);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Habits {
     /// How many octets of one association may wait to leave: the first room downward. At least 1.
-    pub room: usize,
+    pub credit: usize,
     /// How many octets of one association may be under way to us or wait to be read. At least 1.
     pub buffer: usize,
     /// In which portions octets leave, and are delivered.
@@ -37,7 +37,7 @@ pub struct Pace {
 impl Default for Habits {
     /// Ample room, portions of any size, a fast reader.
     fn default() -> Self {
-        Habits { room: 1 << 20, buffer: 256 << 10, chunks: Chunks::Mixed, pace: None, backlog: 128 }
+        Habits { credit: 1 << 20, buffer: 256 << 10, chunks: Chunks::Mixed, pace: None, backlog: 128 }
     }
 }
 
@@ -45,7 +45,7 @@ impl Habits {
     /// # Panics
     /// Where nothing could ever move.
     pub(crate) fn check(&self) {
-        assert!(self.room > 0 && self.buffer > 0, "an adapter without room moves nothing");
+        assert!(self.credit > 0 && self.buffer > 0, "an adapter without room moves nothing");
         assert!(self.pace.is_none_or(|pace| pace.octets > 0), "a reader that reads nothing never ends");
     }
 }

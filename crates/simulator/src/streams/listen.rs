@@ -61,7 +61,7 @@ impl<M: Message> SimulatedStreams<M> {
         &mut self,
         listener: Handle,
         association: Handle,
-        room: usize,
+        credit: usize,
         out: &mut dyn Outlet<Self>,
     ) {
         self.ledger.given(association);
@@ -71,7 +71,7 @@ impl<M: Message> SimulatedStreams<M> {
         let Some(Named::Listener(listening)) = self.names.get_mut(listener) else {
             panic!("{NAME}: an Await at {listener:?}, which is not a listener")
         };
-        listening.awaited.push_back((association, room));
+        listening.awaited.push_back((association, credit));
         self.names.insert(association, Named::Awaited { listener });
         self.introduce(listener, out);
     }
@@ -89,7 +89,7 @@ impl<M: Message> SimulatedStreams<M> {
                 let Self { habits, .. } = self;
                 let flow = Flow {
                     stage: Stage::Nameless { listener },
-                    sending: Sending::new(habits.room, window),
+                    sending: Sending::new(habits.credit, window),
                     receiving: Receiving::new(0, habits.buffer, habits.pace),
                 };
                 out.request(end.segment(Word::Answer { window: habits.buffer }));
@@ -107,16 +107,16 @@ impl<M: Message> SimulatedStreams<M> {
             return;
         }
         let pair = listening.awaited.pop_front().zip(listening.nameless.pop_front());
-        let ((association, room), end) = pair.expect("seen above that neither is empty");
+        let ((association, credit), end) = pair.expect("seen above that neither is empty");
         self.names.remove(association);
         self.names.insert(association, Named::Flow(end));
         let flow = self.flows.get_mut(&end).expect("who waits for a name is there");
         flow.stage = Stage::Open { association };
-        if room > 0 {
-            flow.receiving.give(room);
+        if credit > 0 {
+            flow.receiving.give(credit);
         }
         self.due.insert(end);
-        out.indicate(opened(association, end, flow.sending.room));
+        out.indicate(opened(association, end, flow.sending.credit));
     }
 
     pub(super) fn unlisten(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
@@ -124,7 +124,7 @@ impl<M: Message> SimulatedStreams<M> {
             return cx.dropped(NAME, "a word for a listener that is over");
         }
         let Some(Named::Listener(listening)) = self.names.get_mut(name) else {
-            panic!("{NAME}: an Unlisten on {name:?}, which is not a listener")
+            panic!("{NAME}: a Close on {name:?}, which is not a listener")
         };
         let nameless = std::mem::take(&mut listening.nameless);
         for (awaited, _) in std::mem::take(&mut listening.awaited) {

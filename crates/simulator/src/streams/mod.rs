@@ -23,7 +23,7 @@ use std::mem;
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
-use stackwright_contract::services::{Ended, Streams, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
 use stackwright_wire::Message;
 
@@ -206,7 +206,7 @@ impl<M: Message> SimulatedStreams<M> {
                 }
                 self.last_word(name, Ended::Aborted, out);
             }
-            _ => panic!("{NAME}: an Abort on {name:?}, which is a listener: Unlisten ends it"),
+            _ => panic!("{NAME}: an Abort on {name:?}, which is a listener: Close ends it"),
         }
     }
 
@@ -227,8 +227,8 @@ impl<M: Message> SimulatedStreams<M> {
         }
         self.held.sending -= left;
         if left > 0 {
-            flow.sending.room += left;
-            out.indicate(StreamsIndication::Room { association, room: left });
+            flow.sending.credit += left;
+            out.indicate(StreamsIndication::Credit { association, credit: Credit::of_octets(left) });
         }
         if flow.sending.finishes() {
             out.request(end.segment(Word::Finish));
@@ -236,7 +236,11 @@ impl<M: Message> SimulatedStreams<M> {
         let mut read = 0;
         while let Some(message) = flow.receiving.next(cx, self.habits.chunks) {
             read += message.len();
-            out.indicate(StreamsIndication::Delivered { association, message });
+            out.indicate(StreamsIndication::Delivered {
+                association,
+                batch: message.into(),
+                properties: Default::default(),
+            });
         }
         self.held.receiving -= read;
         if read > 0 {
@@ -269,7 +273,7 @@ impl<M: Message> SimulatedStreams<M> {
                 self.timers.remove(&(expires, end));
                 flow.stage = Stage::Open { association };
                 flow.sending.window += window;
-                out.indicate(opened(association, end, flow.sending.room));
+                out.indicate(opened(association, end, flow.sending.credit));
             }
             Word::Octets(message) => {
                 self.held.receiving += message.len();
@@ -292,8 +296,13 @@ impl<M: Message> SimulatedStreams<M> {
     }
 }
 
-fn opened<M>(association: Handle, end: End, room: usize) -> StreamsIndication<M> {
-    StreamsIndication::Opened { association, local: end.local.into(), remote: end.remote.into(), room }
+fn opened<M: Message>(association: Handle, end: End, credit: usize) -> StreamsIndication<M> {
+    StreamsIndication::Opened {
+        association,
+        local: end.local.into(),
+        remote: end.remote.into(),
+        credit: Credit::of_octets(credit),
+    }
 }
 
 impl<M: Message> Protocol for SimulatedStreams<M> {
@@ -312,32 +321,32 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
     fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
         match request {
             StreamsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
-            StreamsRequest::Await { listener, association, room } => {
-                self.expect(listener, association, room, out);
+            StreamsRequest::Await { listener, association, credit: Credit { octets: credit, .. } } => {
+                self.expect(listener, association, credit, out);
             }
-            StreamsRequest::Unlisten { listener } => self.unlisten(cx, listener, out),
-            StreamsRequest::Open { association, remote, local, room } => {
-                self.open(cx, association, remote, local, room, out);
+            StreamsRequest::Close { name: listener } => self.unlisten(cx, listener, out),
+            StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
+                self.open(cx, association, remote, local, credit, out);
             }
-            StreamsRequest::Send { association, message, urgent } => {
+            StreamsRequest::Send { association, batch, properties } => {
                 let Some((end, flow)) = self.flow(cx, association, "Send") else { return };
                 assert!(
                     !matches!(flow.stage, Stage::Asked { .. }),
                     "{NAME}: a Send on {association:?} keeps within the room: it is not open yet"
                 );
-                let octets = message.len();
-                flow.sending.push(message);
+                let octets = batch.octets();
+                flow.sending.push(batch.into_octets());
                 self.held.sending += octets;
                 self.most_held.sending = self.most_held.sending.max(self.held.sending);
                 self.due.insert(end);
-                if urgent {
+                if properties.expedited {
                     cx.event(NAME, format_args!("urgent {} > {}", end.local, end.remote));
                 }
             }
-            StreamsRequest::Receive { association, room } => {
-                assert!(room > 0, "{NAME}: a Receive on {association:?} of nothing: room is never zero");
-                if let Some((end, flow)) = self.flow(cx, association, "Receive") {
-                    flow.receiving.give(room);
+            StreamsRequest::Credit { association, credit: Credit { octets: credit, .. } } => {
+                assert!(credit > 0, "{NAME}: {association:?} is given no credit: it is never zero");
+                if let Some((end, flow)) = self.flow(cx, association, "Credit") {
+                    flow.receiving.give(credit);
                     self.due.insert(end);
                 }
             }

@@ -17,7 +17,7 @@ pub(crate) struct Receiving<M> {
     /// The most that may be held, in octets.
     buffer: usize,
     /// How many octets the upper takes yet.
-    room: usize,
+    credit: usize,
     half: Half,
     pace: Option<Pacing>,
 }
@@ -42,9 +42,9 @@ struct Pacing {
 }
 
 impl<M: Message> Receiving<M> {
-    pub(crate) fn new(room: usize, buffer: usize, pace: Option<Pace>) -> Self {
+    pub(crate) fn new(credit: usize, buffer: usize, pace: Option<Pace>) -> Self {
         let pace = pace.map(|pace| Pacing { pace, left: pace.octets, rested: Instant::START });
-        Receiving { queue: VecDeque::new(), held: 0, buffer, room, half: Half::Open, pace }
+        Receiving { queue: VecDeque::new(), held: 0, buffer, credit, half: Half::Open, pace }
     }
 
     pub(crate) fn held(&self) -> usize {
@@ -52,8 +52,8 @@ impl<M: Message> Receiving<M> {
     }
 
     /// The upper takes so many octets more.
-    pub(crate) fn give(&mut self, room: usize) {
-        self.room = self.room.checked_add(room).expect("the sum of all room fits into a word");
+    pub(crate) fn give(&mut self, credit: usize) {
+        self.credit = self.credit.checked_add(credit).expect("the sum of all room fits into a word");
     }
 
     /// Octets have arrived.
@@ -73,15 +73,15 @@ impl<M: Message> Receiving<M> {
 
     /// The next portion that the upper takes.
     pub(crate) fn next(&mut self, cx: &Context, chunks: Chunks) -> Option<M> {
-        if self.room == 0 || self.queue.is_empty() {
+        if self.credit == 0 || self.queue.is_empty() {
             return None;
         }
-        let mut most = chunks.next(cx).min(self.room);
+        let mut most = chunks.next(cx).min(self.credit);
         if let Some(pacing) = &mut self.pace {
             most = most.min(pacing.allows(cx.now()));
         }
         let message = gather(&mut self.queue, most)?;
-        self.room -= message.len();
+        self.credit -= message.len();
         self.held -= message.len();
         if let Some(pacing) = &mut self.pace {
             pacing.delivered(cx.now(), message.len());
@@ -92,7 +92,7 @@ impl<M: Message> Receiving<M> {
     /// When to go on, where octets wait for nothing but time.
     pub(crate) fn rests_until(&self, now: Instant) -> Option<Instant> {
         let pacing = self.pace.as_ref()?;
-        (pacing.rested > now && self.held > 0 && self.room > 0).then_some(pacing.rested)
+        (pacing.rested > now && self.held > 0 && self.credit > 0).then_some(pacing.rested)
     }
 
     /// Whether the upper is told of the end now: once, behind the last octet, and without any room.

@@ -15,7 +15,7 @@ pub(crate) struct Sending<M> {
     /// In octets.
     queued: usize,
     /// How many octets the upper may send yet.
-    pub(crate) room: usize,
+    pub(crate) credit: usize,
     /// How many octets the peer can hold yet.
     pub(crate) window: usize,
     half: Half,
@@ -30,8 +30,8 @@ enum Half {
 }
 
 impl<M: Message> Sending<M> {
-    pub(crate) fn new(room: usize, window: usize) -> Self {
-        Sending { queue: VecDeque::new(), queued: 0, room, window, half: Half::Open }
+    pub(crate) fn new(credit: usize, window: usize) -> Self {
+        Sending { queue: VecDeque::new(), queued: 0, credit, window, half: Half::Open }
     }
 
     pub(crate) fn queued(&self) -> usize {
@@ -40,11 +40,11 @@ impl<M: Message> Sending<M> {
 
     /// Takes what the upper sends, and holds it to the contract.
     pub(crate) fn push(&mut self, message: M) {
-        let (octets, room) = (message.len(), self.room);
-        assert!(octets <= room, "a Send keeps within the room: {octets} octets came, for {room}");
+        let (octets, credit) = (message.len(), self.credit);
+        assert!(octets <= credit, "a Send keeps within the room: {octets} octets came, for {credit}");
         assert!(self.half == Half::Open, "a Send of {octets} octets comes after the Finish");
         assert_octets_only(&message);
-        self.room -= octets;
+        self.credit -= octets;
         self.queued += octets;
         if !message.is_empty() {
             self.queue.push_back(message);

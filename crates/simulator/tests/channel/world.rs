@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::services::{
-    DatagramsIndication as Told, DatagramsRequest as Ask, Quality, Room, StreamsRequest,
+    Credit, DatagramsIndication as Told, DatagramsRequest as Ask, MessageProperties, StreamsRequest,
 };
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{
@@ -15,7 +15,7 @@ use crate::{millis, plain};
 
 type Station = StationId<SimulatedDatagrams<SingleBuffer>, Heard<Told<SingleBuffer>>>;
 
-const AMPLE: Room = Room { octets: 1 << 20, messages: 10_000 };
+const AMPLE: Credit = Credit { octets: 1 << 20, messages: 10_000 };
 /// What the headers of a simulated datagram occupy, in octets.
 const HEADERS: usize = 28;
 
@@ -39,15 +39,18 @@ fn three(conditions: ChannelConditions, seed: u64) -> (World<SingleBuffer>, [Sta
     let remote = SocketAddr::new(address(0), 53).into();
     world.ask(stations[0], Ask::Listen { listener: name(0), local: remote });
     for (index, station) in [(1, stations[1]), (2, stations[2])] {
-        world.ask(stations[0], Ask::Await { listener: name(0), association: name(index), room: AMPLE });
-        world.ask(station, Ask::Open { association: name(0), remote, room: AMPLE });
+        world.ask(stations[0], Ask::Await { listener: name(0), association: name(index), credit: AMPLE });
+        world.ask(station, Ask::Open { association: name(0), remote, credit: AMPLE, local: None });
     }
     (world, stations)
 }
 
 fn send(world: &mut World<SingleBuffer>, from: Station, association: Handle, octets: usize) {
     let message = SingleBuffer::with_headroom(0, &vec![7; octets]);
-    world.ask(from, Ask::Send { association, messages: message.into(), quality: Quality::default() });
+    world.ask(
+        from,
+        Ask::Send { association, batch: message.into(), properties: MessageProperties::default() },
+    );
 }
 
 fn delivered(world: &World<SingleBuffer>, station: Station) -> usize {
@@ -104,7 +107,10 @@ fn a_simulated_stream_on_a_channel_is_a_bug() {
         world.add(address(number), stack, Heard::default())
     });
     let remote = SocketAddr::new(address(0), 21).into();
-    world.ask(stations[1], StreamsRequest::Open { association: name(0), remote, local: None, room: 100 });
+    world.ask(
+        stations[1],
+        StreamsRequest::Open { association: name(0), remote, local: None, credit: Credit::of_octets(100) },
+    );
     world.run_for(Duration::from_secs(1));
 }
 

@@ -1,6 +1,6 @@
 //! Sends a payload and checks what comes back, octet for octet.
 
-use stackwright_contract::services::{Ended, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Handle};
 use stackwright_simulator::{Application, Asks, SimulatedStreams};
 use stackwright_wire::{Leaf, Message};
@@ -29,7 +29,11 @@ impl Client {
             let most = self.room.min(self.payload.len() - self.sent);
             let octets = 1 + cx.random(most as u64) as usize;
             let message = M::with_headroom(0, &self.payload[self.sent..self.sent + octets]);
-            asks.push_back(StreamsRequest::Send { association: NAME, message, urgent: false });
+            asks.push_back(StreamsRequest::Send {
+                association: NAME,
+                batch: message.into(),
+                properties: Default::default(),
+            });
             self.sent += octets;
             self.room -= octets;
         }
@@ -43,16 +47,17 @@ impl<M: Message> Application<SimulatedStreams<M>> for Client {
     fn hear(&mut self, cx: &Context, indication: StreamsIndication<M>, asks: &mut Asks<SimulatedStreams<M>>) {
         assert!(self.ended.is_empty(), "nothing comes after the last word");
         match indication {
-            StreamsIndication::Opened { room, .. } => {
+            StreamsIndication::Opened { credit: Credit { octets: room, .. }, .. } => {
                 self.room = room;
                 self.send(cx, asks);
             }
-            StreamsIndication::Room { room, .. } => {
+            StreamsIndication::Credit { credit: Credit { octets: room, .. }, .. } => {
                 assert!(room > 0, "room is never zero");
                 self.room += room;
                 self.send(cx, asks);
             }
-            StreamsIndication::Delivered { message, .. } => {
+            StreamsIndication::Delivered { batch, .. } => {
+                let message = batch.into_octets();
                 assert!(!message.is_empty() && !self.finished);
                 assert!(message.len() <= self.credit, "delivered within the room");
                 let room = message.len();
@@ -62,7 +67,7 @@ impl<M: Message> Application<SimulatedStreams<M>> for Client {
                     assert!(expected.starts_with(octets), "what comes back is what was sent, in order");
                     self.heard += octets.len();
                 }
-                asks.push_back(StreamsRequest::Receive { association: NAME, room });
+                asks.push_back(StreamsRequest::Credit { association: NAME, credit: Credit::of_octets(room) });
             }
             StreamsIndication::Finished { .. } => {
                 assert!(!self.finished, "an end comes once");

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use client::{Client, NAME};
 use protocol::{Echo, EchoIndication, EchoRequest};
 use stackwright_compose::Over;
-use stackwright_contract::services::{Ended, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::{Context, Duration};
 use stackwright_simulator::{
     Chunks, Conditions, Fault, Habits, Heard, Network, Pace, SimulatedStreams, StationId, Which, World,
@@ -39,7 +39,7 @@ fn habits(dice: &Context) -> Habits {
     };
     let slow = Pace { octets: 1 + dice.random(2000) as usize, rest: Duration::from_millis(dice.random(50)) };
     Habits {
-        room: 1 + dice.random(1 << dice.random(14)) as usize,
+        credit: 1 + dice.random(1 << dice.random(14)) as usize,
         buffer: 1 + dice.random(1 << dice.random(14)) as usize,
         chunks,
         pace: (dice.random(4) == 0).then_some(slow),
@@ -86,10 +86,15 @@ impl<M: Message> Scene<M> {
                 let address = IpAddr::V4(Ipv4Addr::new(10, 0, 1, nth as u8));
                 let length = dice.random(1 << dice.random(13));
                 let payload = (0..length).map(|_| dice.random(256) as u8).collect();
-                let room = 1 + dice.random(4000) as usize;
+                let credit = 1 + dice.random(4000) as usize;
                 let streams = SimulatedStreams::with_habits(address, habits[1]);
-                let caller = world.add(address, streams, Client::new(payload, room));
-                let open = StreamsRequest::Open { association: NAME, remote: local, local: None, room };
+                let caller = world.add(address, streams, Client::new(payload, credit));
+                let open = StreamsRequest::Open {
+                    association: NAME,
+                    remote: local,
+                    local: None,
+                    credit: Credit::of_octets(credit),
+                };
                 world.ask(caller, open);
                 caller
             })
@@ -114,10 +119,10 @@ impl<M: Message> Scene<M> {
         let Scene { world, server, callers, habits: [echo, caller], window } = self;
         let count = callers.len();
         let most = world.stack(*server).lower.most_held();
-        assert!(most.sending <= count * echo.room && most.receiving <= count * echo.buffer);
+        assert!(most.sending <= count * echo.credit && most.receiving <= count * echo.buffer);
         for station in callers {
             let most = world.stack(*station).most_held();
-            assert!(most.sending <= caller.room && most.receiving <= caller.buffer);
+            assert!(most.sending <= caller.credit && most.receiving <= caller.buffer);
             assert_eq!(world.stack(*station).associations(), 0);
         }
         assert!(world.stack(*server).upper.most_queued <= *window);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use stackwright_contract::services::{Ended, Streams, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
     Context, Facts, Guarantees, Handle, IndicationTo, Names, Outlet, Participant, Protocol, Service,
 };
@@ -44,7 +44,7 @@ enum Named<M> {
 }
 
 struct Conversation<M> {
-    room: usize,
+    credit: usize,
     queue: VecDeque<M>,
     finished: bool,
 }
@@ -60,24 +60,28 @@ impl<M: Message> Echo<M> {
 
     fn expect(&mut self, out: &mut impl Outlet<Self>) {
         let Some(listener) = self.listener.filter(|_| !self.stopping) else { return };
-        let conversation = Conversation { room: 0, queue: VecDeque::new(), finished: false };
+        let conversation = Conversation { credit: 0, queue: VecDeque::new(), finished: false };
         let association = self.names.name(Named::Association(conversation));
-        out.request(StreamsRequest::Await { listener, association, room: self.window });
+        out.request(StreamsRequest::Await { listener, association, credit: Credit::of_octets(self.window) });
     }
 
     fn send(&mut self, association: Handle, out: &mut impl Outlet<Self>) {
         let Some(Named::Association(conversation)) = self.names.get_mut(association) else { return };
-        while conversation.room > 0
+        while conversation.credit > 0
             && let Some(mut message) = conversation.queue.pop_front()
         {
-            if message.len() > conversation.room {
-                let rest = message.split_to(conversation.room);
+            if message.len() > conversation.credit {
+                let rest = message.split_to(conversation.credit);
                 conversation.queue.push_front(std::mem::replace(&mut message, rest));
             }
             let octets = message.len();
-            conversation.room -= octets;
-            out.request(StreamsRequest::Send { association, message, urgent: false });
-            out.request(StreamsRequest::Receive { association, room: octets });
+            conversation.credit -= octets;
+            out.request(StreamsRequest::Send {
+                association,
+                batch: message.into(),
+                properties: Default::default(),
+            });
+            out.request(StreamsRequest::Credit { association, credit: Credit::of_octets(octets) });
         }
         if conversation.finished && conversation.queue.is_empty() {
             conversation.finished = false;
@@ -102,7 +106,7 @@ impl<M: Message> Protocol for Echo<M> {
             EchoRequest::Stop => {
                 self.stopping = true;
                 let listener = self.listener.expect("it was begun");
-                out.request(StreamsRequest::Unlisten { listener });
+                out.request(StreamsRequest::Close { name: listener });
             }
         }
     }
@@ -118,19 +122,20 @@ impl<M: Message> Protocol for Echo<M> {
                 self.expect(out);
                 out.indicate(EchoIndication::Began { local });
             }
-            StreamsIndication::Opened { association, room, .. } => {
+            StreamsIndication::Opened { association, credit: Credit { octets: credit, .. }, .. } => {
                 self.expect(out);
                 if let Some(Named::Association(conversation)) = self.names.get_mut(association) {
-                    conversation.room = room;
+                    conversation.credit = credit;
                 }
             }
-            StreamsIndication::Room { association, room } => {
+            StreamsIndication::Credit { association, credit: Credit { octets: credit, .. } } => {
                 if let Some(Named::Association(conversation)) = self.names.get_mut(association) {
-                    conversation.room += room;
+                    conversation.credit += credit;
                 }
                 self.send(association, out);
             }
-            StreamsIndication::Delivered { association, message } => {
+            StreamsIndication::Delivered { association, batch, .. } => {
+                let message = batch.into_octets();
                 if let Some(Named::Association(conversation)) = self.names.get_mut(association) {
                     conversation.queue.push_back(message);
                     let queued = conversation.queue.iter().map(Message::len).sum();

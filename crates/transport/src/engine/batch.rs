@@ -11,7 +11,7 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Batch, Room};
+use stackwright_contract::services::{Batch, Credit};
 use stackwright_wire::{Message, Pool};
 
 use super::{Association, Memory};
@@ -117,7 +117,7 @@ impl<C: Configuration> Association<C> {
         &mut self,
         now: Instant,
         memory: &mut Memory<C::Message>,
-        room: Room,
+        room: Credit,
     ) -> Option<Batch<C::Message>> {
         if !self.sending.has_several() {
             return None;
@@ -147,7 +147,7 @@ impl<C: Configuration> Association<C> {
         &mut self,
         view: View,
         memory: &mut Memory<C::Message>,
-        room: Room,
+        room: Credit,
     ) -> Option<Batch<C::Message>> {
         let one = memory.blocks.octets();
         if self.lies_apart(memory, room) {
@@ -174,7 +174,7 @@ impl<C: Configuration> Association<C> {
         &mut self,
         mut view: View,
         memory: &mut Memory<C::Message>,
-        room: Room,
+        room: Credit,
         one: bool,
         batch: &mut Unfinished<C::Message>,
     ) {

@@ -5,7 +5,7 @@
 //! └───────────────── a run: nothing was copied ──────────────────┘
 //! ```
 
-use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_wire::{Block as _, Layout, Message, Strides};
 
 use super::{Association, Memory, RUNS_MOST};
@@ -25,7 +25,7 @@ impl<C: Configuration> Association<C> {
         if !runs || slots.integrity.looks_at() > 0 || octets > slots.format.longest() {
             return None;
         }
-        let room = slots.format.room(octets, &Quality::default());
+        let room = slots.format.room(octets, &MessageProperties::default());
         let (before, count, piece) = slots.framing.pieces(octets, room)?;
         let behind = count.checked_sub(1).filter(|count| *count > 0)?;
         let last = (octets + before).checked_sub(behind * piece).filter(|last| *last > 0)?;
@@ -67,7 +67,7 @@ impl<C: Configuration> Association<C> {
     /// Whether the message that waits first lies so, with room for any header before it, and nobody has to know whether another one
     /// follows. It is known before anybody is asked whether it may leave: who tries a window that is shut is asked once.
     #[inline]
-    pub(super) fn lies_apart(&mut self, memory: &Memory<C::Message>, room: Room) -> bool {
+    pub(super) fn lies_apart(&mut self, memory: &Memory<C::Message>, room: Credit) -> bool {
         let headroom = self.slots.format.headroom();
         let Some(body) = self.sending.ahead().map(|ahead| ahead.first_octets()) else { return false };
         !self.slots.inquiry.heeds_last()

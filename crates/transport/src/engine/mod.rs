@@ -20,7 +20,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Batch, Ecn, Quality, Room};
+use stackwright_contract::services::{Batch, Credit, Ecn, MessageProperties};
 use stackwright_wire::{Message, Pool};
 
 use crate::configuration::{Configuration, Slots};
@@ -92,7 +92,7 @@ impl<M: Message> Memory<M> {
 /// A message that the application has not taken.
 struct Arrived<M> {
     message: M,
-    quality: Quality,
+    properties: MessageProperties,
     /// How many numbers it had.
     numbers: u64,
 }
@@ -227,7 +227,7 @@ impl<C: Configuration> Association<C> {
         &mut self,
         now: Instant,
         message: C::Message,
-        quality: Quality,
+        properties: MessageProperties,
         memory: &Memory<C::Message>,
     ) -> Result<(), C::Message> {
         let octets = message.len();
@@ -245,11 +245,11 @@ impl<C: Configuration> Association<C> {
         if octets == 0 && self.slots.format.numbering() == Numbering::Octets {
             return Err(message); // no octet, no number: nobody would hear of it
         }
-        let room = self.slots.format.room(octets, &quality);
-        let (message, label, piece) = self.slots.framing.begin(message, &quality, room, &memory.pool)?;
-        let lifetime = quality.lifetime.filter(|_| self.slots.format.expires());
+        let room = self.slots.format.room(octets, &properties);
+        let (message, label, piece) = self.slots.framing.begin(message, &properties, room, &memory.pool)?;
+        let lifetime = properties.lifetime.filter(|_| self.slots.format.expires());
         // Those that are counted follow it, in however many pieces it leaves.
-        if quality.number.is_some() {
+        if properties.number.is_some() {
             self.sending.watch_numbers();
         }
         self.sending.push(message, label, piece, octets, now, lifetime);
@@ -266,7 +266,7 @@ impl<C: Configuration> Association<C> {
         if messages < 2 || octets > slots.format.longest() || self.sending.watches_numbers() {
             return Err(batch);
         }
-        let room = slots.format.room(octets, &Quality::default());
+        let room = slots.format.room(octets, &MessageProperties::default());
         match slots.framing.begin_run(batch.into_octets(), octets, room) {
             Ok((run, label, piece)) => {
                 self.used = Some(now);
@@ -282,7 +282,7 @@ impl<C: Configuration> Association<C> {
 
     /// The next message for the application, within `room`; none while the association is half open.
     #[inline]
-    pub fn take(&mut self, now: Instant, room: Room) -> Option<(C::Message, Quality)> {
+    pub fn take(&mut self, now: Instant, room: Credit) -> Option<(C::Message, MessageProperties)> {
         if self.is_half_open() {
             return None; // it may have been recorded, and be said by somebody who does not hear us
         }
@@ -290,9 +290,9 @@ impl<C: Configuration> Association<C> {
         if room.messages == 0 || octets > room.octets {
             return None;
         }
-        let Arrived { message, quality, numbers } = self.inbox.pop_front()?;
+        let Arrived { message, properties, numbers } = self.inbox.pop_front()?;
         self.taken(now, numbers);
-        Some((message, quality))
+        Some((message, properties))
     }
 
     /// Numbers are not pending any more.
@@ -333,7 +333,7 @@ impl<C: Configuration> Association<C> {
     }
 
     /// What the layer above may send again since this was asked last.
-    pub fn released(&mut self) -> Room {
+    pub fn released(&mut self) -> Credit {
         self.sending.released()
     }
 

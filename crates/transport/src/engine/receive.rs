@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{BatchMessages, Quality, Room};
+use stackwright_contract::services::{BatchMessages, Credit, MessageProperties};
 use stackwright_wire::{Message as _, Pool};
 
 use super::{Arrived, Association, Memory, QUESTIONS};
@@ -41,7 +41,7 @@ pub struct Delivery {
     /// How many messages there are.
     pub messages: usize,
     /// The properties of the first. Those behind it have the numbers after its own.
-    pub quality: Quality,
+    pub properties: MessageProperties,
 }
 
 impl<C: Configuration> Association<C> {
@@ -58,7 +58,7 @@ impl<C: Configuration> Association<C> {
         packet: &mut C::Message,
         behind: Option<&mut BatchMessages<C::Message>>,
         memory: &mut Memory<C::Message>,
-        room: Room,
+        room: Credit,
     ) -> Result<Option<Delivery>, Dropped> {
         let mut view = self.view(now);
         let slots = &mut self.slots;
@@ -74,7 +74,7 @@ impl<C: Configuration> Association<C> {
                 slots.connection.admit(&view, &Tidings { octets, ..Tidings::default() })?;
                 self.begin();
                 let up = self.accept(&mut view, &unit, packet, &memory.pool, room)?;
-                return Ok(up.map(|quality| Delivery { messages: unit.messages(), quality }));
+                return Ok(up.map(|properties| Delivery { messages: unit.messages(), properties }));
             }
         }
         self.receive_any(&mut view, front, packet.take(), memory).map(|()| None)
@@ -136,7 +136,7 @@ impl<C: Configuration> Association<C> {
         }
         // It waits in the inbox until where the association stands was looked at.
         let (unit, mut body) = unit.into_parts();
-        self.accept(view, &unit, &mut body, &memory.pool, Room::default()).map(drop)
+        self.accept(view, &unit, &mut body, &memory.pool, Credit::default()).map(drop)
     }
 
     /// The peer's first number may be known by now.
@@ -270,8 +270,8 @@ impl<C: Configuration> Association<C> {
         unit: &UnitHeader,
         body: &mut C::Message,
         pool: &Pool<C::Message>,
-        room: Room,
-    ) -> Result<Option<Quality>, Dropped> {
+        room: Credit,
+    ) -> Result<Option<MessageProperties>, Dropped> {
         if !self.begun {
             return Err(Dropped::NotOurs);
         }
@@ -312,11 +312,11 @@ impl<C: Configuration> Association<C> {
         unit: &UnitHeader,
         body: &mut C::Message,
         pool: &Pool<C::Message>,
-    ) -> Result<Option<Quality>, Dropped> {
+    ) -> Result<Option<MessageProperties>, Dropped> {
         let mut result = Ok(None);
         for (part, mut body) in unit.clone().split(body.take()) {
             let mut view = self.view(now);
-            result = result.and(self.accept(&mut view, &part, &mut body, pool, Room::default()));
+            result = result.and(self.accept(&mut view, &part, &mut body, pool, Credit::default()));
         }
         result
     }
@@ -383,7 +383,7 @@ impl<C: Configuration> Association<C> {
         unit: &UnitHeader,
         body: &mut C::Message,
         pool: &Pool<C::Message>,
-    ) -> Result<Option<Quality>, Dropped> {
+    ) -> Result<Option<MessageProperties>, Dropped> {
         let mut result = Err(Dropped::Duplicate);
         if unit.count > 1 {
             for (part, mut body) in unit.clone().split(body.take()) {
@@ -414,13 +414,13 @@ impl<C: Configuration> Association<C> {
         unit: &UnitHeader,
         body: &mut C::Message,
         pool: &Pool<C::Message>,
-    ) -> Result<Option<Quality>, Dropped> {
+    ) -> Result<Option<MessageProperties>, Dropped> {
         let UnitHeader { label, since, lifetime, .. } = *unit;
         let unit = Unit { span: unit.span.clone(), label, body: body.take(), since, lifetime };
         let (mut next, mut result) = (self.slots.ordering.arrive(unit), Ok(None));
         while let Some(unit) = next {
             let (unit, mut body) = unit.into_parts();
-            result = result.and(self.join(view, &unit, &mut body, pool, Room::default()));
+            result = result.and(self.join(view, &unit, &mut body, pool, Credit::default()));
             next = self.slots.ordering.next();
         }
         if let Some(upto) = self.slots.ordering.forgives() {
@@ -437,8 +437,8 @@ impl<C: Configuration> Association<C> {
         unit: &UnitHeader,
         body: &mut C::Message,
         pool: &Pool<C::Message>,
-        room: Room,
-    ) -> Result<Option<Quality>, Dropped> {
+        room: Credit,
+    ) -> Result<Option<MessageProperties>, Dropped> {
         let joined = self.slots.framing.join(view, unit, body, pool);
         self.share.set(self.slots.framing.held());
         match joined {
@@ -451,7 +451,7 @@ impl<C: Configuration> Association<C> {
                 self.pending = self.pending.saturating_sub(joined.numbers);
                 (view.received_upto, view.pending) = (self.receipts.upto(), 0);
                 self.on_taken(view);
-                Ok(Some(joined.quality))
+                Ok(Some(joined.properties))
             }
             Ok(None) => Ok(None),
             Err(_) if unit.messages() > 1 => self.join_parts(view, unit, body, pool),
@@ -471,10 +471,10 @@ impl<C: Configuration> Association<C> {
         unit: &UnitHeader,
         body: &mut C::Message,
         pool: &Pool<C::Message>,
-    ) -> Result<Option<Quality>, Dropped> {
+    ) -> Result<Option<MessageProperties>, Dropped> {
         let mut result = Ok(None);
         for (message, mut body) in unit.clone().split(body.take()) {
-            result = result.and(self.join(view, &message, &mut body, pool, Room::default()));
+            result = result.and(self.join(view, &message, &mut body, pool, Credit::default()));
         }
         result
     }
@@ -482,11 +482,11 @@ impl<C: Configuration> Association<C> {
     /// Messages wait for the application, each by itself.
     #[inline(never)]
     fn keep(&mut self, joined: Joined, mut octets: C::Message, messages: usize) {
-        let Joined { mut quality, numbers } = joined;
+        let Joined { mut properties, numbers } = joined;
         let (each, numbers) = (octets.len() / messages, numbers / messages as u64);
         for _ in 0..messages {
-            self.inbox.push_back(Arrived { message: octets.split_to(each), quality, numbers });
-            quality = quality.of_next();
+            self.inbox.push_back(Arrived { message: octets.split_to(each), properties, numbers });
+            properties = properties.of_next();
         }
     }
 

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Room;
+use stackwright_contract::services::Credit;
 use stackwright_wire::Message;
 
 use super::{Association, Memory, QUESTIONS};
@@ -328,10 +328,10 @@ impl<C: Configuration> Association<C> {
     /// Whether messages that were sent together wait, in the same way, until there is `room` below for all of them, which they find where
     /// there is `most`.
     #[inline]
-    pub fn waits_for_room(&self, now: Instant, room: Room, most: Room) -> bool {
+    pub fn waits_for_room(&self, now: Instant, room: Credit, most: Credit) -> bool {
         let Some((octets, packets)) = self.sending.together() else { return false };
         let octets = octets + packets * self.slots.format.headroom() as u64;
-        let fits = |room: Room| octets <= room.octets as u64 && packets <= room.messages as u64;
+        let fits = |room: Credit| octets <= room.octets as u64 && packets <= room.messages as u64;
         !fits(room) && fits(most) && self.has_only_data(&self.view(now))
     }
 

@@ -5,7 +5,7 @@
 
 use alloc::collections::BTreeMap;
 
-use stackwright_contract::services::Room;
+use stackwright_contract::services::Credit;
 
 use super::pieces::Pieces;
 
@@ -15,12 +15,12 @@ pub(super) struct Messages {
     serials: u32,
     /// Octets that are not settled, by serial.
     partial: BTreeMap<u32, usize>,
-    pub(super) released: Room,
+    pub(super) released: Credit,
 }
 
 impl Messages {
     pub(super) const fn new() -> Self {
-        Messages { serials: 0, partial: BTreeMap::new(), released: Room { octets: 0, messages: 0 } }
+        Messages { serials: 0, partial: BTreeMap::new(), released: Credit { octets: 0, messages: 0 } }
     }
 
     /// Returns the serial of the first of `count` new messages. Serials wrap.

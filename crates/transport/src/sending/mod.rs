@@ -27,7 +27,7 @@ use core::num::NonZeroU32;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Room;
+use stackwright_contract::services::Credit;
 use stackwright_wire::{Message, Pool, Stretch};
 
 use crate::words::{Cargo, Label, Numbering};
@@ -185,11 +185,11 @@ impl<M: Message> Sending<M> {
     /// Whether the application may send something again.
     #[inline]
     pub(crate) fn has_released(&self) -> bool {
-        self.messages.released != Room::default()
+        self.messages.released != Credit::default()
     }
 
     /// Returns what the application may send again for what was settled since this was asked last.
-    pub(crate) fn released(&mut self) -> Room {
+    pub(crate) fn released(&mut self) -> Credit {
         core::mem::take(&mut self.messages.released)
     }
 

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use stackwright_contract::services::{BatchMessages, Quality};
+use stackwright_contract::services::{BatchMessages, MessageProperties};
 use stackwright_wire::{Malformed, Stretch};
 
 use super::slot;
@@ -50,7 +50,7 @@ slot! {
         /// gets them when it begins, for keys.
         fn agreed(&self, into: &mut Vec<u8>) = ();
         /// The most octets of a body that a packet carries of a message of so many, of which this is wished.
-        fn room(&self, octets: usize, quality: &Quality) -> usize;
+        fn room(&self, octets: usize, properties: &MessageProperties) -> usize;
         /// The longest message that the peer takes, in octets.
         fn longest(&self) -> usize = usize::MAX;
         /// How many octets of messages that were begun may wait for more urgent ones that overtake them: the peer holds what it has of

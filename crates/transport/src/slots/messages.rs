@@ -1,7 +1,7 @@
 //! What may go up now, and how pieces become messages.
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_wire::Pool;
 
 use super::slot;
@@ -27,7 +27,7 @@ slot! {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Joined {
     /// Its properties. Those behind it have the numbers after its own.
-    pub quality: Quality,
+    pub properties: MessageProperties,
     /// How many numbers its units had, or those of all.
     pub numbers: u64,
 }
@@ -42,7 +42,7 @@ slot! {
         ///
         /// # Errors
         /// Gives the message back where it is longer than can be said, or where the association has to begin first.
-        fn begin(&mut self, message: M, quality: &Quality, room: usize, pool: &Pool<M>) -> Result<(M, Label, usize), M>;
+        fn begin(&mut self, message: M, properties: &MessageProperties, room: usize, pool: &Pool<M>) -> Result<(M, Label, usize), M>;
         /// The same, of messages of so many octets that are [laid out](stackwright_wire::Message::laid_out) one behind the other, and of
         /// which nothing is wished: the label is that of the first, and says of how many pieces each is. They are numbered one after the
         /// other.

@@ -1,6 +1,6 @@
 //! What policies rely on.
 
-use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_contract::{Duration, Instant};
 use stackwright_policies::{framing, recovery};
 use stackwright_simulator::Conditions;
@@ -43,9 +43,9 @@ fn who_has_not_shown_that_he_hears_is_not_flooded_with_questions() {
     caller.open(start);
     let mut opening = caller.transmit(start, &mut memory).expect("it asks");
     let heard = opening.len();
-    called.receive(start, None, &mut opening, None, &mut memory, Room::default()).expect("it is heard");
+    called.receive(start, None, &mut opening, None, &mut memory, Credit::default()).expect("it is heard");
     for _ in 0..4 {
-        assert!(called.send(start, message(&[7; 40]), Quality::default(), &memory).is_ok());
+        assert!(called.send(start, message(&[7; 40]), MessageProperties::default(), &memory).is_ok());
     }
     let mut said = 0;
     for step in 0..600 {
@@ -61,11 +61,12 @@ fn who_has_not_shown_that_he_hears_is_not_flooded_with_questions() {
 #[test]
 fn a_message_of_no_octets_is_nothing_or_refused_where_it_has_no_number() {
     let nothing = |mut end: Association<Boxed<M>>| {
-        let sent = end.send(Instant::START, message(&[]), Quality::default(), &Memory::new(2048, 32, 64));
+        let sent =
+            end.send(Instant::START, message(&[]), MessageProperties::default(), &Memory::new(2048, 32, 64));
         sent.map(|()| end)
     };
     let mut stream = nothing(association(parts(&polled()))).expect("it is nothing");
-    assert_eq!(stream.released(), Room { octets: 0, messages: 1 });
+    assert_eq!(stream.released(), Credit { octets: 0, messages: 1 });
     assert!(stream.sending().is_drained());
 
     let mut marks = parts(&but(polled(), "format", "a format of octets"));
@@ -127,9 +128,9 @@ fn what_is_heard_of_only_because_it_was_asked_for_measures_the_question() {
     let (mut sender, mut receiver) = (association(parts(&policies)), association(parts(&policies)));
     let mut memory = Memory::new(2048, 32, 64);
     let mut now = Instant::from_nanoseconds(1_000_000_000);
-    assert!(sender.send(now, message(&[7; 40]), Quality::default(), &memory).is_ok());
+    assert!(sender.send(now, message(&[7; 40]), MessageProperties::default(), &memory).is_ok());
     let mut unit = said(&mut sender, now, &mut memory).pop().expect("it leaves");
-    receiver.receive(now, None, &mut unit, None, &mut memory, Room::default()).expect("it arrives");
+    receiver.receive(now, None, &mut unit, None, &mut memory, Credit::default()).expect("it arrives");
     now = now.later(20 * MILLISECOND);
     assert_eq!(said(&mut receiver, now, &mut memory).len(), 1, "a report, which is lost");
     // As is every question for twenty seconds.
@@ -140,10 +141,10 @@ fn what_is_heard_of_only_because_it_was_asked_for_measures_the_question() {
             break question;
         }
     };
-    receiver.receive(now, None, &mut question, None, &mut memory, Room::default()).expect("it arrives");
+    receiver.receive(now, None, &mut question, None, &mut memory, Credit::default()).expect("it arrives");
     let mut answer = said(&mut receiver, now, &mut memory).pop().expect("it is answered");
     now = now.later(30 * MILLISECOND);
-    sender.receive(now, None, &mut answer, None, &mut memory, Room::default()).expect("it arrives");
+    sender.receive(now, None, &mut answer, None, &mut memory, Credit::default()).expect("it arrives");
     assert!(sender.sending().is_idle());
     let estimate = sender.slots().rtt().estimate();
     assert_eq!(estimate.smoothed, 30 * MILLISECOND, "{estimate:?}");
@@ -155,7 +156,7 @@ fn one_loss_more_is_not_taken_for_a_death() {
         let mut sender = association(parts(&probed(&[("rtt", rtt), ("congestion", "congestion absent")])));
         let mut memory = Memory::new(2048, 32, 64);
         let mut now = Instant::from_nanoseconds(1_000_000_000);
-        assert!(sender.send(now, message(&[7; 40]), Quality::default(), &memory).is_ok());
+        assert!(sender.send(now, message(&[7; 40]), MessageProperties::default(), &memory).is_ok());
         let mut times = 0;
         while sender.phase(now) != Phase::Ended(Ending::Silent) {
             times += said(&mut sender, now, &mut memory).len();
@@ -173,9 +174,9 @@ fn who_has_spent_what_he_may_send_hears_a_confirmation_though_many_are_lost() {
     let mut now = Instant::from_nanoseconds(1_000_000_000);
     caller.open(now);
     let mut opening = caller.transmit(now, &mut memory).expect("it asks");
-    called.receive(now, None, &mut opening, None, &mut memory, Room::default()).expect("it is heard");
+    called.receive(now, None, &mut opening, None, &mut memory, Credit::default()).expect("it is heard");
     let mut granted = said(&mut called, now, &mut memory).swap_remove(0);
-    caller.receive(now, None, &mut granted, None, &mut memory, Room::default()).expect("it is heard");
+    caller.receive(now, None, &mut granted, None, &mut memory, Credit::default()).expect("it is heard");
     // Nothing of either arrives for twenty seconds.
     while now < Instant::from_nanoseconds(21_000_000_000) {
         said(&mut caller, now, &mut memory);
@@ -186,7 +187,9 @@ fn who_has_spent_what_he_may_send_hears_a_confirmation_though_many_are_lost() {
     while called.is_half_open() {
         now = caller.next_deadline(now).expect("the caller says no more").max(now);
         for mut packet in said(&mut caller, now, &mut memory) {
-            called.receive(now, None, &mut packet, None, &mut memory, Room::default()).expect("it is heard");
+            called
+                .receive(now, None, &mut packet, None, &mut memory, Credit::default())
+                .expect("it is heard");
         }
     }
 }

@@ -1,13 +1,13 @@
 //! One end.
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Batch, BatchMessages, Quality, Room};
+use stackwright_contract::services::{Batch, BatchMessages, Credit, MessageProperties};
 use stackwright_transport::words::{Dropped, Phase};
 use stackwright_transport::{Association, Configuration, Delivery, Memory, Slots};
 use stackwright_wire::{BufferTree, Message};
 
 /// Room for everything.
-const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
 /// A clock that is not everybody's.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,7 +48,7 @@ pub struct End<C: Configuration<Message = BufferTree>> {
     run: Option<BatchMessages<BufferTree>>,
     /// Whether messages may go up as they come, and one that did.
     at_once: bool,
-    up: Option<(BufferTree, Quality)>,
+    up: Option<(BufferTree, MessageProperties)>,
 }
 
 /// How long packets are, and how much room is before them.
@@ -86,14 +86,14 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
     }
 
     /// Sends a message, which is not too long.
-    pub fn send(&mut self, now: Instant, octets: &[u8], quality: Quality) {
-        assert!(self.offer(now, octets, quality), "a message of {} octets is too long", octets.len());
+    pub fn send(&mut self, now: Instant, octets: &[u8], properties: MessageProperties) {
+        assert!(self.offer(now, octets, properties), "a message of {} octets is too long", octets.len());
     }
 
     /// Sends a message; whether it is not too long for the peer.
-    pub fn offer(&mut self, now: Instant, octets: &[u8], quality: Quality) -> bool {
+    pub fn offer(&mut self, now: Instant, octets: &[u8], properties: MessageProperties) -> bool {
         let message = self.message(octets);
-        self.association.send(self.clock.reads(now), message, quality, &self.memory).is_ok()
+        self.association.send(self.clock.reads(now), message, properties, &self.memory).is_ok()
     }
 
     /// Where packets lie one behind the other, every second message lies so that nothing of it has to be copied, if it can.
@@ -113,15 +113,16 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
     }
 
     /// What arrived next.
-    pub fn take(&mut self, now: Instant) -> Option<(Vec<u8>, Quality)> {
+    pub fn take(&mut self, now: Instant) -> Option<(Vec<u8>, MessageProperties)> {
         if !self.takes {
             return None;
         }
         let up = self.up.take();
-        let (message, quality) = up.or_else(|| self.association.take(self.clock.reads(now), EVERYTHING))?;
+        let (message, properties) =
+            up.or_else(|| self.association.take(self.clock.reads(now), EVERYTHING))?;
         let mut octets = vec![0; message.len()];
         message.copy_to(&mut octets);
-        Some((octets, quality))
+        Some((octets, properties))
     }
 
     /// Where the association stands.
@@ -161,16 +162,16 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
     ) {
         let room = self.room();
         match self.association.receive(now, None, &mut packet, behind, &mut self.memory, room) {
-            Ok(Some(Delivery { quality, .. })) => self.up = Some((packet, quality)),
+            Ok(Some(Delivery { properties, .. })) => self.up = Some((packet, properties)),
             Ok(None) => {}
             Err(why) => dropped(why),
         }
     }
 
     /// Its application takes one message as it comes, and the others when it looks.
-    fn room(&self) -> Room {
-        let one = Room { messages: 1, ..EVERYTHING };
-        if self.takes && self.at_once && self.up.is_none() { one } else { Room::default() }
+    fn room(&self) -> Credit {
+        let one = Credit { messages: 1, ..EVERYTHING };
+        if self.takes && self.at_once && self.up.is_none() { one } else { Credit::default() }
     }
 
     pub(crate) fn transmit(&mut self, now: Instant) -> Option<BufferTree> {

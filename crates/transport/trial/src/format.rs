@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::ops::Range;
 
-use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
@@ -126,7 +126,7 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         Some(FIRST)
     }
 
-    fn room(&self, _: usize, _: &Quality) -> usize {
+    fn room(&self, _: usize, _: &MessageProperties) -> usize {
         PACKET - Packet::LENGTH
     }
 

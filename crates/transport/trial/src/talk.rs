@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use fastrand::Rng;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_contract::{Duration, Guarantees, Instant};
 use stackwright_transport::Configuration;
 use stackwright_transport::rules::{Facts, Property, given, promised};
@@ -59,7 +59,7 @@ pub struct Talk {
     /// The longest message in octets; most are short.
     pub longest: usize,
     /// What is wished of each.
-    pub quality: Quality,
+    pub properties: MessageProperties,
     /// What is promised about them.
     pub promise: Promise,
     /// All must be over by then.
@@ -76,7 +76,7 @@ impl Default for Talk {
             there: 60,
             back: 20,
             longest: 6000,
-            quality: Quality::default(),
+            properties: MessageProperties::default(),
             promise: Promise::Once,
             limit: Duration::from_secs(600),
             waits: false,
@@ -202,7 +202,7 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
                     && self.ends[side].association.sending().waiting() < 16
                 {
                     let octets = message(heard[1 - side].seed, sent[side], talk.longest);
-                    self.ends[side].send(self.now, &octets, talk.quality);
+                    self.ends[side].send(self.now, &octets, talk.properties);
                     sent[side] += 1;
                 }
             }

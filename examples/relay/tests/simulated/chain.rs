@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use stackwright_compose::Over;
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Duration, Handle, Participant, Protocol};
 use stackwright_relay::{Arrival, Config, Direction, Indication, Relay, Request};
@@ -16,7 +16,7 @@ use stackwright_wire::{BufferTree, Message};
 
 type M = BufferTree;
 type Whither = Box<dyn FnMut(Arrival) -> Option<Participant>>;
-type Pass = Box<dyn FnMut(Direction, M, Quality) -> Option<(M, Quality)>>;
+type Pass = Box<dyn FnMut(Direction, M, MessageProperties) -> Option<(M, MessageProperties)>>;
 type Relaying = Relay<M, Whither, Pass>;
 type On<P> = Over<P, SimulatedDatagrams<M>>;
 
@@ -25,10 +25,10 @@ pub(crate) const RELAY: [u8; 4] = [10, 0, 0, 2];
 const RECEIVER: [u8; 4] = [10, 0, 0, 3];
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
-const ROOM_BELOW: Room = Room { octets: 16 << 10, messages: 8 };
+const ROOM_BELOW: Credit = Credit { octets: 16 << 10, messages: 8 };
 
 /// Of the relay, each way, and of both ends.
-pub(crate) const ROOM: Room = Room { octets: 16 << 10, messages: 8 };
+pub(crate) const ROOM: Credit = Credit { octets: 16 << 10, messages: 8 };
 
 /// Sends numbered messages, and hears some; closes when it has done both, where it opened.
 pub(crate) struct Talker {
@@ -36,37 +36,37 @@ pub(crate) struct Talker {
     to_hear: u32,
     opened: bool,
     sent: u32,
-    room: Room,
+    credit: Credit,
     heard: Vec<u32>,
-    unread: Vec<Room>,
+    unread: Vec<Credit>,
     ended: Option<Ended>,
     pub(crate) reads: bool,
 }
 
 impl Talker {
     fn new(to_send: u32, to_hear: u32, opened: bool) -> Self {
-        let (room, heard, unread) = (Room::default(), Vec::new(), Vec::new());
-        Talker { to_send, to_hear, opened, sent: 0, room, heard, unread, ended: None, reads: true }
+        let (credit, heard, unread) = (Credit::default(), Vec::new(), Vec::new());
+        Talker { to_send, to_hear, opened, sent: 0, credit, heard, unread, ended: None, reads: true }
     }
 
     fn go_on(&mut self, mut ask: impl FnMut(DatagramsRequest<M>)) {
         while self.sent < self.to_send {
             let length = 5 + (self.sent as usize * 977) % 3000;
-            if self.room.messages == 0 || self.room.octets < length {
+            if self.credit.messages == 0 || self.credit.octets < length {
                 return;
             }
-            self.room.messages -= 1;
-            self.room.octets -= length;
+            self.credit.messages -= 1;
+            self.credit.octets -= length;
             let mut octets = vec![self.sent as u8; length];
             octets[..4].copy_from_slice(&self.sent.to_be_bytes());
             let message = M::with_headroom(64, &octets);
-            let quality = Quality { number: Some(self.sent), ..Quality::default() };
-            ask(DatagramsRequest::Send { association: ASSOCIATION, messages: message.into(), quality });
+            let properties = MessageProperties { number: Some(self.sent), ..MessageProperties::default() };
+            ask(DatagramsRequest::Send { association: ASSOCIATION, batch: message.into(), properties });
             self.sent += 1;
         }
         if self.opened && self.heard.len() as u32 == self.to_hear {
             self.opened = false;
-            ask(DatagramsRequest::Close { association: ASSOCIATION });
+            ask(DatagramsRequest::Close { name: ASSOCIATION });
         }
     }
 }
@@ -74,14 +74,14 @@ impl Talker {
 impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
     fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<P>) {
         match indication {
-            DatagramsIndication::Opened { room, .. } | DatagramsIndication::Room { room, .. } => {
-                self.room.messages += room.messages;
-                self.room.octets += room.octets;
+            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+                self.credit.messages += credit.messages;
+                self.credit.octets += credit.octets;
                 self.go_on(|request| asks.push_back(request));
             }
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 let message = messages.into_single();
-                let room = Room { octets: message.len(), messages: 1 };
+                let credit = Credit { octets: message.len(), messages: 1 };
                 let mut octets = vec![0; message.len()];
                 message.copy_to(&mut octets);
                 let number = u32::from_be_bytes(octets[..4].try_into().expect("four octets"));
@@ -91,8 +91,8 @@ impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
                 );
                 self.heard.push(number);
                 match self.reads {
-                    true => asks.push_back(DatagramsRequest::Receive { association, room }),
-                    false => self.unread.push(room),
+                    true => asks.push_back(DatagramsRequest::Credit { association, credit }),
+                    false => self.unread.push(credit),
                 }
                 self.go_on(|request| asks.push_back(request));
             }
@@ -158,19 +158,22 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Chain<
         let whither = Rc::new(Cell::new(Some(at(RECEIVER))));
         let asked = Rc::clone(&whither);
         let lead: Whither = Box::new(move |_| asked.get());
-        let pass: Pass = Box::new(|_, message, quality| {
+        let pass: Pass = Box::new(|_, message, properties| {
             let mut octets = vec![0; message.len()];
             message.copy_to(&mut octets);
             octets[4..].iter_mut().for_each(|octet| *octet = !*octet);
-            Some((M::with_headroom(64, &octets), quality))
+            Some((M::with_headroom(64, &octets), properties))
         });
-        let relay = Relay::new(Config { room: ROOM, ..Config::default() }, lead, pass);
+        let relay = Relay::new(Config { credit: ROOM, ..Config::default() }, lead, pass);
         let relay = world.add(RELAY.into(), Over::new(relay, on(RELAY)), Heard::default());
         world.ask(relay, Request::Relay { local: at(RELAY) });
         world.ask(receiver, DatagramsRequest::Listen { listener: LISTENER, local: at(RECEIVER) });
         let (listener, association) = (LISTENER, ASSOCIATION);
-        world.ask(receiver, DatagramsRequest::Await { listener, association, room: ROOM });
-        world.ask(sender, DatagramsRequest::Open { association, remote: at(RELAY), room: ROOM });
+        world.ask(receiver, DatagramsRequest::Await { listener, association, credit: ROOM });
+        world.ask(
+            sender,
+            DatagramsRequest::Open { association, remote: at(RELAY), credit: ROOM, local: None },
+        );
         Chain { world, ends: [sender, receiver], relay, whither }
     }
 
@@ -223,8 +226,8 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Chain<
     pub(crate) fn read(&mut self) {
         let receiver = self.receiver_mut();
         receiver.reads = true;
-        for room in std::mem::take(&mut receiver.unread) {
-            self.world.ask(self.ends[1], DatagramsRequest::Receive { association: ASSOCIATION, room });
+        for credit in std::mem::take(&mut receiver.unread) {
+            self.world.ask(self.ends[1], DatagramsRequest::Credit { association: ASSOCIATION, credit });
         }
     }
 

@@ -3,7 +3,7 @@
 use stackwright_artp::header::Packet;
 use stackwright_artp::{Artp, Config, Secrets, policies};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_transport::words::{Dropped, Phase};
 use stackwright_transport::{Association, Boxed, Configuration, Memory, Slots};
 use stackwright_wire::{BufferTree, Message as _, Pool};
@@ -11,7 +11,7 @@ use stackwright_wire::{BufferTree, Message as _, Pool};
 use crate::monolith::Monolith;
 
 /// Room for everything.
-const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
 /// The session.
 pub(crate) const SESSION: u8 = 5;
@@ -20,7 +20,13 @@ pub(crate) const SESSION: u8 = 5;
 pub(crate) trait End {
     fn open(&mut self, now: Instant);
     fn is_open(&self, now: Instant) -> bool;
-    fn send(&mut self, now: Instant, message: BufferTree, quality: Quality, memory: &Memory<BufferTree>);
+    fn send(
+        &mut self,
+        now: Instant,
+        message: BufferTree,
+        properties: MessageProperties,
+        memory: &Memory<BufferTree>,
+    );
     fn transmit(&mut self, now: Instant, memory: &mut Memory<BufferTree>) -> Option<BufferTree>;
     fn receive(
         &mut self,
@@ -28,8 +34,8 @@ pub(crate) trait End {
         packet: BufferTree,
         memory: &mut Memory<BufferTree>,
     ) -> Result<(), Dropped>;
-    fn take(&mut self, now: Instant) -> Option<(BufferTree, Quality)>;
-    fn released(&mut self) -> Room;
+    fn take(&mut self, now: Instant) -> Option<(BufferTree, MessageProperties)>;
+    fn released(&mut self) -> Credit;
     fn handle_timeout(&mut self, now: Instant);
     fn next_deadline(&mut self, now: Instant) -> Option<Instant>;
 }
@@ -44,8 +50,14 @@ impl<C: Configuration<Message = BufferTree>> End for Association<C> {
     }
 
     #[inline]
-    fn send(&mut self, now: Instant, message: BufferTree, quality: Quality, memory: &Memory<BufferTree>) {
-        assert!(Association::send(self, now, message, quality, memory).is_ok(), "it is not too long");
+    fn send(
+        &mut self,
+        now: Instant,
+        message: BufferTree,
+        properties: MessageProperties,
+        memory: &Memory<BufferTree>,
+    ) {
+        assert!(Association::send(self, now, message, properties, memory).is_ok(), "it is not too long");
     }
 
     #[inline]
@@ -60,15 +72,15 @@ impl<C: Configuration<Message = BufferTree>> End for Association<C> {
         mut packet: BufferTree,
         memory: &mut Memory<BufferTree>,
     ) -> Result<(), Dropped> {
-        Association::receive(self, now, None, &mut packet, None, memory, Room::default()).map(|_| ())
+        Association::receive(self, now, None, &mut packet, None, memory, Credit::default()).map(|_| ())
     }
 
     #[inline]
-    fn take(&mut self, now: Instant) -> Option<(BufferTree, Quality)> {
+    fn take(&mut self, now: Instant) -> Option<(BufferTree, MessageProperties)> {
         Association::take(self, now, EVERYTHING)
     }
 
-    fn released(&mut self) -> Room {
+    fn released(&mut self) -> Credit {
         Association::released(self)
     }
 
@@ -91,8 +103,14 @@ impl End for Monolith {
     }
 
     #[inline]
-    fn send(&mut self, now: Instant, message: BufferTree, quality: Quality, _: &Memory<BufferTree>) {
-        assert!(Monolith::send(self, now, message, quality).is_ok(), "it is not too long");
+    fn send(
+        &mut self,
+        now: Instant,
+        message: BufferTree,
+        properties: MessageProperties,
+        _: &Memory<BufferTree>,
+    ) {
+        assert!(Monolith::send(self, now, message, properties).is_ok(), "it is not too long");
     }
 
     #[inline]
@@ -111,11 +129,11 @@ impl End for Monolith {
     }
 
     #[inline]
-    fn take(&mut self, now: Instant) -> Option<(BufferTree, Quality)> {
+    fn take(&mut self, now: Instant) -> Option<(BufferTree, MessageProperties)> {
         Monolith::take(self, now, EVERYTHING)
     }
 
-    fn released(&mut self) -> Room {
+    fn released(&mut self) -> Credit {
         Monolith::released(self)
     }
 

@@ -5,7 +5,9 @@ use std::rc::Rc;
 
 use stackwright_artp::header::Packet;
 use stackwright_artp::{Config, Sessions};
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room};
+use stackwright_contract::services::{
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
+};
 use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol};
 use stackwright_transport::slots::Format;
 use stackwright_transport::{Associations, Configuration, Slots, Transport};
@@ -18,7 +20,7 @@ type M = BufferTree;
 
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const NAME: Handle = Handle { index: 1, generation: 0 };
-const ROOM: Room = Room { octets: 64 << 20, messages: 4096 };
+const ROOM: Credit = Credit { octets: 64 << 20, messages: 4096 };
 
 /// What is above and below a layer.
 #[derive(Default)]
@@ -30,26 +32,26 @@ struct Ends {
     risen: Vec<M>,
     open: bool,
     /// What the layer above may send.
-    room: Room,
+    credit: Credit,
 }
 
 impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Ends {
     fn indicate(&mut self, indication: DatagramsIndication<M>) {
         match indication {
-            DatagramsIndication::Delivered { messages, .. } => self.risen.extend(messages),
-            DatagramsIndication::Room { room, .. } => self.gives(room),
-            DatagramsIndication::Opened { room, .. } => {
+            DatagramsIndication::Delivered { batch: messages, .. } => self.risen.extend(messages),
+            DatagramsIndication::Credit { credit, .. } => self.gives(credit),
+            DatagramsIndication::Opened { credit, .. } => {
                 self.open = true;
-                self.gives(room);
+                self.gives(credit);
             }
-            DatagramsIndication::Listening { .. } => {}
+            DatagramsIndication::Listening { .. } | DatagramsIndication::Finished { .. } => {}
             DatagramsIndication::Ended { why, .. } => panic!("it ended: {why:?}"),
         }
     }
 
     fn request(&mut self, request: DatagramsRequest<M>) {
         match request {
-            DatagramsRequest::Send { messages, .. } => self.fallen.extend(messages),
+            DatagramsRequest::Send { batch: messages, .. } => self.fallen.extend(messages),
             DatagramsRequest::Open { association, .. } | DatagramsRequest::Await { association, .. } => {
                 self.below = self.below.or(Some(association));
             }
@@ -60,9 +62,9 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for En
 }
 
 impl Ends {
-    fn gives(&mut self, room: Room) {
-        self.room.octets += room.octets;
-        self.room.messages += room.messages;
+    fn gives(&mut self, credit: Credit) {
+        self.credit.octets += credit.octets;
+        self.credit.messages += credit.messages;
     }
 }
 
@@ -125,11 +127,11 @@ impl<C: Configuration<Message = M, Format: Format<M, Front = Packet>>> Layers<Tr
         there.ask(cx, DatagramsRequest::Listen { listener: LISTENER, local });
         let listener = there.ends.listens.expect("it listens below");
         there.tell(cx, DatagramsIndication::Listening { listener, local });
-        there.ask(cx, DatagramsRequest::Await { listener: LISTENER, association: NAME, room: ROOM });
-        here.ask(cx, DatagramsRequest::Open { association: NAME, remote: local, room: ROOM });
+        there.ask(cx, DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: ROOM });
+        here.ask(cx, DatagramsRequest::Open { association: NAME, remote: local, credit: ROOM, local: None });
         for (side, local, remote) in [(&mut *here, remote, local), (&mut *there, local, remote)] {
             let association = side.ends.below.expect("it is opened below");
-            side.tell(cx, DatagramsIndication::Opened { association, local, remote, room: ROOM });
+            side.tell(cx, DatagramsIndication::Opened { association, local, remote, credit: ROOM });
         }
         for _ in 0..4 {
             self.exchange();
@@ -157,14 +159,14 @@ fn speak<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>>(
     from.settle(cx);
     let (Some(below), Some(association)) = (from.ends.below, to.ends.below) else { return };
     std::mem::swap(&mut from.ends.fallen, crossing);
-    let mut room = Room { octets: 0, messages: crossing.len() };
+    let mut credit = Credit { octets: 0, messages: crossing.len() };
     for message in crossing.drain(..) {
-        room.octets += message.len();
-        let quality = Quality::default();
-        to.tell(cx, DatagramsIndication::Delivered { association, messages: message.into(), quality });
+        credit.octets += message.len();
+        let properties = MessageProperties::default();
+        to.tell(cx, DatagramsIndication::Delivered { association, batch: message.into(), properties });
     }
-    if room.messages > 0 {
-        from.tell(cx, DatagramsIndication::Room { association: below, room });
+    if credit.messages > 0 {
+        from.tell(cx, DatagramsIndication::Credit { association: below, credit });
     }
 }
 
@@ -174,27 +176,27 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Rounds for Layer
         for _ in 0..rounds {
             for _ in 0..BATCH {
                 let message = message(&self.pool, octets);
-                let room = &mut self.here.ends.room;
-                (room.octets, room.messages) = (room.octets - octets, room.messages - 1);
-                let quality = Quality::default();
+                let credit = &mut self.here.ends.credit;
+                (credit.octets, credit.messages) = (credit.octets - octets, credit.messages - 1);
+                let properties = MessageProperties::default();
                 self.here.ask(
                     &self.cx,
-                    DatagramsRequest::Send { association: NAME, messages: message.into(), quality },
+                    DatagramsRequest::Send { association: NAME, batch: message.into(), properties },
                 );
             }
             let mut arrived = 0;
             while arrived < BATCH {
                 self.exchange();
-                let mut room = Room::default();
+                let mut credit = Credit::default();
                 for message in self.there.ends.risen.drain(..) {
-                    room.octets += message.len();
-                    room.messages += 1;
+                    credit.octets += message.len();
+                    credit.messages += 1;
                     message.reclaim(&self.pool);
                 }
-                arrived += room.messages as u64;
-                delivered += room.octets;
-                if room.messages > 0 {
-                    self.there.ask(&self.cx, DatagramsRequest::Receive { association: NAME, room });
+                arrived += credit.messages as u64;
+                delivered += credit.octets;
+                if credit.messages > 0 {
+                    self.there.ask(&self.cx, DatagramsRequest::Credit { association: NAME, credit });
                 }
             }
         }

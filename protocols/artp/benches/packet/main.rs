@@ -24,7 +24,7 @@ use std::time::Instant;
 use ends::{End, Pair, boxed, by_hand, message, written_down};
 use layers::Layers;
 use stackwright_artp::{Config, policies};
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_programs::statistics::{median, ratio};
 use stackwright_wire::Message;
 
@@ -58,7 +58,7 @@ impl<A: End, B: End> Rounds for Pair<A, B> {
         for _ in 0..rounds {
             for _ in 0..BATCH {
                 let message = message(&self.memory.pool, octets);
-                self.here.send(self.now, message, Quality::default(), &self.memory);
+                self.here.send(self.now, message, MessageProperties::default(), &self.memory);
             }
             let mut arrived = 0;
             while arrived < BATCH {

@@ -3,7 +3,7 @@
 
 use stackwright_artp::Config;
 use stackwright_artp::header::{ControlKind, Proposal, Verdict};
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::words::{Ending, Phase};
 
 use crate::packets::{OPEN, arrangement, datagram, encoded, proposal, ranges, request};
@@ -67,7 +67,7 @@ fn a_window_of_none_is_not_tried_before_there_is_leave_to_send() {
     ends.inject(GRANTS, &arrangement(ControlKind::Request, OPEN, &shut));
     // Short enough beside the first answer, too long beside the second.
     let now = ends.now();
-    ends.ends[GRANTS].send(now, &[0; 50], Quality::default());
+    ends.ends[GRANTS].send(now, &[0; 50], MessageProperties::default());
     for _ in 0..2000 {
         said(&mut ends, GRANTS);
         let now = ends.now();

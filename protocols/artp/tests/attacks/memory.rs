@@ -6,7 +6,7 @@ use std::cell::Cell;
 use fastrand::Rng;
 use stackwright_artp::{Artp, Config, Secrets, policies};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_transport::words::{Ending, Phase};
 use stackwright_transport::{Association, Limits, Memory};
 use stackwright_wire::{BufferTree, Message as _};
@@ -185,7 +185,7 @@ fn a_datagram_that_is_too_long_ends_the_session_and_is_not_acknowledged() {
     }
 }
 
-const ALL: Room = Room { octets: usize::MAX, messages: usize::MAX };
+const ALL: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
 /// One of many sessions of a layer, and its peer, which has memory of its own.
 struct Session {
@@ -235,7 +235,10 @@ impl Layer {
 
     fn send(&self, session: &mut Session, octets: usize) {
         let message = BufferTree::with_headroom(64, &vec![7; octets]);
-        session.peer.send(self.now, message, Quality::default(), &self.peers).expect("not too long");
+        session
+            .peer
+            .send(self.now, message, MessageProperties::default(), &self.peers)
+            .expect("not too long");
     }
 }
 

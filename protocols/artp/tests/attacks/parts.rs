@@ -1,7 +1,7 @@
 //! Parts of packets that nobody would send.
 
 use stackwright_artp::Config;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::words::Dropped;
 
 use crate::packets::part;
@@ -36,8 +36,11 @@ fn parts_that_cannot_be_are_malformed_and_the_true_ones_make_a_datagram() {
         assert_eq!(dropped(&mut ends, &part(next, 1, offset, 14, octets)), None);
     }
     let now = ends.now();
-    let (came, quality) = ends.ends[GRANTS].take(now).expect("a datagram");
-    assert_eq!((&came[..], quality), (&b"0123456789"[..], Quality { number: Some(1), ..Quality::default() }));
+    let (came, properties) = ends.ends[GRANTS].take(now).expect("a datagram");
+    assert_eq!(
+        (&came[..], properties),
+        (&b"0123456789"[..], MessageProperties { number: Some(1), ..MessageProperties::default() })
+    );
     // Its acknowledgement may be lost: any part calls forth another.
     said(&mut ends, GRANTS);
     assert_eq!(dropped(&mut ends, &part(next, 1, 10, 14, &body[10..])), Some(Dropped::Duplicate));

@@ -1,7 +1,7 @@
 //! Two ends, and what they say to each other in the open.
 
 use stackwright_artp::{Artp, Config, Secrets, policies};
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::Phase;
@@ -77,16 +77,18 @@ pub(crate) fn soon(ends: &Ends) -> Instant {
 /// `side` sends datagrams whose numbers are in `numbers`.
 pub(crate) fn send(ends: &mut Ends, side: usize, numbers: std::ops::Range<u32>) {
     for number in numbers {
-        let quality = Quality { number: Some(number), ..Quality::default() };
+        let properties = MessageProperties { number: Some(number), ..MessageProperties::default() };
         let now = ends.now();
-        ends.ends[side].send(now, &number.to_be_bytes(), quality);
+        ends.ends[side].send(now, &number.to_be_bytes(), properties);
     }
 }
 
 /// The numbers of the datagrams that `side` has heard since this was asked last.
 pub(crate) fn heard(ends: &mut Ends, side: usize) -> Vec<u32> {
     let now = ends.now();
-    core::iter::from_fn(|| ends.ends[side].take(now)).filter_map(|(_, quality)| quality.number).collect()
+    core::iter::from_fn(|| ends.ends[side].take(now))
+        .filter_map(|(_, properties)| properties.number)
+        .collect()
 }
 
 /// What leaves an end now.

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use stackwright_artp::header::{ControlKind, PacketKind, Proposal, Verdict};
 use stackwright_artp::{Config, Layer, items, layer};
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Room};
+use stackwright_contract::services::{Credit, DatagramsIndication, DatagramsRequest};
 use stackwright_contract::{
     Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
 };
@@ -19,8 +19,8 @@ use crate::scene::config;
 type M = BufferTree;
 
 const PORT: u16 = 7;
-const EVERYTHING: Room = Room { octets: 1 << 40, messages: 1 << 40 };
-const ROOM: Room = Room { octets: 1 << 20, messages: 64 };
+const EVERYTHING: Credit = Credit { octets: 1 << 40, messages: 1 << 40 };
+const ROOM: Credit = Credit { octets: 1 << 20, messages: 64 };
 
 /// How many names wait for arrivals.
 const AWAITED: usize = 4;
@@ -94,7 +94,7 @@ impl Server {
 
     fn expect(&mut self) {
         let association = self.above.name(());
-        self.ask(DatagramsRequest::Await { listener: self.listener, association, room: ROOM });
+        self.ask(DatagramsRequest::Await { listener: self.listener, association, credit: ROOM });
     }
 
     fn tell(&mut self, told: DatagramsIndication<M>) {
@@ -112,10 +112,10 @@ impl Server {
                         self.layer.handle_indication(&self.cx, told, &mut self.said);
                     }
                     DatagramsRequest::Await { association, .. } => self.awaited.push_back(association),
-                    DatagramsRequest::Send { association, messages, .. } => {
+                    DatagramsRequest::Send { association, batch: messages, .. } => {
                         messages.into_iter().for_each(|message| self.answered(association, &message));
                     }
-                    DatagramsRequest::Close { association } => {
+                    DatagramsRequest::Close { name: association } => {
                         if let Some(peer) = self.below.remove(&association) {
                             self.peers.remove(&peer);
                         }
@@ -163,7 +163,7 @@ impl Server {
                     association: lower,
                     local,
                     remote: from,
-                    room: EVERYTHING,
+                    credit: EVERYTHING,
                 });
                 lower
             }
@@ -171,8 +171,8 @@ impl Server {
         let message = M::with_headroom(0, octets);
         self.tell(DatagramsIndication::Delivered {
             association: lower,
-            messages: message.into(),
-            quality: stackwright_contract::services::Quality::default(),
+            batch: message.into(),
+            properties: stackwright_contract::services::MessageProperties::default(),
         });
         self.turn();
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use stackwright_artp::{Artp, Config, Congestion, Secrets, policies};
-use stackwright_contract::services::{Ecn, Quality, Room};
+use stackwright_contract::services::{Credit, Ecn, MessageProperties};
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{Carried, Conditions, Counts, Discipline, Link, Packet, Queue};
 use stackwright_transport::slots::Rtt as _;
@@ -19,7 +19,7 @@ pub(crate) const MBIT: u64 = 125_000;
 const OVERHEAD: usize = 28;
 
 const MESSAGE: usize = 11_000;
-const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
 /// A way with a queue before it.
 #[derive(Clone, Copy, Debug)]
@@ -286,7 +286,7 @@ impl Bottleneck {
         let flow = &mut self.flows[nth];
         let (end, memory) = &mut flow.ends[side];
         let mut packet = BufferTree::with_headroom(0, &octets);
-        let received = end.receive(self.now, None, &mut packet, None, memory, Room::default());
+        let received = end.receive(self.now, None, &mut packet, None, memory, Credit::default());
         self.duplicates += u64::from(side == 1 && matches!(received, Err(Dropped::Duplicate)));
         end.on_marked(ecn, 1);
         while let Some((message, _)) = end.take(self.now, EVERYTHING) {
@@ -304,7 +304,10 @@ impl Bottleneck {
             while side == 0 && flow.begun && flow.left > 0 && end.sending().waiting() < 64 {
                 flow.left = flow.left.saturating_sub(self.message as u64);
                 let message = BufferTree::with_headroom(64, &vec![7; self.message]);
-                assert!(end.send(now, message, Quality::default(), memory).is_ok(), "it is short enough");
+                assert!(
+                    end.send(now, message, MessageProperties::default(), memory).is_ok(),
+                    "it is short enough"
+                );
             }
             while let Some(packet) = end.transmit(now, memory) {
                 let mut ecn = end.ecn();

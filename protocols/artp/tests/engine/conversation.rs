@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use fastrand::Rng;
 use stackwright_artp::header::ControlKind;
 use stackwright_artp::{Artp, Item};
-use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_contract::{Duration, Instant};
 use stackwright_transport::words::{Ending, Phase};
 use stackwright_trial::Trial;
@@ -54,7 +54,7 @@ impl Default for Conversation {
 /// One datagram.
 struct Said {
     octets: Vec<u8>,
-    quality: Quality,
+    properties: MessageProperties,
     sent: Option<Instant>,
     /// Nothing expires on the wire before it is known what time it is at the other end.
     expires: bool,
@@ -70,9 +70,9 @@ pub(crate) struct Outcome {
 }
 
 /// The number of an application's control message stands in its only item.
-fn named(octets: &[u8], quality: &Quality) -> Option<u32> {
-    match quality.kind {
-        MessageKind::Data => quality.number,
+fn named(octets: &[u8], properties: &MessageProperties) -> Option<u32> {
+    match properties.kind {
+        MessageKind::Data => properties.number,
         MessageKind::Control => octets.get(4..8)?.try_into().ok().map(u32::from_be_bytes),
     }
 }
@@ -94,14 +94,14 @@ impl Conversation {
             }
             let lifetime =
                 self.lifetime.filter(|_| random.bool()).map(|[least, most]| random.u32(least..=most));
-            let quality = Quality {
+            let properties = MessageProperties {
                 lifetime: lifetime.and_then(NonZeroU32::new),
                 number: (!control).then_some(number),
                 priority: [128, 128, 0, 255][random.usize(..4)],
                 kind: if control { MessageKind::Control } else { MessageKind::Data },
-                ..Quality::default()
+                ..MessageProperties::default()
             };
-            (number, Said { octets, quality, sent: None, expires: false, heard: None })
+            (number, Said { octets, properties, sent: None, expires: false, heard: None })
         };
         (0..self.counts[side]).map(one).collect()
     }
@@ -139,7 +139,7 @@ impl Conversation {
                     };
                     one.sent = Some(now);
                     one.expires = ends.ends[side].association.slots().lifetime().difference().is_some();
-                    if !ends.ends[side].offer(now, &one.octets, one.quality) {
+                    if !ends.ends[side].offer(now, &one.octets, one.properties) {
                         return Err(format!("{} octets are too long for the other end", one.octets.len()));
                     }
                     if !self.every.is_zero() {
@@ -155,17 +155,17 @@ impl Conversation {
                 if reads_from[side] > now {
                     continue;
                 }
-                while let Some((octets, quality)) = ends.ends[side].take(now) {
-                    let number = named(&octets, &quality).ok_or("a datagram without a number")?;
+                while let Some((octets, properties)) = ends.ends[side].take(now) {
+                    let number = named(&octets, &properties).ok_or("a datagram without a number")?;
                     let one =
                         said[1 - side].get_mut(&number).ok_or(format!("datagram {number} was never sent"))?;
-                    let same = one.octets == octets && one.quality.priority == quality.priority;
+                    let same = one.octets == octets && one.properties.priority == properties.priority;
                     let sent =
                         one.sent.filter(|_| same).ok_or(format!("datagram {number} is not what was sent"))?;
                     if one.heard.replace(now).is_some() {
                         return Err(format!("datagram {number} came twice"));
                     }
-                    if let Some(wish) = one.quality.lifetime.filter(|_| one.expires && !held[side]) {
+                    if let Some(wish) = one.properties.lifetime.filter(|_| one.expires && !held[side]) {
                         let age = now.since(sent).as_micros() as i64;
                         late_most = late_most.max(age - i64::from(wish.get()));
                     }
@@ -180,7 +180,7 @@ impl Conversation {
             bounded(ends)?;
             look(ends)?;
             let all = said.iter().flat_map(BTreeMap::values);
-            let wanting = all.filter(|one| one.heard.is_none() && one.quality.lifetime.is_none()).count();
+            let wanting = all.filter(|one| one.heard.is_none() && one.properties.lifetime.is_none()).count();
             let quiet = ends.ends.iter().all(|end| {
                 let sending = end.association.sending();
                 sending.is_idle() && sending.is_drained() && end.association.inbox() == 0
@@ -221,7 +221,7 @@ impl Conversation {
         let heard = said.map(|said| {
             [false, true].map(|lives| {
                 said.values()
-                    .filter(|one| one.heard.is_some() && one.quality.lifetime.is_some() == lives)
+                    .filter(|one| one.heard.is_some() && one.properties.lifetime.is_some() == lives)
                     .count()
             })
         });

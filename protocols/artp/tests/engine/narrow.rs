@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use stackwright_artp::{Cipher, Config, Congestion, Protection, Sealing, Secret, Signing};
 use stackwright_contract::Duration;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::{Ending, Phase};
 use stackwright_trial::Trial;
@@ -67,8 +67,9 @@ impl Flow {
         loop {
             let now = self.ends.now();
             while self.sent < all && self.ends.ends[0].association.sending().waiting() < 16 {
-                let quality = Quality { number: Some(self.sent), ..Quality::default() };
-                self.ends.ends[0].send(now, &octets(self.sent, self.length), quality);
+                let properties =
+                    MessageProperties { number: Some(self.sent), ..MessageProperties::default() };
+                self.ends.ends[0].send(now, &octets(self.sent, self.length), properties);
                 self.sent += 1;
             }
             let Flow { ends, packets, parts, last, .. } = self;
@@ -80,8 +81,8 @@ impl Flow {
                 }
             });
             last.drain(..last.len().saturating_sub(100));
-            while let Some((came, quality)) = self.ends.ends[1].take(now) {
-                let number = quality.number.expect("a datagram's number");
+            while let Some((came, properties)) = self.ends.ends[1].take(now) {
+                let number = properties.number.expect("a datagram's number");
                 assert!(self.came.insert(number), "{number} comes once");
                 assert!(came == octets(number, self.length), "{number} comes as it was sent");
             }

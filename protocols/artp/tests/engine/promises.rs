@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use fastrand::Rng;
 use stackwright_artp::Config;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{Conditions, Deed, Event};
 use stackwright_transport::words::Phase;
@@ -47,9 +47,9 @@ fn overtaken(window: u32, datagrams: u8) {
     for nth in 0..datagrams {
         let mut octets = vec![nth; 60_000];
         random.fill(&mut octets[1..]);
-        let quality = Quality { priority: 250 - nth, ..Quality::default() };
+        let properties = MessageProperties { priority: 250 - nth, ..MessageProperties::default() };
         let now = ends.now();
-        ends.ends[0].send(now, &octets, quality);
+        ends.ends[0].send(now, &octets, properties);
         sent.push(octets);
         for _ in 0..10_000 {
             let now = ends.now();
@@ -70,7 +70,7 @@ fn overtaken(window: u32, datagrams: u8) {
     // And nothing is in the way of what follows.
     for nth in 0..5 {
         let now = ends.now();
-        ends.ends[0].send(now, &[nth; 60_000], Quality::default());
+        ends.ends[0].send(now, &[nth; 60_000], MessageProperties::default());
         assert_eq!(heard(&mut ends, Duration::from_secs(60)).len(), 1);
     }
 }
@@ -99,8 +99,9 @@ fn datagrams_of_one_number_are_not_mixed() {
             let mut ends = open(&config(), events);
             let sent: Vec<_> = b"ABC".iter().zip(lengths).map(|(fill, length)| vec![*fill; length]).collect();
             for (number, octets) in numbers.into_iter().zip(&sent) {
-                let (now, quality) = (ends.now(), Quality { number, ..Quality::default() });
-                ends.ends[0].send(now, octets, quality);
+                let (now, properties) =
+                    (ends.now(), MessageProperties { number, ..MessageProperties::default() });
+                ends.ends[0].send(now, octets, properties);
             }
             let mut heard = heard(&mut ends, Duration::from_secs(60));
             heard.sort();
@@ -122,13 +123,13 @@ fn a_datagram_is_not_mixed_with_one_of_its_number_that_expired_in_part() {
         let events = [nth, nth + 6 + second].map(|nth| Event { nth, deed: Deed::Lose });
         let mut ends = open(&config, events.into());
         let lifetime = NonZeroU32::new(5_000);
-        let quality = Quality { number: Some(7), lifetime, ..Quality::default() };
+        let properties = MessageProperties { number: Some(7), lifetime, ..MessageProperties::default() };
         let now = ends.now();
-        ends.ends[0].send(now, &[b'A'; 3000], quality);
+        ends.ends[0].send(now, &[b'A'; 3000], properties);
         let mut arrived = heard(&mut ends, Duration::from_secs(5));
-        let quality = Quality { number: Some(7), ..Quality::default() };
+        let properties = MessageProperties { number: Some(7), ..MessageProperties::default() };
         let now = ends.now();
-        ends.ends[0].send(now, &vec![b'B'; length], quality);
+        ends.ends[0].send(now, &vec![b'B'; length], properties);
         arrived.extend(heard(&mut ends, Duration::from_secs(5)));
         arrived.retain(|octets| *octets != [b'A'; 3000]);
         let lengths: Vec<_> = arrived.iter().map(Vec::len).collect();
@@ -144,7 +145,11 @@ fn datagrams_that_expire_in_part_are_not_in_the_way_of_others() {
     for nth in 0..40 {
         let lifetime = NonZeroU32::new(5_000);
         let now = ends.now();
-        ends.ends[0].send(now, &[nth; 60_000], Quality { lifetime, ..Quality::default() });
+        ends.ends[0].send(
+            now,
+            &[nth; 60_000],
+            MessageProperties { lifetime, ..MessageProperties::default() },
+        );
         ends.pass(ends.now() + Duration::from_millis(1));
         ends.set_conditions(&Conditions { loss: 1.0.into(), ..WAY });
         ends.pass(ends.now() + Duration::from_millis(20));
@@ -153,6 +158,6 @@ fn datagrams_that_expire_in_part_are_not_in_the_way_of_others() {
         assert_eq!(ends.ends[0].phase(ends.now()), Phase::Open, "after {nth}");
     }
     let now = ends.now();
-    ends.ends[0].send(now, &[7; 60_000], Quality::default());
+    ends.ends[0].send(now, &[7; 60_000], MessageProperties::default());
     assert_eq!(heard(&mut ends, Duration::from_secs(5)), [vec![7; 60_000]]);
 }

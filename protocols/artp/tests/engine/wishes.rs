@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use fastrand::Rng;
 use stackwright_artp::Config;
 use stackwright_contract::Duration;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::{Ending, Phase};
 use stackwright_trial::Trial;
@@ -33,7 +33,7 @@ struct Owed {
 /// One end's half.
 struct Half {
     /// What it says next is last.
-    says: Vec<(Vec<u8>, Quality)>,
+    says: Vec<(Vec<u8>, MessageProperties)>,
     /// What the other end has not heard yet.
     owed: HashMap<(Vec<u8>, u8), Vec<Owed>>,
 }
@@ -71,13 +71,13 @@ impl Half {
             let may_expire = expire && message.len() > 4;
             let lifetime = (may_expire && random.u8(..) < 80).then(|| random.u32(1000..2_000_000));
             let chosen = random.u8(..) < 100;
-            let quality = Quality {
+            let properties = MessageProperties {
                 lifetime: lifetime.and_then(NonZeroU32::new),
                 number: chosen.then(|| random.u32(..numbers).wrapping_sub(numbers / 2)),
                 priority: (128 + random.i32(..levels) - levels / 2).clamp(0, 255) as u8,
-                ..Quality::default()
+                ..MessageProperties::default()
             };
-            says.push((message, quality));
+            says.push((message, properties));
         }
         Half { says, owed: HashMap::new() }
     }
@@ -94,8 +94,8 @@ impl Half {
         owed.collect()
     }
 
-    fn hear(&mut self, octets: Vec<u8>, quality: &Quality) -> Result<(), String> {
-        let heard = format!("{} octets, {:?}, {}", octets.len(), quality.number, quality.priority);
+    fn hear(&mut self, octets: Vec<u8>, properties: &MessageProperties) -> Result<(), String> {
+        let heard = format!("{} octets, {:?}, {}", octets.len(), properties.number, properties.priority);
         // Which of those that were sent it has parts of.
         let alike = |(sent, _): &&(Vec<u8>, u8)| {
             let same = sent.iter().zip(&octets).filter(|(one, other)| one == other).count();
@@ -103,11 +103,11 @@ impl Half {
         };
         let parts = self.owed.keys().filter(alike).map(|(sent, priority)| (sent.len(), *priority));
         let heard = format!("{heard}, as {:?}", parts.collect::<Vec<_>>());
-        let owed = self.owed.get_mut(&(octets, quality.priority));
+        let owed = self.owed.get_mut(&(octets, properties.priority));
         let owed = owed.ok_or(format!("was not sent, or came twice: {heard}"))?;
         // Of several that are the same, the one that has this number, and the one that has to arrive.
         let fit = |owed: &Owed| match owed.number {
-            Some(number) if Some(number) != quality.number => None,
+            Some(number) if Some(number) != properties.number => None,
             number => Some((number.is_none(), owed.expires)),
         };
         let fitting = owed.iter().enumerate().filter_map(|(place, owed)| Some((fit(owed)?, place)));
@@ -144,23 +144,23 @@ fn talk(seed: u64) -> Result<(), String> {
                 // Before, it is not known what the peer takes.
                 let half = &mut halves[side];
                 let open = matches!(ends.ends[side].phase(now), Phase::Open);
-                let Some((octets, quality)) = half.says.pop_if(|_| open) else { continue };
-                if !ends.ends[side].offer(now, &octets, quality) {
+                let Some((octets, properties)) = half.says.pop_if(|_| open) else { continue };
+                if !ends.ends[side].offer(now, &octets, properties) {
                     // Too many pieces, where the peer does not know how to count them.
                     if octets.len() <= 4000 {
                         return Err(format!("{} octets are too long", octets.len()));
                     }
                     continue;
                 }
-                let owed = Owed { number: quality.number, expires: quality.lifetime.is_some() };
-                half.owed.entry((octets, quality.priority)).or_default().push(owed);
+                let owed = Owed { number: properties.number, expires: properties.lifetime.is_some() };
+                half.owed.entry((octets, properties.priority)).or_default().push(owed);
             }
             due = now + Duration::from_micros(1 + random.u64(..=pause) * 1000);
         }
         ends.speak(|_, _, _| {});
         for side in [0, 1] {
-            while let Some((octets, quality)) = ends.ends[side].take(now) {
-                halves[1 - side].hear(octets, &quality)?;
+            while let Some((octets, properties)) = ends.ends[side].take(now) {
+                halves[1 - side].hear(octets, &properties)?;
             }
         }
         ends.speak(|_, _, _| {});

@@ -3,14 +3,18 @@
 use stackwright_artp::header::ControlKind;
 use stackwright_artp::{APPLICATION, Item, Protection};
 use stackwright_contract::Duration;
-use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::words::Dropped;
 
 use crate::setting::{CIPHERS, Ends, Wire, heard, numbered_after, opened, run, sealed, signed, units};
 
 fn tell(ends: &mut Ends, octets: &[u8]) -> Wire {
     let now = ends.now();
-    ends.ends[0].send(now, octets, Quality { kind: MessageKind::Control, ..Quality::default() });
+    ends.ends[0].send(
+        now,
+        octets,
+        MessageProperties { kind: MessageKind::Control, ..MessageProperties::default() },
+    );
     run(ends, Duration::from_millis(300))
 }
 
@@ -30,8 +34,8 @@ fn control_arrives_as_it_was_said() {
         let (mut ends, _) = opened([0, 1].map(protect), 0);
         let wire = tell(&mut ends, &question());
         let now = ends.now();
-        let (octets, quality) = ends.ends[1].take(now).expect("what was said");
-        assert_eq!((octets, quality.kind), (question(), MessageKind::Control));
+        let (octets, properties) = ends.ends[1].take(now).expect("what was said");
+        assert_eq!((octets, properties.kind), (question(), MessageKind::Control));
         let packet = units(&wire, 0).remove(0);
         let readable = packet.windows(9).any(|octets| octets == b"how much?");
         assert_eq!(readable, !matches!(protect(0), Protection::Sealed(_)));

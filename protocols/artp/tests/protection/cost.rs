@@ -5,7 +5,7 @@ use std::cell::Cell;
 
 use stackwright_artp::Messages;
 use stackwright_contract::Instant;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::slots::Framing as _;
 use stackwright_transport::words::Unit;
 use stackwright_wire::{Block, BufferTree, Leaf, Message, Pool, Unshared};
@@ -74,7 +74,7 @@ fn through(framings: &mut [Messages<BufferTree>; 2], message: BufferTree) -> (u6
     let place = last(&message);
     let before = ALLOCATIONS.get();
     let (body, label, _) =
-        framings[0].begin(message, &Quality::default(), 1400, &pool).expect("not too long");
+        framings[0].begin(message, &MessageProperties::default(), 1400, &pool).expect("not too long");
     let unit = Unit { span: 0..1, label, body, since: Instant::START, lifetime: None };
     let (unit, mut body) = unit.into_parts();
     framings[1].join(&VIEW, &unit, &mut body, &pool).expect("no forger").expect("one piece");

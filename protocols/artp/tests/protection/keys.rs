@@ -1,7 +1,7 @@
 //! Whose keys belong together, and for how long.
 
 use stackwright_artp::{Protection, Sealing, Secret, Signing};
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::{Dropped, Ending, Phase};
 use stackwright_trial::{End, Trial};
@@ -48,7 +48,7 @@ fn nothing_is_sealed_before_both_sides_salts_are_known() {
         trial.ends[0].open(now);
         let early = BufferTree::with_headroom(0, b"early");
         let End { association, memory, .. } = &mut trial.ends[0];
-        let back = association.send(now, early, Quality::default(), memory);
+        let back = association.send(now, early, MessageProperties::default(), memory);
         assert!(back.is_err(), "there is no key yet");
     }
 }

@@ -2,7 +2,7 @@
 
 use stackwright_artp::{Config, Messages, Protection};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::slots::Framing as _;
 use stackwright_transport::words::{Dropped, Label, Unit};
 use stackwright_wire::{BufferTree, Message, Pool};
@@ -20,7 +20,7 @@ fn pass(
     let pool = Pool::new(2048, 4);
     let message = BufferTree::with_headroom(128, &vec![3; octets]);
     let (mut rest, label, piece) =
-        framings[0].begin(message, &Quality::default(), room, &pool).expect("not too long");
+        framings[0].begin(message, &MessageProperties::default(), room, &pool).expect("not too long");
     let mut joined = Ok(None);
     for index in 0..label.count {
         let body = rest.split_to(piece.min(rest.len()));
@@ -67,11 +67,12 @@ fn what_is_too_long_is_given_back_as_it_was() {
     let pool = Pool::new(2048, 4);
     let octets = 0xffff * 100 - 75; // one more than fits behind 76 of signature
     let message = BufferTree::with_headroom(0, &vec![3; octets]);
-    let back = framings[0].begin(message, &Quality::default(), 100, &pool).expect_err("65536 packets");
+    let back =
+        framings[0].begin(message, &MessageProperties::default(), 100, &pool).expect_err("65536 packets");
     assert_eq!(back.len(), octets);
-    let quality = Quality { kind: MessageKind::Control, ..Quality::default() };
+    let properties = MessageProperties { kind: MessageKind::Control, ..MessageProperties::default() };
     let message = BufferTree::with_headroom(0, &[3; 25]);
-    let back = framings[0].begin(message, &quality, 100, &pool).expect_err("control goes into one packet");
+    let back = framings[0].begin(message, &properties, 100, &pool).expect_err("control goes into one packet");
     assert_eq!(back.len(), 25);
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use stackwright_artp::Protection;
 use stackwright_artp::header::Packet;
 use stackwright_contract::Duration;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::Dropped;
 use stackwright_wire::Header;
@@ -106,9 +106,13 @@ fn nothing_is_too_old() {
     let (mut ends, _) = opened([sealed(CIPHERS[0]); 2], 0);
     let now = ends.now();
     ends.set_conditions(&Conditions { loss: 1.0.into(), ..Conditions::IDEAL });
-    ends.ends[0].send(now, &[1; 100_000], Quality { priority: 200, ..Quality::default() });
+    ends.ends[0].send(
+        now,
+        &[1; 100_000],
+        MessageProperties { priority: 200, ..MessageProperties::default() },
+    );
     for _ in 0..5000 {
-        ends.ends[0].send(now, b"urgent", Quality { priority: 1, ..Quality::default() });
+        ends.ends[0].send(now, b"urgent", MessageProperties { priority: 1, ..MessageProperties::default() });
     }
     ends.set_conditions(&Conditions::IDEAL);
     let mut count = 0;

@@ -5,7 +5,7 @@ use stackwright_artp::{
     Artp, Cipher, Config, Messages, Protection, Sealing, Secret, Secrets, Signing, policies,
 };
 use stackwright_contract::Duration;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_simulator::{Conditions, Reorder};
 use stackwright_transport::slots::Framing as _;
 use stackwright_transport::words::{Phase, View};
@@ -79,7 +79,7 @@ pub(crate) fn run<C: Configuration<Message = BufferTree>>(ends: &mut Trial<C>, t
 /// Sends a datagram, waits, and gives what was on the wire.
 pub(crate) fn say(ends: &mut Ends, side: usize, octets: &[u8]) -> Wire {
     let now = ends.now();
-    ends.ends[side].send(now, octets, Quality::default());
+    ends.ends[side].send(now, octets, MessageProperties::default());
     run(ends, Duration::from_millis(300))
 }
 

@@ -3,7 +3,7 @@
 use stackwright_artp::header::{Packet, PacketKind, Single};
 use stackwright_artp::{Config, Protection};
 use stackwright_contract::Duration;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::Dropped;
 use stackwright_trial::Trial;
@@ -43,9 +43,9 @@ fn it_is_shorter_as_long_as_it_fits_and_a_fragment_beyond() {
 #[test]
 fn what_is_wished_of_it_is_said_all_the_same() {
     let (mut ends, _) = opened([Protection::Absent; 2], 0);
-    let quality = Quality { priority: 7, number: Some(99), ..Quality::default() };
+    let properties = MessageProperties { priority: 7, number: Some(99), ..MessageProperties::default() };
     let now = ends.now();
-    ends.ends[0].send(now, b"urgent", quality);
+    ends.ends[0].send(now, b"urgent", properties);
     let packets = said(&run(&mut ends, Duration::from_millis(300)));
     assert_eq!(packets[0].0, PacketKind::Single);
     let now = ends.now();

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use stackwright_artp::{Protection, compose, take_apart};
 use stackwright_contract::Duration;
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_simulator::Conditions;
 use stackwright_transport::words::Dropped;
 use stackwright_trial::{End, Talk, Trial};
@@ -54,7 +54,7 @@ fn what_says_that_it_is_longer_than_it_is_does_not_leave() {
     for wrong in [&[][..], &[0, 0, 0], &[0, 0, 0, 2, 1], &[255; 8]] {
         let (now, message) = (ends.now(), BufferTree::with_headroom(0, wrong));
         let End { association, memory, .. } = &mut ends.ends[0];
-        let back = association.send(now, message, Quality::default(), memory);
+        let back = association.send(now, message, MessageProperties::default(), memory);
         assert_eq!(back.map_err(|message| message.len()), Err(wrong.len()));
     }
 }

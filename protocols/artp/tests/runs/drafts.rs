@@ -8,7 +8,7 @@ use stackwright_contract::ask::{
     Ask, Counters, Longest, Nobody, Peer, Question, Reserve, RoundTrip, ask, ask_behind_header,
 };
 use stackwright_contract::services::{
-    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Quality, Room,
+    Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
 use stackwright_contract::{Context, Duration, Facts, Handle, IndicationTo, Outlet, Protocol, RequestTo};
 use stackwright_wire::{Leaf, Message as _};
@@ -21,7 +21,7 @@ fn warm() -> Talk {
     for side in [0, 1, 0] {
         talk.speak(side);
     }
-    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Credit { association: NAME, credit: MUCH });
     // Until the window is wide.
     for _ in 0..50 {
         talk.sides[0].say(&talk.cx, &[0; LENGTH]);
@@ -42,7 +42,7 @@ fn reserve(talk: &Talk) -> M {
 fn places(said: &mut Said) -> Vec<Range<*const u8>> {
     let mut left = Vec::new();
     for asked in said.down.drain(..) {
-        if let DatagramsRequest::Send { messages, .. } = asked {
+        if let DatagramsRequest::Send { batch: messages, .. } = asked {
             for leaf in messages.into_octets().leaves() {
                 let Leaf::Octets(octets) = leaf else { panic!("they are in memory") };
                 left.push(octets.as_ptr_range());
@@ -69,8 +69,8 @@ fn what_is_written_in_place_leaves_from_there() {
             }
             let send = DatagramsRequest::Send {
                 association: NAME,
-                messages: message.into(),
-                quality: Quality::default(),
+                batch: message.into(),
+                properties: MessageProperties::default(),
             };
             layer.handle_request(&talk.cx, send, said);
             first
@@ -79,7 +79,15 @@ fn what_is_written_in_place_leaves_from_there() {
     let Side { layer, said } = &mut talk.sides[0];
     layer.handle_timeout(&talk.cx, said);
     layer.flush(&talk.cx, said);
-    let left = places(said);
+    let mut left = Vec::new();
+    for asked in said.down.drain(..) {
+        if let DatagramsRequest::Send { batch: messages, .. } = asked {
+            for leaf in messages.into_octets().leaves() {
+                let Leaf::Octets(octets) = leaf else { panic!("they are in memory") };
+                left.push(octets.as_ptr_range());
+            }
+        }
+    }
     assert_eq!(left.len(), blocks.len(), "one piece for each message");
     for (block, left) in blocks.iter().zip(&left) {
         assert!(left.contains(block), "{block:?} lies in {left:?}");
@@ -95,7 +103,7 @@ impl Protocol for Prefix {
     type Uses = Datagrams<M>;
 
     fn handle_request(&mut self, _: &Context, mut word: RequestTo<Self>, out: &mut impl Outlet<Self>) {
-        if let DatagramsRequest::Send { messages, .. } = &mut word {
+        if let DatagramsRequest::Send { batch: messages, .. } = &mut word {
             messages.single_mut().push_front(4).copy_from_slice(b"head");
         }
         out.request(word);
@@ -134,20 +142,24 @@ fn what_is_written_above_another_header_leaves_from_where_it_lies() {
         at = at.or(Some(piece.as_ptr()));
     }
     expected.extend([7; LENGTH]);
-    let (messages, quality) = (message.into(), Quality::default());
-    stack.handle_request(&cx, DatagramsRequest::Send { association: NAME, messages, quality }, &mut said);
+    let (messages, properties) = (message.into(), MessageProperties::default());
+    stack.handle_request(
+        &cx,
+        DatagramsRequest::Send { association: NAME, batch: messages, properties },
+        &mut said,
+    );
     stack.flush(&cx, &mut said);
     let (at, association) = (at.unwrap(), there.said.below.unwrap());
     let sent: Vec<M> = said
         .down
         .iter()
         .filter_map(|asked| match asked {
-            DatagramsRequest::Send { messages, .. } => Some(messages.as_octets().share()),
+            DatagramsRequest::Send { batch: messages, .. } => Some(messages.as_octets().share()),
             _ => None,
         })
         .collect();
     let packets = said.down.iter().filter_map(|asked| match asked {
-        DatagramsRequest::Send { messages, .. } => Some(messages.count() as u64),
+        DatagramsRequest::Send { batch: messages, .. } => Some(messages.count() as u64),
         _ => None,
     });
     let packets: u64 = packets.sum();
@@ -159,8 +171,8 @@ fn what_is_written_above_another_header_leaves_from_where_it_lies() {
         let size = run.len().div_ceil(packets as usize);
         let told = DatagramsIndication::Delivered {
             association,
-            messages: Batch::new(M::with_headroom(0, &octets(&run)), size),
-            quality,
+            batch: Batch::new(M::with_headroom(0, &octets(&run)), size),
+            properties,
         };
         there.tell(&cx, told);
     }
@@ -185,7 +197,7 @@ fn a_draft_that_was_cut_off_leaves_all_the_same() {
     assert!(talk.sides[0].reserve(1000, 1).is_none(), "one packet");
     assert!(talk.sides[0].reserve(60_000, 1).is_some());
     assert!(talk.sides[0].reserve(70_000, 1).is_none(), "several runs");
-    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Credit { association: NAME, credit: MUCH });
     for _ in 0..100 {
         talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
         talk.speak(0);
@@ -211,7 +223,7 @@ fn packets_after_a_rest(in_place: bool) -> usize {
     for side in [0, 1, 0] {
         talk.speak(side);
     }
-    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Credit { association: NAME, credit: MUCH });
     let mut left = 0;
     for _ in 0..100 {
         left = say(&mut talk);
@@ -240,7 +252,7 @@ fn widen(mut talk: Talk) -> Talk {
     for side in [0, 1, 0] {
         talk.speak(side);
     }
-    talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+    talk.sides[1].ask(&talk.cx, DatagramsRequest::Credit { association: NAME, credit: MUCH });
     for _ in 0..100 {
         talk.sides[0].say(&talk.cx, &[0; LENGTH]);
         pass(&mut talk, 4);
@@ -268,17 +280,21 @@ fn say_together(talk: &mut Talk, first: u8, most: usize) -> usize {
     for (pieces, octet) in all.messages_mut(LENGTH).zip(first..) {
         pieces.for_each(|piece| piece.fill(octet));
     }
-    let (messages, quality) = (Batch::new(all, LENGTH), Quality::default());
-    let room = messages.cost();
-    (said.room.messages, said.room.octets) =
-        (said.room.messages - room.messages, said.room.octets - room.octets);
-    layer.handle_request(&talk.cx, DatagramsRequest::Send { association: NAME, messages, quality }, said);
-    room.messages
+    let (messages, properties) = (Batch::new(all, LENGTH), MessageProperties::default());
+    let credit = messages.cost();
+    (said.credit.messages, said.credit.octets) =
+        (said.credit.messages - credit.messages, said.credit.octets - credit.octets);
+    layer.handle_request(
+        &talk.cx,
+        DatagramsRequest::Send { association: NAME, batch: messages, properties },
+        said,
+    );
+    credit.messages
 }
 
 /// A conversation whose window takes several runs at one moment, over a layer that takes so much.
-fn wider(room: Room) -> Talk {
-    let mut talk = widen(Talk::on(true, None, room));
+fn wider(credit: Credit) -> Talk {
+    let mut talk = widen(Talk::on(true, None, credit));
     for said in 1.. {
         assert!(said < 10_000, "the window grows");
         talk.sides[0].say(&talk.cx, &[0; LENGTH]);
@@ -307,7 +323,7 @@ fn leave(talk: &mut Talk) -> Vec<(usize, M)> {
     layer.handle_timeout(&talk.cx, said);
     layer.flush(&talk.cx, said);
     let runs = said.down.drain(..).filter_map(|asked| match asked {
-        DatagramsRequest::Send { messages, .. } if messages.count() > 1 => {
+        DatagramsRequest::Send { batch: messages, .. } if messages.count() > 1 => {
             Some((messages.longest(), messages.into_octets()))
         }
         _ => None,
@@ -359,9 +375,9 @@ fn drafts_wait_for_room_below() {
     let packets =
         |runs: &[(usize, M)]| runs.iter().map(|(stride, run)| run.len() / stride).collect::<Vec<_>>();
     let give_back = |talk: &mut Talk, octets, messages| {
-        talk.sides[0].give_back(&talk.cx, Room { octets, messages });
+        talk.sides[0].give_back(&talk.cx, Credit { octets, messages });
     };
-    let mut talk = wider(Room { octets: 200_000, messages: 1000 });
+    let mut talk = wider(Credit { octets: 200_000, messages: 1000 });
     let all = 2 * RUN * LENGTH.div_ceil(1200);
     // The first of them take most of it.
     for expected in [&[all][..], &[]] {
@@ -389,7 +405,7 @@ fn drafts_behind_what_is_copied_leave_from_where_they_lie() {
     layer.handle_timeout(&talk.cx, said);
     layer.flush(&talk.cx, said);
     let runs = said.down.drain(..).filter_map(|asked| match asked {
-        DatagramsRequest::Send { messages, .. } => {
+        DatagramsRequest::Send { batch: messages, .. } => {
             Some((messages.count(), messages.into_octets().leaves().count()))
         }
         _ => None,
@@ -410,7 +426,7 @@ fn drafts_that_are_sent_together_arrive_as_messages() {
             for side in [0, 1, 0] {
                 talk.speak(side);
             }
-            talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room: MUCH });
+            talk.sides[1].ask(&talk.cx, DatagramsRequest::Credit { association: NAME, credit: MUCH });
             let mut sent = 0;
             for most in [6, 1, 2, 5, 3, 4, 6, 6] {
                 sent += say_together(&mut talk, sent as u8, most);
@@ -431,8 +447,8 @@ fn drafts_that_are_sent_together_arrive_as_messages() {
                 assert_eq!(*at_once > 0, expected, "several go up at once where nothing is lost");
             }
             assert!(each.iter().copied().eq(0..33) && came.len() == 33, "each once: {broken:?}, {each:?}");
-            let room = talk.sides[0].said.room;
-            assert_eq!((room.messages, room.octets), (4096, 10 << 20), "all room is given back");
+            let credit = talk.sides[0].said.credit;
+            assert_eq!((credit.messages, credit.octets), (4096, 10 << 20), "all room is given back");
         }
     }
 }
@@ -445,8 +461,8 @@ fn of_messages_that_come_together_as_many_go_up_as_there_is_room_for() {
         talk.speak(side);
     }
     let take = |talk: &mut Talk, messages| {
-        let room = Room { octets: messages * LENGTH, messages };
-        talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room });
+        let credit = Credit { octets: messages * LENGTH, messages };
+        talk.sides[1].ask(&talk.cx, DatagramsRequest::Credit { association: NAME, credit });
     };
     for _ in 0..100 {
         talk.sides[0].say(&talk.cx, &[0; LENGTH]);

@@ -5,7 +5,9 @@ mod talk;
 
 use std::collections::BTreeSet;
 
-use stackwright_contract::services::{Batch, DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
+use stackwright_contract::services::{
+    Batch, Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+};
 use stackwright_contract::{Duration, Protocol as _};
 use stackwright_wire::Message as _;
 
@@ -28,8 +30,8 @@ fn outcome(together: bool, in_place: bool, broken: Option<usize>) -> (Outcome, [
     for turn in 0.. {
         assert!(turn < 100_000, "it has come to no end");
         talk.cx.set_now(talk.cx.now() + Duration::from_millis(1));
-        let room = talk.sides[0].said.room;
-        if sent < MESSAGES && room.messages > 0 && room.octets >= LENGTH {
+        let credit = talk.sides[0].said.credit;
+        if sent < MESSAGES && credit.messages > 0 && credit.octets >= LENGTH {
             sent += 1;
             if in_place {
                 talk.sides[0].say_in_place(&talk.cx, sent, LENGTH);
@@ -43,12 +45,12 @@ fn outcome(together: bool, in_place: bool, broken: Option<usize>) -> (Outcome, [
         let came = talk.sides[1].said.came.len();
         if taken < came {
             taken += 1;
-            let room = Room { octets: LENGTH, messages: 1 };
-            talk.sides[1].ask(&talk.cx, DatagramsRequest::Receive { association: NAME, room });
+            let credit = Credit { octets: LENGTH, messages: 1 };
+            talk.sides[1].ask(&talk.cx, DatagramsRequest::Credit { association: NAME, credit });
         }
         if came == usize::from(MESSAGES) && sent == MESSAGES {
             sent += 1;
-            talk.sides[0].ask(&talk.cx, DatagramsRequest::Close { association: NAME });
+            talk.sides[0].ask(&talk.cx, DatagramsRequest::Close { name: NAME });
         }
         if talk.sides.iter().all(|side| side.said.ended.is_some()) {
             break;
@@ -89,14 +91,18 @@ fn what_comes_with_the_answer_is_heard_after_it() {
     layer.handle_timeout(&talk.cx, said);
     layer.flush(&talk.cx, said);
     let sends = said.down.drain(..).filter_map(|asked| match asked {
-        DatagramsRequest::Send { messages, .. } => Some(octets(&messages.into_single())),
+        DatagramsRequest::Send { batch: messages, .. } => Some(octets(&messages.into_single())),
         _ => None,
     });
     let packets: Vec<_> = sends.collect();
     assert!(packets.len() == 2 && packets[1].len() <= packets[0].len(), "the answer, and what is said");
     let association = talk.sides[0].said.below.expect("it is open");
     let messages = Batch::new(M::with_headroom(0, &packets.concat()), packets[0].len());
-    let told = DatagramsIndication::Delivered { association, messages, quality: Quality::default() };
+    let told = DatagramsIndication::Delivered {
+        association,
+        batch: messages,
+        properties: MessageProperties::default(),
+    };
     talk.sides[0].tell(&talk.cx, told);
     assert_eq!(talk.sides[0].said.came, [b"at once"]);
 }

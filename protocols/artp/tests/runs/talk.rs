@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use stackwright_artp::{Config, Congestion, Layer, layer};
 use stackwright_contract::ask::{Nobody, Reserve, ask};
 use stackwright_contract::services::{
-    Batch, Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+    Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol};
 use stackwright_wire::{BufferTree, Message};
@@ -14,9 +14,9 @@ pub(crate) type M = BufferTree;
 
 pub(crate) const NAME: Handle = Handle { index: 1, generation: 0 };
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
-pub(crate) const MUCH: Room = Room { octets: 1 << 30, messages: 1 << 20 };
+pub(crate) const MUCH: Credit = Credit { octets: 1 << 30, messages: 1 << 20 };
 /// What the application takes at once.
-pub(crate) const UP: Room = Room { octets: 30_000, messages: 3 };
+pub(crate) const UP: Credit = Credit { octets: 30_000, messages: 3 };
 pub(crate) const LENGTH: usize = 10_000;
 /// One of so many cannot be read: of most runs one, however these are cut.
 const BROKEN_OF: usize = 24;
@@ -34,7 +34,7 @@ pub(crate) fn octets(message: &M) -> Vec<u8> {
 pub(crate) struct Said {
     pub(crate) down: Vec<DatagramsRequest<M>>,
     pub(crate) below: Option<Handle>,
-    pub(crate) room: Room,
+    pub(crate) credit: Credit,
     /// It was told that it is open, what came, and the last word.
     pub(crate) opened: bool,
     pub(crate) came: Vec<Vec<u8>>,
@@ -48,20 +48,22 @@ pub(crate) struct Said {
 impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Said {
     fn indicate(&mut self, told: DatagramsIndication<M>) {
         match told {
-            DatagramsIndication::Opened { room, .. } => (self.opened, self.room) = (true, room),
-            DatagramsIndication::Room { room, .. } => {
-                self.room.octets += room.octets;
-                self.room.messages += room.messages;
+            DatagramsIndication::Opened { credit, .. } => (self.opened, self.credit) = (true, credit),
+            DatagramsIndication::Credit { credit, .. } => {
+                self.credit.octets += credit.octets;
+                self.credit.messages += credit.messages;
             }
-            DatagramsIndication::Delivered { messages, quality, .. } => {
+            DatagramsIndication::Delivered { batch: messages, properties, .. } => {
                 assert!(self.opened, "nothing comes before it is open");
                 self.together += usize::from(messages.count() > 1);
                 self.numbers
-                    .extend(quality.number.into_iter().flat_map(|first| first..).take(messages.count()));
+                    .extend(properties.number.into_iter().flat_map(|first| first..).take(messages.count()));
                 self.came.extend(messages.into_iter().map(|message| octets(&message)));
             }
             DatagramsIndication::Ended { name: NAME, why } => self.ended = Some(why),
-            DatagramsIndication::Ended { .. } | DatagramsIndication::Listening { .. } => {}
+            DatagramsIndication::Ended { .. }
+            | DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Listening { .. } => {}
         }
     }
 
@@ -110,22 +112,22 @@ impl Side {
     }
 
     pub(crate) fn send(&mut self, cx: &Context, message: M) {
-        let room = &mut self.said.room;
-        (room.messages, room.octets) = (room.messages - 1, room.octets - message.len());
+        let credit = &mut self.said.credit;
+        (credit.messages, credit.octets) = (credit.messages - 1, credit.octets - message.len());
         self.ask(
             cx,
             DatagramsRequest::Send {
                 association: NAME,
-                messages: message.into(),
-                quality: Quality::default(),
+                batch: message.into(),
+                properties: MessageProperties::default(),
             },
         );
     }
 
     /// So much has left below.
-    pub(crate) fn give_back(&mut self, cx: &Context, room: Room) {
+    pub(crate) fn give_back(&mut self, cx: &Context, credit: Credit) {
         let association = self.said.below.expect("it is open");
-        self.tell(cx, DatagramsIndication::Room { association, room });
+        self.tell(cx, DatagramsIndication::Credit { association, credit });
     }
 
     pub(crate) fn tell(&mut self, cx: &Context, indication: DatagramsIndication<M>) {
@@ -152,7 +154,7 @@ impl Talk {
     }
 
     /// The same over a layer that takes so much at once.
-    pub(crate) fn on(together: bool, broken: Option<usize>, room: Room) -> Self {
+    pub(crate) fn on(together: bool, broken: Option<usize>, credit: Credit) -> Self {
         let (cx, mut sides) = (Context::new(1), [1, 2].map(Side::new));
         cx.set_now(Instant::from_nanoseconds(1_000_000_000));
         let [here, there]: [Participant; 2] =
@@ -162,11 +164,12 @@ impl Talk {
             panic!("it listens below")
         };
         sides[1].tell(&cx, DatagramsIndication::Listening { listener, local });
-        sides[1].ask(&cx, DatagramsRequest::Await { listener: LISTENER, association: NAME, room: UP });
-        sides[0].ask(&cx, DatagramsRequest::Open { association: NAME, remote: there, room: UP });
+        sides[1].ask(&cx, DatagramsRequest::Await { listener: LISTENER, association: NAME, credit: UP });
+        sides[0]
+            .ask(&cx, DatagramsRequest::Open { association: NAME, remote: there, credit: UP, local: None });
         for (side, (local, remote)) in sides.iter_mut().zip([(here, there), (there, here)]) {
             let association = side.said.below.expect("it is asked for below");
-            side.tell(&cx, DatagramsIndication::Opened { association, local, remote, room });
+            side.tell(&cx, DatagramsIndication::Opened { association, local, remote, credit });
         }
         Talk { cx, sides, together, broken, runs: 0, packets: [Vec::new(), Vec::new()] }
     }
@@ -179,7 +182,7 @@ impl Talk {
         let down = std::mem::take(&mut said.down);
         let association = self.sides[1 - from].said.below.expect("it is open");
         for asked in down {
-            if let DatagramsRequest::Send { messages, .. } = asked {
+            if let DatagramsRequest::Send { batch: messages, .. } = asked {
                 let several = messages.count() > 1;
                 self.runs += usize::from(several);
                 self.sides[from].give_back(&self.cx, messages.cost());
@@ -187,8 +190,8 @@ impl Talk {
                     let (size, first) = (messages.longest(), self.packets[from].len());
                     messages.into_iter().for_each(|message| self.note(from, &message));
                     let whole = M::with_headroom(0, &self.packets[from][first..].concat());
-                    let (messages, quality) = (Batch::new(whole, size), Quality::default());
-                    let told = DatagramsIndication::Delivered { association, messages, quality };
+                    let (batch, properties) = (Batch::new(whole, size), MessageProperties::default());
+                    let told = DatagramsIndication::Delivered { association, batch, properties };
                     self.sides[1 - from].tell(&self.cx, told);
                 } else {
                     messages.into_iter().for_each(|message| self.cross(from, message));
@@ -203,8 +206,8 @@ impl Talk {
         let association = self.sides[1 - from].said.below.expect("it is open");
         let told = DatagramsIndication::Delivered {
             association,
-            messages: message.into(),
-            quality: Quality::default(),
+            batch: message.into(),
+            properties: MessageProperties::default(),
         };
         self.sides[1 - from].tell(&self.cx, told);
     }

@@ -6,7 +6,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use stackwright_artp::{Config, Layer, layer};
 use stackwright_compose::Over;
-use stackwright_contract::services::{DatagramsIndication, DatagramsRequest, Ended, Quality, Room};
+use stackwright_contract::services::{
+    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+};
 use stackwright_contract::{Context, Duration, Handle};
 use stackwright_simulator::{Application, Asks, Conditions, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{BufferTree, Message};
@@ -20,7 +22,7 @@ const CROWD: u32 = 200;
 const MESSAGES: u32 = 4;
 const HUB: [u8; 4] = [10, 0, 0, 1];
 const LISTENER: Handle = Handle { index: CROWD, generation: 0 };
-const ROOM: Room = Room { octets: 1 << 16, messages: 8 };
+const ROOM: Credit = Credit { octets: 1 << 16, messages: 8 };
 const LIMIT: Duration = Duration::from_secs(600);
 
 /// Sends numbered messages as room allows, and notes those that come; a hub sends back what comes.
@@ -33,7 +35,7 @@ struct Talker {
 #[derive(Default)]
 struct Talk {
     opened: bool,
-    room: usize,
+    credit: usize,
     to_send: Vec<u32>,
     heard: Vec<u32>,
     ended: Option<Ended>,
@@ -41,11 +43,15 @@ struct Talk {
 
 impl Talk {
     fn go_on(&mut self, association: Handle, asks: &mut Asks<Stack>) {
-        let count = self.room.min(self.to_send.len());
-        self.room -= count;
+        let count = self.credit.min(self.to_send.len());
+        self.credit -= count;
         for number in self.to_send.drain(..count) {
             let messages = M::with_headroom(64, &number.to_be_bytes()).into();
-            asks.push_back(DatagramsRequest::Send { association, messages, quality: Quality::default() });
+            asks.push_back(DatagramsRequest::Send {
+                association,
+                batch: messages,
+                properties: MessageProperties::default(),
+            });
         }
     }
 }
@@ -54,7 +60,7 @@ impl Application<Stack> for Talker {
     fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<Stack>) {
         let name = match &indication {
             DatagramsIndication::Opened { association, .. }
-            | DatagramsIndication::Room { association, .. }
+            | DatagramsIndication::Credit { association, .. }
             | DatagramsIndication::Delivered { association, .. } => *association,
             DatagramsIndication::Ended { name, .. } => *name,
             _ => return,
@@ -62,20 +68,20 @@ impl Application<Stack> for Talker {
         let talk = self.talks.entry(name).or_default();
         assert_eq!(talk.ended, None, "nothing behind the last word");
         match indication {
-            DatagramsIndication::Opened { room, .. } | DatagramsIndication::Room { room, .. } => {
+            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
                 talk.opened = true;
-                talk.room += room.messages;
+                talk.credit += credit.messages;
             }
-            DatagramsIndication::Delivered { messages, .. } => {
+            DatagramsIndication::Delivered { batch: messages, .. } => {
                 let mut message = messages.into_single();
-                let room = Room { octets: message.len(), messages: 1 };
+                let credit = Credit { octets: message.len(), messages: 1 };
                 let number = message.front(4).and_then(|four| four.try_into().ok());
                 let number = u32::from_be_bytes(number.expect("four octets"));
                 talk.heard.push(number);
                 if self.is_hub {
                     talk.to_send.push(number);
                 }
-                asks.push_back(DatagramsRequest::Receive { association: name, room });
+                asks.push_back(DatagramsRequest::Credit { association: name, credit });
             }
             DatagramsIndication::Ended { why, .. } => talk.ended = Some(why),
             _ => {}
@@ -98,7 +104,7 @@ impl Scene {
         let stack = |address, secret: u64| {
             let secret = u128::from(secret).to_be_bytes();
             let artp = layer(Config { tries: 60, ..Config::new(secret) }, seed);
-            Over::new(artp, SimulatedDatagrams::new(address, Room { octets: 1 << 20, messages: 512 }))
+            Over::new(artp, SimulatedDatagrams::new(address, Credit { octets: 1 << 20, messages: 512 }))
         };
         let here = IpAddr::from(HUB);
         let hub = world.add(here, stack(here, seed), Talker { is_hub: true, ..Talker::default() });
@@ -106,7 +112,7 @@ impl Scene {
         world.ask(hub, DatagramsRequest::Listen { listener: LISTENER, local });
         let name = |index| Handle { index, generation: 0 };
         let awaited = |index| {
-            (hub, DatagramsRequest::Await { listener: LISTENER, association: name(index), room: ROOM })
+            (hub, DatagramsRequest::Await { listener: LISTENER, association: name(index), credit: ROOM })
         };
         world.ask_all((0..CROWD).map(awaited));
         let places: Vec<_> = (0..stations)
@@ -118,7 +124,15 @@ impl Scene {
         let crowd: Vec<_> =
             (0..CROWD).map(|nth| (places[(nth % stations) as usize], name(nth / stations))).collect();
         let opens = crowd.iter().map(|(station, association)| {
-            (*station, DatagramsRequest::Open { association: *association, remote: local, room: ROOM })
+            (
+                *station,
+                DatagramsRequest::Open {
+                    association: *association,
+                    remote: local,
+                    credit: ROOM,
+                    local: None,
+                },
+            )
         });
         world.ask_all(opens);
         Scene { world, hub, crowd }
@@ -146,12 +160,12 @@ fn talks(seed: u64, stations: u32, conditions: Conditions) -> Scene {
     for number in 0..MESSAGES {
         scene.all(|association| DatagramsRequest::Send {
             association,
-            messages: M::with_headroom(64, &number.to_be_bytes()).into(),
-            quality: Quality::default(),
+            batch: M::with_headroom(64, &number.to_be_bytes()).into(),
+            properties: MessageProperties::default(),
         });
     }
     assert!(scene.becomes(|talk| talk.heard.len() >= MESSAGES as usize), "seed {seed}: all are answered");
-    scene.all(|association| DatagramsRequest::Close { association });
+    scene.all(|association| DatagramsRequest::Close { name: association });
     assert!(scene.becomes(|talk| talk.ended.is_some()), "seed {seed}: all have ended");
     for (station, association) in &scene.crowd {
         let talk = &scene.world.application(*station).talks[association];

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use stackwright_artp::Config;
 use stackwright_compose::Over;
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Duration, Handle, Protocol};
 use stackwright_simulator::{
@@ -19,8 +19,8 @@ const SERVER: [u8; 4] = [10, 0, 0, 1];
 const CLIENT: [u8; 4] = [10, 0, 0, 2];
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
-const ROOM: Room = Room { octets: 1 << 17, messages: 4 };
-const ROOM_BELOW: Room = Room { octets: 16 << 10, messages: 8 };
+const ROOM: Credit = Credit { octets: 1 << 17, messages: 4 };
+const ROOM_BELOW: Credit = Credit { octets: 16 << 10, messages: 8 };
 
 /// Sends numbered messages as room allows, closes behind the last, and keeps what it hears.
 #[derive(Default)]
@@ -28,7 +28,7 @@ pub(crate) struct Talker {
     to_send: u32,
     length: Option<usize>,
     sent: u32,
-    room: Room,
+    credit: Credit,
     heard: Vec<u32>,
     ended: Option<Ended>,
 }
@@ -47,21 +47,21 @@ impl Talker {
     fn go_on(&mut self, mut ask: impl FnMut(DatagramsRequest<M>)) {
         while self.sent < self.to_send {
             let length = self.length.unwrap_or(4 + (self.sent as usize * 977) % 5000);
-            if self.room.messages == 0 || self.room.octets < length {
+            if self.credit.messages == 0 || self.credit.octets < length {
                 return;
             }
-            self.room.messages -= 1;
-            self.room.octets -= length;
+            self.credit.messages -= 1;
+            self.credit.octets -= length;
             let octets = said(self.sent, length);
             let message = M::with_headroom(64, &octets);
             ask(DatagramsRequest::Send {
                 association: ASSOCIATION,
-                messages: message.into(),
-                quality: Quality::default(),
+                batch: message.into(),
+                properties: MessageProperties::default(),
             });
             self.sent += 1;
             if self.sent == self.to_send {
-                ask(DatagramsRequest::Close { association: ASSOCIATION });
+                ask(DatagramsRequest::Close { name: ASSOCIATION });
             }
         }
     }
@@ -78,21 +78,21 @@ fn said(number: u32, length: usize) -> Vec<u8> {
 impl<P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
     fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<P>) {
         match indication {
-            DatagramsIndication::Opened { room, .. } | DatagramsIndication::Room { room, .. } => {
-                self.room.messages += room.messages;
-                self.room.octets += room.octets;
+            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+                self.credit.messages += credit.messages;
+                self.credit.octets += credit.octets;
                 self.go_on(|request| asks.push_back(request));
             }
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 let mut message = messages.into_single();
-                let room = Room { octets: message.len(), messages: 1 };
+                let credit = Credit { octets: message.len(), messages: 1 };
                 let number = message.front(4).and_then(|four| four.try_into().ok()).map(u32::from_be_bytes);
                 let number = number.expect("four octets");
                 let mut octets = vec![0; message.len()];
                 message.copy_to(&mut octets);
                 assert!(octets == said(number, octets.len()), "what was sent");
                 self.heard.push(number);
-                asks.push_back(DatagramsRequest::Receive { association, room });
+                asks.push_back(DatagramsRequest::Credit { association, credit });
             }
             DatagramsIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
             _ => {}
@@ -153,9 +153,12 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>> + 'static> Scene<
         world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
         world.ask(
             server,
-            DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, room: ROOM },
+            DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM },
         );
-        world.ask(client, DatagramsRequest::Open { association: ASSOCIATION, remote: local, room: ROOM });
+        world.ask(
+            client,
+            DatagramsRequest::Open { association: ASSOCIATION, remote: local, credit: ROOM, local: None },
+        );
         Scene { world, server, client }
     }
 

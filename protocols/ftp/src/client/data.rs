@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 
-use stackwright_contract::services::{Ended, Failure, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, Failure, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant, earliest};
 use stackwright_wire::Message;
 
@@ -53,9 +53,14 @@ impl<M: Message> Client<M> {
         };
         let association = self.streams.name(Stream::Data { session });
         state.data = Data::Opening { association };
-        let room = self.first_room(session);
+        let credit = self.first_room(session);
         let remote = SocketAddr::new(remote.ip(), port).into();
-        out.request(StreamsRequest::Open { association, remote, local: None, room });
+        out.request(StreamsRequest::Open {
+            association,
+            remote,
+            local: None,
+            credit: Credit::of_octets(credit),
+        });
         // The server accepts when it has heard the command: waiting for the connection would cost a round trip.
         self.ready_to_begin(cx, session, out);
     }
@@ -76,12 +81,16 @@ impl<M: Message> Client<M> {
     }
 
     fn await_server(&mut self, session: Handle, out: Out<'_, M>) {
-        let room = self.first_room(session);
+        let credit = self.first_room(session);
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Data::Awaited { door, association } = &mut state.data else { return };
         let name = self.streams.name(Stream::Data { session });
         *association = Some(name);
-        out.request(StreamsRequest::Await { listener: *door, association: name, room });
+        out.request(StreamsRequest::Await {
+            listener: *door,
+            association: name,
+            credit: Credit::of_octets(credit),
+        });
     }
 
     /// The room for what was asked already.
@@ -103,7 +112,7 @@ impl<M: Message> Client<M> {
         session: Handle,
         association: Handle,
         remote: Participant,
-        room: usize,
+        credit: usize,
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
@@ -116,10 +125,10 @@ impl<M: Message> Client<M> {
                 return self.await_server(session, out);
             }
             self.let_go(cx, door);
-            out.request(StreamsRequest::Unlisten { listener: door });
+            out.request(StreamsRequest::Close { name: door });
         }
         if let Some(state) = self.sessions.get_mut(session) {
-            state.data = Data::Open { association, room };
+            state.data = Data::Open { association, credit };
         }
         if matches!(self.job_of(session), Some((_, Job { what: What::Read(_), .. }))) {
             out.request(StreamsRequest::Unread { association });
@@ -139,9 +148,9 @@ impl<M: Message> Client<M> {
         if let Some((_, Job { what: What::Read(read), .. })) = self.job_of(session)
             && read.next_asked > read.room_to
         {
-            let room = (read.next_asked - read.room_to) as usize;
+            let credit = (read.next_asked - read.room_to) as usize;
             read.room_to = read.next_asked;
-            out.request(StreamsRequest::Receive { association, room });
+            out.request(StreamsRequest::Credit { association, credit: Credit::of_octets(credit) });
         }
     }
 
@@ -209,7 +218,7 @@ impl<M: Message> Client<M> {
         match data {
             Data::Awaited { door, .. } => {
                 self.let_go(cx, door);
-                out.request(StreamsRequest::Unlisten { listener: door });
+                out.request(StreamsRequest::Close { name: door });
             }
             Data::Opening { association } | Data::Open { association, .. } => {
                 out.request(StreamsRequest::Abort { association });

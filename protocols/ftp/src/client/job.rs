@@ -4,7 +4,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use stackwright_contract::services::{Failure, FilesIndication, Kind as FileKind, Status, StreamsRequest};
+use stackwright_contract::services::{
+    Credit, Failure, FilesIndication, Kind as FileKind, Status, StreamsRequest,
+};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
@@ -227,7 +229,7 @@ impl<M: Message> Client<M> {
     pub(super) fn send_file(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let (Some(file), Step::Moving) = (state.job, state.step) else { return };
-        let Data::Open { association, room, .. } = &mut state.data else { return };
+        let Data::Open { association, credit, .. } = &mut state.data else { return };
         let Some(Job { what: What::Create(Create { unsent, closing, finished, .. }), .. }) =
             self.jobs.get_mut(file)
         else {
@@ -236,15 +238,19 @@ impl<M: Message> Client<M> {
         let association = *association;
         let mut written = 0;
         while let Some(message) = unsent.front_mut() {
-            let length = message.len().min(*room);
+            let length = message.len().min(*credit);
             if length == 0 && !message.is_empty() {
                 break;
             }
-            *room -= length;
+            *credit -= length;
             let whole = length == message.len();
             let part = if whole { unsent.pop_front() } else { Some(message.split_to(length)) };
             if let Some(message) = part.filter(|part| !part.is_empty()) {
-                out.request(StreamsRequest::Send { association, message, urgent: false });
+                out.request(StreamsRequest::Send {
+                    association,
+                    batch: message.into(),
+                    properties: Default::default(),
+                });
             }
             written += length;
         }
@@ -278,8 +284,8 @@ impl<M: Message> Client<M> {
         }
         // Room comes back when the entries were taken, or when none was complete.
         if list.withheld > 0 && list.entries.is_empty() && !list.end {
-            let room = mem::take(&mut list.withheld);
-            out.request(StreamsRequest::Receive { association, room });
+            let credit = mem::take(&mut list.withheld);
+            out.request(StreamsRequest::Credit { association, credit: Credit::of_octets(credit) });
         }
     }
 

@@ -75,7 +75,7 @@ impl<M: Message> Client<M> {
     pub fn is_quiet(&self) -> bool {
         self.sessions
             .iter()
-            .all(|(_, session)| session.step == Step::Quitting && session.room == session.room_most)
+            .all(|(_, session)| session.step == Step::Quitting && session.credit == session.room_most)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Replies and data from below, each led to the session that it belongs to.
 
-use stackwright_contract::services::{Ended, Failure, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, Failure, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 
@@ -29,25 +29,35 @@ impl<M: Message> Client<M> {
             }
             (Stream::Lingering { .. }, _) => {}
 
-            (Stream::Control { session }, StreamsIndication::Opened { local, remote, room, .. }) => {
+            (
+                Stream::Control { session },
+                StreamsIndication::Opened { local, remote, credit: Credit { octets: credit, .. }, .. },
+            ) => {
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.ends = local.internet().zip(remote.internet());
-                    (state.room, state.room_most) = (room, room);
+                    (state.credit, state.room_most) = (credit, credit);
                     state.step = Step::Greeting;
                     self.touch(cx, session);
                 }
             }
-            (Stream::Control { session }, StreamsIndication::Room { room, .. }) => {
+            (
+                Stream::Control { session },
+                StreamsIndication::Credit { credit: Credit { octets: credit, .. }, .. },
+            ) => {
                 if let Some(state) = self.sessions.get_mut(session) {
-                    state.room += room;
+                    state.credit += credit;
                     super::send::flush(state, out);
                 }
             }
-            (Stream::Control { session }, StreamsIndication::Delivered { message, .. }) => {
+            (Stream::Control { session }, StreamsIndication::Delivered { batch, .. }) => {
+                let message = batch.into_octets();
                 self.replies_delivered(cx, session, &message, out);
                 let length = message.len();
                 if self.sessions.get(session).is_some() {
-                    out.request(StreamsRequest::Receive { association: name, room: length });
+                    out.request(StreamsRequest::Credit {
+                        association: name,
+                        credit: Credit::of_octets(length),
+                    });
                 }
             }
             // The server said farewell; what it did not finish is lost.
@@ -58,19 +68,26 @@ impl<M: Message> Client<M> {
             (Stream::DataDoor { session }, StreamsIndication::Listening { local, .. }) => {
                 self.door_open(cx, session, local, out);
             }
-            (Stream::Data { session }, StreamsIndication::Opened { remote, room, .. }) => {
-                self.data_opened(cx, session, name, remote, room, out);
+            (
+                Stream::Data { session },
+                StreamsIndication::Opened { remote, credit: Credit { octets: credit, .. }, .. },
+            ) => {
+                self.data_opened(cx, session, name, remote, credit, out);
             }
-            (Stream::Data { session }, StreamsIndication::Room { room: more, .. }) => {
+            (
+                Stream::Data { session },
+                StreamsIndication::Credit { credit: Credit { octets: more, .. }, .. },
+            ) => {
                 if let Some(state) = self.sessions.get_mut(session)
-                    && let Data::Open { room, .. } = &mut state.data
+                    && let Data::Open { credit, .. } = &mut state.data
                 {
-                    *room += more;
+                    *credit += more;
                     self.touch(cx, session);
                     self.send_file(cx, session, out);
                 }
             }
-            (Stream::Data { session }, StreamsIndication::Delivered { message, .. }) => {
+            (Stream::Data { session }, StreamsIndication::Delivered { batch, .. }) => {
+                let message = batch.into_octets();
                 self.data_delivered(cx, session, name, message, out);
             }
             (Stream::Data { session }, StreamsIndication::Finished { .. }) => {

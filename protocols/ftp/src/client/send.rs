@@ -6,7 +6,9 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Purpose, StreamsRequest};
+use stackwright_contract::services::{
+    Credit, Failure, FilesIndication, FilesRequest, Purpose, StreamProperties, StreamsRequest,
+};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -98,7 +100,7 @@ impl<M: Message> Client<M> {
             ends: None,
             replies: Replies::default(),
             unsent: Vec::new(),
-            room: 0,
+            credit: 0,
             room_most: 0,
             step: Step::Connecting,
             job: None,
@@ -116,7 +118,7 @@ impl<M: Message> Client<M> {
             association: control,
             remote: self.config.server.into(),
             local: None,
-            room: CONTROL_ROOM,
+            credit: Credit::of_octets(CONTROL_ROOM),
         });
         session
     }
@@ -159,12 +161,16 @@ impl<M: Message> Client<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         // With the transfer's own final reply outstanding, two are to come.
         let replies = if state.step == Step::Complete { 1 } else { 2 };
-        if self.config.expedite && state.unsent.is_empty() && state.room > 16 {
+        if self.config.expedite && state.unsent.is_empty() && state.credit > 16 {
             // Telnet's IP and Synch, with the urgent octet where BSD puts it (RFC 959 §4.1.3, erratum of practice: the
             // mark stands on the IAC, not on the DM).
             let signal = M::with_headroom(0, &[0xFF, 0xF4, 0xFF]);
-            state.room -= signal.len();
-            out.request(StreamsRequest::Send { association: state.control, message: signal, urgent: true });
+            state.credit -= signal.len();
+            out.request(StreamsRequest::Send {
+                association: state.control,
+                batch: signal.into(),
+                properties: StreamProperties { expedited: true },
+            });
             state.unsent.push(0xF2);
         }
         self.say(cx, session, Step::Aborting(replies), "ABOR", out);
@@ -172,12 +178,16 @@ impl<M: Message> Client<M> {
 }
 
 pub(super) fn flush<M: Message>(session: &mut Session, out: Out<'_, M>) {
-    let length = session.unsent.len().min(session.room);
+    let length = session.unsent.len().min(session.credit);
     if length > 0 {
         let message = M::with_headroom(0, &session.unsent[..length]);
         session.unsent.drain(..length);
-        session.room -= length;
-        out.request(StreamsRequest::Send { association: session.control, message, urgent: false });
+        session.credit -= length;
+        out.request(StreamsRequest::Send {
+            association: session.control,
+            batch: message.into(),
+            properties: Default::default(),
+        });
     }
     if session.step == Step::Quitting
         && session.unsent.is_empty()

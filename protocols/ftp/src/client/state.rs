@@ -44,7 +44,7 @@ pub(super) struct Session {
     pub(super) replies: Replies,
     /// Commands for which there is no room.
     pub(super) unsent: Vec<u8>,
-    pub(super) room: usize,
+    pub(super) credit: usize,
     pub(super) room_most: usize,
     pub(super) step: Step,
     /// What it works for.
@@ -100,7 +100,7 @@ pub(super) enum Data {
     },
     Open {
         association: Handle,
-        room: usize,
+        credit: usize,
     },
     /// The server has sent all.
     Finished {

@@ -4,7 +4,7 @@ use alloc::format;
 use core::mem;
 use core::net::SocketAddr;
 
-use stackwright_contract::services::{Ended, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
@@ -54,7 +54,10 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let association = self.streams.name(Stream::Data { session });
         state.data = Data::Awaited { door, association };
-        Self::ask_streams(out, StreamsRequest::Await { listener: door, association, room: DATA_ROOM });
+        Self::ask_streams(
+            out,
+            StreamsRequest::Await { listener: door, association, credit: Credit::of_octets(DATA_ROOM) },
+        );
     }
 
     /// The listener could not be had.
@@ -74,7 +77,7 @@ impl<M: Message> Server<M> {
         session: Handle,
         association: Handle,
         remote: Participant,
-        room: usize,
+        credit: usize,
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
@@ -91,10 +94,16 @@ impl<M: Message> Server<M> {
                 return self.await_data(session, door, out);
             }
             self.let_go(cx, door);
-            Self::ask_streams(out, StreamsRequest::Unlisten { listener: door });
+            Self::ask_streams(out, StreamsRequest::Close { name: door });
         }
-        let link =
-            Link { association, room_most: room, room, early: None, peer_finished: false, finished: false };
+        let link = Link {
+            association,
+            room_most: credit,
+            credit,
+            early: None,
+            peer_finished: false,
+            finished: false,
+        };
         let Some(state) = self.sessions.get_mut(session) else { return };
         match state.transfer() {
             Some(transfer) if transfer.link.is_none() => {
@@ -129,7 +138,7 @@ impl<M: Message> Server<M> {
                         association,
                         remote: target.into(),
                         local: Some(local),
-                        room: DATA_ROOM,
+                        credit: Credit::of_octets(DATA_ROOM),
                     },
                 );
             }
@@ -189,12 +198,12 @@ impl<M: Message> Server<M> {
             }
             Data::Listening { door, .. } => {
                 self.let_go(cx, door);
-                Self::ask_streams(out, StreamsRequest::Unlisten { listener: door });
+                Self::ask_streams(out, StreamsRequest::Close { name: door });
             }
             Data::Awaited { door, association } => {
                 self.let_go(cx, door);
                 self.let_go(cx, association);
-                Self::ask_streams(out, StreamsRequest::Unlisten { listener: door });
+                Self::ask_streams(out, StreamsRequest::Close { name: door });
             }
             Data::Arrived(link) => {
                 self.let_go(cx, link.association);

@@ -27,7 +27,7 @@ pub use words::{Direction, Indication, Request, Serving, Trouble};
 use alloc::vec::Vec;
 
 use stackwright_base::Base;
-use stackwright_contract::services::{Files, FilesRequest, Streams, StreamsRequest};
+use stackwright_contract::services::{Credit, Files, FilesRequest, Streams, StreamsRequest};
 use stackwright_contract::{
     Both, Context, Either, Facts, Guarantees, Handle, IndicationTo, Instant, Names, Outlet, Participant,
     Protocol, earliest,
@@ -86,7 +86,7 @@ impl<M: Message> Server<M> {
         let named: Vec<_> = self.streams.iter().map(|(name, stream)| (name, *stream)).collect();
         for (name, stream) in named {
             match stream {
-                Stream::Door { .. } => out.request(Either::Left(StreamsRequest::Unlisten { listener: name })),
+                Stream::Door { .. } => out.request(Either::Left(StreamsRequest::Close { name })),
                 Stream::Control { .. } => {
                     out.request(Either::Left(StreamsRequest::Abort { association: name }))
                 }
@@ -111,7 +111,7 @@ impl<M: Message> Server<M> {
             out.request(Either::Left(StreamsRequest::Await {
                 listener: door,
                 association,
-                room: CONTROL_ROOM,
+                credit: Credit::of_octets(CONTROL_ROOM),
             }));
         }
     }

@@ -292,7 +292,7 @@ impl<M: Message> Server<M> {
     pub(super) fn forget_session(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         state.control.leaving = Leaving::Finished; // nothing more is said
-        state.control.room = 0;
+        state.control.credit = 0;
         if let Some(Transfer { .. }) = state.transfer() {
             self.abort_transfer(cx, session, out);
         }

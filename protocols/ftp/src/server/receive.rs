@@ -1,6 +1,6 @@
 //! From below: arrivals, commands, data, and the disk's answers, each led to the session that it belongs to.
 
-use stackwright_contract::services::{Ended, FilesIndication, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, FilesIndication, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::{Leaf, Message};
 
@@ -22,14 +22,21 @@ impl<M: Message> Server<M> {
                 out.indicate(Indication::Serving { local });
                 self.await_clients(name, out);
             }
-            (Stream::Arrival { door }, StreamsIndication::Opened { local, remote, room, .. }) => {
-                self.client_arrived(cx, door, name, local, remote, room, out);
+            (
+                Stream::Arrival { door },
+                StreamsIndication::Opened { local, remote, credit: Credit { octets: credit, .. }, .. },
+            ) => {
+                self.client_arrived(cx, door, name, local, remote, credit, out);
             }
-            (Stream::Control { session }, StreamsIndication::Room { room, .. }) => {
-                self.more_room_for_replies(session, room);
+            (
+                Stream::Control { session },
+                StreamsIndication::Credit { credit: Credit { octets: credit, .. }, .. },
+            ) => {
+                self.more_room_for_replies(session, credit);
                 self.obey_waiting(cx, session, out);
             }
-            (Stream::Control { session }, StreamsIndication::Delivered { message, .. }) => {
+            (Stream::Control { session }, StreamsIndication::Delivered { batch, .. }) => {
+                let message = batch.into_octets();
                 self.lines_delivered(cx, session, &message, out);
             }
             (Stream::Control { session }, StreamsIndication::Finished { .. }) => {
@@ -42,13 +49,20 @@ impl<M: Message> Server<M> {
             (Stream::DataDoor { session }, StreamsIndication::Listening { local, .. }) => {
                 self.data_door_open(cx, session, name, local, out);
             }
-            (Stream::Data { session }, StreamsIndication::Opened { remote, room, .. }) => {
-                self.data_opened(cx, session, name, remote, room, out);
+            (
+                Stream::Data { session },
+                StreamsIndication::Opened { remote, credit: Credit { octets: credit, .. }, .. },
+            ) => {
+                self.data_opened(cx, session, name, remote, credit, out);
             }
-            (Stream::Data { session }, StreamsIndication::Room { room, .. }) => {
-                self.more_room_for_data(cx, session, name, room, out);
+            (
+                Stream::Data { session },
+                StreamsIndication::Credit { credit: Credit { octets: credit, .. }, .. },
+            ) => {
+                self.more_room_for_data(cx, session, name, credit, out);
             }
-            (Stream::Data { session }, StreamsIndication::Delivered { message, .. }) => {
+            (Stream::Data { session }, StreamsIndication::Delivered { batch, .. }) => {
+                let message = batch.into_octets();
                 self.data_delivered(cx, session, name, message, out);
             }
             (Stream::Data { session }, StreamsIndication::Finished { .. }) => {
@@ -84,7 +98,7 @@ impl<M: Message> Server<M> {
         name: Handle,
         local: Participant,
         remote: Participant,
-        room: usize,
+        credit: usize,
         out: Out<'_, M>,
     ) {
         self.one_less_awaited(door);
@@ -95,7 +109,7 @@ impl<M: Message> Server<M> {
         // A client that came by IPv4 to a door for both is an IPv4 client.
         local.set_ip(local.ip().to_canonical());
         peer.set_ip(peer.ip().to_canonical());
-        let control = Control::new(name, door, local, peer, room);
+        let control = Control::new(name, door, local, peer, credit);
         let session = Session::new(control, cx.now(), self.config.idle);
         let Ok(session) = self.sessions.open(name, session) else {
             unreachable!("a name lives once, and has one session")

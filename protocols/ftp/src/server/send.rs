@@ -2,7 +2,7 @@
 
 use core::mem;
 
-use stackwright_contract::services::StreamsRequest;
+use stackwright_contract::services::{Credit, StreamsRequest};
 use stackwright_contract::{Context, Either, Handle};
 use stackwright_wire::Message;
 
@@ -28,9 +28,9 @@ impl<M: Message> Server<M> {
     }
 
     /// There is room for more replies.
-    pub(super) fn more_room_for_replies(&mut self, session: Handle, room: usize) {
+    pub(super) fn more_room_for_replies(&mut self, session: Handle, credit: usize) {
         if let Some(state) = self.sessions.get_mut(session) {
-            state.control.room += room;
+            state.control.credit += credit;
             self.mark(session);
         }
     }
@@ -75,13 +75,17 @@ impl<M: Message> Server<M> {
 
 /// Sends the gathered replies that there is room for, and our end after the last.
 fn send<M: Message>(control: &mut Control, out: Out<'_, M>) {
-    let length = control.unsent.len().min(control.room);
+    let length = control.unsent.len().min(control.credit);
     if length > 0 {
         let message = M::with_headroom(0, &control.unsent[..length]);
         control.unsent.drain(..length);
-        control.room -= length;
+        control.credit -= length;
         let association = control.name;
-        out.request(Either::Left(StreamsRequest::Send { association, message, urgent: false }));
+        out.request(Either::Left(StreamsRequest::Send {
+            association,
+            batch: message.into(),
+            properties: Default::default(),
+        }));
     }
     if control.leaving == Leaving::Said && control.unsent.is_empty() {
         control.leaving = Leaving::Finished;
@@ -94,7 +98,10 @@ fn listen_on<M: Message>(control: &mut Control, out: Out<'_, M>) {
     let reads = control.unsent.len() < UNSENT_MOST;
     if control.withheld > 0 && control.waiting.len() < WAITING_MOST && reads {
         debug_assert!(control.withheld <= CONTROL_ROOM);
-        let room = mem::take(&mut control.withheld);
-        out.request(Either::Left(StreamsRequest::Receive { association: control.name, room }));
+        let credit = mem::take(&mut control.withheld);
+        out.request(Either::Left(StreamsRequest::Credit {
+            association: control.name,
+            credit: Credit::of_octets(credit),
+        }));
     }
 }

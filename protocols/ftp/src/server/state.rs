@@ -131,7 +131,7 @@ pub(super) struct Control {
     pub(super) obeyed: usize,
     /// Replies that the end of the batch sends, or for which there is no room.
     pub(super) unsent: Vec<u8>,
-    pub(super) room: usize,
+    pub(super) credit: usize,
     /// The client will say no more.
     pub(super) peer_finished: bool,
     pub(super) leaving: Leaving,
@@ -183,7 +183,7 @@ pub(super) struct Link<M> {
     pub(super) association: Handle,
     /// The room when nothing is on its way.
     pub(super) room_most: usize,
-    pub(super) room: usize,
+    pub(super) credit: usize,
     /// What arrived before the file was open, or while the disk is busy.
     pub(super) early: Option<M>,
     /// The client has sent all.
@@ -304,7 +304,13 @@ impl<M> Session<M> {
 }
 
 impl Control {
-    pub(super) fn new(name: Handle, door: Handle, local: SocketAddr, peer: SocketAddr, room: usize) -> Self {
+    pub(super) fn new(
+        name: Handle,
+        door: Handle,
+        local: SocketAddr,
+        peer: SocketAddr,
+        credit: usize,
+    ) -> Self {
         Control {
             name,
             door,
@@ -315,7 +321,7 @@ impl Control {
             withheld: 0,
             obeyed: 0,
             unsent: Vec::new(),
-            room,
+            credit,
             peer_finished: false,
             leaving: Leaving::No,
             due: false,

@@ -7,7 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use stackwright_contract::services::{Entry, Failure, FilesRequest, Purpose, StreamsRequest};
+use stackwright_contract::services::{Credit, Entry, Failure, FilesRequest, Purpose, StreamsRequest};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -121,8 +121,8 @@ impl<M: Message> Server<M> {
             (Motion::Retrieve { next, asked, expected, end }, File::Open(file)) => {
                 // No small reads while larger ones are on their way: the room they use comes back.
                 let length = READ_AT_ONCE.min(link.room_most.div_ceil(2));
-                while !*end && link.room >= length {
-                    link.room -= length;
+                while !*end && link.credit >= length {
+                    link.credit -= length;
                     asked.push_back(length);
                     let offset = *next;
                     *next = next.saturating_add(length as u64);
@@ -138,12 +138,19 @@ impl<M: Message> Server<M> {
             }
             (Motion::List { text, asked, end, .. }, file) => {
                 if let Some(mut rest) = text.take() {
-                    let length = rest.len().min(link.room);
+                    let length = rest.len().min(link.credit);
                     if length > 0 {
-                        link.room -= length;
+                        link.credit -= length;
                         *octets += length as u64;
                         let (association, message) = (link.association, rest.split_to(length));
-                        Self::ask_streams(out, StreamsRequest::Send { association, message, urgent: false });
+                        Self::ask_streams(
+                            out,
+                            StreamsRequest::Send {
+                                association,
+                                batch: message.into(),
+                                properties: Default::default(),
+                            },
+                        );
                     }
                     *text = (!rest.is_empty()).then_some(rest);
                 }
@@ -173,7 +180,7 @@ impl<M: Message> Server<M> {
             _ => false,
         };
         if all_sent {
-            let (association, left) = (link.association, link.room >= link.room_most);
+            let (association, left) = (link.association, link.credit >= link.room_most);
             if !mem::replace(&mut link.finished, true) {
                 Self::ask_streams(out, StreamsRequest::Finish { association });
             }
@@ -188,7 +195,7 @@ impl<M: Message> Server<M> {
         cx: &Context,
         session: Handle,
         association: Handle,
-        room: usize,
+        credit: usize,
         out: Out<'_, M>,
     ) {
         self.touch(cx, session);
@@ -196,13 +203,13 @@ impl<M: Message> Server<M> {
         if let Data::Arrived(link) = &mut state.data
             && link.association == association
         {
-            link.room += room;
+            link.credit += credit;
             return;
         }
         if let Some(Transfer { link: Some(link), .. }) = state.transfer()
             && link.association == association
         {
-            link.room += room;
+            link.credit += credit;
             self.pump(cx, session, out);
         }
     }
@@ -265,11 +272,14 @@ impl<M: Message> Server<M> {
         let Some(wanted) = asked.pop_front() else { return };
         let length = message.len();
         let association = link.association;
-        link.room += wanted - length;
+        link.credit += wanted - length;
         *octets += length as u64;
         *end |= length < wanted;
         if length > 0 {
-            Self::ask_streams(out, StreamsRequest::Send { association, message, urgent: false });
+            Self::ask_streams(
+                out,
+                StreamsRequest::Send { association, batch: message.into(), properties: Default::default() },
+            );
         }
         self.pump(cx, session, out);
     }
@@ -285,7 +295,7 @@ impl<M: Message> Server<M> {
         *unwritten -= octets;
         if octets > 0 && !link.peer_finished {
             let association = link.association;
-            Self::ask_streams(out, StreamsRequest::Receive { association, room: octets });
+            Self::ask_streams(out, StreamsRequest::Credit { association, credit: Credit::of_octets(octets) });
         }
         self.pump(cx, session, out);
     }

@@ -5,6 +5,7 @@ use alloc::string::String;
 use stackwright_contract::services::{Ended, Failure};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Participant, Service};
+use stackwright_wire::Message;
 
 /// The service of a server: it is started, and tells what happens.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ impl Service for Serving {
 }
 
 /// In a graph its words travel as an application's own.
-impl<M: 'static, B: Service> Speaks<M, B> for Serving {}
+impl<M: Message, B: Service> Speaks<M, B> for Serving {}
 
 /// What an application asks of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -43,7 +43,7 @@ enum Tightness {
 }
 
 fn habits(random: &mut Rng, tightness: Tightness) -> Habits {
-    let (room, buffer) = match tightness {
+    let (credit, buffer) = match tightness {
         Tightness::Ample => (random.usize(20_000..1 << 20), random.usize(20_000..1 << 19)),
         Tightness::Narrow => (random.usize(200..5000), random.usize(200..5000)),
         Tightness::Tiny => (random.usize(1..40), random.usize(1..40)),
@@ -55,7 +55,7 @@ fn habits(random: &mut Rng, tightness: Tightness) -> Habits {
     };
     let pace = (random.u8(..8) == 0)
         .then(|| Pace { octets: buffer.div_ceil(3), rest: Duration::from_millis(random.u64(1..30)) });
-    Habits { room, buffer, chunks, pace, backlog: 16 }
+    Habits { credit, buffer, chunks, pace, backlog: 16 }
 }
 
 fn size(random: &mut Rng, tightness: Tightness) -> usize {

@@ -463,7 +463,7 @@ fn a_slow_disk_here_is_no_silent_server() {
 fn a_reader_slower_than_any_timer_gets_all_as_long_as_it_reads() {
     let pace = Some(Pace { octets: 1000, rest: seconds(50) });
     let slow = Habits { buffer: 1000, pace, ..Habits::default() };
-    let mut pair = Pair::with(1, server_config(), client_config(), Habits { room: 1000, ..slow }, slow);
+    let mut pair = Pair::with(1, server_config(), client_config(), Habits { credit: 1000, ..slow }, slow);
     pair.far.borrow_mut().put("a", content(30_000, 1));
     pair.fetch("a", "b");
     pair.run_to(1);

@@ -4,7 +4,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use fastrand::Rng;
-use stackwright_contract::services::{StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
     Context, Duration, Either, Handle, IndicationOf, Outlet, Participant, Protocol, RequestOf,
 };
@@ -165,10 +165,11 @@ fn a_turn_is_bounded_and_its_replies_are_one_message() {
     server.handle_indication(&cx, Either::Left(StreamsIndication::Listening { listener, local }), &mut asked);
     let Some(StreamsRequest::Await { association, .. }) = asked.0.pop() else { panic!("it awaits") };
     let remote = Participant::from(std::net::SocketAddr::new(CLIENT, 2000));
-    let opened = StreamsIndication::Opened { association, local, remote, room: 1 << 20 };
+    let opened = StreamsIndication::Opened { association, local, remote, credit: Credit::of_octets(1 << 20) };
     server.handle_indication(&cx, Either::Left(opened), &mut asked);
     let message = M::with_headroom(0, &[b'\n'; LINES]);
-    let delivered = StreamsIndication::Delivered { association, message };
+    let delivered =
+        StreamsIndication::Delivered { association, batch: message.into(), properties: Default::default() };
     server.handle_indication(&cx, Either::Left(delivered), &mut asked);
 
     let (mut room_back, mut messages, mut octets, mut turns) = (0, 0, 0, 0);
@@ -177,8 +178,9 @@ fn a_turn_is_bounded_and_its_replies_are_one_message() {
         let mut sent = 0;
         for request in asked.0.drain(..) {
             match request {
-                StreamsRequest::Receive { room, .. } => room_back += room,
-                StreamsRequest::Send { message, .. } => {
+                StreamsRequest::Credit { credit: Credit { octets: credit, .. }, .. } => room_back += credit,
+                StreamsRequest::Send { batch, .. } => {
+                    let message = batch.into_octets();
                     sent += 1;
                     octets += message.len();
                     assert!(message.len() < 8192, "{} octets at once", message.len());

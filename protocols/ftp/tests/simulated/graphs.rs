@@ -39,7 +39,7 @@ pub(crate) fn client_graph(habits: Habits, disk: &Disk) -> ClientGraph {
 
 fn any_habits(random: &mut Rng) -> Habits {
     let chunks = [Chunks::Large, Chunks::Mixed, Chunks::Uniform { most: 900 }][random.usize(..3)];
-    Habits { room: random.usize(100..9000), buffer: random.usize(100..9000), chunks, ..Habits::default() }
+    Habits { credit: random.usize(100..9000), buffer: random.usize(100..9000), chunks, ..Habits::default() }
 }
 
 /// A client, the disks on both sides, and what the client heard in the end.

@@ -129,7 +129,7 @@ fn converse(seed: u64, aborts: bool) {
         penalty: Duration::from_millis(10),
         ..server_config()
     };
-    let habits = Habits { room: random.usize(1..5000), ..Habits::default() };
+    let habits = Habits { credit: random.usize(1..5000), ..Habits::default() };
     let server = add_server(&mut world, config, habits, &disk);
     let mut raw = Raw::add(&mut world, CLIENT);
     let (_, arrivals) = raw.listen(&mut world, SocketAddr::new(CLIENT, 2000), 20);

@@ -11,7 +11,7 @@ use crate::setting::{AGES, Pair, client_config, content, last_words, server_conf
 const AHEAD: usize = 1 << 20;
 
 const HABITS: Habits = Habits {
-    room: 300_000,
+    credit: 300_000,
     buffer: 200_000,
     chunks: stackwright_simulator::Chunks::Large,
     pace: None,
@@ -83,7 +83,7 @@ fn is_bounded(peaks: &Peaks) {
     let Peaks { sending, receiving, in_flight, unwritten, between } = peaks;
     // A control association beside the data association has rooms of its own, and a few hundred octets in them.
     let small = 2000;
-    assert!(sending.iter().all(|held| *held <= HABITS.room + small), "{peaks:?}");
+    assert!(sending.iter().all(|held| *held <= HABITS.credit + small), "{peaks:?}");
     assert!(receiving.iter().all(|held| *held <= HABITS.buffer + small), "{peaks:?}");
     assert!(*in_flight <= HABITS.buffer + small, "{peaks:?}");
     assert!(unwritten.iter().all(|held| *held <= AHEAD), "{peaks:?}");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
 
-use stackwright_contract::services::{Ended, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Credit, Ended, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Handle};
 use stackwright_ftp::reply::{Replies, Reply};
 use stackwright_simulator::{Application, Asks, SimulatedStreams, StationId, World};
@@ -21,7 +21,7 @@ pub(crate) struct Heard {
     pub(crate) octets: Vec<u8>,
     pub(crate) finished: bool,
     pub(crate) ended: Option<Ended>,
-    room: usize,
+    credit: usize,
     unsent: VecDeque<u8>,
     finishes: bool,
     said_all: bool,
@@ -41,25 +41,34 @@ impl Application<SimulatedStreams<M>> for Ears {
             StreamsIndication::Listening { listener, local } => {
                 self.listens.insert(listener, local.internet().expect("an Internet address"));
             }
-            StreamsIndication::Opened { association, local, remote, room } => {
+            StreamsIndication::Opened {
+                association,
+                local,
+                remote,
+                credit: Credit { octets: credit, .. },
+            } => {
                 let heard = self.names.entry(association).or_default();
                 heard.open = local.internet().zip(remote.internet());
-                heard.room = room;
+                heard.credit = credit;
                 heard.send(association, asks);
             }
-            StreamsIndication::Room { association, room } => {
+            StreamsIndication::Credit { association, credit: Credit { octets: credit, .. } } => {
                 let heard = self.names.entry(association).or_default();
-                heard.room += room;
+                heard.credit += credit;
                 heard.send(association, asks);
             }
-            StreamsIndication::Delivered { association, message } => {
+            StreamsIndication::Delivered { association, batch, .. } => {
+                let message = batch.into_octets();
                 let heard = self.names.entry(association).or_default();
                 for leaf in message.leaves() {
                     if let Leaf::Octets(octets) = leaf {
                         heard.octets.extend_from_slice(octets);
                     }
                 }
-                asks.push_back(StreamsRequest::Receive { association, room: message.len() });
+                asks.push_back(StreamsRequest::Credit {
+                    association,
+                    credit: Credit::of_octets(message.len()),
+                });
             }
             StreamsIndication::Finished { association } => {
                 self.names.entry(association).or_default().finished = true;
@@ -74,12 +83,16 @@ impl Application<SimulatedStreams<M>> for Ears {
 impl Heard {
     /// Sends what there is room for.
     fn send(&mut self, association: Handle, asks: &mut Asks<SimulatedStreams<M>>) {
-        let length = self.unsent.len().min(self.room);
+        let length = self.unsent.len().min(self.credit);
         if length > 0 {
             let octets: Vec<u8> = self.unsent.drain(..length).collect();
-            self.room -= length;
+            self.credit -= length;
             let message = M::with_headroom(0, &octets);
-            asks.push_back(StreamsRequest::Send { association, message, urgent: false });
+            asks.push_back(StreamsRequest::Send {
+                association,
+                batch: message.into(),
+                properties: Default::default(),
+            });
         }
         if self.finishes && self.unsent.is_empty() {
             self.finishes = false;
@@ -109,7 +122,12 @@ impl Raw {
     pub(crate) fn open(&mut self, world: &mut World<M>, remote: SocketAddr) -> Handle {
         let association = self.name();
         world.application_mut(self.station).names.insert(association, Heard::default());
-        let ask = StreamsRequest::Open { association, remote: remote.into(), local: None, room: ROOM };
+        let ask = StreamsRequest::Open {
+            association,
+            remote: remote.into(),
+            local: None,
+            credit: Credit::of_octets(ROOM),
+        };
         world.ask(self.station, ask);
         association
     }
@@ -126,7 +144,10 @@ impl Raw {
         let expect = |raw: &mut Self, world: &mut World<M>| {
             let association = raw.name();
             world.application_mut(raw.station).names.insert(association, Heard::default());
-            world.ask(raw.station, StreamsRequest::Await { listener, association, room: ROOM });
+            world.ask(
+                raw.station,
+                StreamsRequest::Await { listener, association, credit: Credit::of_octets(ROOM) },
+            );
             association
         };
         let names = (0..arrivals).map(|_| expect(self, world)).collect();

@@ -77,7 +77,7 @@ impl Three {
 fn files_pass_both_ways_and_folders_are_listed() {
     for (seed, habits) in [
         (1, Habits::default()),
-        (2, Habits { room: 700, buffer: 500, chunks: Chunks::Mixed, ..Habits::default() }),
+        (2, Habits { credit: 700, buffer: 500, chunks: Chunks::Mixed, ..Habits::default() }),
     ] {
         let mut three = Three::new(seed, habits);
         let [fetched, stored] = [content(300_000, 1), content(400_001, 2)];

@@ -1,7 +1,8 @@
 //! The protocol alone: a test is both of its neighbours, and the peer.
 
 use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, Ended, Quality, Room, StreamsIndication, StreamsRequest,
+    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties, StreamsIndication,
+    StreamsRequest,
 };
 use stackwright_contract::{Context, Handle, Outlet, Participant, Protocol};
 use stackwright_ordered::{Config, Kind, Label, Ordered};
@@ -9,7 +10,7 @@ use stackwright_wire::{Message, SingleBuffer};
 
 pub(crate) type M = SingleBuffer;
 
-pub(crate) const ROOM: Room = Room { octets: 1 << 20, messages: 1 << 10 };
+pub(crate) const ROOM: Credit = Credit { octets: 1 << 20, messages: 1 << 10 };
 
 #[derive(Default)]
 pub(crate) struct Said {
@@ -55,17 +56,22 @@ impl Alone {
     }
 
     /// Our name 0 opens, and below it is open, too; the peer has not answered.
-    pub(crate) fn asks(config: Config, room: usize) -> Self {
+    pub(crate) fn asks(config: Config, credit: usize) -> Self {
         let mut alone = Alone::new(config);
         let remote = Participant::OTHER_END;
-        alone.ask(StreamsRequest::Open { association: name(0), remote, local: None, room });
+        alone.ask(StreamsRequest::Open {
+            association: name(0),
+            remote,
+            local: None,
+            credit: Credit::of_octets(credit),
+        });
         alone.open_below(0, ROOM);
         alone
     }
 
     /// The same with the answer, which grants so much.
-    pub(crate) fn open(config: Config, room: usize, credit: u64) -> Self {
-        let mut alone = Self::asks(config, room);
+    pub(crate) fn open(config: Config, up: usize, credit: u64) -> Self {
+        let mut alone = Self::asks(config, up);
         alone.hear(Label { kind: Kind::Credit, offset: 0, credit }, &[]);
         alone
     }
@@ -74,13 +80,17 @@ impl Alone {
     pub(crate) fn awaits(config: Config) -> Self {
         let mut alone = Alone::new(config);
         alone.ask(StreamsRequest::Listen { listener: name(0), local: Participant::OTHER_END });
-        alone.ask(StreamsRequest::Await { listener: name(0), association: name(1), room: 1000 });
+        alone.ask(StreamsRequest::Await {
+            listener: name(0),
+            association: name(1),
+            credit: Credit::of_octets(1000),
+        });
         alone
     }
 
-    pub(crate) fn open_below(&mut self, below: u32, room: Room) {
+    pub(crate) fn open_below(&mut self, below: u32, credit: Credit) {
         let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
-        self.tell(DatagramsIndication::Opened { association: name(below), local, remote, room });
+        self.tell(DatagramsIndication::Opened { association: name(below), local, remote, credit });
     }
 
     /// The peer says this on the association 0 below.
@@ -93,8 +103,8 @@ impl Alone {
         message.push(&label);
         self.tell(DatagramsIndication::Delivered {
             association: name(below),
-            messages: message.into(),
-            quality: Quality::default(),
+            batch: message.into(),
+            properties: MessageProperties::default(),
         });
     }
 
@@ -106,7 +116,7 @@ impl Alone {
     pub(crate) fn sent(&mut self) -> Vec<(Label, usize)> {
         let mut labels = Vec::new();
         self.said.down.retain_mut(|request| match request {
-            DatagramsRequest::Send { messages, .. } => {
+            DatagramsRequest::Send { batch: messages, .. } => {
                 let message = messages.single_mut();
                 let label = message.pull::<Label>().expect("ours can be read");
                 labels.push((label, message.len()));
@@ -137,8 +147,8 @@ impl Alone {
     pub(crate) fn delivered(&self) -> Vec<u8> {
         let mut all = Vec::new();
         for indication in &self.said.up {
-            if let StreamsIndication::Delivered { message, .. } = indication {
-                message.each(|octets| all.extend_from_slice(octets));
+            if let StreamsIndication::Delivered { batch, .. } = indication {
+                batch.as_octets().each(|octets| all.extend_from_slice(octets));
             }
         }
         all

@@ -1,7 +1,7 @@
 //! Ends, credit and order, case by case.
 
 use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, Ended, Room, StreamsIndication, StreamsRequest,
+    Credit, DatagramsIndication, DatagramsRequest, Ended, StreamsIndication, StreamsRequest,
 };
 use stackwright_contract::{Duration, Instant, Participant, Protocol};
 use stackwright_ordered::{Config, Kind, Label};
@@ -15,7 +15,11 @@ fn label(kind: Kind, offset: u64) -> Label {
 }
 
 fn send(octets: &[u8]) -> StreamsRequest<M> {
-    StreamsRequest::Send { association: name(0), message: message(octets), urgent: false }
+    StreamsRequest::Send {
+        association: name(0),
+        batch: message(octets).into(),
+        properties: Default::default(),
+    }
 }
 
 const FINISH: fn() -> StreamsRequest<M> = || StreamsRequest::Finish { association: name(0) };
@@ -69,7 +73,7 @@ fn who_does_not_read_stops_the_peer() {
     alone.hear(label(Kind::Octets, 1000), &[0]);
     assert_eq!((alone.cx.dropped_count(), alone.ended()), (1, None), "beyond the credit");
     assert_eq!(alone.sent(), []);
-    alone.ask(StreamsRequest::Receive { association: name(0), room: 490 });
+    alone.ask(StreamsRequest::Credit { association: name(0), credit: Credit::of_octets(490) });
     assert_eq!(alone.sent(), [(Label { kind: Kind::Credit, offset: 0, credit: 1500 }, 0)]);
 }
 
@@ -102,17 +106,31 @@ fn long_messages_are_cut_and_short_ones_gathered() {
 fn what_is_left_of_the_room_below_makes_no_slivers() {
     let mut alone = Alone::new(Config::default());
     let remote = Participant::OTHER_END;
-    alone.ask(StreamsRequest::Open { association: name(0), remote, local: None, room: 1 });
-    alone.open_below(0, Room { octets: 1000, messages: 100 });
+    alone.ask(StreamsRequest::Open {
+        association: name(0),
+        remote,
+        local: None,
+        credit: Credit::of_octets(1),
+    });
+    alone.open_below(0, Credit { octets: 1000, messages: 100 });
     alone.hear(label(Kind::Credit, 0), &[]);
-    alone.tell(DatagramsIndication::Room { association: name(0), room: Room { octets: 17, messages: 1 } });
+    alone.tell(DatagramsIndication::Credit {
+        association: name(0),
+        credit: Credit { octets: 17, messages: 1 },
+    });
     let _opening = alone.sent();
     alone.ask(send(&[0; 800]));
     alone.ask(send(&[0; 800]));
     assert_eq!(alone.sent().len(), 1);
-    alone.tell(DatagramsIndication::Room { association: name(0), room: Room { octets: 317, messages: 1 } });
+    alone.tell(DatagramsIndication::Credit {
+        association: name(0),
+        credit: Credit { octets: 317, messages: 1 },
+    });
     assert_eq!(alone.sent().len(), 0, "483 octets are no good part of 1000");
-    alone.tell(DatagramsIndication::Room { association: name(0), room: Room { octets: 50, messages: 0 } });
+    alone.tell(DatagramsIndication::Credit {
+        association: name(0),
+        credit: Credit { octets: 50, messages: 0 },
+    });
     assert_eq!(alone.sent().iter().map(|(_, octets)| *octets).collect::<Vec<_>>(), [533]);
 }
 
@@ -199,7 +217,12 @@ fn a_reset_does_not_overtake_the_opening() {
 fn what_was_not_said_below_is_closed_at_once() {
     let mut alone = Alone::new(Config::default());
     let remote = Participant::OTHER_END;
-    alone.ask(StreamsRequest::Open { association: name(0), remote, local: None, room: 1 });
+    alone.ask(StreamsRequest::Open {
+        association: name(0),
+        remote,
+        local: None,
+        credit: Credit::of_octets(1),
+    });
     alone.ask(ABORT());
     alone.open_below(0, ROOM); // it crossed
     assert_eq!((alone.ended(), alone.closes(), alone.sent().len()), (Some(Ended::Aborted), 1, 0));
@@ -234,7 +257,7 @@ fn an_arrival_that_says_nothing_gives_its_name_back() {
     let asked = |request: &&DatagramsRequest<_>| matches!(request, DatagramsRequest::Await { .. });
     assert_eq!(alone.said.down.iter().filter(asked).count(), 3);
     assert!(alone.said.up.is_empty());
-    alone.ask(StreamsRequest::Unlisten { listener: name(0) });
+    alone.ask(StreamsRequest::Close { name: name(0) });
     let ended =
         |why: &StreamsIndication<_>| matches!(why, StreamsIndication::Ended { why: Ended::Unlistened, .. });
     assert!(alone.said.up.len() == 2 && alone.said.up.iter().all(ended), "{:?}", alone.said.up);
@@ -302,7 +325,7 @@ fn what_is_said_twice_or_too_much_is_dropped() {
     alone.hear(label(Kind::Octets, 30), b"0");
     assert_eq!((alone.cx.dropped_count(), alone.ended()), (11, None));
     alone.hear(label(Kind::Octets, 10), b"0123456789");
-    alone.ask(StreamsRequest::Receive { association: name(0), room: 100 });
+    alone.ask(StreamsRequest::Credit { association: name(0), credit: Credit::of_octets(100) });
     assert_eq!(alone.delivered(), b"012345678901234567890123456789");
     assert!(matches!(alone.said.up.last(), Some(StreamsIndication::Finished { .. })));
 }
@@ -327,8 +350,18 @@ fn nobody_is_given_a_port_of_his_choice() {
     let mut alone = Alone::new(Config::default());
     let [any, chosen] = [0, 20].map(|port| Some(std::net::SocketAddr::from(([10, 0, 0, 1], port)).into()));
     let remote = Participant::OTHER_END;
-    alone.ask(StreamsRequest::Open { association: name(0), remote, local: chosen, room: 1 });
+    alone.ask(StreamsRequest::Open {
+        association: name(0),
+        remote,
+        local: chosen,
+        credit: Credit::of_octets(1),
+    });
     assert_eq!((alone.ended(), alone.said.down.len()), (Some(Ended::Unavailable), 0));
-    alone.ask(StreamsRequest::Open { association: name(1), remote, local: any, room: 1 });
+    alone.ask(StreamsRequest::Open {
+        association: name(1),
+        remote,
+        local: any,
+        credit: Credit::of_octets(1),
+    });
     assert_eq!(alone.said.down.len(), 1);
 }

@@ -2,7 +2,7 @@
 
 use fastrand::Rng;
 use stackwright_compose::Over;
-use stackwright_contract::services::{Datagrams, Ended, Room, StreamsRequest};
+use stackwright_contract::services::{Credit, Datagrams, Ended, StreamsRequest};
 use stackwright_contract::{Duration, Protocol};
 use stackwright_ordered::Ordered;
 use stackwright_simulator::{Conditions, Lanes, SimulatedDatagrams};
@@ -19,7 +19,7 @@ where
     M: Message,
     L: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static,
 {
-    scene.ask(0, StreamsRequest::Unlisten { listener: LISTENER });
+    scene.ask(0, StreamsRequest::Close { name: LISTENER });
     scene.world.run_for(AGES);
     assert!(scene.talker(0).unlistened, "the listener has its last word, too");
     for station in scene.stations {
@@ -36,8 +36,8 @@ fn shuffled_once<M: Message>(seed: u64) -> [Option<Ended>; 2] {
     let conditions = any_order(&mut random);
     let mishap = (random.u8(..3) == 0).then(|| (random.usize(..400) >> random.u8(..8), random.usize(..2)));
     let mut scene = Scene::<M, Stack<M>>::new(seed, conditions, tightness, random, |side, address| {
-        let (config, room) = configs[side];
-        Over::new(Ordered::new(config), shuffled(address, room))
+        let (config, credit) = configs[side];
+        Over::new(Ordered::new(config), shuffled(address, credit))
     });
     scene.run(mishap, |stacks| {
         for (stack, (config, _)) in stacks.iter().zip(&configs) {
@@ -81,9 +81,9 @@ fn over_stop_and_wait_on_a_link_that_loses() {
         };
         let mut scene = Scene::<_, Lossy>::new(seed, conditions, tightness, random, |side, address| {
             let (config, _) = configs[side];
-            let room = Room { octets: 65_000, messages: 8 };
+            let credit = Credit { octets: 65_000, messages: 8 };
             let lower =
-                Over::new(StopAndWait::new(Rules::default(), seed), SimulatedDatagrams::new(address, room));
+                Over::new(StopAndWait::new(Rules::default(), seed), SimulatedDatagrams::new(address, credit));
             Over::new(Ordered::new(config), lower)
         });
         scene.run(None, |_| ());

@@ -21,8 +21,8 @@ type M = BufferTree;
 type Disk = Rc<RefCell<Tree>>;
 
 fn streams(random: &mut Rng, address: IpAddr) -> Stack<M> {
-    let (config, room) = any_roomy_config(random);
-    Over::new(Ordered::new(config), shuffled(address, room))
+    let (config, credit) = any_roomy_config(random);
+    Over::new(Ordered::new(config), shuffled(address, credit))
 }
 
 fn content(random: &mut Rng) -> Vec<u8> {

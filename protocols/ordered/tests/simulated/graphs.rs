@@ -19,17 +19,17 @@ fn a_graph_has_the_trace_of_the_static_stack() {
         let _said = Seed(seed);
         let mut random = Rng::with_seed(seed);
         let tightness = any_tightness(&mut random);
-        let (config, room) = any_config(&mut random, tightness);
+        let (config, credit) = any_config(&mut random, tightness);
         let conditions = any_order(&mut random);
         let mishap = (random.u8(..3) == 0).then(|| (random.usize(..100), random.usize(..2)));
         let mut expected =
             Scene::<M, Stack<M>>::new(seed, conditions.clone(), tightness, random.clone(), |_, address| {
-                Over::new(Ordered::new(config), shuffled(address, room))
+                Over::new(Ordered::new(config), shuffled(address, credit))
             });
         let mut woven = Scene::<M, Woven>::new(seed, conditions, tightness, random, |_, address| {
             let builder = Builder::new().protocol("ordered", Ordered::new(config)).over("sound");
             let builder = builder.protocol("sound", Sound::<M>::default()).over("udp");
-            let builder = builder.protocol("udp", SimulatedDatagrams::checked(address, room));
+            let builder = builder.protocol("udp", SimulatedDatagrams::checked(address, credit));
             builder.top("ordered").build().expect("it fits")
         });
         expected.run(mishap, |_| ());

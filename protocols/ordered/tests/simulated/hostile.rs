@@ -3,7 +3,8 @@
 
 use proptest::prelude::*;
 use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, Ended, Quality, Room, StreamsIndication, StreamsRequest,
+    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties, StreamsIndication,
+    StreamsRequest,
 };
 use stackwright_contract::{Duration, Handle, Participant, Protocol};
 use stackwright_ordered::{Config, Kind, Label};
@@ -17,7 +18,7 @@ const WINDOW: usize = 512;
 enum Deed {
     Word { label: Label, octets: usize },
     Garbage(Vec<u8>),
-    Room,
+    Credit,
     EndBelow,
     Wait,
     Send(usize),
@@ -49,7 +50,7 @@ fn deeds() -> impl Strategy<Value = Deed> {
     prop_oneof![
         30 => word,
         2 => prop::collection::vec(any::<u8>(), 0..40).prop_map(Deed::Garbage),
-        3 => Just(Deed::Room),
+        3 => Just(Deed::Credit),
         1 => Just(Deed::EndBelow),
         1 => Just(Deed::Wait),
         4 => (0..100_usize).prop_map(Deed::Send),
@@ -69,7 +70,7 @@ struct Known {
     finish_said: bool,
     ended: bool,
     /// The association below on which the peer is, and the room that it has.
-    below: Option<(Handle, Room)>,
+    below: Option<(Handle, Credit)>,
 }
 
 fn octet(place: u64) -> u8 {
@@ -81,9 +82,12 @@ impl Known {
         for indication in alone.said.up.drain(..) {
             assert!(!self.ended || indication.name() != name(1), "nothing behind the last word");
             match indication {
-                StreamsIndication::Opened { room, .. } => self.down = room,
-                StreamsIndication::Room { room, .. } => self.down += room,
-                StreamsIndication::Delivered { message, .. } => {
+                StreamsIndication::Opened { credit: Credit { octets: credit, .. }, .. } => self.down = credit,
+                StreamsIndication::Credit { credit: Credit { octets: credit, .. }, .. } => {
+                    self.down += credit
+                }
+                StreamsIndication::Delivered { batch, .. } => {
+                    let message = batch.into_octets();
                     assert!(!self.finished && message.len() <= self.up);
                     self.up -= message.len();
                     message.each(|octets| {
@@ -101,33 +105,34 @@ impl Known {
         let mut opened = Vec::new();
         for request in alone.said.down.drain(..) {
             match request {
-                DatagramsRequest::Send { association, messages, .. } => {
-                    let (open, room) = self.below.as_mut().expect("it is sent on what is open");
+                DatagramsRequest::Send { association, batch: messages, .. } => {
+                    let (open, credit) = self.below.as_mut().expect("it is sent on what is open");
                     assert_eq!(association, *open);
                     let octets = messages.into_single().len();
-                    assert!(octets <= room.octets && room.messages > 0, "within the room below");
-                    room.octets -= octets;
-                    room.messages -= 1;
+                    assert!(octets <= credit.octets && credit.messages > 0, "within the room below");
+                    credit.octets -= octets;
+                    credit.messages -= 1;
                 }
-                DatagramsRequest::Receive { association, room } => {
-                    assert!(self.below.is_some_and(|(open, _)| open == association) && room.messages == 1);
+                DatagramsRequest::Credit { association, credit } => {
+                    assert!(self.below.is_some_and(|(open, _)| open == association) && credit.messages == 1);
                 }
-                DatagramsRequest::Close { association } => {
+                DatagramsRequest::Close { name: association } => {
                     if self.below.take_if(|(open, _)| *open == association).is_some() {
                         opened.push(DatagramsIndication::Ended { name: association, why: Ended::Finished });
                     }
                 }
                 DatagramsRequest::Await { association, .. } | DatagramsRequest::Open { association, .. } => {
-                    let room = Room { octets: 100, messages: 3 };
+                    let credit = Credit { octets: 100, messages: 3 };
                     let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
-                    opened.push(DatagramsIndication::Opened { association, local, remote, room });
+                    opened.push(DatagramsIndication::Opened { association, local, remote, credit });
                 }
-                DatagramsRequest::Listen { .. } | DatagramsRequest::Unlisten { .. } => {}
+                DatagramsRequest::Listen { .. } => {}
+                other => panic!("{other:?}"),
             }
         }
         for indication in opened {
-            if let DatagramsIndication::Opened { association, room, .. } = &indication {
-                self.below = Some((*association, *room));
+            if let DatagramsIndication::Opened { association, credit, .. } = &indication {
+                self.below = Some((*association, *credit));
             }
             alone.tell(indication);
             self.learn(alone);
@@ -141,10 +146,15 @@ fn play(opens: bool, deeds: Vec<Deed>) {
     let mut known = Known { up: 50, ..Known::default() };
     let (listener, association, remote) = (name(0), name(1), Participant::OTHER_END);
     if opens {
-        alone.ask(StreamsRequest::Open { association, remote, local: None, room: known.up });
+        alone.ask(StreamsRequest::Open {
+            association,
+            remote,
+            local: None,
+            credit: Credit::of_octets(known.up),
+        });
     } else {
         alone.ask(StreamsRequest::Listen { listener, local: remote });
-        alone.ask(StreamsRequest::Await { listener, association, room: known.up });
+        alone.ask(StreamsRequest::Await { listener, association, credit: Credit::of_octets(known.up) });
     }
     known.learn(&mut alone);
     for deed in deeds {
@@ -153,8 +163,8 @@ fn play(opens: bool, deeds: Vec<Deed>) {
             if let Some(association) = below {
                 alone.tell(DatagramsIndication::Delivered {
                     association,
-                    messages: message.into(),
-                    quality: Quality::default(),
+                    batch: message.into(),
+                    properties: MessageProperties::default(),
                 });
             }
         };
@@ -171,13 +181,13 @@ fn play(opens: bool, deeds: Vec<Deed>) {
                     deliver(&mut alone, message(&octets));
                 }
             }
-            Deed::Room => {
-                if let Some((association, room)) = &mut known.below {
-                    let more = Room { octets: 100 - room.octets, messages: 3 - room.messages };
+            Deed::Credit => {
+                if let Some((association, credit)) = &mut known.below {
+                    let more = Credit { octets: 100 - credit.octets, messages: 3 - credit.messages };
                     let association = *association;
-                    *room = Room { octets: 100, messages: 3 };
-                    if more != Room::default() {
-                        alone.tell(DatagramsIndication::Room { association, room: more });
+                    *credit = Credit { octets: 100, messages: 3 };
+                    if more != Credit::default() {
+                        alone.tell(DatagramsIndication::Credit { association, credit: more });
                     }
                 }
             }
@@ -195,14 +205,18 @@ fn play(opens: bool, deeds: Vec<Deed>) {
                 let octets = octets.min(known.down);
                 known.down -= octets;
                 let message = M::with_headroom(64, &vec![7; octets]);
-                alone.ask(StreamsRequest::Send { association, message, urgent: false });
+                alone.ask(StreamsRequest::Send {
+                    association,
+                    batch: message.into(),
+                    properties: Default::default(),
+                });
             }
             Deed::Send(_) => {}
-            Deed::Read(room) => {
+            Deed::Read(credit) => {
                 // Before it is open, nobody reads.
                 if known.down > 0 || known.delivered > 0 {
-                    known.up += room;
-                    alone.ask(StreamsRequest::Receive { association, room });
+                    known.up += credit;
+                    alone.ask(StreamsRequest::Credit { association, credit: Credit::of_octets(credit) });
                 }
             }
             Deed::Finish => {
@@ -215,7 +229,7 @@ fn play(opens: bool, deeds: Vec<Deed>) {
         assert!(alone.ordered.held().all(|held| held <= WINDOW), "within the window");
     }
     alone.ask(StreamsRequest::Abort { association });
-    alone.ask(StreamsRequest::Unlisten { listener });
+    alone.ask(StreamsRequest::Close { name: listener });
     known.learn(&mut alone);
     assert!(known.ended, "the last word comes");
     let later = alone.cx.now() + patience;

@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use fastrand::Rng;
 use stackwright_compose::Over;
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Room, Streams, StreamsIndication, StreamsRequest,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, Streams, StreamsIndication,
+    StreamsRequest,
 };
 use stackwright_contract::{Context, Duration, Facts, Guarantees, Handle, Outlet, Protocol};
 use stackwright_ordered::{Config, Ordered};
@@ -52,8 +53,8 @@ impl<M: Message> Protocol for Sound<M> {
 pub(crate) type Shuffled<M> = Over<Sound<M>, CheckedDatagrams<M>>;
 pub(crate) type Stack<M> = Over<Ordered<M>, Shuffled<M>>;
 
-pub(crate) fn shuffled<M: Message>(address: IpAddr, room: Room) -> Shuffled<M> {
-    Over::new(Sound(PhantomData), SimulatedDatagrams::checked(address, room))
+pub(crate) fn shuffled<M: Message>(address: IpAddr, credit: Credit) -> Shuffled<M> {
+    Over::new(Sound(PhantomData), SimulatedDatagrams::checked(address, credit))
 }
 
 /// A link that loses nothing, and brings nothing in order.
@@ -79,22 +80,22 @@ pub(crate) fn any_tightness(random: &mut Rng) -> Tightness {
 }
 
 /// A protocol, and the layer below, as tight as the world.
-pub(crate) fn any_config(random: &mut Rng, Tightness { most, .. }: Tightness) -> (Config, Room) {
+pub(crate) fn any_config(random: &mut Rng, Tightness { most, .. }: Tightness) -> (Config, Credit) {
     let config = Config {
         window: 128 + random.usize(..most),
         room: random.usize(1 + most / 20..most),
         piece: random.usize(1..most),
         patience: Duration::from_secs(random.u64(5..60)),
     };
-    (config, Room { octets: random.usize(18..3 * most + 200), messages: random.usize(1..9) })
+    (config, Credit { octets: random.usize(18..3 * most + 200), messages: random.usize(1..9) })
 }
 
 /// One with which a file comes to its end soon.
-pub(crate) fn any_roomy_config(random: &mut Rng) -> (Config, Room) {
-    let (config, room) = any_config(random, Tightness { most: 40_000, to_send: 0 });
+pub(crate) fn any_roomy_config(random: &mut Rng) -> (Config, Credit) {
+    let (config, credit) = any_config(random, Tightness { most: 40_000, to_send: 0 });
     let Config { window, room: down, piece, .. } = config;
     let config = Config { window: window + 1000, room: down + 1000, piece: piece + 1000, ..config };
-    (config, Room { octets: room.octets + 1000, ..room })
+    (config, Credit { octets: credit.octets + 1000, ..credit })
 }
 
 /// The octet at a place of the stream that a side sends.
@@ -148,15 +149,16 @@ impl<M: Message, P: Protocol<Provides = Streams<M>>> Application<P> for Talker {
         }
         assert_eq!((name, self.ended), (ASSOCIATION, None), "nothing behind the last word");
         match indication {
-            StreamsIndication::Opened { room, .. } => {
-                assert!(!self.opened && room > 0);
-                (self.opened, self.down) = (true, room);
+            StreamsIndication::Opened { credit: Credit { octets: credit, .. }, .. } => {
+                assert!(!self.opened && credit > 0);
+                (self.opened, self.down) = (true, credit);
             }
-            StreamsIndication::Room { room, .. } => {
-                assert!(self.opened && room > 0);
-                self.down += room;
+            StreamsIndication::Credit { credit: Credit { octets: credit, .. }, .. } => {
+                assert!(self.opened && credit > 0);
+                self.down += credit;
             }
-            StreamsIndication::Delivered { message, .. } => {
+            StreamsIndication::Delivered { batch, .. } => {
+                let message = batch.into_octets();
                 assert!(self.opened && !self.finished && !message.is_empty());
                 assert!(message.len() <= self.up, "within the room");
                 self.up -= message.len();
@@ -204,8 +206,16 @@ impl<M: Message, P: Protocol<Provides = Streams<M>, Uses: Lanes<M>> + 'static> S
         let local = SocketAddr::new(SERVER, 7).into();
         world.ask(server, StreamsRequest::Listen { listener: LISTENER, local });
         let (listener, association) = (LISTENER, ASSOCIATION);
-        world.ask(server, StreamsRequest::Await { listener, association, room: up[0] });
-        world.ask(client, StreamsRequest::Open { association, remote: local, local: None, room: up[1] });
+        world.ask(server, StreamsRequest::Await { listener, association, credit: Credit::of_octets(up[0]) });
+        world.ask(
+            client,
+            StreamsRequest::Open {
+                association,
+                remote: local,
+                local: None,
+                credit: Credit::of_octets(up[1]),
+            },
+        );
         Scene { world, stations: [server, client], random, to_send }
     }
 
@@ -237,7 +247,14 @@ impl<M: Message, P: Protocol<Provides = Streams<M>, Uses: Lanes<M>> + 'static> S
         talker.finish_said = talker.sent == to_send;
         let finishes = talker.finish_said;
         let message = M::with_headroom(64, &message);
-        self.ask(side, StreamsRequest::Send { association: ASSOCIATION, message, urgent: false });
+        self.ask(
+            side,
+            StreamsRequest::Send {
+                association: ASSOCIATION,
+                batch: message.into(),
+                properties: Default::default(),
+            },
+        );
         if finishes {
             self.ask(side, StreamsRequest::Finish { association: ASSOCIATION });
         }
@@ -250,7 +267,10 @@ impl<M: Message, P: Protocol<Provides = Streams<M>, Uses: Lanes<M>> + 'static> S
         if octets > 0 && talker.ended.is_none() {
             talker.unread -= octets;
             talker.up += octets;
-            self.ask(side, StreamsRequest::Receive { association: ASSOCIATION, room: octets });
+            self.ask(
+                side,
+                StreamsRequest::Credit { association: ASSOCIATION, credit: Credit::of_octets(octets) },
+            );
         }
     }
 

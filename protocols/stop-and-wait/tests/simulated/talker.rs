@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::services::{
-    Datagrams, DatagramsIndication, DatagramsRequest, Ended, Quality, Room,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Duration, Handle, Protocol};
 use stackwright_simulator::{
@@ -16,31 +16,31 @@ pub(crate) const SERVER: [u8; 4] = [10, 0, 0, 1];
 pub(crate) const CLIENT: [u8; 4] = [10, 0, 0, 2];
 const LISTENER: Handle = Handle { index: 0, generation: 0 };
 const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
-const ROOM: Room = Room { octets: 4096, messages: 4 };
+const ROOM: Credit = Credit { octets: 4096, messages: 4 };
 
 /// Sends numbered messages as room allows, closes behind the last, and keeps what it hears.
 #[derive(Default)]
 pub(crate) struct Talker {
     to_send: u32,
     sent: u32,
-    room: Room,
+    credit: Credit,
     pub(crate) heard: Vec<u32>,
     pub(crate) ended: Option<Ended>,
 }
 
 impl Talker {
     fn go_on<M: Message>(&mut self, mut ask: impl FnMut(DatagramsRequest<M>)) {
-        while self.sent < self.to_send && self.room.messages > 0 {
-            self.room.messages -= 1;
+        while self.sent < self.to_send && self.credit.messages > 0 {
+            self.credit.messages -= 1;
             let message = M::with_headroom(64, &self.sent.to_be_bytes());
             ask(DatagramsRequest::Send {
                 association: ASSOCIATION,
-                messages: message.into(),
-                quality: Quality::default(),
+                batch: message.into(),
+                properties: MessageProperties::default(),
             });
             self.sent += 1;
             if self.sent == self.to_send {
-                ask(DatagramsRequest::Close { association: ASSOCIATION });
+                ask(DatagramsRequest::Close { name: ASSOCIATION });
             }
         }
     }
@@ -57,14 +57,14 @@ fn number<M: Message>(message: &M) -> u32 {
 impl<M: Message, P: Protocol<Provides = Datagrams<M>>> Application<P> for Talker {
     fn hear(&mut self, _cx: &Context, indication: DatagramsIndication<M>, asks: &mut Asks<P>) {
         match indication {
-            DatagramsIndication::Opened { room, .. } | DatagramsIndication::Room { room, .. } => {
-                self.room.messages += room.messages;
+            DatagramsIndication::Opened { credit, .. } | DatagramsIndication::Credit { credit, .. } => {
+                self.credit.messages += credit.messages;
                 self.go_on(|request| asks.push_back(request));
             }
-            DatagramsIndication::Delivered { association, messages, .. } => {
+            DatagramsIndication::Delivered { association, batch: messages, .. } => {
                 self.heard.push(number(&messages.into_single()));
-                let room = Room { octets: 4, messages: 1 };
-                asks.push_back(DatagramsRequest::Receive { association, room });
+                let credit = Credit { octets: 4, messages: 1 };
+                asks.push_back(DatagramsRequest::Credit { association, credit });
             }
             DatagramsIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
             _ => {}
@@ -134,9 +134,12 @@ impl<M: Message, P: Protocol<Provides = Datagrams<M>, Uses: Lanes<M>> + 'static>
         world.ask(server, DatagramsRequest::Listen { listener: LISTENER, local });
         world.ask(
             server,
-            DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, room: ROOM },
+            DatagramsRequest::Await { listener: LISTENER, association: ASSOCIATION, credit: ROOM },
         );
-        world.ask(client, DatagramsRequest::Open { association: ASSOCIATION, remote: local, room: ROOM });
+        world.ask(
+            client,
+            DatagramsRequest::Open { association: ASSOCIATION, remote: local, credit: ROOM, local: None },
+        );
         Scene { world, server, client }
     }
 

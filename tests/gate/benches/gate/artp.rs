@@ -3,7 +3,7 @@
 
 use stackwright_artp::{Artp, Config, Secrets, policies};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Quality, Room};
+use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_gate::subject::{Figure, Subject};
 use stackwright_transport::words::Phase;
 use stackwright_transport::{Association, Configuration, Memory, Slots};
@@ -16,7 +16,7 @@ const PAYLOAD: usize = 64;
 /// Octets before it, for all headers.
 const HEADROOM: usize = 128;
 /// Room for everything.
-const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 /// From one step to the next, in nanoseconds.
 const STEP: u64 = 100_000;
 
@@ -87,7 +87,7 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
 
     fn send(&mut self) {
         for message in self.messages.drain(..) {
-            let sent = self.here.send(self.now, message, Quality::default(), &self.memory);
+            let sent = self.here.send(self.now, message, MessageProperties::default(), &self.memory);
             assert!(sent.is_ok(), "it is not too long");
             self.packets.extend(self.here.transmit(self.now, &mut self.memory));
         }

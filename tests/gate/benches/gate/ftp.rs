@@ -1,6 +1,6 @@
 //! One command of an FTP session: from the line that arrives to the reply that leaves, and the room given both ways.
 
-use stackwright_contract::services::{StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Either, Handle, IndicationTo, Instant, Outlet, Protocol, RequestOf};
 use stackwright_ftp::server::{Anonymous, Config, Indication, Request, Rights, Server};
 use stackwright_gate::subject::{Figure, Subject};
@@ -24,7 +24,7 @@ struct Below {
     awaited: Option<Handle>,
     reply: Option<SingleBuffer>,
     /// Octets that the server is ready for again.
-    room: usize,
+    credit: usize,
 }
 
 impl Outlet<Ftp> for Below {
@@ -36,8 +36,10 @@ impl Outlet<Ftp> for Below {
             Either::Left(StreamsRequest::Await { association, .. }) => {
                 self.awaited.get_or_insert(association);
             }
-            Either::Left(StreamsRequest::Send { message, .. }) => self.reply = Some(message),
-            Either::Left(StreamsRequest::Receive { room, .. }) => self.room += room,
+            Either::Left(StreamsRequest::Send { batch, .. }) => self.reply = Some(batch.into_octets()),
+            Either::Left(StreamsRequest::Credit { credit: Credit { octets: credit, .. }, .. }) => {
+                self.credit += credit
+            }
             _ => unreachable!("no command here opens, closes or asks for a file"),
         }
     }
@@ -69,7 +71,8 @@ impl Session {
             &mut below,
         );
         let association = below.awaited.expect("a server that listens awaits clients");
-        let opened = StreamsIndication::Opened { association, local, remote, room: ROOM };
+        let opened =
+            StreamsIndication::Opened { association, local, remote, credit: Credit::of_octets(ROOM) };
         server.handle_indication(&cx, Either::Left(opened), &mut below);
         server.flush(&cx, &mut below);
         let mut session = Session { server, cx, below, association, command, reply, now: 0 };
@@ -91,17 +94,21 @@ impl Session {
         self.now += 1_000_000;
         self.cx.set_now(Instant::from_nanoseconds(self.now));
         let message = SingleBuffer::with_headroom(0, line.as_bytes());
-        self.hear(StreamsIndication::Delivered { association, message });
+        self.hear(StreamsIndication::Delivered {
+            association,
+            batch: message.into(),
+            properties: Default::default(),
+        });
         let reply = self.below.reply.take().expect("every line is answered at once");
         assert!(reply.octets().starts_with(expected.as_bytes()), "{line:?} is not refused");
-        let room = reply.len();
-        self.hear(StreamsIndication::Room { association, room });
+        let credit = reply.len();
+        self.hear(StreamsIndication::Credit { association, credit: Credit::of_octets(credit) });
         assert_eq!(
-            std::mem::take(&mut self.below.room),
+            std::mem::take(&mut self.below.credit),
             line.len(),
             "a line that was obeyed gives its room back"
         );
-        room
+        credit
     }
 }
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use fastrand::Rng;
 use stackwright_artp::{Config, Format, Messages, Secrets};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Batch, Quality, Room};
+use stackwright_contract::services::{Batch, Credit, MessageProperties};
 use stackwright_gate::subject::{Figure, Subject};
 use stackwright_policies::{
     acknowledgement, congestion, connection, flow, inquiry, integrity, lifetime, ordering, rate, recovery,
@@ -36,7 +36,7 @@ const STEPS: usize = 100;
 /// From one step to the next, in nanoseconds.
 const STEP: u64 = 100_000;
 /// Room for everything.
-const EVERYTHING: Room = Room { octets: usize::MAX, messages: usize::MAX };
+const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
 macro_rules! lossy {
     ($(#[$doc:meta])* $Name:ident, $Acknowledgement:ty = $acknowledgement:expr) => {
@@ -101,8 +101,8 @@ impl Acknowledgement for Repeated {
         self.0.on_received(view, unit, octets, gap);
     }
 
-    fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool {
-        let reports = self.0.report(view, receipts, room - 1, into);
+    fn report(&self, view: &View, receipts: &Receipts, credit: usize, into: &mut Report) -> bool {
+        let reports = self.0.report(view, receipts, credit - 1, into);
         if reports {
             into.held.push(into.upto.saturating_sub(WINDOW.into())..into.upto);
         }
@@ -182,7 +182,8 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
             if beyond + 2 * BURST as u64 > u64::from(WINDOW) || sending.waiting() > 0 {
                 break;
             }
-            let sent = self.here.send(self.now, self.message.share(), Quality::default(), &self.memory);
+            let sent =
+                self.here.send(self.now, self.message.share(), MessageProperties::default(), &self.memory);
             assert!(sent.is_ok(), "it is not too long");
             self.leave();
         }

@@ -1,11 +1,12 @@
 //! What a word does to an association, as far as a packet can say it.
 
 use stackwright_contract::services::{
-    DatagramsIndication, DatagramsRequest, Ended, FramesIndication, FramesRequest, OctetsIndication,
-    OctetsRequest, StreamsIndication, StreamsRequest,
+    AssociationIndication, AssociationRequest, Ended, FramesIndication, FramesRequest, OctetsIndication,
+    OctetsRequest, Transfer,
 };
 use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Participant, Service};
+use stackwright_wire::Message;
 
 /// What a word does. Its message stays in the word.
 #[derive(Clone, Copy, Debug)]
@@ -30,50 +31,52 @@ pub(super) enum Act {
     Ended { why: Ended, stream: bool },
 }
 
-/// What a request does.
-pub(super) fn of_request<M, B: Service>(word: &Request<M, B>) -> Act {
+/// Returns what a request does.
+pub(super) fn of_request<M: Message, B: Service>(word: &Request<M, B>) -> Act {
     match word {
         Request::Line(OctetsRequest::Send { .. }) | Request::Frame(FramesRequest::Send { .. }) => Act::Line,
-        Request::Datagram(word) => match word {
-            DatagramsRequest::Open { .. } => Act::Begins { passive: false },
-            DatagramsRequest::Await { .. } => Act::Begins { passive: true },
-            DatagramsRequest::Send { .. } => Act::Datagram,
-            _ => Act::Nothing,
-        },
-        Request::Stream(word) => match word {
-            StreamsRequest::Open { .. } => Act::Begins { passive: false },
-            StreamsRequest::Await { .. } => Act::Begins { passive: true },
-            StreamsRequest::Send { urgent, .. } => Act::Octets { urgent: *urgent },
-            StreamsRequest::Finish { .. } => Act::Finishes,
-            StreamsRequest::Abort { .. } => Act::Resets,
-            _ => Act::Nothing,
-        },
+        Request::Datagram(word) => of_association_request(word, |_| Act::Datagram),
+        Request::Stream(word) => {
+            of_association_request(word, |properties| Act::Octets { urgent: properties.expedited })
+        }
         _ => Act::Nothing,
     }
 }
 
-/// What an indication does.
-pub(super) fn of_indication<M, B: Service>(word: &Indication<M, B>) -> Act {
+fn of_association_request<T: Transfer>(
+    word: &AssociationRequest<T>,
+    sends: impl FnOnce(T::Properties) -> Act,
+) -> Act {
+    match word {
+        AssociationRequest::Open { .. } => Act::Begins { passive: false },
+        AssociationRequest::Await { .. } => Act::Begins { passive: true },
+        AssociationRequest::Send { properties, .. } => sends(*properties),
+        AssociationRequest::Finish { .. } if !T::MESSAGES => Act::Finishes,
+        AssociationRequest::Abort { .. } if !T::MESSAGES => Act::Resets,
+        _ => Act::Nothing,
+    }
+}
+
+/// Returns what an indication does.
+pub(super) fn of_indication<M: Message, B: Service>(word: &Indication<M, B>) -> Act {
     match word {
         Indication::Line(OctetsIndication::Delivered { .. })
         | Indication::Frame(FramesIndication::Delivered { .. }) => Act::Line,
-        Indication::Datagram(word) => match word {
-            DatagramsIndication::Opened { local, remote, .. } => {
-                Act::Opened { local: *local, remote: *remote, stream: false }
-            }
-            DatagramsIndication::Delivered { .. } => Act::Datagram,
-            DatagramsIndication::Ended { why, .. } => Act::Ended { why: *why, stream: false },
-            _ => Act::Nothing,
-        },
-        Indication::Stream(word) => match word {
-            StreamsIndication::Opened { local, remote, .. } => {
-                Act::Opened { local: *local, remote: *remote, stream: true }
-            }
-            StreamsIndication::Delivered { .. } => Act::Octets { urgent: false },
-            StreamsIndication::Finished { .. } => Act::Finishes,
-            StreamsIndication::Ended { why, .. } => Act::Ended { why: *why, stream: true },
-            _ => Act::Nothing,
-        },
+        Indication::Datagram(word) => of_association_indication(word, Act::Datagram),
+        Indication::Stream(word) => of_association_indication(word, Act::Octets { urgent: false }),
+        _ => Act::Nothing,
+    }
+}
+
+fn of_association_indication<T: Transfer>(word: &AssociationIndication<T>, delivers: Act) -> Act {
+    let stream = !T::MESSAGES;
+    match word {
+        AssociationIndication::Opened { local, remote, .. } => {
+            Act::Opened { local: *local, remote: *remote, stream }
+        }
+        AssociationIndication::Delivered { .. } => delivers,
+        AssociationIndication::Finished { .. } if stream => Act::Finishes,
+        AssociationIndication::Ended { why, .. } => Act::Ended { why: *why, stream },
         _ => Act::Nothing,
     }
 }

@@ -1,10 +1,9 @@
 //! Counts what passes.
 
 use stackwright_contract::words::{Indication, Request};
-use stackwright_contract::{Context, Service};
+use stackwright_contract::{Context, Service, Word};
 use stackwright_wire::Message;
 
-use crate::graph::speech::{self, Speech};
 use crate::graph::{Module, Mouth};
 
 /// What passed one way.
@@ -19,10 +18,10 @@ pub struct Count {
 }
 
 impl Count {
-    fn add<M: Message>(&mut self, speech: &Speech<'_, M>) {
+    fn add<M: Message>(&mut self, word: &impl Word<Message = M>) {
         self.words += 1;
-        if let Some(message) = speech.message {
-            self.messages += speech.messages as u64;
+        if let Some(message) = word.message() {
+            self.messages += word.messages() as u64;
             self.octets += message.len() as u64;
         }
     }
@@ -48,7 +47,7 @@ impl<M: Message, B: Service + 'static> Module<M, B> for Counter {
     }
 
     fn handle_request(&mut self, _cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
-        self.down.add(&speech::of_request(&request));
+        self.down.add(&request);
         mouth.ask(0, request);
     }
 
@@ -58,7 +57,7 @@ impl<M: Message, B: Service + 'static> Module<M, B> for Counter {
         indication: Indication<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        self.up.add(&speech::of_indication(&indication));
+        self.up.add(&indication);
         mouth.tell(0, indication);
     }
 }

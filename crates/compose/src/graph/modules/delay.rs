@@ -3,17 +3,16 @@
 use alloc::collections::VecDeque;
 
 use stackwright_contract::words::{Indication, Request};
-use stackwright_contract::{Context, Duration, Handle, Instant, Service, earliest};
+use stackwright_contract::{Context, Duration, Handle, Instant, Service, Word, earliest};
 use stackwright_wire::Message;
 
-use crate::graph::speech;
 use crate::graph::{Module, Mouth};
 
 /// Holds every message for a fixed time, each way in the order in which they came.
 ///
 /// A word without a message passes at once, except behind a message of the same association: behind that it waits, so that
 /// an end does not overtake what was sent before it.
-pub struct Delay<M, B: Service> {
+pub struct Delay<M: Message, B: Service> {
     time: Duration,
     down: Held<Request<M, B>>,
     up: Held<Indication<M, B>>,
@@ -57,7 +56,7 @@ impl<W> Held<W> {
     }
 }
 
-impl<M: 'static, B: Service + 'static> Delay<M, B> {
+impl<M: Message, B: Service + 'static> Delay<M, B> {
     /// Lets everything go on whose time has come: what rises first.
     fn release(&mut self, now: Instant, mouth: &mut Mouth<'_, M, B>) {
         while let Some(word) = self.up.due(now) {
@@ -69,7 +68,7 @@ impl<M: 'static, B: Service + 'static> Delay<M, B> {
     }
 }
 
-impl<M, B: Service> Delay<M, B> {
+impl<M: Message, B: Service> Delay<M, B> {
     /// Holds each message for `time`.
     pub fn new(time: Duration) -> Self {
         Delay { time, down: Held(VecDeque::new()), up: Held(VecDeque::new()), draining: false }
@@ -85,17 +84,20 @@ impl<M: Message, B: Service + 'static> Module<M, B> for Delay<M, B> {
         true
     }
 
-    fn handle_request(&mut self, cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
-        let speech = speech::of_request(&request);
-        let (name, message) = (speech.name, speech.message.is_some());
+    fn handle_request(&mut self, cx: &Context, mut request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
+        let (name, message) = (request.name_mut().copied(), request.message().is_some());
         if let Some(request) = self.down.take(cx.now(), self.time, name, message, request) {
             mouth.ask(0, request);
         }
     }
 
-    fn handle_indication(&mut self, cx: &Context, indication: Indication<M, B>, mouth: &mut Mouth<'_, M, B>) {
-        let speech = speech::of_indication(&indication);
-        let (name, message) = (speech.name, speech.message.is_some());
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        mut indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        let (name, message) = (indication.name_mut().copied(), indication.message().is_some());
         if let Some(indication) = self.up.take(cx.now(), self.time, name, message, indication) {
             mouth.tell(0, indication);
         }

@@ -8,14 +8,13 @@ use core::net::{Ipv4Addr, SocketAddr};
 
 use stackwright_contract::services::Ended;
 use stackwright_contract::words::{Indication, Request};
-use stackwright_contract::{Context, Handle, Mirror, Service};
+use stackwright_contract::{Context, Handle, Mirror, Service, Word};
 use stackwright_wire::Message;
 use stackwright_wire::capture::{
     Capture, Control, Direction, Ends, Frame, InterfaceId, LinkType, Payload, Segment,
 };
 
 use super::act::{self, Act};
-use crate::graph::speech::{self, Speech};
 use crate::graph::{Module, Mouth};
 
 /// How many octets wait at most before they are handed over in the middle of a batch; one packet may come on top.
@@ -190,17 +189,24 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
     }
 
     /// Writes what a word does, and remembers what it tells.
-    fn note(&mut self, cx: &Context, direction: Direction, speech: &Speech<'_, M>, act: Act)
-    where
+    fn note(
+        &mut self,
+        cx: &Context,
+        direction: Direction,
+        service: &str,
+        act: Act,
+        word: &mut impl Word<Message = M>,
+    ) where
         M: Message,
     {
         let time = self.began.saturating_add(cx.now().nanoseconds());
         let place = Place { time, direction };
-        let payload = speech.message.map(Payload::of).unwrap_or_default();
+        let name = word.name_mut().copied();
+        let payload = word.message().map(Payload::of).unwrap_or_default();
         self.comment.clear();
         // Writing into a string cannot fail.
-        let _ = write!(self.comment, "{} {}", speech.service, speech.primitive);
-        let Some(name) = speech.name else {
+        let _ = write!(self.comment, "{service} {}", word.primitive());
+        let Some(name) = name else {
             if matches!(act, Act::Line) {
                 self.plain(place, payload);
             }
@@ -269,14 +275,20 @@ where
         "recorder"
     }
 
-    fn handle_request(&mut self, cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
-        self.note(cx, Direction::Outbound, &speech::of_request(&request), act::of_request(&request));
+    fn handle_request(&mut self, cx: &Context, mut request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
+        let act = act::of_request(&request);
+        self.note(cx, Direction::Outbound, request.service(), act, &mut request);
         mouth.ask(0, request);
     }
 
-    fn handle_indication(&mut self, cx: &Context, indication: Indication<M, B>, mouth: &mut Mouth<'_, M, B>) {
-        let (speech, act) = (speech::of_indication(&indication), act::of_indication(&indication));
-        self.note(cx, Direction::Inbound, &speech, act);
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        mut indication: Indication<M, B>,
+        mouth: &mut Mouth<'_, M, B>,
+    ) {
+        let act = act::of_indication(&indication);
+        self.note(cx, Direction::Inbound, indication.service(), act, &mut indication);
         mouth.tell(0, indication);
     }
 

@@ -3,12 +3,10 @@
 use core::marker::PhantomData;
 
 use stackwright_contract::words::{Indication, Request};
-use stackwright_contract::{Context, Handle, Instant, Mirror, Participant, Service};
+use stackwright_contract::{Context, Handle, Instant, Life, Mirror, Participant, Service, Word};
 use stackwright_wire::Message;
 
-use crate::graph::speech::{self, Speech};
 use crate::graph::{Module, Mouth};
-use crate::named::{Life, Named};
 
 /// Which way a word goes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -53,10 +51,14 @@ impl<M, F: FnMut(&Passage<'_, M>)> Tap<M, F> {
         Tap { listener, participants: Mirror::new(), message: PhantomData }
     }
 
-    /// The local and the remote participant of a name, with what `word` says of them.
-    fn participants(&mut self, word: &mut impl Named) -> (Option<Participant>, Option<Participant>) {
-        let Some(name) = word.name().map(|name| *name) else { return (None, None) };
-        let [local, remote] = word.participants().map(|participant| participant.copied());
+    /// Returns the local and the remote participant of a name, with what `word` says of them.
+    fn participants(
+        &mut self,
+        name: Option<Handle>,
+        word: &mut impl Word,
+    ) -> (Option<Participant>, Option<Participant>) {
+        let Some(name) = name else { return (None, None) };
+        let [local, remote] = word.participants_mut().map(|participant| participant.copied());
         // A tap may come when a name lives already, and two taps may hear the same.
         let known = self.participants.get(name).copied().unwrap_or_default();
         let now = (local.or(known.0), remote.or(known.1));
@@ -69,24 +71,25 @@ impl<M, F: FnMut(&Passage<'_, M>)> Tap<M, F> {
         now
     }
 
+    /// Tells the listener of a word of `service`.
     fn tell(
         &mut self,
         cx: &Context,
         direction: Direction,
-        (local, remote): (Option<Participant>, Option<Participant>),
-        speech: &Speech<'_, M>,
+        service: &'static str,
+        word: &mut impl Word<Message = M>,
     ) {
-        let Speech { service, primitive, name: association, message, .. } = *speech;
-        let time = cx.now();
+        let association = word.name_mut().copied();
+        let (local, remote) = self.participants(association, word);
         (self.listener)(&Passage {
-            time,
+            time: cx.now(),
             direction,
             service,
-            primitive,
+            primitive: word.primitive(),
             association,
             local,
             remote,
-            message,
+            message: word.message(),
         });
     }
 }
@@ -102,8 +105,7 @@ where
     }
 
     fn handle_request(&mut self, cx: &Context, mut request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
-        let participants = self.participants(&mut request);
-        self.tell(cx, Direction::Down, participants, &speech::of_request(&request));
+        self.tell(cx, Direction::Down, request.service(), &mut request);
         mouth.ask(0, request);
     }
 
@@ -113,8 +115,7 @@ where
         mut indication: Indication<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        let participants = self.participants(&mut indication);
-        self.tell(cx, Direction::Up, participants, &speech::of_indication(&indication));
+        self.tell(cx, Direction::Up, indication.service(), &mut indication);
         mouth.tell(0, indication);
     }
 }

@@ -1,6 +1,6 @@
 //! Messages, over ARTP.
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_wire::{BufferTree, Message};
 
 use super::*;
@@ -42,7 +42,9 @@ async fn all(association: Association<Artp>) -> Vec<u32> {
 /// Sends until there is no room; how many went.
 fn fill(association: &Association<Artp>) -> u32 {
     let message = |number| BufferTree::with_headroom(128, &numbered(number));
-    (0..).find(|number| association.try_send_message(message(*number), Quality::default()).is_err()).unwrap()
+    (0..)
+        .find(|number| association.try_send_message(message(*number), MessageProperties::default()).is_err())
+        .unwrap()
 }
 
 #[test]
@@ -101,7 +103,7 @@ fn send() {
     run(each(1, async |polls| {
         let scene = Scene::new(artp).await;
         let (one, other) = pair(&scene).await;
-        let first = one.statistics().room;
+        let first = one.statistics().credit;
         let full = fill(&one);
         let receives = spawn_local(all(other));
         let over = match polled(one.send(&numbered(full)), polls).await {
@@ -115,7 +117,7 @@ fn send() {
             }
         };
         assert_eq!(one.statistics().sent.messages, full as usize + 1);
-        until(|| one.statistics().room == first).await;
+        until(|| one.statistics().credit == first).await;
         one.close().await.unwrap();
         assert!(receives.await.unwrap().into_iter().eq(0..=full), "each once");
         scene.ends().await;
@@ -131,12 +133,12 @@ fn send_message() {
         let full = fill(&one);
         let receives = spawn_local(all(other));
         let message = BufferTree::with_headroom(128, &numbered(full));
-        let mut sending = one.send_message(message, Quality::default());
+        let mut sending = one.send_message(message, MessageProperties::default());
         let over = polled(&mut sending, polls).await.map(Result::unwrap).is_some();
         match sending.into_message() {
             Some(message) => {
                 assert!(!over, "it is the stack's");
-                one.send_message(message, Quality::default()).await.unwrap();
+                one.send_message(message, MessageProperties::default()).await.unwrap();
             }
             None => assert!(over, "it is still ours"),
         }
@@ -159,12 +161,12 @@ fn commit() {
             pieces.next().unwrap()[..4].copy_from_slice(&number.to_be_bytes());
         }
         let end = full + buffer.messages() as u32;
-        let mut sending = one.commit(buffer, Quality::default());
+        let mut sending = one.commit(buffer, MessageProperties::default());
         let over = polled(&mut sending, polls).await.map(Result::unwrap).is_some();
         match sending.into_message() {
             Some(buffer) => {
                 assert!(!over, "it is the stack's");
-                one.commit(buffer, Quality::default()).await.unwrap();
+                one.commit(buffer, MessageProperties::default()).await.unwrap();
             }
             None => assert!(over, "it is still ours"),
         }
@@ -219,7 +221,7 @@ fn receive_batch() {
                 for (place, pieces) in (2 * number..).zip(buffer.each_mut()) {
                     pieces.for_each(|piece| piece[..4].copy_from_slice(&u32::to_be_bytes(place)));
                 }
-                one.commit(buffer, Quality::default()).await.unwrap();
+                one.commit(buffer, MessageProperties::default()).await.unwrap();
             }
             one.close().await.unwrap();
         });

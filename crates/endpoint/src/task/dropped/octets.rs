@@ -98,7 +98,7 @@ fn write() {
     run(each(1, async |polls| {
         let scene = Scene::new(stacked).await;
         let (mut one, other) = pair(&scene).await;
-        let first = one.statistics().room.octets;
+        let first = one.statistics().credit.octets;
         let sent = octets(2_000_000);
         // As long as it takes something at once …
         let mut written = 0;
@@ -111,7 +111,7 @@ fn write() {
         let more = polled(one.write(&sent[written..]), polls).await.map(Result::unwrap);
         written += more.unwrap_or(0);
         one.write_all(&sent[written..]).await.unwrap();
-        until(|| one.statistics().room.octets == first).await;
+        until(|| one.statistics().credit.octets == first).await;
         one.close().await.unwrap();
         assert!(reads.await.unwrap() == sent, "each octet once, in order");
         scene.ends().await;

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::ops::Range;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
@@ -76,7 +76,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
         Some(FIRST)
     }
 
-    fn room(&self, _: usize, _: &Quality) -> usize {
+    fn room(&self, _: usize, _: &MessageProperties) -> usize {
         PACKET - Packet::LENGTH
     }
 

@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 use core::net::SocketAddrV4;
 
-use stackwright_contract::services::Quality;
+use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{Dropped, Label, Numbering, Report, Saying, Segment, Signals, Unit, View};
@@ -107,7 +107,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
         0
     }
 
-    fn room(&self, _: usize, _: &Quality) -> usize {
+    fn room(&self, _: usize, _: &MessageProperties) -> usize {
         PACKET - self.headroom()
     }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use std::panic;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Room;
+use stackwright_contract::services::Credit;
 use stackwright_wire::{BufferTree, Message as _, Pool};
 
 use super::{
@@ -63,7 +63,7 @@ struct Model {
     packets: Vec<Packet>,
     /// Of each message, the packets that are not settled, and the octets that the application gets back.
     messages: Vec<(u32, usize)>,
-    released: Room,
+    released: Credit,
     orders: u64,
     acknowledged_order: u64,
     upto: u64,

@@ -24,7 +24,7 @@ use std::num::NonZeroU32;
 use stackwright_artp::header::{Fragment, Microseconds, Packet, PacketKind, Proposal, Verdict, Version};
 use stackwright_artp::{Config, Secrets};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{MessageKind, Quality, Room};
+use stackwright_contract::services::{Credit, MessageKind, MessageProperties};
 use stackwright_transport::words::Dropped;
 use stackwright_wire::{BufferTree, Header, Malformed};
 
@@ -120,7 +120,7 @@ pub(crate) struct Monolith {
     probed: bool,
     /// Nothing in flight is overdue before this.
     check_at: Instant,
-    released: Room,
+    released: Credit,
     datagram: u32,
     unacknowledged: u32,
     window: u64,
@@ -143,7 +143,7 @@ pub(crate) struct Monolith {
     reminded: Vec<(u32, u32)>,
     acknowledge_at: Instant,
     begun: BTreeMap<u32, Partial>,
-    inbox: VecDeque<(BufferTree, Quality, u32)>,
+    inbox: VecDeque<(BufferTree, MessageProperties, u32)>,
 }
 
 fn malformed(_: Malformed) -> Dropped {
@@ -200,7 +200,7 @@ impl Monolith {
             stirred: Instant::START,
             probed: false,
             check_at: Instant::END,
-            released: Room::default(),
+            released: Credit::default(),
             datagram: 0,
             unacknowledged: 0,
             window: 3 * u64::from(config.packet),
@@ -232,7 +232,7 @@ impl Monolith {
         matches!(self.state, State::Open)
     }
 
-    pub(crate) fn released(&mut self) -> Room {
+    pub(crate) fn released(&mut self) -> Credit {
         std::mem::take(&mut self.released)
     }
 

@@ -4,7 +4,7 @@ use stackwright_artp::header::{Fragment, Packet, PacketKind, Signed, Version};
 use stackwright_artp::items;
 use stackwright_artp::option::{Options, PacketOption};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{MessageKind, Quality, Room};
+use stackwright_contract::services::{Credit, MessageKind, MessageProperties};
 use stackwright_transport::Memory;
 use stackwright_transport::words::Dropped;
 use stackwright_wire::{BufferTree, Header, Message, Pool};
@@ -95,7 +95,7 @@ impl Monolith {
         }
         self.enter(now, header.sequence)?;
         let number = (kind == MessageKind::Data).then_some(fragment.datagram);
-        let quality = Quality { number, priority, kind, ..Quality::default() };
+        let properties = MessageProperties { number, priority, kind, ..MessageProperties::default() };
         let (mut message, numbers) = if fragment.count == 1 {
             (packet, 1)
         } else {
@@ -110,7 +110,7 @@ impl Monolith {
             self.taken(now, numbers);
             return Err(Dropped::Unjoinable);
         }
-        self.inbox.push_back((message, quality, numbers));
+        self.inbox.push_back((message, properties, numbers));
         Ok(())
     }
 
@@ -198,14 +198,14 @@ impl Monolith {
         }
     }
 
-    pub(crate) fn take(&mut self, now: Instant, room: Room) -> Option<(BufferTree, Quality)> {
+    pub(crate) fn take(&mut self, now: Instant, credit: Credit) -> Option<(BufferTree, MessageProperties)> {
         let octets = self.inbox.front()?.0.len();
-        if room.messages == 0 || octets > room.octets {
+        if credit.messages == 0 || octets > credit.octets {
             return None;
         }
-        let (message, quality, numbers) = self.inbox.pop_front()?;
+        let (message, properties, numbers) = self.inbox.pop_front()?;
         self.taken(now, numbers);
-        Some((message, quality))
+        Some((message, properties))
     }
 
     fn join(

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use stackwright_artp::header::{Fragment, Packet, PacketKind, Signed};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{MessageKind, Quality};
+use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::Memory;
 use stackwright_wire::{BufferTree, Header, Message};
 
@@ -15,10 +15,10 @@ impl Monolith {
         &mut self,
         now: Instant,
         mut message: BufferTree,
-        quality: Quality,
+        properties: MessageProperties,
     ) -> Result<(), BufferTree> {
         let octets = message.len();
-        let signed = if quality.kind == MessageKind::Data { Signed::LENGTH } else { 0 };
+        let signed = if properties.kind == MessageKind::Data { Signed::LENGTH } else { 0 };
         let (length, room) = (signed + octets, self.room());
         let (count, piece) = if length <= room {
             (1, octets) // what says that there is no signature leaves with the header
@@ -27,10 +27,10 @@ impl Monolith {
             let Ok(count) = u16::try_from(length.div_ceil(room)) else { return Err(message) };
             (count, length.div_ceil(usize::from(count)))
         };
-        let datagram = quality.number.unwrap_or(self.datagram);
+        let datagram = properties.number.unwrap_or(self.datagram);
         self.datagram = datagram.wrapping_add(1);
         let fragment = Fragment { datagram, index: 0, count };
-        let (kind, lifetime) = (quality.kind, quality.lifetime);
+        let (kind, lifetime) = (properties.kind, properties.lifetime);
         self.waiting.push_back(Waiting {
             rest: message,
             fragment,

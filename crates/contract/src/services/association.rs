@@ -1,0 +1,307 @@
+//! The words of every service with associations: one set, generic over what is carried.
+
+use super::{Batch, Credit, Datagrams, Ended, Streams, Transfer};
+use crate::{Handle, Life, Participant, Service, Word};
+
+/// What may be asked of a datagram service.
+pub type DatagramsRequest<M> = AssociationRequest<Datagrams<M>>;
+/// What a datagram service tells.
+pub type DatagramsIndication<M> = AssociationIndication<Datagrams<M>>;
+/// What may be asked of a stream service.
+pub type StreamsRequest<M> = AssociationRequest<Streams<M>>;
+/// What a stream service tells.
+pub type StreamsIndication<M> = AssociationIndication<Streams<M>>;
+
+/// What may be asked of a service with associations.
+#[derive(Debug)]
+pub enum AssociationRequest<T: Transfer> {
+    /// Listens. Answered by `Listening` with the true local address, or by `Ended`.
+    Listen {
+        /// The listener's name.
+        listener: Handle,
+        /// The address; port 0 asks for any.
+        local: Participant,
+    },
+    /// Gives a name and the first credit upward to one arrival: without such a name no peer is
+    /// accepted. Answered by `Opened` or `Ended`, as `Open` is.
+    Await {
+        /// The listener whose arrival is awaited.
+        listener: Handle,
+        /// The arrival's name.
+        association: Handle,
+        /// The first credit upward.
+        credit: Credit,
+    },
+    /// Opens an association. Answered by `Opened` or `Ended`.
+    Open {
+        /// The association's name.
+        association: Handle,
+        /// The peer.
+        remote: Participant,
+        /// The own address and port; `None`: any. A service that cannot choose answers any other
+        /// with [`Ended::Unavailable`].
+        local: Option<Participant>,
+        /// The first credit upward.
+        credit: Credit,
+    },
+    /// Sends a batch, within the credit, which it uses up as [`Transfer::cost`] says.
+    Send {
+        /// The association.
+        association: Handle,
+        /// What is sent. Regions of files only where the facts say that they are sent.
+        batch: Batch<T::Message>,
+        /// What is wished of it. A number is that of the first message; each other has the next.
+        properties: T::Properties,
+    },
+    /// Gives more credit upward: this much was consumed, or there is room for it. Never zero.
+    Credit {
+        /// The association.
+        association: Handle,
+        /// How much more.
+        credit: Credit,
+    },
+    /// Tells that nobody above reads what is delivered here: from now on it may come as regions of
+    /// whatever the adapter keeps it in, and milliseconds later where more comes together then.
+    Unread {
+        /// The association.
+        association: Handle,
+    },
+    /// Half close: nothing more will be sent. What was sent still goes out; then the peer is told
+    /// `Finished`.
+    Finish {
+        /// The association.
+        association: Handle,
+    },
+    /// Ends an association at once, and lets the peer know where that can be said. Answered by
+    /// `Ended`.
+    Abort {
+        /// The association.
+        association: Handle,
+    },
+    /// Ends a listener, or an association of datagrams, in good order. Answered by `Ended`; with a
+    /// listener, the names that still wait for its arrivals end.
+    Close {
+        /// The name of a listener, or of an association.
+        name: Handle,
+    },
+}
+
+/// What a service with associations tells.
+#[derive(Debug)]
+pub enum AssociationIndication<T: Transfer> {
+    /// Answers `Listen`.
+    Listening {
+        /// The listener's name.
+        listener: Handle,
+        /// The true local address.
+        local: Participant,
+    },
+    /// Answers `Open` and `Await`.
+    Opened {
+        /// The association's name.
+        association: Handle,
+        /// The own address.
+        local: Participant,
+        /// The peer's address.
+        remote: Participant,
+        /// The first credit downward.
+        credit: Credit,
+    },
+    /// Delivers a batch, within the credit that was given.
+    Delivered {
+        /// The association.
+        association: Handle,
+        /// What arrived. Regions of files only after `Unread`.
+        batch: Batch<T::Message>,
+        /// What came with it; the default where the layer carries none. A number is that of the
+        /// first message; each other has the next.
+        properties: T::Properties,
+    },
+    /// Gives more credit downward. Never zero.
+    Credit {
+        /// The association.
+        association: Handle,
+        /// How much more.
+        credit: Credit,
+    },
+    /// The peer's half close: nothing more will be delivered. Needs no credit.
+    Finished {
+        /// The association.
+        association: Handle,
+    },
+    /// The last word on any name, listeners too. Comes exactly once, however it ended.
+    Ended {
+        /// The name that ends.
+        name: Handle,
+        /// Why.
+        why: Ended,
+    },
+}
+
+impl<T: Transfer> AssociationIndication<T> {
+    /// Returns the name that it is about.
+    pub fn name(&self) -> Handle {
+        match self {
+            Self::Listening { listener: name, .. }
+            | Self::Opened { association: name, .. }
+            | Self::Delivered { association: name, .. }
+            | Self::Credit { association: name, .. }
+            | Self::Finished { association: name }
+            | Self::Ended { name, .. } => *name,
+        }
+    }
+}
+
+impl<T: Transfer> Service for T {
+    const NAME: &'static str = T::SERVICE;
+    type Request = AssociationRequest<T>;
+    type Indication = AssociationIndication<T>;
+    type Name = Handle;
+
+    #[inline(always)]
+    fn requests_several(request: &AssociationRequest<T>) -> bool {
+        T::MESSAGES
+            && matches!(request, AssociationRequest::Send { batch, .. } if batch.segment_size().is_some())
+    }
+
+    #[inline(always)]
+    fn indicates_several(indication: &AssociationIndication<T>) -> bool {
+        T::MESSAGES
+            && matches!(indication, AssociationIndication::Delivered { batch, .. } if batch.segment_size().is_some())
+    }
+
+    fn split_request(several: &mut AssociationRequest<T>) -> Option<AssociationRequest<T>> {
+        let AssociationRequest::Send { association, batch, properties } = several else { return None };
+        let (association, batch) = (*association, batch.split_first()?.into());
+        let first = AssociationRequest::Send { association, batch, properties: *properties };
+        *properties = T::of_next(*properties);
+        Some(first)
+    }
+
+    fn split_indication(several: &mut AssociationIndication<T>) -> Option<AssociationIndication<T>> {
+        let AssociationIndication::Delivered { association, batch, properties } = several else {
+            return None;
+        };
+        let (association, batch) = (*association, batch.split_first()?.into());
+        let first = AssociationIndication::Delivered { association, batch, properties: *properties };
+        *properties = T::of_next(*properties);
+        Some(first)
+    }
+
+    fn unreachable(name: Handle) -> Option<AssociationIndication<T>> {
+        Some(AssociationIndication::Ended { name, why: Ended::Unreachable })
+    }
+}
+
+impl<T: Transfer> Word for AssociationRequest<T> {
+    type Message = T::Message;
+
+    fn primitive(&self) -> &'static str {
+        match self {
+            Self::Listen { .. } => "Listen",
+            Self::Await { .. } => "Await",
+            Self::Open { .. } => "Open",
+            Self::Send { .. } => "Send",
+            Self::Credit { .. } => "Credit",
+            Self::Unread { .. } => "Unread",
+            Self::Finish { .. } => "Finish",
+            Self::Abort { .. } => "Abort",
+            Self::Close { .. } => "Close",
+        }
+    }
+
+    fn life(&self) -> Life {
+        match self {
+            Self::Listen { .. } | Self::Await { .. } | Self::Open { .. } => Life::Begins,
+            _ => Life::Continues,
+        }
+    }
+
+    fn name_mut(&mut self) -> Option<&mut Handle> {
+        match self {
+            Self::Listen { listener: name, .. }
+            | Self::Await { association: name, .. }
+            | Self::Open { association: name, .. }
+            | Self::Send { association: name, .. }
+            | Self::Credit { association: name, .. }
+            | Self::Unread { association: name }
+            | Self::Finish { association: name }
+            | Self::Abort { association: name, .. }
+            | Self::Close { name } => Some(name),
+        }
+    }
+
+    fn listener_mut(&mut self) -> Option<&mut Handle> {
+        if let Self::Await { listener, .. } = self { Some(listener) } else { None }
+    }
+
+    fn participants_mut(&mut self) -> [Option<&mut Participant>; 2] {
+        match self {
+            Self::Listen { local, .. } => [Some(local), None],
+            Self::Open { local, remote, .. } => [local.as_mut(), Some(remote)],
+            _ => [None, None],
+        }
+    }
+
+    fn message(&self) -> Option<&T::Message> {
+        if let Self::Send { batch, .. } = self { Some(batch.as_octets()) } else { None }
+    }
+
+    fn messages(&self) -> usize {
+        if let Self::Send { batch, .. } = self { batch.count() } else { 0 }
+    }
+
+    fn batch_mut(&mut self) -> Option<&mut Batch<T::Message>> {
+        if let Self::Send { batch, .. } = self { Some(batch) } else { None }
+    }
+}
+
+impl<T: Transfer> Word for AssociationIndication<T> {
+    type Message = T::Message;
+
+    fn primitive(&self) -> &'static str {
+        match self {
+            Self::Listening { .. } => "Listening",
+            Self::Opened { .. } => "Opened",
+            Self::Delivered { .. } => "Delivered",
+            Self::Credit { .. } => "Credit",
+            Self::Finished { .. } => "Finished",
+            Self::Ended { .. } => "Ended",
+        }
+    }
+
+    fn life(&self) -> Life {
+        if matches!(self, Self::Ended { .. }) { Life::Ends } else { Life::Continues }
+    }
+
+    fn name_mut(&mut self) -> Option<&mut Handle> {
+        match self {
+            Self::Listening { listener: name, .. }
+            | Self::Opened { association: name, .. }
+            | Self::Delivered { association: name, .. }
+            | Self::Credit { association: name, .. }
+            | Self::Finished { association: name }
+            | Self::Ended { name, .. } => Some(name),
+        }
+    }
+
+    fn participants_mut(&mut self) -> [Option<&mut Participant>; 2] {
+        match self {
+            Self::Listening { local, .. } => [Some(local), None],
+            Self::Opened { local, remote, .. } => [Some(local), Some(remote)],
+            _ => [None, None],
+        }
+    }
+
+    fn message(&self) -> Option<&T::Message> {
+        if let Self::Delivered { batch, .. } = self { Some(batch.as_octets()) } else { None }
+    }
+
+    fn messages(&self) -> usize {
+        if let Self::Delivered { batch, .. } = self { batch.count() } else { 0 }
+    }
+
+    fn batch_mut(&mut self) -> Option<&mut Batch<T::Message>> {
+        if let Self::Delivered { batch, .. } = self { Some(batch) } else { None }
+    }
+}

@@ -1,0 +1,66 @@
+//! What is said of a message: wishes on its way down, and what came with it on its way up.
+
+use core::num::NonZeroU32;
+
+/// What is wished of one message, and what came with one. A layer that cannot carry a wish lets it go.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MessageProperties {
+    /// For how long it is of use, from when it is sent, in microseconds (at most 71 minutes); `None`: for ever.
+    pub lifetime: Option<NonZeroU32>,
+    /// The application's own number of it (ARTP's DSEQ); `None`: the layer counts. Where nothing
+    /// expires, a number may be used again at any time: a message that is sent in several pieces waits, and others overtake it, until
+    /// all pieces of the one before with its number have arrived. Of one that expired in part, the peer holds what it has for 30 s and
+    /// as long as it would have been of use: until then, another in several pieces with its number is taken for the same.
+    pub number: Option<u32>,
+    /// The smaller, the more urgent, as XTP's sort is: 0 is the most urgent, 128 where nothing is wished.
+    pub priority: u8,
+    /// Data, or what applications tell each other about data.
+    pub kind: MessageKind,
+    /// Whether the network may say on it that too much is sent, and whether it did.
+    pub ecn: Ecn,
+}
+
+impl Default for MessageProperties {
+    fn default() -> Self {
+        MessageProperties {
+            lifetime: None,
+            number: None,
+            priority: 128,
+            kind: MessageKind::Data,
+            ecn: Ecn::NotEct,
+        }
+    }
+}
+
+impl MessageProperties {
+    /// Returns the properties of the next message of a batch: the same, with the next number.
+    #[inline]
+    #[must_use]
+    pub fn of_next(self) -> Self {
+        MessageProperties { number: self.number.map(|number| number.wrapping_add(1)), ..self }
+    }
+}
+
+/// Explicit congestion notification (RFC 3168 §5): what a packet says of congestion, for who sends it, for routers, and for who
+/// receives it. Only layers that answer for the rate at which they send have a use for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Ecn {
+    /// Not-ECT: where there is congestion, routers have nothing but to drop it.
+    #[default]
+    NotEct,
+    /// ECT: who sent it hears of marks and heeds them, so that a router may mark it where it would drop it. Both codepoints of RFC
+    /// 3168 read so; ECT(0) is written, since ECT(1) asks for another kind of router (RFC 9331).
+    Ect,
+    /// CE: a router met congestion and marked it.
+    Ce,
+}
+
+/// What a message is to the applications. Layers carry both alike, unless their specification tells them apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MessageKind {
+    /// What they exchange.
+    #[default]
+    Data,
+    /// What they tell each other about it.
+    Control,
+}
