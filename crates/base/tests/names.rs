@@ -7,7 +7,7 @@ use stackwright_base::{
 use stackwright_contract::services::{
     Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
-use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
+use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, PathLimits, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
 type M = SingleBuffer;
@@ -103,7 +103,13 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     fn opens_below(&mut self) {
         for request in std::mem::take(&mut self.ends.asked) {
             if let DatagramsRequest::Open { association, remote, .. } = request {
-                let word = DatagramsIndication::Opened { association, local: place(1), remote, credit: ROOM };
+                let word = DatagramsIndication::Opened {
+                    association,
+                    local: place(1),
+                    remote,
+                    credit: ROOM,
+                    path: PathLimits::UNBOUNDED,
+                };
                 self.layer.handle_indication(&self.cx, word, &mut self.ends);
             }
         }
@@ -196,7 +202,13 @@ fn who_listens_in_two_places_hears_who_comes_to_each() {
             {
                 // Somebody comes to the place that was asked for last, and says something.
                 let local = places.last().expect("it was asked for").1;
-                let came = DatagramsIndication::Opened { association, local, remote: place(9), credit: ROOM };
+                let came = DatagramsIndication::Opened {
+                    association,
+                    local,
+                    remote: place(9),
+                    credit: ROOM,
+                    path: PathLimits::UNBOUNDED,
+                };
                 scene.layer.handle_indication(&scene.cx, came, &mut scene.ends);
                 let message = M::with_headroom(0, &[0]);
                 let said = DatagramsIndication::Delivered {

@@ -234,7 +234,7 @@ fn room_comes_back_as_octets_leave_and_adds_up() {
 #[test]
 fn an_abort_is_a_reset_at_the_peer() {
     let (mut side, association, mut peer) = pair("127.0.0.1:0", 10);
-    side.ask(Ask::Abort { association });
+    side.ask(Ask::Abort { association, code: 0 });
     assert_eq!(side.ended(association), Ended::Aborted);
     assert_eq!(peer.read(&mut [0]).unwrap_err().kind(), ErrorKind::ConnectionReset);
     // What crosses the last word is dropped and counted.
@@ -247,7 +247,7 @@ fn a_reset_of_the_peer_is_told_as_one() {
     let (mut side, association, peer) = pair("127.0.0.1:0", 10);
     rustix::net::sockopt::set_socket_linger(&peer, Some(Duration::ZERO)).unwrap();
     drop(peer);
-    assert_eq!(side.ended(association), Ended::Reset);
+    assert_eq!(side.ended(association), Ended::Reset(0));
 }
 
 #[test]
@@ -338,7 +338,7 @@ fn nobody_is_accepted_without_a_name_and_unlisten_ends_all_that_wait() {
     for waiting in [2, 3] {
         side.ask(Ask::Await { listener: name(0), association: name(waiting), credit: Credit::of_octets(1) });
     }
-    side.ask(Ask::Abort { association: name(2) });
+    side.ask(Ask::Abort { association: name(2), code: 0 });
     assert_eq!(side.ended(name(2)), Ended::Aborted);
     side.ask(Ask::Close { name: name(0) });
     assert_eq!(side.ended(name(3)), Ended::Unlistened);

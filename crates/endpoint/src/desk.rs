@@ -81,7 +81,7 @@ impl<V: Offered> Desk<V> {
         if V::MESSAGES {
             AssociationRequest::Close { name }
         } else {
-            AssociationRequest::Abort { association: name }
+            AssociationRequest::Abort { association: name, code: 0 }
         }
     }
 
@@ -245,7 +245,7 @@ impl<V: Offered> Desk<V> {
                 }
                 self.wake(listener);
             }
-            AssociationIndication::Opened { association: name, local, remote, credit } => {
+            AssociationIndication::Opened { association: name, local, remote, credit, .. } => {
                 if let Some(named @ Named::Awaited) = self.names.get_mut(name) {
                     *named = Named::Link(Box::new(Link::new()));
                     self.awaited -= 1;
@@ -273,6 +273,8 @@ impl<V: Offered> Desk<V> {
             AssociationIndication::Delivered { association, batch, properties } => {
                 self.delivered(association, batch, V::told(properties));
             }
+            // Limits are asked for when they are wanted, and an application gives no commands.
+            AssociationIndication::Changed { .. } | AssociationIndication::Controlled { .. } => {}
             AssociationIndication::Finished { association } => {
                 if let Some(link) = self.link(association) {
                     link.finished = true;

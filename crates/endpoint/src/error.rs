@@ -58,7 +58,7 @@ impl Error {
 /// ```
 /// use std::io;
 /// use stackwright_contract::services::Ended;
-/// let error = io::Error::from(stackwright_endpoint::Error::Ended(Ended::Reset));
+/// let error = io::Error::from(stackwright_endpoint::Error::Ended(Ended::Reset(0)));
 /// assert_eq!(error.kind(), io::ErrorKind::ConnectionReset);
 /// ```
 impl From<Error> for io::Error {
@@ -71,10 +71,10 @@ impl From<Error> for io::Error {
                 // We have finished, and it was written nevertheless.
                 Ended::Finished => io::ErrorKind::BrokenPipe,
                 Ended::Aborted => io::ErrorKind::ConnectionAborted,
-                Ended::Reset | Ended::Forged | Ended::Overrun => io::ErrorKind::ConnectionReset,
+                Ended::Reset(_) | Ended::Forged | Ended::Overrun => io::ErrorKind::ConnectionReset,
                 Ended::Unreachable => io::ErrorKind::HostUnreachable,
                 Ended::Unavailable => io::ErrorKind::AddrInUse,
-                Ended::Unlistened | Ended::Refused => io::ErrorKind::ConnectionRefused,
+                Ended::Unlistened | Ended::Refused(_) => io::ErrorKind::ConnectionRefused,
                 Ended::Expired => io::ErrorKind::TimedOut,
                 Ended::SourceShort | Ended::TooLong => io::ErrorKind::Other,
             },

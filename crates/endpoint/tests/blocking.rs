@@ -269,7 +269,7 @@ fn a_refusal_is_said() {
     });
     let client = Endpoint::new(Config::default(), with(|_| {})).unwrap();
     let error = client.connect(place.recv().unwrap()).err().expect("it is refused");
-    assert!(matches!(error, Error::Ended(Ended::Refused)), "{error}");
+    assert!(matches!(error, Error::Ended(Ended::Refused(0))), "{error}");
     assert!(error.to_string().contains("asking again will not help"), "{error}");
     assert_eq!(std::io::Error::from(error).kind(), std::io::ErrorKind::ConnectionRefused);
     serving.join().unwrap();

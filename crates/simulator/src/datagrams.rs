@@ -7,7 +7,9 @@ use stackwright_contract::ask::{Ask, Longest, Peer, Question};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageProperties,
 };
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Participant, Protocol};
+use stackwright_contract::{
+    Context, Facts, Guarantees, Handle, Mirror, Outlet, Participant, PathLimits, Protocol,
+};
 use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
@@ -140,6 +142,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
             local: SocketAddr::new(self.address, port).into(),
             remote: remote.into(),
             credit: self.credit,
+            path: PathLimits::of_longest(LONGEST),
         });
     }
 
@@ -278,9 +281,14 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
                     open.up = sum(open.up, credit);
                 }
             }
-            // Datagrams have no half of an end.
-            DatagramsRequest::Finish { .. } | DatagramsRequest::Unread { .. } => {}
-            DatagramsRequest::Abort { association: name } | DatagramsRequest::Close { name } => {
+            // Datagrams have no half close.
+            DatagramsRequest::Finish { .. } => {}
+            DatagramsRequest::Control { association, .. } => {
+                if self.association(cx, association).is_some() {
+                    out.indicate(DatagramsIndication::unknown_command(association));
+                }
+            }
+            DatagramsRequest::Abort { association: name, .. } | DatagramsRequest::Close { name } => {
                 self.close(cx, name, out);
             }
         }

@@ -70,6 +70,8 @@ fn said(world: &mut World<SingleBuffer>, station: Station) -> Vec<String> {
             Told::Opened { .. } => "opened".into(),
             Told::Credit { credit: Credit { octets: credit, .. }, .. } => format!("room {credit}"),
             Told::Delivered { batch, .. } => format!("octets {}", batch.octets()),
+            Told::Changed { path, .. } => format!("longest {}", path.longest),
+            Told::Controlled { outcome, .. } => format!("{outcome:?}"),
             Told::Finished { .. } => "finished".into(),
             Told::Ended { name, why } => format!("ended {} {why:?}", name.index),
         })
@@ -102,14 +104,14 @@ fn an_abort_is_a_reset_over_there() {
     let (mut world, here, there) = joined(LARGE, 50);
     world.ask(here, send(100));
     world.run_for(Duration::from_secs(1));
-    world.ask(here, Ask::Abort { association: name(1) });
+    world.ask(here, Ask::Abort { association: name(1), code: 0 });
     assert_eq!(said(&mut world, here), ["room 100", "ended 1 Aborted"]);
     world.run_for(Duration::from_secs(1));
     assert_eq!(said(&mut world, there), ["octets 50", "ended 1 Reset"], "what was not read is lost");
     // Words cross: nobody minds.
     world.ask(there, send(1));
     world.ask(there, Ask::Credit { association: name(1), credit: Credit::of_octets(1) });
-    world.ask(there, Ask::Abort { association: name(1) });
+    world.ask(there, Ask::Abort { association: name(1), code: 0 });
     assert_eq!(world.context(there).dropped_count(), 3);
     assert!(said(&mut world, there).is_empty());
 }
@@ -194,12 +196,12 @@ fn a_name_that_waits_or_asks_can_be_aborted() {
     let (mut world, here, there) = two(LARGE);
     world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
     world.ask(there, Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) });
-    world.ask(there, Ask::Abort { association: name(1) });
+    world.ask(there, Ask::Abort { association: name(1), code: 0 });
     world.ask(
         here,
         Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
     );
-    world.ask(here, Ask::Abort { association: name(1) });
+    world.ask(here, Ask::Abort { association: name(1), code: 0 });
     world.run_for(Duration::from_secs(200));
     assert_eq!(said(&mut world, here), ["ended 1 Aborted"]);
     world.ask(there, Ask::Close { name: name(0) });
@@ -245,7 +247,7 @@ fn ports_are_fresh_or_the_ones_that_were_asked_for() {
     );
     assert_eq!(said(&mut world, here), ["ended 1 Unavailable"]);
     world.run_for(Duration::from_secs(1));
-    let [Told::Opened { association, local, remote: peer, credit: Credit { octets: 100, .. } }] =
+    let [Told::Opened { association, local, remote: peer, credit: Credit { octets: 100, .. }, .. }] =
         world.application(there).0[..]
     else {
         panic!("{:?}", world.application(there).0)
@@ -288,13 +290,13 @@ fn an_attempt_that_nobody_answers_ends_at_last() {
 #[test]
 fn an_ended_index_is_given_again() {
     let (mut world, here, _) = joined(LARGE, 10);
-    world.ask(here, Ask::Abort { association: name(1) });
+    world.ask(here, Ask::Abort { association: name(1), code: 0 });
     let again = Handle { index: 1, generation: 1 };
     world.ask(
         here,
         Ask::Open { association: again, remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
     );
-    world.ask(here, Ask::Abort { association: name(1) });
+    world.ask(here, Ask::Abort { association: name(1), code: 0 });
     assert_eq!(world.context(here).dropped_count(), 1, "a word for the earlier one");
     world.run_for(Duration::from_secs(1));
     assert_eq!(said(&mut world, here), ["ended 1 Aborted", "ended 1 Unreachable"]);

@@ -8,7 +8,7 @@ use stackwright_base::map::Key;
 use stackwright_base::{Arrival, Envelope, Features, Hooks, Layer, Origin, Place};
 use stackwright_contract::ask::{Counters, Longest, PacketCounts, Question, Reserve, RoundTrip};
 use stackwright_contract::services::{Batch, BatchMessages, Credit, Ecn, Ended, MessageProperties};
-use stackwright_contract::{Context, Duration, Facts, Instant, Participant};
+use stackwright_contract::{Context, Duration, Facts, Instant, Participant, PathLimits};
 use stackwright_wire::{Malformed, Message as _, Pool};
 
 use crate::configuration::{Configuration, FrontOf, Slots};
@@ -317,8 +317,8 @@ impl<H: Host> Associations<H> {
                     Ending::Finished => Ended::Finished,
                     Ending::Silent if session.told => Ended::Expired,
                     Ending::Silent => Ended::Unreachable,
-                    Ending::Refused => Ended::Refused,
-                    Ending::Reset => Ended::Reset,
+                    Ending::Refused => Ended::Refused(0),
+                    Ending::Reset => Ended::Reset(0),
                     Ending::Forged => Ended::Forged,
                     Ending::Overrun => Ended::Overrun,
                 };
@@ -473,6 +473,12 @@ impl<H: Host> Hooks for Associations<H> {
         behind: &mut BatchMessages<MessageOf<H>>,
     ) {
         self.receive(at, &header, packet, Some(behind));
+    }
+
+    /// A message is cut into as many packets as it needs.
+    fn path(session: &Session<H>, below: PathLimits) -> PathLimits {
+        let longest = PathLimits::of_longest(session.engine.slots().format.longest());
+        PathLimits { frame_time: below.frame_time, ..longest }
     }
 
     fn ask(&self, session: &Session<H>, question: &mut Question<'_>) {

@@ -115,7 +115,7 @@ where
                 out.indicate(Indication::Relaying { local });
                 self.await_arrivals(out);
             }
-            DatagramsIndication::Opened { association, local, remote, credit } => {
+            DatagramsIndication::Opened { association, local, remote, credit, .. } => {
                 self.opened(cx, association, Arrival { local, remote }, credit, out);
             }
             DatagramsIndication::Credit { association, credit } => {
@@ -125,7 +125,9 @@ where
                 self.delivered(cx, association, messages.into_single(), properties, out);
             }
             // Its end follows.
-            DatagramsIndication::Finished { .. } => {}
+            DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }
     }

@@ -81,7 +81,9 @@ impl Talker {
                     ask(DatagramsRequest::Credit { association, credit: self.delivered(&message) });
                 }
             }
-            DatagramsIndication::Finished { .. } => {}
+            DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
             DatagramsIndication::Ended { name: ASSOCIATION, why } => self.ended = Some(why),
             DatagramsIndication::Ended { .. } => {}
         }

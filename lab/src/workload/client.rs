@@ -251,7 +251,10 @@ impl<M: Message> Protocol for Client<M> {
                 self.delivered(cx, association, messages.into_single(), out);
             }
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
-            DatagramsIndication::Listening { .. } | DatagramsIndication::Finished { .. } => {}
+            DatagramsIndication::Listening { .. }
+            | DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
         }
     }
 

@@ -156,7 +156,9 @@ impl<M: Message> Protocol for Server<M> {
                 self.heard(cx, association, messages.into_single(), out);
             }
             // Its end follows.
-            DatagramsIndication::Finished { .. } => {}
+            DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
             DatagramsIndication::Ended { name, why } => {
                 if let Some(Role::Listener) = self.names.forget(name) {
                     out.indicate(Told::Deaf(why));

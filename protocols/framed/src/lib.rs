@@ -12,7 +12,7 @@ use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties, Streams, StreamsIndication,
     StreamsRequest,
 };
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, Protocol};
+use stackwright_contract::{Context, Facts, Guarantees, Handle, Mirror, Outlet, PathLimits, Protocol};
 use stackwright_wire::{Header, Message};
 
 const NAME: &str = "framed";
@@ -182,12 +182,12 @@ impl<M: Message> Protocol for Framed<M> {
                     self.deliver(name, out);
                 }
             }
-            DatagramsRequest::Unread { association } => {
-                out.request(StreamsRequest::Unread { association });
+            DatagramsRequest::Control { association, command } => {
+                out.request(StreamsRequest::Control { association, command });
             }
             // Messages have no half of an end.
             DatagramsRequest::Finish { association: name }
-            | DatagramsRequest::Abort { association: name }
+            | DatagramsRequest::Abort { association: name, .. }
             | DatagramsRequest::Close { name } => {
                 match self.associations.get_mut(name) {
                     Some(association) if association.open => {
@@ -195,7 +195,7 @@ impl<M: Message> Protocol for Framed<M> {
                         self.send(name, out);
                     }
                     // What is not open has nothing to bring to its end.
-                    Some(_) => out.request(StreamsRequest::Abort { association: name }),
+                    Some(_) => out.request(StreamsRequest::Abort { association: name, code: 0 }),
                     // A listener's name, or one that has ended, which the stream below knows.
                     None => out.request(StreamsRequest::Close { name }),
                 }
@@ -218,11 +218,18 @@ impl<M: Message> Protocol for Framed<M> {
                 local,
                 remote,
                 credit: Credit { octets: credit, .. },
+                ..
             } => {
                 if let Some(association) = self.associations.get_mut(name) {
                     (association.down, association.open) = (credit, true);
                     let credit = ROOM_DOWN;
-                    out.indicate(DatagramsIndication::Opened { association: name, local, remote, credit });
+                    out.indicate(DatagramsIndication::Opened {
+                        association: name,
+                        local,
+                        remote,
+                        credit,
+                        path: PathLimits::of_longest(u16::MAX.into()),
+                    });
                 }
             }
             StreamsIndication::Credit { association: name, credit: Credit { octets: credit, .. } } => {
@@ -240,6 +247,11 @@ impl<M: Message> Protocol for Framed<M> {
                     }
                     self.deliver(name, out);
                 }
+            }
+            // The limits above are those of the length field.
+            StreamsIndication::Changed { .. } => {}
+            StreamsIndication::Controlled { association, outcome } => {
+                out.indicate(DatagramsIndication::Controlled { association, outcome });
             }
             // Messages have no half of an end: who hears no more says no more.
             StreamsIndication::Finished { association: name } => {

@@ -148,8 +148,11 @@ impl<M: Message> Protocol for Ordered<M> {
 
     fn handle_request(&mut self, cx: &Context, request: StreamsRequest<M>, out: &mut impl Outlet<Self>) {
         match request {
-            // What comes is in memory already.
-            StreamsRequest::Unread { .. } => {}
+            StreamsRequest::Control { association, .. } => {
+                if self.association(cx, association).is_some() {
+                    out.indicate(StreamsIndication::unknown_command(association));
+                }
+            }
             // Expedited octets stay in order: nothing else is promised.
             StreamsRequest::Send { association, batch, properties: _ } => {
                 if let Some(there) = self.association(cx, association) {
@@ -169,7 +172,7 @@ impl<M: Message> Protocol for Ordered<M> {
                     self.go_on(cx, association, out);
                 }
             }
-            StreamsRequest::Abort { association } => self.abort(cx, association, out),
+            StreamsRequest::Abort { association, .. } => self.abort(cx, association, out),
             StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
                 self.open(association, remote, local, credit, out);
             }
@@ -194,7 +197,7 @@ impl<M: Message> Protocol for Ordered<M> {
             DatagramsIndication::Credit { association, credit } => {
                 self.more_room(cx, association, credit, out)
             }
-            DatagramsIndication::Opened { association, local, remote, credit } => {
+            DatagramsIndication::Opened { association, local, remote, credit, .. } => {
                 self.opened(cx, association, local, remote, credit, out);
             }
             DatagramsIndication::Listening { listener, local } => {
@@ -203,7 +206,9 @@ impl<M: Message> Protocol for Ordered<M> {
                 }
             }
             // The peer says its end itself.
-            DatagramsIndication::Finished { .. } => {}
+            DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended(cx, name, why, out),
         }
     }

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use stackwright_base::events::Events as _;
 use stackwright_contract::services::{Credit, DatagramsRequest, Ended, StreamsIndication};
-use stackwright_contract::{Context, Handle, Participant};
+use stackwright_contract::{Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use crate::incoming::Fault;
@@ -113,6 +113,7 @@ impl<M: Message> Ordered<M> {
             local,
             remote,
             credit: Credit::of_octets(credit),
+            path: PathLimits::UNBOUNDED,
         });
         self.go_on(cx, name, out);
     }
@@ -143,6 +144,7 @@ impl<M: Message> Ordered<M> {
                         local,
                         remote,
                         credit: Credit::of_octets(credit),
+                        path: PathLimits::UNBOUNDED,
                     });
                 }
                 None
@@ -158,7 +160,7 @@ impl<M: Message> Ordered<M> {
             (None, Kind::Heard) => association.hear_heard(),
             (None, Kind::Farewell) => association.hear_farewell(),
             (None, Kind::Reset) => {
-                return self.end(cx, name, Ended::Reset, Some((Kind::Farewell, true)), out);
+                return self.end(cx, name, Ended::Reset(0), Some((Kind::Farewell, true)), out);
             }
         };
         match heard {
@@ -170,7 +172,7 @@ impl<M: Message> Ordered<M> {
             Err(Fault::Impossible(reason)) => {
                 cx.dropped(NAME, reason);
                 // From such a peer no answer is expected.
-                self.end(cx, name, Ended::Reset, Some((Kind::Reset, true)), out);
+                self.end(cx, name, Ended::Reset(0), Some((Kind::Reset, true)), out);
             }
         }
     }
@@ -185,7 +187,7 @@ impl<M: Message> Ordered<M> {
                 }
                 // To the layer below, an end without a fault is one like any other; here it is not.
                 Some(Above::Association(_)) if why == Ended::Finished => {
-                    self.end(cx, name, Ended::Reset, None, out);
+                    self.end(cx, name, Ended::Reset(0), None, out);
                 }
                 _ => self.end(cx, name, why, None, out),
             },

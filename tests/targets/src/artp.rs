@@ -9,7 +9,7 @@ use stackwright_contract::services::{
     Batch, Credit, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind, MessageProperties,
 };
 use stackwright_contract::{
-    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
+    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, PathLimits, Protocol, RequestOf,
 };
 use stackwright_wire::Message;
 
@@ -260,7 +260,13 @@ impl Side {
                 self.ports += 1;
                 let local = address(self.nth, self.ports);
                 self.below.insert(association, (local, remote));
-                DatagramsIndication::Opened { association, local, remote, credit: ROOM }
+                DatagramsIndication::Opened {
+                    association,
+                    local,
+                    remote,
+                    credit: ROOM,
+                    path: PathLimits::UNBOUNDED,
+                }
             }
             DatagramsRequest::Send { association, batch: messages, properties } => {
                 let credit = messages.cost();
@@ -327,7 +333,10 @@ impl Side {
             DatagramsIndication::Ended { name, .. } => {
                 self.above.forget(name).expect("a last word comes once");
             }
-            DatagramsIndication::Listening { .. } | DatagramsIndication::Finished { .. } => {}
+            DatagramsIndication::Listening { .. }
+            | DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
         }
     }
 
@@ -348,7 +357,13 @@ impl Side {
         let name = self.awaited.pop_front()?;
         self.below.insert(name, (packet.to, packet.from));
         let (local, remote) = (packet.to, packet.from);
-        let told = DatagramsIndication::Opened { association: name, local, remote, credit: ROOM };
+        let told = DatagramsIndication::Opened {
+            association: name,
+            local,
+            remote,
+            credit: ROOM,
+            path: PathLimits::UNBOUNDED,
+        };
         self.layer.handle_indication(&self.cx, told, &mut self.said);
         Some(name)
     }

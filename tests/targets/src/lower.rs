@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::Handle;
+use stackwright_contract::PathLimits;
 use stackwright_contract::services::{Credit, Ended, StreamsIndication as Told, StreamsRequest as Ask};
 use stackwright_wire::{BufferTree, Message};
 
@@ -121,8 +122,10 @@ impl Lower {
                     assert!(flow.up <= ROOM_MOST, "memory is bounded");
                 }
             }
-            Ask::Unread { association } => {
-                self.flow(association, "Unread"); // octets are all there is here
+            Ask::Control { association, .. } => {
+                if self.flow(association, "Control").is_some() {
+                    answers.push_back(Told::unknown_command(association));
+                }
             }
             Ask::Finish { association } => {
                 if let Some(flow) = self.flow(association, "Finish") {
@@ -130,7 +133,7 @@ impl Lower {
                 }
                 self.finish(association, answers);
             }
-            Ask::Abort { association } => {
+            Ask::Abort { association, .. } => {
                 if let Some(named) = self.names.get(&association) {
                     assert!(!matches!(named, Named::Listener { .. }), "an Abort on a listener");
                     self.end(association, Ended::Aborted, answers);
@@ -178,7 +181,7 @@ impl Lower {
                 let Some(Named::Listener { local }) = self.names.get(&listener) else { return };
                 let local = *local;
                 if what == 254 {
-                    return self.end(name, Ended::Reset, answers);
+                    return self.end(name, Ended::Reset(0), answers);
                 }
                 let ip = if what % 16 == 15 { STRANGER } else { THERE };
                 self.open(name, local, SocketAddr::new(ip, 50_000 + u16::from(what)), up, input, answers);
@@ -217,7 +220,7 @@ impl Lower {
                     answers.push_back(Told::Finished { association: name });
                     self.finish(name, answers);
                 }
-                7 if what >= 128 => self.end(name, Ended::Reset, answers),
+                7 if what >= 128 => self.end(name, Ended::Reset(0), answers),
                 _ => {}
             },
         }
@@ -236,7 +239,13 @@ impl Lower {
         let flow = Flow { up, down, queued: 0, we_finished: false, peer_finished: false };
         self.names.insert(name, Named::Open(flow));
         let (local, remote) = (local.into(), remote.into());
-        answers.push_back(Told::Opened { association: name, local, remote, credit: Credit::of_octets(down) });
+        answers.push_back(Told::Opened {
+            association: name,
+            local,
+            remote,
+            credit: Credit::of_octets(down),
+            path: PathLimits::UNBOUNDED,
+        });
     }
 
     /// The network is gone.
@@ -244,7 +253,7 @@ impl Lower {
         let living: Vec<Handle> = self.names.keys().copied().collect();
         for name in living {
             match self.names.get(&name) {
-                Some(Named::Open(_)) => self.end(name, Ended::Reset, answers),
+                Some(Named::Open(_)) => self.end(name, Ended::Reset(0), answers),
                 Some(Named::Opening { .. }) => self.end(name, Ended::Unreachable, answers),
                 Some(Named::Listener { .. } | Named::Awaited { .. }) | None => {}
             }

@@ -6,7 +6,9 @@ use stackwright_base::map::{Kind, Map};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
-use stackwright_contract::{Context, Facts, Handle, Mirror, Names, Outlet, Participant, Protocol};
+use stackwright_contract::{
+    Context, Facts, Handle, Mirror, Names, Outlet, Participant, PathLimits, Protocol,
+};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
 use crate::Maps;
@@ -246,6 +248,7 @@ impl Protocol for ByHand {
                         local,
                         remote,
                         credit: FIRST,
+                        path: PathLimits::UNBOUNDED,
                     });
                 }
             }

@@ -22,7 +22,7 @@ use stackwright_base::{Features, Layer, events, map, opening, session};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
-use stackwright_contract::{Context, Handle, Outlet, Participant, Protocol};
+use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
 
 /// The kind of map on both sides.
@@ -95,7 +95,11 @@ where
     }
     let association = ends.lower.expect("one is opened below");
     let (local, remote, credit) = (participant(7), participant(7), ROOM);
-    protocol.handle_indication(cx, DatagramsIndication::Opened { association, local, remote, credit }, ends);
+    protocol.handle_indication(
+        cx,
+        DatagramsIndication::Opened { association, local, remote, credit, path: PathLimits::UNBOUNDED },
+        ends,
+    );
     association
 }
 

@@ -2,7 +2,7 @@
 
 use stackwright_contract::ask::Question;
 use stackwright_contract::services::{Batch, BatchMessages, Credit, Ecn, Ended, MessageProperties};
-use stackwright_contract::{Context, Facts, Instant, Participant};
+use stackwright_contract::{Command, CommandError, Context, Facts, Instant, Participant, PathLimits};
 
 use super::Envelope;
 use crate::Configuration;
@@ -125,6 +125,22 @@ pub trait Hooks: Sized + 'static {
         Err(messages)
     }
 
+    /// Returns the limits of the path above an association, of those below. By default a header is
+    /// put before each message, as long as the facts say; a layer that cuts messages knows better.
+    fn path(_association: &Self::Association, below: PathLimits) -> PathLimits {
+        below.behind_header(Self::FACTS.header_room as u32)
+    }
+
+    /// Does what the layer above [commands](stackwright_contract::Command); `None`: it is done later,
+    /// and [answered](Place::controlled) then. By default no command is known.
+    fn control(
+        &mut self,
+        _at: &mut impl Place<Self>,
+        _command: Command,
+    ) -> Option<Result<u32, CommandError>> {
+        Some(Err(CommandError::Unknown))
+    }
+
     /// Answers a [question](stackwright_contract::ask) about an association. One that stays open goes
     /// on to the layer below: behind a header, as long as the facts say.
     fn ask(&self, _association: &Self::Association, _question: &mut Question<'_>) {}
@@ -238,6 +254,8 @@ pub trait Place<H: Hooks> {
     fn wake(&mut self, timer: H::Timer, at: Instant);
     /// The timer does not expire.
     fn cancel(&mut self, timer: H::Timer);
+    /// Answers the oldest command that is not answered yet.
+    fn controlled(&mut self, outcome: Result<u32, CommandError>);
     /// The association is over, when the hook is.
     fn end(&mut self, why: Ended);
 }

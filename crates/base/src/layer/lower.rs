@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Batch, Credit, Datagrams, DatagramsRequest, Ecn, MessageProperties};
-use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, Protocol};
+use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, PathLimits, Protocol};
 use stackwright_wire::Message;
 
 use super::{Hooks, Layer, MessageOf, Spot};
@@ -53,6 +53,8 @@ pub(super) struct Association<M> {
     pub(super) users: usize,
     pub(super) waiting: Vec<Handle>,
     pub(super) local: Option<Participant>,
+    /// What its path takes.
+    pub(super) path: PathLimits,
     /// Names above that want to hear when there is more room.
     pub(super) wanting: VecDeque<Handle>,
     credit: Credit,
@@ -99,9 +101,16 @@ impl<H: Hooks> Lowers<H> {
     }
 
     /// Somebody came, under a name that waited for it.
-    pub(super) fn arrived(&mut self, name: Handle, remote: Participant, local: Participant, credit: Credit) {
+    pub(super) fn arrived(
+        &mut self,
+        name: Handle,
+        remote: Participant,
+        local: Participant,
+        path: PathLimits,
+        credit: Credit,
+    ) {
         let mut association = Association::new(remote);
-        association.opened(local, credit);
+        association.opened(local, path, credit);
         if let Some(lower) = self.names.get_mut(name)
             && let Lower::Awaited { door } = core::mem::replace(lower, Lower::Association)
         {
@@ -355,6 +364,7 @@ impl<M: Message> Association<M> {
             users: 0,
             waiting: Vec::new(),
             local: None,
+            path: PathLimits::UNBOUNDED,
             wanting: VecDeque::new(),
             credit: Credit::default(),
             room_most: [0; 2],
@@ -363,8 +373,8 @@ impl<M: Message> Association<M> {
         }
     }
 
-    pub(super) fn opened(&mut self, local: Participant, credit: Credit) -> Vec<Handle> {
-        self.local = Some(local);
+    pub(super) fn opened(&mut self, local: Participant, path: PathLimits, credit: Credit) -> Vec<Handle> {
+        (self.local, self.path) = (Some(local), path);
         self.credit = credit;
         self.room_most =
             [credit.octets, credit.messages].map(|credit| u32::try_from(credit).unwrap_or(u32::MAX));

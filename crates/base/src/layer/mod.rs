@@ -204,10 +204,18 @@ impl<H: Hooks> Protocol for Layer<H> {
             }
             // Of messages both halves end at once.
             DatagramsRequest::Finish { association: name }
-            | DatagramsRequest::Abort { association: name }
+            | DatagramsRequest::Abort { association: name, .. }
             | DatagramsRequest::Close { name } => self.close(cx, name, out),
-            // What arrives lies in memory already.
-            DatagramsRequest::Unread { .. } => {}
+            DatagramsRequest::Control { association, command } => {
+                let done = self.at(cx, association, out, |hooks, at| {
+                    if let Some(outcome) = hooks.control(at, command) {
+                        at.controlled(outcome);
+                    }
+                });
+                if done.is_none() {
+                    cx.dropped(H::FACTS.name, send::OVER);
+                }
+            }
         }
     }
 
@@ -229,9 +237,12 @@ impl<H: Hooks> Protocol for Layer<H> {
             DatagramsIndication::Credit { association, credit } => {
                 self.more_room_below(cx, association, credit, out)
             }
-            DatagramsIndication::Opened { association, local, remote, credit } => {
-                self.opened_below(cx, association, local, remote, credit, out);
+            DatagramsIndication::Opened { association, local, remote, credit, path } => {
+                self.opened_below(cx, association, local, remote, (path, credit), out);
             }
+            DatagramsIndication::Changed { association, path } => self.changed_below(association, path, out),
+            // Associations above share those below: none of their commands goes on.
+            DatagramsIndication::Controlled { .. } => {}
             DatagramsIndication::Listening { listener, local } => self.listening_below(listener, local, out),
             // Its end follows, when it is closed here.
             DatagramsIndication::Finished { .. } => {}

@@ -4,7 +4,7 @@ use alloc::collections::VecDeque;
 use core::mem;
 
 use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ecn, Ended, MessageProperties};
-use stackwright_contract::{Context, Handle, Instant, Outlet, Participant};
+use stackwright_contract::{CommandError, Context, Handle, Instant, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::lower::Lowers;
@@ -122,11 +122,11 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     #[cold]
     fn opened(&mut self) {
-        let local = self.lowers.association(self.link.lower).and_then(|below| below.local);
-        let (Some(local), None) = (local, self.over) else { return };
-        let remote = self.link.remote;
+        let Some(below) = self.lowers.association(self.link.lower) else { return };
+        let (Some(local), None) = (below.local, self.over) else { return };
+        let (remote, path) = (self.link.remote, H::path(&self.link.own, below.path));
         for (association, credit) in mem::take(&mut self.link.unopened) {
-            self.out.indicate(DatagramsIndication::Opened { association, local, remote, credit });
+            self.out.indicate(DatagramsIndication::Opened { association, local, remote, credit, path });
         }
     }
 
@@ -238,6 +238,11 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     fn cancel(&mut self, timer: H::Timer) {
         self.timers.cancel(timer);
+    }
+
+    #[cold]
+    fn controlled(&mut self, outcome: Result<u32, CommandError>) {
+        self.out.indicate(DatagramsIndication::Controlled { association: self.name, outcome });
     }
 
     fn end(&mut self, why: Ended) {

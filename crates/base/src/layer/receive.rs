@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use stackwright_contract::services::{Credit, DatagramsIndication, Ecn, Ended};
-use stackwright_contract::{Context, Handle, Outlet, Participant};
+use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use super::lower::Lower;
@@ -33,13 +33,13 @@ impl<H: Hooks> Layer<H> {
         lower: Handle,
         local: Participant,
         remote: Participant,
-        credit: Credit,
+        (path, credit): (PathLimits, Credit),
         out: &mut impl Outlet<Self>,
     ) {
         match self.lowers.names.get(lower) {
             Some(Lower::Association) => {
                 let Some(association) = self.lowers.association(lower) else { return };
-                for name in association.opened(local, credit) {
+                for name in association.opened(local, path, credit) {
                     if let Some(link) = self.base.get_mut(name) {
                         link.remote = remote;
                     }
@@ -51,13 +51,27 @@ impl<H: Hooks> Layer<H> {
             // For whom he comes, his first message tells.
             Some(Lower::Awaited { door }) => {
                 let door = *door;
-                self.lowers.arrived(lower, remote, local, credit);
+                self.lowers.arrived(lower, remote, local, path, credit);
                 if let Some(door) = self.lowers.door(door) {
                     door.awaited -= 1;
                 }
                 self.lowers.await_below(door, out);
             }
             _ => {}
+        }
+    }
+
+    /// The path below has changed: every association on it hears of it that the layer above knows to
+    /// be open.
+    #[cold]
+    pub(super) fn changed_below(&mut self, lower: Handle, path: PathLimits, out: &mut impl Outlet<Self>) {
+        let Some(association) = self.lowers.association(lower) else { return };
+        association.path = path;
+        for (name, link) in self.base.iter().filter(|(_, link)| link.lower == lower) {
+            if link.unopened.is_empty() {
+                let path = H::path(&link.own, path);
+                out.indicate(DatagramsIndication::Changed { association: name, path });
+            }
         }
     }
 

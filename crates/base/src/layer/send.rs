@@ -15,7 +15,7 @@ use crate::opening::Enabled as _;
 use crate::session::Removed;
 
 /// Why a word is dropped whose association has ended.
-const OVER: &str = "a word for an association that is over";
+pub(super) const OVER: &str = "a word for an association that is over";
 
 impl<H: Hooks> Layer<H> {
     #[cold]

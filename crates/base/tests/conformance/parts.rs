@@ -76,7 +76,10 @@ impl<C: Configuration + 'static> Application<Stack<C>> for Talker {
                 }
                 self.heard.entry(association.index).or_default().push(octets);
             }
-            DatagramsIndication::Credit { .. } | DatagramsIndication::Finished { .. } => {}
+            DatagramsIndication::Credit { .. }
+            | DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
             DatagramsIndication::Ended { name, why } => self.ended.push((name, why)),
         }
     }

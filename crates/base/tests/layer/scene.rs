@@ -8,7 +8,7 @@ use stackwright_base::{events, opening, session};
 use stackwright_contract::services::{
     Batch, Credit, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageProperties,
 };
-use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, Protocol};
+use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, PathLimits, Protocol};
 use stackwright_wire::{Malformed, Message, SingleBuffer};
 
 pub(crate) type M = SingleBuffer;
@@ -282,7 +282,10 @@ impl<C: Configuration<Message = M> + 'static> Outlet<Layer<Obedient<C>>> for End
             DatagramsIndication::Ended { name, why } => {
                 self.said.push(format!("ended {}: {why:?}", name.index));
             }
-            DatagramsIndication::Listening { .. } | DatagramsIndication::Finished { .. } => {}
+            DatagramsIndication::Listening { .. }
+            | DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
         }
     }
 
@@ -380,7 +383,13 @@ impl<C: Configuration<Message = M> + 'static> Scene<C> {
     pub(crate) fn opens_below(&mut self, credit: Credit) -> Handle {
         let (association, remote) = self.ends.asked.pop_front().expect("it was asked for");
         let (local, remote) = (place(1), remote.unwrap_or(place(9)));
-        self.tell(DatagramsIndication::Opened { association, local, remote, credit });
+        self.tell(DatagramsIndication::Opened {
+            association,
+            local,
+            remote,
+            credit,
+            path: PathLimits::UNBOUNDED,
+        });
         association
     }
 

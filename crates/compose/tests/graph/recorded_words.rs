@@ -15,8 +15,8 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::words::{InLane, Outside, Speaks};
 use stackwright_contract::{
-    Context, Duration, Facts, Handle, IndicationOf, IndicationTo, Outlet, Participant, Protocol, RequestOf,
-    RequestTo, Service, outermost,
+    Context, Duration, Facts, Handle, IndicationOf, IndicationTo, Outlet, Participant, PathLimits, Protocol,
+    RequestOf, RequestTo, Service, outermost,
 };
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -187,6 +187,7 @@ fn opened<S: Service<Indication = StreamsIndication<M>>>() -> Word<S> {
         local: at(1, 4000),
         remote: at(2, 21),
         credit: Credit::of_octets(9),
+        path: PathLimits::UNBOUNDED,
     })
 }
 
@@ -243,16 +244,21 @@ fn a_stream_that_is_opened_and_finished() {
 
 #[test]
 fn a_stream_that_is_reset() {
-    let aborted =
-        vec![open(), opened(), Down(StreamsRequest::Abort { association: NAME }), ended(Ended::Aborted)];
+    let aborted = vec![
+        open(),
+        opened(),
+        Down(StreamsRequest::Abort { association: NAME, code: 0 }),
+        ended(Ended::Aborted),
+    ];
     let lines = recorded::<Streams<M>>(0, aborted);
     assert_eq!(lines[2..], ["1:4000 to 2:21 1/1 RST; Streams Abort, association 3.1"]);
-    let reset = recorded::<Streams<M>>(0, vec![open(), opened(), ended(Ended::Reset)]);
+    let reset = recorded::<Streams<M>>(0, vec![open(), opened(), ended(Ended::Reset(0))]);
     assert_eq!(reset[2..], ["2:21 to 1:4000 1/1 RST; Streams Ended, association 3.1"]);
     let short = recorded::<Streams<M>>(0, vec![open(), opened(), ended(Ended::SourceShort)]);
     assert_eq!(short[2..], ["1:4000 to 2:21 1/1 RST; Streams Ended, association 3.1"]);
     assert!(recorded::<Streams<M>>(0, vec![open(), ended(Ended::Unreachable)]).is_empty());
-    let aborted = vec![open(), Down(StreamsRequest::Abort { association: NAME }), ended(Ended::Aborted)];
+    let aborted =
+        vec![open(), Down(StreamsRequest::Abort { association: NAME, code: 0 }), ended(Ended::Aborted)];
     assert!(recorded::<Streams<M>>(0, aborted).is_empty(), "nobody has heard of it");
 }
 
@@ -283,7 +289,7 @@ fn a_recorder_that_comes_late() {
         send("lost", false),
         send("ask", false),
         delivered("yes"),
-        ended(Ended::Reset),
+        ended(Ended::Reset(0)),
     ];
     assert_eq!(
         recorded::<Streams<M>>(3, words),
@@ -302,7 +308,13 @@ fn datagrams() {
     let words = |local, remote| {
         vec![
             Down(DatagramsRequest::Open { association, remote, credit, local: None }),
-            Up(DatagramsIndication::Opened { association, local, remote, credit }),
+            Up(DatagramsIndication::Opened {
+                association,
+                local,
+                remote,
+                credit,
+                path: PathLimits::UNBOUNDED,
+            }),
             Down(DatagramsRequest::Send { association, batch: message("ask").into(), properties }),
             Up(DatagramsIndication::Delivered { association, batch: message("answer").into(), properties }),
             Down(DatagramsRequest::Send { association, batch: message(&long).into(), properties }),
@@ -338,7 +350,7 @@ fn a_run_of_datagrams_is_recorded_as_each_of_them() {
     let (local, remote) = (at(1, 4000), at(2, 7));
     let words = vec![
         Down(DatagramsRequest::Open { association, remote, credit, local: None }),
-        Up(DatagramsIndication::Opened { association, local, remote, credit }),
+        Up(DatagramsIndication::Opened { association, local, remote, credit, path: PathLimits::UNBOUNDED }),
         Down(DatagramsRequest::Send { association, batch: several(), properties }),
         Up(DatagramsIndication::Delivered { association, batch: several(), properties }),
     ];

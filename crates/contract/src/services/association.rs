@@ -1,7 +1,7 @@
 //! The words of every service with associations: one set, generic over what is carried.
 
-use super::{Batch, Credit, Datagrams, Ended, Streams, Transfer};
-use crate::{Handle, Life, Participant, Service, Word};
+use super::{Batch, Code, Credit, Datagrams, Ended, Streams, Transfer};
+use crate::{Command, CommandError, Handle, Life, Participant, PathLimits, Service, Word};
 
 /// What may be asked of a datagram service.
 pub type DatagramsRequest<M> = AssociationRequest<Datagrams<M>>;
@@ -60,26 +60,30 @@ pub enum AssociationRequest<T: Transfer> {
         /// How much more.
         credit: Credit,
     },
-    /// Tells that nobody above reads what is delivered here: from now on it may come as regions of
-    /// whatever the adapter keeps it in, and milliseconds later where more comes together then.
-    Unread {
+    /// Commands a layer below. Answered by `Controlled`, in the order of the commands.
+    Control {
         /// The association.
         association: Handle,
+        /// What is to be done.
+        command: Command,
     },
-    /// Half close: nothing more will be sent. What was sent still goes out; then the peer is told
-    /// `Finished`.
+    /// Half close: nothing more will be sent. What was sent is delivered; then the peer is told
+    /// `Finished`. A service without half close does nothing.
     Finish {
         /// The association.
         association: Handle,
     },
-    /// Ends an association at once, and lets the peer know where that can be said. Answered by
-    /// `Ended`.
+    /// Ends an association at once. Where that can be said, the peer is told [`Ended::Reset`] with
+    /// the code, or [`Ended::Refused`] while it was not open. Answered by `Ended`.
     Abort {
         /// The association.
         association: Handle,
+        /// Why, in a number that both applications know; 0 says nothing.
+        code: Code,
     },
-    /// Ends a listener, or an association of datagrams, in good order. Answered by `Ended`; with a
-    /// listener, the names that still wait for its arrivals end.
+    /// Ends a name in good order; answered by `Ended`. Of an association, both halves end: what was
+    /// sent is delivered, and what still arrives is discarded. With a listener, the names that still
+    /// wait for its arrivals end.
     Close {
         /// The name of a listener, or of an association.
         name: Handle,
@@ -106,12 +110,21 @@ pub enum AssociationIndication<T: Transfer> {
         remote: Participant,
         /// The first credit downward.
         credit: Credit,
+        /// What the path below takes.
+        path: PathLimits,
+    },
+    /// Tells that the limits of the path have changed.
+    Changed {
+        /// The association.
+        association: Handle,
+        /// What the path below takes from now on.
+        path: PathLimits,
     },
     /// Delivers a batch, within the credit that was given.
     Delivered {
         /// The association.
         association: Handle,
-        /// What arrived. Regions of files only after `Unread`.
+        /// What arrived. Regions of files only after [`Command::Unread`].
         batch: Batch<T::Message>,
         /// What came with it; the default where the layer carries none. A number is that of the
         /// first message; each other has the next.
@@ -123,6 +136,13 @@ pub enum AssociationIndication<T: Transfer> {
         association: Handle,
         /// How much more.
         credit: Credit,
+    },
+    /// Answers `Control`.
+    Controlled {
+        /// The association.
+        association: Handle,
+        /// What the command says it returns, or why it was not done.
+        outcome: Result<u32, CommandError>,
     },
     /// The peer's half close: nothing more will be delivered. Needs no credit.
     Finished {
@@ -144,11 +164,35 @@ impl<T: Transfer> AssociationIndication<T> {
         match self {
             Self::Listening { listener: name, .. }
             | Self::Opened { association: name, .. }
+            | Self::Changed { association: name, .. }
+            | Self::Controlled { association: name, .. }
             | Self::Delivered { association: name, .. }
             | Self::Credit { association: name, .. }
             | Self::Finished { association: name }
             | Self::Ended { name, .. } => *name,
         }
+    }
+}
+
+impl<T: Transfer> AssociationIndication<T> {
+    /// Returns the answer of a layer that knows no command and has none below it.
+    pub const fn unknown_command(association: Handle) -> Self {
+        Self::Controlled { association, outcome: Err(CommandError::Unknown) }
+    }
+
+    /// Returns the same as it is told above a layer that puts a header of `octets` octets before each
+    /// message.
+    ///
+    /// It is out of line: a layer that altered the limits in place, beside payload, would keep every
+    /// word in memory.
+    #[cold]
+    #[inline(never)]
+    #[must_use]
+    pub fn behind_header(mut self, octets: u32) -> Self {
+        if let Self::Opened { path, .. } | Self::Changed { path, .. } = &mut self {
+            *path = path.behind_header(octets);
+        }
+        self
     }
 }
 
@@ -203,7 +247,7 @@ impl<T: Transfer> Word for AssociationRequest<T> {
             Self::Open { .. } => "Open",
             Self::Send { .. } => "Send",
             Self::Credit { .. } => "Credit",
-            Self::Unread { .. } => "Unread",
+            Self::Control { .. } => "Control",
             Self::Finish { .. } => "Finish",
             Self::Abort { .. } => "Abort",
             Self::Close { .. } => "Close",
@@ -224,7 +268,7 @@ impl<T: Transfer> Word for AssociationRequest<T> {
             | Self::Open { association: name, .. }
             | Self::Send { association: name, .. }
             | Self::Credit { association: name, .. }
-            | Self::Unread { association: name }
+            | Self::Control { association: name, .. }
             | Self::Finish { association: name }
             | Self::Abort { association: name, .. }
             | Self::Close { name } => Some(name),
@@ -263,8 +307,10 @@ impl<T: Transfer> Word for AssociationIndication<T> {
         match self {
             Self::Listening { .. } => "Listening",
             Self::Opened { .. } => "Opened",
+            Self::Changed { .. } => "Changed",
             Self::Delivered { .. } => "Delivered",
             Self::Credit { .. } => "Credit",
+            Self::Controlled { .. } => "Controlled",
             Self::Finished { .. } => "Finished",
             Self::Ended { .. } => "Ended",
         }
@@ -278,6 +324,8 @@ impl<T: Transfer> Word for AssociationIndication<T> {
         match self {
             Self::Listening { listener: name, .. }
             | Self::Opened { association: name, .. }
+            | Self::Changed { association: name, .. }
+            | Self::Controlled { association: name, .. }
             | Self::Delivered { association: name, .. }
             | Self::Credit { association: name, .. }
             | Self::Finished { association: name }

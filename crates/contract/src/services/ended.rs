@@ -1,5 +1,9 @@
 //! Why a name has ended.
 
+/// Why one side ended an association: a number that both applications know, as DIAG, GOAWAY and
+/// RESET_STREAM carry one. 0 says nothing.
+pub type Code = u32;
+
 /// Why an association, or a listener, is over.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Ended {
@@ -22,10 +26,10 @@ pub enum Ended {
     #[error(
         "the other side refused the connection: its application decides whom it admits, and asking again will not help"
     )]
-    Refused,
-    /// The peer, or the network, ended it.
+    Refused(Code),
+    /// The peer, or the network, ended it after it was open.
     #[error("the other side reset the connection")]
-    Reset,
+    Reset(Code),
     /// A region of a file turned out shorter than it was when it was sent.
     #[error("the file became shorter while it was sent")]
     SourceShort,

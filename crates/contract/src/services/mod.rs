@@ -16,7 +16,7 @@ pub use association::{
 };
 pub use batch::{Batch, BatchMessages};
 pub use credit::Credit;
-pub use ended::Ended;
+pub use ended::{Code, Ended};
 pub use files::{Entry, Failure, Files, FilesIndication, FilesRequest, Kind, Purpose, Status};
 pub use frames::{Frames, FramesIndication, FramesRequest};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};

@@ -105,7 +105,7 @@ mod tests {
     use nix::sys::socket::sockopt::GetStruct;
     use rustix::net::sockopt::set_socket_recv_buffer_size;
     use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
-    use stackwright_contract::{Handle, Names, Outlet};
+    use stackwright_contract::{Command, Handle, Names, Outlet};
     use stackwright_wire::{BufferTree, Pool};
 
     use super::*;
@@ -220,7 +220,7 @@ mod tests {
             local: None,
             credit: Credit::of_octets(usize::MAX),
         });
-        side.ask(StreamsRequest::Unread { association });
+        side.ask(StreamsRequest::Control { association, command: Command::Unread });
         let (mut peer, _) = listener.accept().expect("it connects");
         side.until("it opens", |side| side.streaming().opened);
         side.streaming().sending.near = false; // as to another machine

@@ -7,7 +7,7 @@ use mio::Interest;
 use mio::net::TcpListener;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 use stackwright_contract::services::{Credit, Ended, StreamsIndication};
-use stackwright_contract::{Context, Handle, Outlet, Participant};
+use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use super::{NAME, SEND_ROOM, Socket, Tcp};
@@ -104,7 +104,7 @@ impl<M: Message> Tcp<M> {
             let (association, credit) =
                 listening.awaited.pop_front().expect("seen above that it is not empty");
             self.sockets.remove(association);
-            let started = stream.local_addr().map_err(|_| Ended::Reset).and_then(|local| {
+            let started = stream.local_addr().map_err(|_| Ended::Reset(0)).and_then(|local| {
                 self.start(association, stream, Some((local, remote)), credit)?;
                 Ok(local)
             });
@@ -114,6 +114,7 @@ impl<M: Message> Tcp<M> {
                     local: local.into(),
                     remote: remote.into(),
                     credit: Credit::of_octets(SEND_ROOM),
+                    path: PathLimits::UNBOUNDED,
                 }),
                 Err(why) => out.indicate(StreamsIndication::Ended { name: association, why }),
             }

@@ -25,7 +25,9 @@ use std::rc::Rc;
 use mio::net::TcpStream;
 use stackwright_contract::ask::{Ask, Longest, Peer, Question, RoundTrip};
 use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
+use stackwright_contract::{
+    Command, Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol,
+};
 use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
@@ -107,7 +109,7 @@ impl<M: Message> Tcp<M> {
         }
     }
 
-    /// Delivers what the layer above said to be [`Unread`](StreamsRequest::Unread) as regions, once an association is worth
+    /// Delivers what the layer above said to be [unread](Command::Unread) as regions, once an association is worth
     /// it: in pipes of the kernel (at most eight of 1 MiB), from which a [`Disk`](crate::files::Disk) writes without a copy
     /// into this program. Only where that is who gets them, and every layer in between passes payload unread. Where the
     /// system has no pipes to give, octets are delivered.
@@ -135,10 +137,10 @@ impl<M: Message> Tcp<M> {
         ends: Option<(SocketAddr, SocketAddr)>,
         credit: usize,
     ) -> Result<(), Ended> {
-        connect::set_options(&stream).map_err(|_| Ended::Reset)?;
+        connect::set_options(&stream).map_err(|_| Ended::Reset(0))?;
         self.registry
             .register(&mut stream, token(self.lane, name), connect::INTEREST)
-            .map_err(|_| Ended::Reset)?;
+            .map_err(|_| Ended::Reset(0))?;
         let mut sending = Sending::default();
         if let Some((local, remote)) = ends {
             sending.begin(&stream, local, remote);
@@ -261,6 +263,7 @@ impl<M: Message> Streaming<M> {
                 local,
                 remote,
                 credit: Credit::of_octets(SEND_ROOM),
+                path: PathLimits::UNBOUNDED,
             });
         }
         let more_to_send = match self.sending.turn(&mut self.stream, association, pool, out) {
@@ -324,10 +327,14 @@ impl<M: Message> Protocol for Tcp<M> {
                     self.mark(association);
                 }
             }
-            StreamsRequest::Unread { association } => {
-                if let Some(streaming) = self.streaming(cx, association) {
+            StreamsRequest::Control { association, command } => {
+                let Some(streaming) = self.streaming(cx, association) else { return };
+                out.indicate(if command == Command::Unread {
                     streaming.receiving.unread = true;
-                }
+                    StreamsIndication::Controlled { association, outcome: Ok(0) }
+                } else {
+                    StreamsIndication::unknown_command(association)
+                });
             }
             StreamsRequest::Finish { association } => {
                 if let Some(streaming) = self.streaming(cx, association) {
@@ -335,7 +342,7 @@ impl<M: Message> Protocol for Tcp<M> {
                     self.mark(association);
                 }
             }
-            StreamsRequest::Abort { association } => self.abort(cx, association, out),
+            StreamsRequest::Abort { association, .. } => self.abort(cx, association, out),
         }
     }
 

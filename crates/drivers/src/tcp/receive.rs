@@ -111,7 +111,7 @@ impl Receiving {
         while self.readable && !self.finished {
             if self.credit == 0 {
                 // Only the end may still be told: it needs no room.
-                if !self.ending || stream.peek(&mut [0]).map_err(|_| Ended::Reset)? > 0 {
+                if !self.ending || stream.peek(&mut [0]).map_err(|_| Ended::Reset(0))? > 0 {
                     return Ok(false);
                 }
                 self.finish(association, out);
@@ -224,7 +224,7 @@ impl Receiving {
     /// Nothing was read: for now, or never again.
     fn nothing(&mut self, error: &io::Error) -> Result<usize, Ended> {
         if error.kind() != ErrorKind::WouldBlock {
-            return Err(Ended::Reset);
+            return Err(Ended::Reset(0));
         }
         self.readable = false;
         self.urgent = false;

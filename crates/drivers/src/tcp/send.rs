@@ -179,7 +179,7 @@ impl From<io::Error> for Unwritten {
         match error.kind() {
             ErrorKind::WouldBlock => Unwritten::Later,
             ErrorKind::Interrupted => Unwritten::Interrupted,
-            _ => Unwritten::Never(Ended::Reset),
+            _ => Unwritten::Never(Ended::Reset(0)),
         }
     }
 }

@@ -5,10 +5,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use mio::net::UdpSocket;
 use rustix::io::Errno;
 use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
-use stackwright_contract::{Handle, Outlet, Participant};
+use stackwright_contract::{Handle, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, Named, Peers, SEND_ROOM, Udp};
+use super::{Association, LONGEST, Named, Peers, SEND_ROOM, Udp};
 
 impl<M: Message> Udp<M> {
     pub(super) fn open(
@@ -32,6 +32,7 @@ impl<M: Message> Udp<M> {
                     local,
                     remote: remote.into(),
                     credit: SEND_ROOM,
+                    path: PathLimits::of_longest(LONGEST),
                 });
             }
             Err(why) => out.indicate(DatagramsIndication::Ended { name, why }),

@@ -7,10 +7,10 @@ use std::net::SocketAddr;
 use mio::net::UdpSocket;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, socket_with, sockopt};
 use stackwright_contract::services::{Credit, DatagramsIndication, Ended};
-use stackwright_contract::{Handle, Mirror, Outlet, Participant};
+use stackwright_contract::{Handle, Mirror, Outlet, Participant, PathLimits};
 use stackwright_wire::Message;
 
-use super::{Association, Named, Peers, SEND_ROOM, Socket, Udp, connect};
+use super::{Association, LONGEST, Named, Peers, SEND_ROOM, Socket, Udp, connect};
 
 impl<M: Message> Udp<M> {
     pub(super) fn listen(&mut self, name: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
@@ -126,6 +126,7 @@ impl<M: Message> Socket<M> {
             local: self.local.into(),
             remote: from.into(),
             credit: SEND_ROOM,
+            path: PathLimits::of_longest(LONGEST),
         });
         Ok(association)
     }

@@ -407,9 +407,14 @@ impl<M: Message> Protocol for Udp<M> {
                     open.up = sum(open.up, credit);
                 }
             }
-            // Datagrams have no half of an end, and lie in memory when they are read.
-            DatagramsRequest::Finish { .. } | DatagramsRequest::Unread { .. } => {}
-            DatagramsRequest::Abort { association: name } | DatagramsRequest::Close { name } => {
+            // UDP has no half close.
+            DatagramsRequest::Finish { .. } => {}
+            DatagramsRequest::Control { association, .. } => {
+                if self.association(cx, association).is_some() {
+                    out.indicate(DatagramsIndication::unknown_command(association));
+                }
+            }
+            DatagramsRequest::Abort { association: name, .. } | DatagramsRequest::Close { name } => {
                 self.close(cx, name, out);
             }
         }

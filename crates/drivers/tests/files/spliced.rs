@@ -11,7 +11,7 @@ use rustix::net::SendFlags;
 use stackwright_contract::services::{
     Credit, Ended, Failure, FilesIndication, FilesRequest, StreamsIndication as Told, StreamsRequest as Ask,
 };
-use stackwright_contract::{Handle, IndicationOf, Outlet, RequestOf};
+use stackwright_contract::{Command, Handle, IndicationOf, Outlet, RequestOf};
 use stackwright_drivers::Driver;
 use stackwright_drivers::tcp::Tcp;
 use stackwright_wire::{BufferTree, Leaf, Message, Pool};
@@ -46,7 +46,7 @@ impl Socket {
     /// One that may splice, and its peer.
     fn pair(credit: usize) -> (Self, TcpStream) {
         let (mut socket, peer) = Self::with(credit, Stack::splicing);
-        socket.ask(Ask::Unread { association: STREAM });
+        socket.ask(Ask::Control { association: STREAM, command: Command::Unread });
         (socket, peer)
     }
 
@@ -337,7 +337,7 @@ fn a_reset_is_no_end() {
             other => break other,
         }
     };
-    assert!(matches!(ended, Told::Ended { why: Ended::Reset, .. }), "{ended:?}");
+    assert!(matches!(ended, Told::Ended { why: Ended::Reset(0), .. }), "{ended:?}");
     peer.join().expect("sent");
 }
 

@@ -12,7 +12,7 @@ use crate::side::{AMPLE, Side, address, arrival, delivered, hear, name, stranger
 fn what_comes_is_said_of_both_addresses() {
     let (side, association, peer, at) = arrival("127.0.0.1:0", AMPLE);
     let first = side.heard.0.iter().find(|told| matches!(told, Told::Opened { .. }));
-    let Some(Told::Opened { association: opened, local, remote, credit }) = first else { unreachable!() };
+    let Some(Told::Opened { association: opened, local, remote, credit, .. }) = first else { unreachable!() };
     assert_eq!((*opened, *local, *credit), (association, at.into(), SEND_ROOM));
     assert_eq!(*remote, peer.local_addr().unwrap().into());
 }

@@ -24,7 +24,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
 use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
-use stackwright_contract::{Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, Protocol};
+use stackwright_contract::{
+    Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol,
+};
 use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
@@ -285,7 +287,7 @@ impl<M: Message> SimulatedStreams<M> {
             Word::Reset => {
                 let why = match flow.stage {
                     Stage::Asked { .. } => Ended::Unreachable,
-                    _ => Ended::Reset,
+                    _ => Ended::Reset(0),
                 };
                 return self.end(end, why, By::Peer, out);
             }
@@ -302,6 +304,7 @@ fn opened<M: Message>(association: Handle, end: End, credit: usize) -> StreamsIn
         local: end.local.into(),
         remote: end.remote.into(),
         credit: Credit::of_octets(credit),
+        path: PathLimits::UNBOUNDED,
     }
 }
 
@@ -350,14 +353,18 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
                     self.due.insert(end);
                 }
             }
-            StreamsRequest::Unread { .. } => {} // octets are all there is here
+            StreamsRequest::Control { association, .. } => {
+                if self.flow(cx, association, "Control").is_some() {
+                    out.indicate(StreamsIndication::unknown_command(association));
+                }
+            }
             StreamsRequest::Finish { association } => {
                 if let Some((end, flow)) = self.flow(cx, association, "Finish") {
                     flow.sending.finish();
                     self.due.insert(end);
                 }
             }
-            StreamsRequest::Abort { association } => self.abort(cx, association, out),
+            StreamsRequest::Abort { association, .. } => self.abort(cx, association, out),
         }
     }
 

@@ -74,6 +74,7 @@ impl<M: Message> Application<SimulatedStreams<M>> for Client {
                 self.finished = true;
             }
             StreamsIndication::Ended { why, .. } => self.ended.push(why),
+            StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
             StreamsIndication::Listening { .. } => panic!("nobody asked for that"),
         }
     }

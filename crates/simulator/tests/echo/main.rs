@@ -155,7 +155,7 @@ fn cut<M: Message>(seed: u64) {
         let cut = first.from.ip() == address(&scene, *caller) && first.octets >= after;
         match client.ended[..] {
             [Ended::Finished] => assert!(whole, "seed {seed}"),
-            [Ended::Reset] => assert!(cut, "seed {seed}"),
+            [Ended::Reset(0)] => assert!(cut, "seed {seed}"),
             ref other => panic!("seed {seed}: {other:?}"),
         }
     }
@@ -230,7 +230,7 @@ fn a_black_hole_is_silent() {
     scene.world.run_for(Duration::from_secs(3600));
     let caller = scene.callers[0];
     assert!(scene.world.application(caller).ended.is_empty(), "nobody was told");
-    scene.world.ask(caller, StreamsRequest::Abort { association: NAME });
+    scene.world.ask(caller, StreamsRequest::Abort { association: NAME, code: 0 });
     assert_eq!(scene.world.application(caller).ended, [Ended::Aborted]);
 }
 

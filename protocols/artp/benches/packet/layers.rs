@@ -8,7 +8,7 @@ use stackwright_artp::{Config, Sessions};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
-use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol};
+use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, PathLimits, Protocol};
 use stackwright_transport::slots::Format;
 use stackwright_transport::{Associations, Configuration, Slots, Transport};
 use stackwright_wire::{BufferTree, Message, Pool};
@@ -44,7 +44,10 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for En
                 self.open = true;
                 self.gives(credit);
             }
-            DatagramsIndication::Listening { .. } | DatagramsIndication::Finished { .. } => {}
+            DatagramsIndication::Listening { .. }
+            | DatagramsIndication::Finished { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
             DatagramsIndication::Ended { why, .. } => panic!("it ended: {why:?}"),
         }
     }
@@ -131,7 +134,16 @@ impl<C: Configuration<Message = M, Format: Format<M, Front = Packet>>> Layers<Tr
         here.ask(cx, DatagramsRequest::Open { association: NAME, remote: local, credit: ROOM, local: None });
         for (side, local, remote) in [(&mut *here, remote, local), (&mut *there, local, remote)] {
             let association = side.ends.below.expect("it is opened below");
-            side.tell(cx, DatagramsIndication::Opened { association, local, remote, credit: ROOM });
+            side.tell(
+                cx,
+                DatagramsIndication::Opened {
+                    association,
+                    local,
+                    remote,
+                    credit: ROOM,
+                    path: PathLimits::UNBOUNDED,
+                },
+            );
         }
         for _ in 0..4 {
             self.exchange();

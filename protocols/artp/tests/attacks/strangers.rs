@@ -7,7 +7,7 @@ use stackwright_artp::header::{ControlKind, PacketKind, Proposal, Verdict};
 use stackwright_artp::{Config, Layer, items, layer};
 use stackwright_contract::services::{Credit, DatagramsIndication, DatagramsRequest};
 use stackwright_contract::{
-    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, Protocol, RequestOf,
+    Context, Duration, Handle, IndicationOf, Names, Outlet, Participant, PathLimits, Protocol, RequestOf,
 };
 use stackwright_transport::Limits;
 use stackwright_wire::{BufferTree, Header, Message};
@@ -164,6 +164,7 @@ impl Server {
                     local,
                     remote: from,
                     credit: EVERYTHING,
+                    path: PathLimits::UNBOUNDED,
                 });
                 lower
             }

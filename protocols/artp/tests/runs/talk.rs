@@ -7,7 +7,7 @@ use stackwright_contract::ask::{Nobody, Reserve, ask};
 use stackwright_contract::services::{
     Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
-use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, Protocol};
+use stackwright_contract::{Context, Handle, Instant, Outlet, Participant, PathLimits, Protocol};
 use stackwright_wire::{BufferTree, Message};
 
 pub(crate) type M = BufferTree;
@@ -63,7 +63,9 @@ impl<P: Protocol<Provides = Datagrams<M>, Uses = Datagrams<M>>> Outlet<P> for Sa
             DatagramsIndication::Ended { name: NAME, why } => self.ended = Some(why),
             DatagramsIndication::Ended { .. }
             | DatagramsIndication::Finished { .. }
-            | DatagramsIndication::Listening { .. } => {}
+            | DatagramsIndication::Listening { .. }
+            | DatagramsIndication::Changed { .. }
+            | DatagramsIndication::Controlled { .. } => {}
         }
     }
 
@@ -169,7 +171,16 @@ impl Talk {
             .ask(&cx, DatagramsRequest::Open { association: NAME, remote: there, credit: UP, local: None });
         for (side, (local, remote)) in sides.iter_mut().zip([(here, there), (there, here)]) {
             let association = side.said.below.expect("it is asked for below");
-            side.tell(&cx, DatagramsIndication::Opened { association, local, remote, credit });
+            side.tell(
+                &cx,
+                DatagramsIndication::Opened {
+                    association,
+                    local,
+                    remote,
+                    credit,
+                    path: PathLimits::UNBOUNDED,
+                },
+            );
         }
         Talk { cx, sides, together, broken, runs: 0, packets: [Vec::new(), Vec::new()] }
     }

@@ -3,7 +3,7 @@
 use core::net::SocketAddr;
 
 use stackwright_contract::services::{Credit, Ended, Failure, StreamsRequest};
-use stackwright_contract::{Context, Handle, Participant, earliest};
+use stackwright_contract::{Command, Context, Handle, Participant, earliest};
 use stackwright_wire::Message;
 
 use super::state::{Data, FIRST_ROOM, Job, LISTING_ROOM, Step, Stream, What};
@@ -121,7 +121,7 @@ impl<M: Message> Client<M> {
             if remote.internet().map(|remote| remote.ip().to_canonical()) != server {
                 cx.dropped(NAME, "a data connection from somebody who is not the server");
                 self.let_go(cx, association);
-                out.request(StreamsRequest::Abort { association });
+                out.request(StreamsRequest::Abort { association, code: 0 });
                 return self.await_server(session, out);
             }
             self.let_go(cx, door);
@@ -131,7 +131,7 @@ impl<M: Message> Client<M> {
             state.data = Data::Open { association, credit };
         }
         if matches!(self.job_of(session), Some((_, Job { what: What::Read(_), .. }))) {
-            out.request(StreamsRequest::Unread { association });
+            out.request(StreamsRequest::Control { association, command: Command::Unread });
         }
         self.touch(cx, session);
         self.give_room(session, out);
@@ -221,7 +221,7 @@ impl<M: Message> Client<M> {
                 out.request(StreamsRequest::Close { name: door });
             }
             Data::Opening { association } | Data::Open { association, .. } => {
-                out.request(StreamsRequest::Abort { association });
+                out.request(StreamsRequest::Abort { association, code: 0 });
             }
             Data::Finished { .. } | Data::Absent | Data::Gone => {}
         }

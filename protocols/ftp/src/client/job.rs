@@ -440,7 +440,7 @@ impl<M: Message> Client<M> {
         let Some(state) = self.sessions.forget(session) else { return };
         if self.streams.get(state.control).is_some() {
             self.let_go(cx, state.control);
-            out.request(StreamsRequest::Abort { association: state.control });
+            out.request(StreamsRequest::Abort { association: state.control, code: 0 });
         }
         if let Some(job) = state.job {
             self.job_failed(job, failure, out);

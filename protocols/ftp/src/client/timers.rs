@@ -63,7 +63,7 @@ impl<M: Message> Client<M> {
             .collect();
         for association in held {
             self.let_go(cx, association); // once is enough: its last word comes
-            out.request(StreamsRequest::Abort { association });
+            out.request(StreamsRequest::Abort { association, code: 0 });
         }
         let sessions = self.sessions.iter().map(|(_, session)| session.deadline);
         let streams = self.streams.iter().filter_map(|(_, stream)| match stream {

@@ -90,7 +90,7 @@ impl<M: Message> Server<M> {
             if remote.internet().is_none_or(|remote| remote.ip().to_canonical() != peer) {
                 cx.dropped(NAME, "a data connection from a third party");
                 self.let_go(cx, association);
-                Self::ask_streams(out, StreamsRequest::Abort { association });
+                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
                 return self.await_data(session, door, out);
             }
             self.let_go(cx, door);
@@ -194,7 +194,7 @@ impl<M: Message> Server<M> {
             Data::Absent | Data::Target(_) => {}
             Data::Opening { association } => {
                 self.let_go(cx, association);
-                Self::ask_streams(out, StreamsRequest::Abort { association });
+                Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
             }
             Data::Listening { door, .. } => {
                 self.let_go(cx, door);
@@ -207,7 +207,7 @@ impl<M: Message> Server<M> {
             }
             Data::Arrived(link) => {
                 self.let_go(cx, link.association);
-                Self::ask_streams(out, StreamsRequest::Abort { association: link.association });
+                Self::ask_streams(out, StreamsRequest::Abort { association: link.association, code: 0 });
             }
         }
     }
@@ -228,7 +228,7 @@ impl<M: Message> Server<M> {
         if let Some(earlier) = state.lingering.replace(association)
             && self.streams.get(earlier).is_some()
         {
-            Self::ask_streams(out, StreamsRequest::Abort { association: earlier });
+            Self::ask_streams(out, StreamsRequest::Abort { association: earlier, code: 0 });
         }
     }
 }

@@ -88,7 +88,7 @@ impl<M: Message> Server<M> {
             match stream {
                 Stream::Door { .. } => out.request(Either::Left(StreamsRequest::Close { name })),
                 Stream::Control { .. } => {
-                    out.request(Either::Left(StreamsRequest::Abort { association: name }))
+                    out.request(Either::Left(StreamsRequest::Abort { association: name, code: 0 }))
                 }
                 // Arrivals end with their door; the rest ends with its session.
                 _ => {}

@@ -104,7 +104,7 @@ impl<M: Message> Server<M> {
         self.one_less_awaited(door);
         let (Some(mut local), Some(mut peer)) = (local.internet(), remote.internet()) else {
             self.let_go(cx, name);
-            return Self::ask_streams(out, StreamsRequest::Abort { association: name });
+            return Self::ask_streams(out, StreamsRequest::Abort { association: name, code: 0 });
         };
         // A client that came by IPv4 to a door for both is an IPv4 client.
         local.set_ip(local.ip().to_canonical());

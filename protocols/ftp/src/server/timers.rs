@@ -80,7 +80,7 @@ impl<M: Message> Server<M> {
             if let Some(stream) = self.streams.get_mut(association) {
                 *stream = Stream::Lingering { until: now + LINGER };
             }
-            Self::ask_streams(out, StreamsRequest::Abort { association });
+            Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
         }
         let streams = self.streams.iter().filter_map(|(_, stream)| match stream {
             Stream::Lingering { until } => Some(*until),
@@ -130,7 +130,7 @@ impl<M: Message> Server<M> {
                     // It was told so and does not let go.
                     let association = state.control.name;
                     state.deadline = cx.now() + LINGER;
-                    Self::ask_streams(out, StreamsRequest::Abort { association });
+                    Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
                 }
             }
         }

@@ -378,7 +378,7 @@ impl<M: Message> Server<M> {
         let Some(transfer) = self.end_transfer(session, out) else { return };
         if let Some(link) = &transfer.link {
             self.let_go(cx, link.association);
-            Self::ask_streams(out, StreamsRequest::Abort { association: link.association });
+            Self::ask_streams(out, StreamsRequest::Abort { association: link.association, code: 0 });
         }
         self.forget_data(cx, session, out);
         self.reply(cx, session, code, text);

@@ -184,7 +184,7 @@ fn a_client_that_vanishes_in_the_middle_of_a_store_leaves_the_older_file() {
     dialogue.world.run_for(seconds(1));
     dialogue.raw.abort(&mut dialogue.world, dialogue.control);
     dialogue.world.run_for(seconds(1));
-    assert_eq!(dialogue.raw.heard(&dialogue.world, data).ended, Some(Ended::Reset));
+    assert_eq!(dialogue.raw.heard(&dialogue.world, data).ended, Some(Ended::Reset(0)));
     assert_eq!(dialogue.disk.borrow().octets("a").as_deref(), Some(&b"older"[..]));
     dialogue.settle();
 }
@@ -301,7 +301,7 @@ fn a_silent_client_is_sent_away_and_cut_off_when_it_does_not_go() {
     assert_eq!(dialogue.new_codes(before), [421]);
     assert_eq!(dialogue.raw.heard(&dialogue.world, dialogue.control).ended, None);
     dialogue.world.run_for(seconds(400));
-    assert_eq!(dialogue.raw.heard(&dialogue.world, dialogue.control).ended, Some(Ended::Reset));
+    assert_eq!(dialogue.raw.heard(&dialogue.world, dialogue.control).ended, Some(Ended::Reset(0)));
     dialogue.settle();
 }
 
@@ -354,7 +354,7 @@ fn a_third_party_does_not_get_the_file_and_does_not_keep_the_client_from_it() {
     dialogue.say("RETR a\r\n");
     dialogue.world.run_for(seconds(1));
     assert_eq!(stranger.heard(&dialogue.world, theft).octets, b"");
-    assert_eq!(stranger.heard(&dialogue.world, theft).ended, Some(Ended::Reset));
+    assert_eq!(stranger.heard(&dialogue.world, theft).ended, Some(Ended::Reset(0)));
     assert_eq!(dialogue.raw.heard(&dialogue.world, data).octets, content(1000, 1));
     dialogue.settle();
 }
@@ -385,7 +385,7 @@ fn a_third_party_at_the_clients_door_does_not_keep_the_server_from_it() {
         "{:?}",
         pair.last_words()
     );
-    assert_eq!(stranger.heard(&pair.world, theft).ended, Some(Ended::Reset));
+    assert_eq!(stranger.heard(&pair.world, theft).ended, Some(Ended::Reset(0)));
     pair.settle();
 }
 

@@ -6,7 +6,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use fastrand::Rng;
 use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
-    Context, Duration, Either, Handle, IndicationOf, Outlet, Participant, Protocol, RequestOf,
+    Context, Duration, Either, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol, RequestOf,
 };
 use stackwright_copy::{Indication as Told, Place, Request as Ask};
 use stackwright_ftp::Server;
@@ -165,7 +165,13 @@ fn a_turn_is_bounded_and_its_replies_are_one_message() {
     server.handle_indication(&cx, Either::Left(StreamsIndication::Listening { listener, local }), &mut asked);
     let Some(StreamsRequest::Await { association, .. }) = asked.0.pop() else { panic!("it awaits") };
     let remote = Participant::from(std::net::SocketAddr::new(CLIENT, 2000));
-    let opened = StreamsIndication::Opened { association, local, remote, credit: Credit::of_octets(1 << 20) };
+    let opened = StreamsIndication::Opened {
+        association,
+        local,
+        remote,
+        credit: Credit::of_octets(1 << 20),
+        path: PathLimits::UNBOUNDED,
+    };
     server.handle_indication(&cx, Either::Left(opened), &mut asked);
     let message = M::with_headroom(0, &[b'\n'; LINES]);
     let delivered =

@@ -46,6 +46,7 @@ impl Application<SimulatedStreams<M>> for Ears {
                 local,
                 remote,
                 credit: Credit { octets: credit, .. },
+                ..
             } => {
                 let heard = self.names.entry(association).or_default();
                 heard.open = local.internet().zip(remote.internet());
@@ -70,6 +71,7 @@ impl Application<SimulatedStreams<M>> for Ears {
                     credit: Credit::of_octets(message.len()),
                 });
             }
+            StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
             StreamsIndication::Finished { association } => {
                 self.names.entry(association).or_default().finished = true;
             }
@@ -176,7 +178,7 @@ impl Raw {
     }
 
     pub(crate) fn abort(&self, world: &mut World<M>, association: Handle) {
-        world.ask(self.station, StreamsRequest::Abort { association });
+        world.ask(self.station, StreamsRequest::Abort { association, code: 0 });
     }
 
     pub(crate) fn heard<'a>(&self, world: &'a World<M>, association: Handle) -> &'a Heard {

@@ -4,7 +4,7 @@ use stackwright_contract::services::{
     Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties, StreamsIndication,
     StreamsRequest,
 };
-use stackwright_contract::{Context, Handle, Outlet, Participant, Protocol};
+use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits, Protocol};
 use stackwright_ordered::{Config, Kind, Label, Ordered};
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -90,7 +90,13 @@ impl Alone {
 
     pub(crate) fn open_below(&mut self, below: u32, credit: Credit) {
         let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
-        self.tell(DatagramsIndication::Opened { association: name(below), local, remote, credit });
+        self.tell(DatagramsIndication::Opened {
+            association: name(below),
+            local,
+            remote,
+            credit,
+            path: PathLimits::UNBOUNDED,
+        });
     }
 
     /// The peer says this on the association 0 below.

@@ -23,7 +23,7 @@ fn send(octets: &[u8]) -> StreamsRequest<M> {
 }
 
 const FINISH: fn() -> StreamsRequest<M> = || StreamsRequest::Finish { association: name(0) };
-const ABORT: fn() -> StreamsRequest<M> = || StreamsRequest::Abort { association: name(0) };
+const ABORT: fn() -> StreamsRequest<M> = || StreamsRequest::Abort { association: name(0), code: 0 };
 
 /// After both finishes: we are told that ours was heard, and theirs was answered.
 fn finished() -> Alone {
@@ -158,7 +158,7 @@ fn a_farewell_may_overtake_what_it_follows() {
 #[test]
 fn lingering_ends_with_the_layer_below_or_with_patience() {
     let mut alone = finished();
-    alone.end_below(0, Ended::Reset);
+    alone.end_below(0, Ended::Reset(0));
     assert_eq!((alone.ordered.names(), alone.ordered.next_deadline()), (0, None));
 
     let mut alone = finished();
@@ -173,7 +173,7 @@ fn lingering_ends_with_the_layer_below_or_with_patience() {
 
 #[test]
 fn an_end_below_is_an_end_with_its_reason() {
-    for (below, above) in [(Ended::Expired, Ended::Expired), (Ended::Finished, Ended::Reset)] {
+    for (below, above) in [(Ended::Expired, Ended::Expired), (Ended::Finished, Ended::Reset(0))] {
         let mut alone = Alone::open(Config::default(), 100, FAR);
         alone.ask(FINISH());
         alone.hear(label(Kind::Finish, 0), &[]);
@@ -198,7 +198,7 @@ fn an_abort_is_a_reset_for_the_peer() {
 
     let mut peer = Alone::open(Config::default(), 100, FAR);
     peer.hear(label(Kind::Reset, 0), &[]);
-    assert_eq!((peer.ended(), peer.closes()), (Some(Ended::Reset), 1));
+    assert_eq!((peer.ended(), peer.closes()), (Some(Ended::Reset(0)), 1));
     assert_eq!(peer.kinds(), [Kind::Open, Kind::Farewell]);
 }
 
@@ -252,7 +252,7 @@ fn an_arrival_that_says_nothing_gives_its_name_back() {
     alone.ordered.handle_timeout(&alone.cx, &mut alone.said);
     assert_eq!(alone.closes(), 1);
     alone.open_below(2, ROOM);
-    alone.end_below(2, Ended::Reset); // he leaves without a word
+    alone.end_below(2, Ended::Reset(0)); // he leaves without a word
     alone.open_below(2, ROOM);
     let asked = |request: &&DatagramsRequest<_>| matches!(request, DatagramsRequest::Await { .. });
     assert_eq!(alone.said.down.iter().filter(asked).count(), 3);
@@ -279,13 +279,13 @@ fn contradictions_end_it() {
         words
             .iter()
             .for_each(|label| alone.hear(*label, if label.kind == Kind::Octets { b"x" } else { b"" }));
-        assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Reset), 1), "{words:?}");
+        assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Reset(0)), 1), "{words:?}");
         assert_eq!(alone.kinds(), [Kind::Open, Kind::Reset]);
     }
     // Both open, and neither answers.
     let mut alone = Alone::asks(Config::default(), 1);
     alone.hear(label(Kind::Open, 0), &[]);
-    assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Reset), 1));
+    assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Reset(0)), 1));
     assert_eq!(alone.kinds(), [Kind::Open, Kind::Reset]);
 }
 

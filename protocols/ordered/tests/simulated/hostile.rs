@@ -6,7 +6,7 @@ use stackwright_contract::services::{
     Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties, StreamsIndication,
     StreamsRequest,
 };
-use stackwright_contract::{Duration, Handle, Participant, Protocol};
+use stackwright_contract::{Duration, Handle, Participant, PathLimits, Protocol};
 use stackwright_ordered::{Config, Kind, Label};
 use stackwright_wire::Message;
 
@@ -97,6 +97,7 @@ impl Known {
                         }
                     });
                 }
+                StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
                 StreamsIndication::Finished { .. } => assert!(!std::mem::replace(&mut self.finished, true)),
                 StreamsIndication::Ended { name: whose, .. } => self.ended |= whose == name(1),
                 StreamsIndication::Listening { .. } => {}
@@ -124,7 +125,13 @@ impl Known {
                 DatagramsRequest::Await { association, .. } | DatagramsRequest::Open { association, .. } => {
                     let credit = Credit { octets: 100, messages: 3 };
                     let (local, remote) = (Participant::OTHER_END, Participant::OTHER_END);
-                    opened.push(DatagramsIndication::Opened { association, local, remote, credit });
+                    opened.push(DatagramsIndication::Opened {
+                        association,
+                        local,
+                        remote,
+                        credit,
+                        path: PathLimits::UNBOUNDED,
+                    });
                 }
                 DatagramsRequest::Listen { .. } => {}
                 other => panic!("{other:?}"),
@@ -223,12 +230,12 @@ fn play(opens: bool, deeds: Vec<Deed>) {
                 known.finish_said = true;
                 alone.ask(StreamsRequest::Finish { association });
             }
-            Deed::Abort => alone.ask(StreamsRequest::Abort { association }),
+            Deed::Abort => alone.ask(StreamsRequest::Abort { association, code: 0 }),
         }
         known.learn(&mut alone);
         assert!(alone.ordered.held().all(|held| held <= WINDOW), "within the window");
     }
-    alone.ask(StreamsRequest::Abort { association });
+    alone.ask(StreamsRequest::Abort { association, code: 0 });
     alone.ask(StreamsRequest::Close { name: listener });
     known.learn(&mut alone);
     assert!(known.ended, "the last word comes");

@@ -170,6 +170,7 @@ impl<M: Message, P: Protocol<Provides = Streams<M>>> Application<P> for Talker {
                     }
                 });
             }
+            StreamsIndication::Changed { .. } | StreamsIndication::Controlled { .. } => {}
             StreamsIndication::Finished { .. } => {
                 assert!(self.opened && !self.finished);
                 self.finished = true;
@@ -228,7 +229,7 @@ impl<M: Message, P: Protocol<Provides = Streams<M>, Uses: Lanes<M>> + 'static> S
     }
 
     pub(crate) fn abort(&mut self, side: usize) {
-        self.ask(side, StreamsRequest::Abort { association: ASSOCIATION });
+        self.ask(side, StreamsRequest::Abort { association: ASSOCIATION, code: 0 });
     }
 
     /// Sends a part of what it has, as room allows, and finishes behind the last.

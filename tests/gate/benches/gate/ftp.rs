@@ -1,7 +1,9 @@
 //! One command of an FTP session: from the line that arrives to the reply that leaves, and the room given both ways.
 
 use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
-use stackwright_contract::{Context, Either, Handle, IndicationTo, Instant, Outlet, Protocol, RequestOf};
+use stackwright_contract::{
+    Context, Either, Handle, IndicationTo, Instant, Outlet, PathLimits, Protocol, RequestOf,
+};
 use stackwright_ftp::server::{Anonymous, Config, Indication, Request, Rights, Server};
 use stackwright_gate::subject::{Figure, Subject};
 use stackwright_wire::{Message, SingleBuffer};
@@ -71,8 +73,13 @@ impl Session {
             &mut below,
         );
         let association = below.awaited.expect("a server that listens awaits clients");
-        let opened =
-            StreamsIndication::Opened { association, local, remote, credit: Credit::of_octets(ROOM) };
+        let opened = StreamsIndication::Opened {
+            association,
+            local,
+            remote,
+            credit: Credit::of_octets(ROOM),
+            path: PathLimits::UNBOUNDED,
+        };
         server.handle_indication(&cx, Either::Left(opened), &mut below);
         server.flush(&cx, &mut below);
         let mut session = Session { server, cx, below, association, command, reply, now: 0 };

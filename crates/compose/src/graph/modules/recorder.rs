@@ -182,7 +182,7 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
         let direction = match why {
             _ if association.over => return,
             Ended::Finished | Ended::Unlistened => return,
-            Ended::Reset => Direction::Inbound,
+            Ended::Reset(_) => Direction::Inbound,
             _ => Direction::Outbound,
         };
         self.segments(Place { time, direction }, association, Control::Reset, false, Payload::default());

@@ -1,0 +1,31 @@
+//! What a path takes.
+
+/// What a layer has to know of the path below while it handles a word: told with `Opened`, and by
+/// `Changed`. A handler cannot [ask](crate::ask), because its lower is borrowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PathLimits {
+    /// The longest message that may be sent, in octets; `u32::MAX`: no bound, as of a stream.
+    pub longest: u32,
+    /// Time that the longest frame takes on the link, in microseconds; 0: unknown.
+    pub frame_time: u32,
+}
+
+impl PathLimits {
+    /// A path without a bound.
+    pub const UNBOUNDED: Self = PathLimits { longest: u32::MAX, frame_time: 0 };
+
+    /// Returns the limits of a path that takes messages of at most `octets` octets.
+    pub const fn of_longest(octets: usize) -> Self {
+        let longest = if octets < u32::MAX as usize { octets as u32 } else { u32::MAX };
+        PathLimits { longest, frame_time: 0 }
+    }
+
+    /// Returns the limits above a layer that puts a header of `octets` octets before each message.
+    #[must_use]
+    pub const fn behind_header(self, octets: u32) -> Self {
+        if self.longest == u32::MAX {
+            return self;
+        }
+        PathLimits { longest: self.longest.saturating_sub(octets), ..self }
+    }
+}
