@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 const COLUMNS: usize = 100;
 
 /// Lines that are longer still.
-const LONG_LINES_MOST: usize = 3763;
+const LONG_LINES_MOST: usize = 3828;
 
 /// Public types whose name stands in several places of the library crates, and why.
 const SHARED_NAMES: &[(&str, &str)] = &[
     ("Absent", "the choice of nothing, in every slot and every feature"),
     ("Alternative", "what a feature can be; each feature is a module of the base"),
     ("Association", "of an endpoint, awaited or blocking: one API, two ways to wait"),
+    ("Command", "what Control asks of a layer, and RFC 959's term for a line of FTP"),
     ("Config", "a crate's configuration, always named with its crate"),
     ("Crc32c", "the check, and the policy that applies it"),
     ("Endpoint", "awaited or blocking: one API, two ways to wait"),

@@ -141,6 +141,7 @@ impl Port {
 ///
 /// ```
 /// use stackwright_contract::{Service, words::Speaks};
+/// use stackwright_wire::Message;
 /// struct Counting;
 /// impl Service for Counting {
 ///     const NAME: &'static str = "Counting";

@@ -16,7 +16,7 @@ use stackwright_wire::Message;
 use crate::desk::Desk;
 use crate::error::Error;
 use crate::link::{Link, Received, State};
-use crate::offered::{Carried, Offered, Parcel, Size};
+use crate::offered::{Offered, Parcel, PropertyMap, Size};
 use crate::system::System;
 
 /// A stack that an endpoint can stand on: it provides datagrams or streams over descriptors. Every such protocol is one.

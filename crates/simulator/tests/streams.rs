@@ -329,8 +329,8 @@ fn a_send_after_the_finish_is_a_bug() {
 }
 
 #[test]
-#[should_panic(expected = "room is never zero")]
-fn zero_room_is_a_bug() {
+#[should_panic(expected = "it is never zero")]
+fn zero_credit_is_a_bug() {
     let (mut world, here, _) = joined(LARGE, 10);
     world.ask(here, Ask::Credit { association: name(1), credit: Credit::of_octets(0) });
 }
