@@ -31,7 +31,6 @@ const SHARED_NAMES: &[(&str, &str)] = &[
 
 /// Names that have several meanings still. The list may only become shorter.
 const AMBIGUOUS_NAMES: &[&str] = &[
-    "Asks",
     "Credit",
     "Direction",
     "Ends",
