@@ -70,8 +70,9 @@ pub(crate) fn worse(seed: u64) -> Conditions {
     Conditions { outages: Outages::Spans(spans.collect()), ..bad(seed) }
 }
 
-/// Which seeds: `SEED` alone where that is set, else the first `SEEDS`, or `usual` of them.
+/// Which seeds: `SEED` alone where that is set, else those from `FIRST`, or 0, to `SEEDS`, or `usual`.
 pub(crate) fn seeds(usual: u64) -> std::ops::Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|number| number.parse().ok());
-    number("SEED").map_or(0..number("SEEDS").unwrap_or(usual), |seed: u64| seed..seed + 1)
+    let some = || number("FIRST").unwrap_or(0)..number("SEEDS").unwrap_or(usual);
+    number("SEED").map_or_else(some, |seed: u64| seed..seed + 1)
 }
