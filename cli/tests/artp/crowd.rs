@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
@@ -22,12 +23,11 @@ const LINES: usize = 2048;
 
 /// Each of them sends nothing but empty lines, and each line has its reply; somebody else, who
 /// fetches a file meanwhile, has it whole.
-#[test]
-fn a_crowd_of_empty_lines_is_answered() {
+fn is_answered(start: impl FnOnce(&Path) -> Server) {
     let (far, near) = (Scratch::new(), Scratch::new());
     let content = octets(1, 10_000_000);
     fs::write(far.join("file"), &content).expect("a folder of ours");
-    let mut server = Server::over_artp(far.path(), &[]);
+    let mut server = start(far.path());
     let remote = SocketAddr::from((Ipv4Addr::LOCALHOST, server.port));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
@@ -75,4 +75,15 @@ fn a_crowd_of_empty_lines_is_answered() {
     });
     assert!(server.running.alive());
     say(&["ls", &server.url("")]).succeeded();
+}
+
+#[test]
+fn a_crowd_of_empty_lines_is_answered() {
+    is_answered(|folder| Server::over_artp(folder, &[]));
+}
+
+#[test]
+fn a_crowd_of_empty_lines_is_answered_on_a_graph() {
+    let options = ["--listen", "127.0.0.1:0", "--stack", "serve-artp"];
+    is_answered(|folder| Server::start(folder, &options));
 }
