@@ -80,7 +80,7 @@ impl Connection for Handshake {
         let signals = tidings.signals;
         self.state = match self.state {
             State::Idle if signals.has(Signals::OPEN) => State::Open(false),
-            State::Asking(..) if signals.has(Signals::REFUSE) => State::Ended(Ending::Refused),
+            State::Asking(..) if signals.has(Signals::REFUSE) => State::Ended(Ending::Refused(0)),
             State::Asking(..) if signals.has(Signals::OPEN.with(Signals::ACCEPT)) => State::Open(true),
             State::Idle | State::Asking(..) => return Err(Dropped::NotOurs),
             State::Open(heard) => State::Open(heard || !signals.has(Signals::OPEN)),
@@ -117,7 +117,7 @@ impl Connection for Handshake {
         self.state = match self.state {
             // Whoever leaves has all that it sent acknowledged; what we have sent nobody takes any more.
             _ if signals.has(Signals::ENDED) => {
-                State::Ended(if view.idle && view.drained { Ending::Finished } else { Ending::Reset })
+                State::Ended(if view.idle && view.drained { Ending::Finished } else { Ending::Reset(0) })
             }
             State::Asking(_, tries) if signals.has(Signals::OPEN) => State::Asking(again, tries + 1),
             State::Open(_) if signals.has(Signals::END) => State::Leaving(again, 1),

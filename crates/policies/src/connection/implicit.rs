@@ -82,7 +82,7 @@ impl Connection for Implicit {
         }
         if signals.has(Signals::END) {
             // Who says that has all that we sent, if we have said that it is all.
-            let ending = if self.said { Ending::Finished } else { Ending::Reset };
+            let ending = if self.said { Ending::Finished } else { Ending::Reset(0) };
             self.state = match self.state {
                 State::Active => State::Ended(ending),
                 State::Lingering(_, ending) => State::Ended(ending),
@@ -114,7 +114,7 @@ impl Connection for Implicit {
         self.called |= signals.has(Signals::OPEN);
         self.said |= signals.has(Signals::FINISH);
         if signals.has(Signals::END) && matches!(self.state, State::Active) {
-            let ending = if view.idle && view.drained { Ending::Finished } else { Ending::Reset };
+            let ending = if view.idle && view.drained { Ending::Finished } else { Ending::Reset(0) };
             self.state = State::Lingering(view.now.later(self.linger), ending);
         }
     }
