@@ -211,8 +211,14 @@ impl<C: Configuration> Association<C> {
         self.slots.connection.finish();
     }
 
+    /// The layer above has closed it: both halves.
+    pub fn close(&mut self) {
+        self.finish();
+        self.stop();
+    }
+
     /// The layer above takes no more.
-    pub fn stop(&mut self) {
+    fn stop(&mut self) {
         self.closing = true;
         self.slots.connection.stop();
     }
@@ -223,10 +229,7 @@ impl<C: Configuration> Association<C> {
         self.stop();
         let view = self.view(now);
         self.sending = Sending::new(self.slots.format.numbering(), view.sent_upto);
-        let why = Ending::Aborted(code);
-        if !self.slots.connection.abandon(&view, why) {
-            self.given_up = Some(why);
-        }
+        self.abandon(&view, Ending::Aborted(code));
     }
 
     /// Whether the peer sends no more, and all that it sent was [taken](Association::take).

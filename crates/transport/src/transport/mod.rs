@@ -315,8 +315,7 @@ impl<H: Host> Hooks for Associations<H> {
         if matches!(session.engine.phase(now), Phase::Idle | Phase::Opening) {
             return true;
         }
-        session.engine.finish();
-        session.engine.stop();
+        session.engine.close();
         Self::deliver(at);
         at.later();
         false
