@@ -85,7 +85,10 @@ impl Handshake {
     /// What must leave for its own sake.
     fn says(&self, view: &View) -> Signals {
         let end = match self.why {
-            Ending::Finished => Signals::END.with(Signals::FINISH),
+            // What the peer sent has arrived, though it may not have heard of that.
+            Ending::Finished => {
+                Signals::END.with(Signals::FINISH).with(Signals::STOP.when(self.halves.has_all(view)))
+            }
             Ending::Aborted(code) => Signals::END.with(Signals::because(code)),
             _ => Signals::END,
         };
@@ -181,9 +184,10 @@ impl Connection for Handshake {
         let again = view.now.later(self.every);
         self.state = match self.state {
             _ if signals.has(Signals::ENDED) => State::Ended(match self.left {
+                _ if self.why != Ending::Finished => self.why,
                 Some(Err(code)) => Ending::Reset(code),
-                // It has all that it sent acknowledged; what we have sent nobody takes any more.
-                _ if view.idle && view.drained => Ending::Finished,
+                // It has all that it sent acknowledged; what of ours has not arrived nobody takes any more.
+                _ if view.idle && view.drained || self.halves.they_stop() => Ending::Finished,
                 _ => Ending::Reset(0),
             }),
             State::Asking(_, tries) if signals.has(Signals::OPEN) => State::Asking(again, tries + 1),

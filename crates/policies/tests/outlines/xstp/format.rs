@@ -17,7 +17,10 @@ use super::header::{Kind, Packet};
 const PACKET: usize = 178;
 
 /// The flag of POLL: its sender has sent all; of STAT: its sender has all of that; of END: without it, it is an abort.
-pub(super) const STREAM_END: u8 = 8;
+const STREAM_END: u8 = 8;
+
+/// The flag of END: its sender has all of the other side's stream.
+const HAS_ALL: u8 = 1;
 
 /// The octets of the code in an END that aborts, and in a BGREJ.
 const CODE: usize = 4;
@@ -68,9 +71,10 @@ fn pairs(boundaries: &[u64]) -> impl Iterator<Item = Range<u64>> {
 }
 
 /// The flag stands for this signal here.
-fn flag(flags: &mut u8, say: &mut Saying<'_>, signal: Signals) {
+fn flag(flags: &mut u8, flag: u8, say: &mut Saying<'_>, signal: Signals) {
     if say.signals.has(signal) {
-        (*flags, say.signals) = (STREAM_END, say.signals.without(signal));
+        *flags |= flag;
+        say.signals = say.signals.without(signal);
     }
 }
 
@@ -155,7 +159,9 @@ impl<M: Message> Format<M> for Sixteen<M> {
             kind => {
                 let known = SIGNALS.into_iter().find(|(_, other)| *other == kind);
                 let signal = known.map_or(Signals::NONE, |(signal, _)| signal);
-                segment.signals = signal.with(Signals::FINISH.when(header.flags & STREAM_END != 0));
+                segment.signals = signal
+                    .with(Signals::FINISH.when(header.flags & STREAM_END != 0))
+                    .with(Signals::STOP.when(header.flags & HAS_ALL != 0));
                 if let Some(code) = packet.front(CODE).and_then(|code| code.try_into().ok()) {
                     segment.signals = segment.signals.with(Signals::because(u32::from_be_bytes(code)));
                 }
@@ -169,8 +175,9 @@ impl<M: Message> Format<M> for Sixteen<M> {
         let (mut list, mut flags) = (Vec::new(), 0);
         let (kind, number, poll) = if let Some((signal, kind)) = signal {
             if kind == Kind::End {
-                flag(&mut flags, say, Signals::FINISH);
-                if flags == 0 {
+                flag(&mut flags, STREAM_END, say, Signals::FINISH);
+                flag(&mut flags, HAS_ALL, say, Signals::STOP);
+                if flags & STREAM_END == 0 {
                     list.extend_from_slice(&say.signals.code().to_be_bytes());
                 }
                 say.signals = say.signals.without(Signals::because(say.signals.code()));
@@ -178,7 +185,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
             say.signals = say.signals.without(signal);
             (kind, FIRST, 0)
         } else if let Some(report) = say.report.take() {
-            flag(&mut flags, say, Signals::STOP);
+            flag(&mut flags, STREAM_END, say, Signals::STOP);
             match report.answers {
                 Some(answer) => {
                     if !report.held.is_empty() {
@@ -195,7 +202,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
         } else if let Some(unit) = say.unit.take() {
             (Kind::Data, unit.span.start, view.asked)
         } else {
-            flag(&mut flags, say, Signals::FINISH);
+            flag(&mut flags, STREAM_END, say, Signals::FINISH);
             (Kind::Poll, view.sent_upto, say.inquiry.take().unwrap_or(view.asked))
         };
         let credit = say

@@ -219,14 +219,22 @@ impl<M: Message> Format<M> for Xtp4<M> {
         let mut options = Options::SREQ
             .when(inquiry.is_some())
             .with(Options::EOM.when(unit.is_some_and(|unit| unit.label.last)));
-        // An end rides on no data but the last.
-        let ends = unit.is_none_or(|unit| unit.span.end >= view.sent_upto);
+        // The end of a half rides on its last data; all else tells what was received as well, and so on none.
+        let says = match &unit {
+            None => say.signals,
+            Some(unit) => {
+                Signals::FINISH.when(say.signals.has(Signals::FINISH) && unit.span.end >= view.sent_upto)
+            }
+        };
         for (signal, option) in SIGNALS {
-            options = options.with(option.when(ends && say.signals.has(signal)));
+            options = options.with(option.when(says.has(signal)));
         }
         let first = format == PacketFormat::First;
-        let left = if ends { Signals::NONE } else { say.signals.without(Signals::OPEN) };
-        say.signals = left.with(Signals::OPEN.when(opening && !first));
+        say.signals = say
+            .signals
+            .without(says)
+            .without(Signals::OPEN.when(first))
+            .with(Signals::OPEN.when(opening && !first));
         let sequence = match unit {
             Some(unit) => unit.span.start,
             None if first => 0,
