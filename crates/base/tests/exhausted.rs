@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use stackwright_base::{Hooks, Layer, MessageOf, Origin, Place, generate};
 use stackwright_compose::Over;
 use stackwright_contract::services::{
-    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Duration, Facts, Handle, Participant};
 use stackwright_simulator::{Heard, SimulatedDatagrams, StationId, World};
@@ -26,6 +26,8 @@ struct Label {
 
 impl Hooks for Channels {
     type Features = Small;
+    type Provides = Datagrams<MessageOf<Self>>;
+    type Uses = Datagrams<MessageOf<Self>>;
     type Header = Label;
     type Key = u8;
     type PassiveKey = ();

@@ -5,7 +5,7 @@ use stackwright_base::{
     Configuration, Features, Hooks, Layer, MessageOf, Origin, Place, events, opening, session,
 };
 use stackwright_contract::services::{
-    Credit, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
+    Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, PathLimits, Protocol};
 use stackwright_wire::{Header, Message, SingleBuffer};
@@ -26,6 +26,8 @@ struct Label {
 
 impl<C: Configuration<Message = M> + 'static> Hooks for Plain<C> {
     type Features = C;
+    type Provides = Datagrams<MessageOf<Self>>;
+    type Uses = Datagrams<MessageOf<Self>>;
     type Header = Label;
     type Key = ();
     type PassiveKey = ();

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use stackwright::base::features::Needs;
 use stackwright::base::{Hooks, Layer, Origin, Place, generate};
 use stackwright::wire::{Header, Message};
-use stackwright_contract::services::{Credit, Ended, MessageProperties};
+use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
 use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
 
 generate! {
@@ -110,6 +110,8 @@ const HEADROOM: usize = 64;
 
 impl<M: Message> Hooks for Rules<M> {
     type Features = WindowBase<M>;
+    type Provides = Datagrams<M>;
+    type Uses = Datagrams<M>;
     type Header = Label;
     type Key = ();
     type PassiveKey = ();

@@ -5,7 +5,7 @@ use core::hash::{Hash, Hasher};
 
 use siphasher::sip::SipHasher13;
 use stackwright_base::{Arrival, Origin};
-use stackwright_contract::services::{Credit, Ended};
+use stackwright_contract::services::{Credit, Datagrams, Ended};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_transport::rules::promised;
 use stackwright_transport::slots::Format;
@@ -128,6 +128,7 @@ where
     C: Configuration<Message = M, Format: Format<M, Front = Packet>>,
 {
     type Configuration = C;
+    type Transfer = Datagrams<M>;
     type Key = u8;
 
     const FACTS: Facts = Facts {

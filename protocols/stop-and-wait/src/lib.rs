@@ -19,7 +19,7 @@ use core::marker::PhantomData;
 
 use stackwright_base::features::Needs;
 use stackwright_base::{Hooks, Layer, Origin, Place, generate};
-use stackwright_contract::services::{Credit, Ended, MessageProperties};
+use stackwright_contract::services::{Credit, Datagrams, Ended, MessageProperties};
 use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
 use stackwright_wire::{Header, Message};
 
@@ -82,6 +82,8 @@ impl<M: Message> Rules<M> {
 
 impl<M: Message> Hooks for Rules<M> {
     type Features = StopAndWaitBase<M>;
+    type Provides = Datagrams<M>;
+    type Uses = Datagrams<M>;
     type Header = Label;
     type Key = ();
     type PassiveKey = ();

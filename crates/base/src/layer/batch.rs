@@ -1,7 +1,7 @@
 //! Messages that come from below together. Those that follow each other and are for the same
 //! association are popped in one place: all else is as if each had come by itself.
 
-use stackwright_contract::services::{Batch, BatchMessages, Ecn};
+use stackwright_contract::services::{Batch, BatchMessages, PropertiesOf, Transfer as _};
 use stackwright_contract::{Context, Handle, Outlet};
 
 use super::receive::UNREADABLE;
@@ -15,16 +15,16 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         lower: Handle,
         batch: Batch<MessageOf<H>>,
-        ecn: Ecn,
+        properties: PropertiesOf<H::Uses>,
         out: &mut impl Outlet<Self>,
     ) {
-        let credit = batch.cost();
+        let credit = H::Uses::cost(&batch);
         let (mut left, mut next) = (batch.into_iter(), None);
         loop {
             let opened = next.take().or_else(|| left.next().map(open::<H>));
             match opened {
                 Some(Some(opened)) => {
-                    next = self.lead_several(cx, lower, opened, ecn, &mut left, out).map(Some)
+                    next = self.lead_several(cx, lower, opened, properties, &mut left, out).map(Some)
                 }
                 Some(None) => cx.dropped(H::FACTS.name, UNREADABLE),
                 None => break,
@@ -46,14 +46,14 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         lower: Handle,
         (header, mut message): Opened<H>,
-        ecn: Ecn,
+        properties: PropertiesOf<H::Uses>,
         left: &mut BatchMessages<MessageOf<H>>,
         out: &mut impl Outlet<Self>,
     ) -> Option<Opened<H>> {
         let key = H::key(&header);
         let name = self.whose(cx, lower, &header, &mut message, out)?;
         let mut other = None;
-        self.at_bearing(cx, name, ecn, out, |hooks, at| {
+        self.at_arrival(cx, name, properties, out, |hooks, at| {
             hooks.pop_batch(at, header, message, left);
             // What is behind its end is not for it any more.
             while !at.is_over()

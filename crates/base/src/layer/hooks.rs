@@ -1,7 +1,7 @@
 //! What the author of a protocol adds to a base, with defaults: PIX's overridable operations (thesis §4.1.2, §4.4).
 
 use stackwright_contract::ask::Question;
-use stackwright_contract::services::{Batch, BatchMessages, Credit, Ecn, Ended, MessageProperties};
+use stackwright_contract::services::{Batch, BatchMessages, Code, Credit, Ended, PropertiesOf, Transfer};
 use stackwright_contract::{Command, CommandError, Context, Facts, Instant, Participant, PathLimits};
 
 use super::Envelope;
@@ -12,7 +12,7 @@ use crate::map::Key;
 /// The message of a protocol's base.
 pub type MessageOf<H> = <<H as Hooks>::Features as Configuration>::Message;
 
-/// A protocol over messages that are addressed to nobody in particular: what it adds to [`Layer`](super::Layer).
+/// A protocol with associations over another one, of messages or of streams: what it adds to [`Layer`](super::Layer).
 ///
 /// | here | PIX |
 /// | --- | --- |
@@ -27,6 +27,10 @@ pub type MessageOf<H> = <<H as Hooks>::Features as Configuration>::Message;
 pub trait Hooks: Sized + 'static {
     /// The selection of its base.
     type Features: Configuration;
+    /// What it offers to the layer above: datagrams or a stream.
+    type Provides: Transfer<Message = MessageOf<Self>>;
+    /// What it expects from the layer below.
+    type Uses: Transfer<Message = MessageOf<Self>>;
     /// What it puts before a message, and reads of one before it is known whose it is.
     type Header: Envelope<MessageOf<Self>>;
     /// Tells an association from the others with the same peer; `()` where a peer has only one.
@@ -93,6 +97,22 @@ pub trait Hooks: Sized + 'static {
         Arrival::Welcome
     }
 
+    /// Whether senders for whose messages nobody is here are told so: then one name more waits below than above, and whoever
+    /// comes under it is [refused](Hooks::refuse).
+    const REFUSES: bool = false;
+
+    /// A message came from `remote` whose key nobody has, and no name waits for it: returns the answer, where there is one. An
+    /// answer has at most as many octets as the message, or 64, so that nobody is overwhelmed in another's name.
+    fn refuse(
+        &mut self,
+        _cx: &Context,
+        _remote: Participant,
+        _header: &Self::Header,
+        _message: &mut MessageOf<Self>,
+    ) -> Option<MessageOf<Self>> {
+        None
+    }
+
     /// A new association with `remote`, as it is called below.
     fn create(
         &mut self,
@@ -110,7 +130,12 @@ pub trait Hooks: Sized + 'static {
 
     /// A message comes from above. What the protocol has to say of it stands in the header with which it
     /// [forwards](Place::forward) it.
-    fn push(&mut self, at: &mut impl Place<Self>, message: MessageOf<Self>, properties: MessageProperties);
+    fn push(
+        &mut self,
+        at: &mut impl Place<Self>,
+        message: MessageOf<Self>,
+        properties: PropertiesOf<Self::Provides>,
+    );
 
     /// Several messages come from above.
     ///
@@ -120,15 +145,20 @@ pub trait Hooks: Sized + 'static {
         &mut self,
         _at: &mut impl Place<Self>,
         messages: Batch<MessageOf<Self>>,
-        _quality: MessageProperties,
+        _properties: PropertiesOf<Self::Provides>,
     ) -> Result<(), Batch<MessageOf<Self>>> {
         Err(messages)
     }
 
     /// Returns the limits of the path above an association, of those below. By default a header is
-    /// put before each message, as long as the facts say; a layer that cuts messages knows better.
+    /// put before each message, as long as the facts say; a layer that cuts messages knows better, and
+    /// a stream has no bound.
     fn path(_association: &Self::Association, below: PathLimits) -> PathLimits {
-        below.behind_header(Self::FACTS.header_room as u32)
+        if Self::Provides::MESSAGES {
+            below.behind_header(Self::FACTS.header_room as u32)
+        } else {
+            PathLimits { frame_time: below.frame_time, ..PathLimits::UNBOUNDED }
+        }
     }
 
     /// Does what the layer above [commands](stackwright_contract::Command); `None`: it is done later,
@@ -148,7 +178,7 @@ pub trait Hooks: Sized + 'static {
     /// A message came from below, and its header was read. By default it goes up; where there is no room, it is dropped.
     #[inline(always)]
     fn pop(&mut self, at: &mut impl Place<Self>, _header: Self::Header, message: MessageOf<Self>) {
-        at.deliver(message, MessageProperties::default());
+        at.deliver(message, Default::default());
     }
 
     /// A message came, and others `behind` it in the same batch: those may be taken, from the first on, that are known to be for
@@ -184,8 +214,21 @@ pub trait Hooks: Sized + 'static {
     /// An association is over, or was not needed: what was kept of it elsewhere can go.
     fn gone(&mut self, _association: Self::Association) {}
 
-    /// The upper layer has closed it. `true`: at once; `false`: the protocol has something to bring to its end, and says
-    /// [`end`](Place::end) then.
+    /// The layer below delivers no more. By default nothing follows from that: datagrams have no half close.
+    fn finished_below(&mut self, _at: &mut impl Place<Self>) {}
+
+    /// The upper layer sends no more, and takes what still comes. By default nothing follows from that: a service without half
+    /// close does nothing.
+    fn finish(&mut self, _at: &mut impl Place<Self>) {}
+
+    /// The upper layer ends it at once, and the peer is told `code` where the protocol can say it. `true`: it is over; `false`:
+    /// the protocol says [`end`](Place::end). By default as [`close`](Hooks::close).
+    fn abort(&mut self, at: &mut impl Place<Self>, _code: Code) -> bool {
+        self.close(at)
+    }
+
+    /// The upper layer has closed it: both halves. `true`: at once; `false`: the protocol has something to bring to its end, and
+    /// says [`end`](Place::end) then.
     fn close(&mut self, _at: &mut impl Place<Self>) -> bool {
         true
     }
@@ -227,16 +270,16 @@ pub trait Place<H: Hooks> {
     /// Sends messages of the protocol's own that bear their headers already: no envelope is closed on them. Where there is room
     /// below for all of them, they are one word; otherwise each is sent by itself.
     fn send_batch(&mut self, messages: Batch<MessageOf<H>>);
-    /// What the message says of congestion that is [popped](Hooks::pop) now.
-    fn ecn(&self) -> Ecn;
-    /// What is sent from now on says this of congestion; at first nothing, [`Ecn::NotEct`].
-    fn bear(&mut self, ecn: Ecn);
+    /// The properties of the message that is [popped](Hooks::pop) now.
+    fn arrived(&self) -> PropertiesOf<H::Uses>;
+    /// What is sent from now on has these properties; at first the default ones.
+    fn bear(&mut self, properties: PropertiesOf<H::Uses>);
     /// Sends a message of the upper layer, which gets its room back when it has left.
     fn forward(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Delivers a message, where there is room for it; otherwise it is dropped, and counted.
-    fn deliver(&mut self, message: MessageOf<H>, properties: MessageProperties);
+    fn deliver(&mut self, message: MessageOf<H>, properties: PropertiesOf<H::Provides>);
     /// Delivers messages together, as if one by one; the number in `properties` is that of the first.
-    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, properties: MessageProperties);
+    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, properties: PropertiesOf<H::Provides>);
     /// How much may be delivered.
     fn room(&self) -> Credit;
     /// So much of what the upper layer sent is done with: it may send more.
@@ -256,6 +299,10 @@ pub trait Place<H: Hooks> {
     fn cancel(&mut self, timer: H::Timer);
     /// Answers the oldest command that is not answered yet.
     fn controlled(&mut self, outcome: Result<u32, CommandError>);
+    /// The peer sends no more: the layer above is told, once what came before it was delivered.
+    fn finished(&mut self);
+    /// Nothing more is sent on the association below, behind what waits: half close, where nobody else shares it.
+    fn finish_below(&mut self);
     /// The association is over, when the hook is.
     fn end(&mut self, why: Ended);
 }

@@ -3,16 +3,15 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Batch, Credit, Datagrams, DatagramsRequest, Ecn, MessageProperties};
-use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, PathLimits, Protocol};
-use stackwright_wire::Message;
+use stackwright_contract::services::{AssociationRequest, Batch, Credit, PropertiesOf, Transfer};
+use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, PathLimits};
 
-use super::{Hooks, Layer, MessageOf, Spot};
+use super::{Hooks, Layer, MessageOf, Spot, charged};
 use crate::map::{ChainedHash, Keyed, Kind, Map};
 
 /// Room upward on each association below: what is delivered is handled at once. A driver that gets much in one system call
 /// has room for all of it.
-pub(super) const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
+const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
 /// How much of it is used before it is given back, in one word.
 const GIVEN_BACK: Credit = Credit { octets: ROOM.octets / 4, messages: ROOM.messages / 4 };
@@ -45,7 +44,7 @@ pub(super) struct Door<K> {
     pub(super) awaited: usize,
 }
 
-pub(super) struct Association<M> {
+pub(super) struct Association<T: Transfer> {
     pub(super) remote: Participant,
     /// Through which listener it came; `None` for one that we opened.
     pub(super) door: Option<Handle>,
@@ -62,19 +61,21 @@ pub(super) struct Association<M> {
     room_most: [u32; 2],
     /// What was delivered since room was last given back.
     used: Credit,
-    backlog: VecDeque<Waiting<M>>,
+    backlog: VecDeque<Waiting<T>>,
+    /// Nothing more is sent, once nothing waits; not yet said.
+    finishing: bool,
 }
 
 /// A message for which there was no room below, and who gets how much room back for it.
-struct Waiting<M> {
-    message: M,
-    ecn: Ecn,
+struct Waiting<T: Transfer> {
+    message: Batch<T::Message>,
+    bears: PropertiesOf<T>,
     back: Option<(Handle, Credit)>,
 }
 
 pub(super) struct Lowers<H: Hooks> {
     pub(super) names: Names<Lower<H::PassiveKey>>,
-    associations: Mirror<Association<MessageOf<H>>>,
+    associations: Mirror<Association<H::Uses>>,
     by_remote: <ChainedHash<Keyed> as Kind>::Of<Participant, Handle>,
 }
 
@@ -84,7 +85,7 @@ impl<H: Hooks> Lowers<H> {
     }
 
     #[inline(always)]
-    pub(super) fn association(&mut self, name: Handle) -> Option<&mut Association<MessageOf<H>>> {
+    pub(super) fn association(&mut self, name: Handle) -> Option<&mut Association<H::Uses>> {
         self.associations.get_mut(name)
     }
 
@@ -120,7 +121,7 @@ impl<H: Hooks> Lowers<H> {
     }
 
     /// The association is over, whether or not its last word has come.
-    pub(super) fn forget(&mut self, name: Handle) -> Option<Association<MessageOf<H>>> {
+    pub(super) fn forget(&mut self, name: Handle) -> Option<Association<H::Uses>> {
         let association = self.associations.remove(name)?;
         if self.by_remote.resolve(&association.remote) == Some(name) {
             self.by_remote.erase(&association.remote);
@@ -157,7 +158,7 @@ impl<H: Hooks> Lowers<H> {
         }
         let door = Door { asked, local: None, enabled: Vec::from([key]), wanted: 0, awaited: 0 };
         let listener = self.names.name(Lower::Door(door));
-        out.request(DatagramsRequest::Listen { listener, local: asked });
+        out.request(AssociationRequest::Listen { listener, local: asked });
         listener
     }
 
@@ -177,18 +178,19 @@ impl<H: Hooks> Lowers<H> {
             if let Some(lower) = self.names.get_mut(name) {
                 *lower = Lower::Closing;
             }
-            out.request(DatagramsRequest::Close { name });
+            out.request(AssociationRequest::Close { name });
         }
     }
 
-    /// As many names wait below as above.
+    /// As many names wait below as above; and one, where whoever comes too many is refused.
     pub(super) fn await_below(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
         while let Some(door) = self.door(name)
-            && door.awaited < door.wanted
+            && door.awaited < door.wanted + usize::from(H::REFUSES)
         {
             door.awaited += 1;
             let association = self.names.name(Lower::Awaited { door: name });
-            out.request(DatagramsRequest::Await { listener: name, association, credit: ROOM });
+            let credit = charged::<H::Uses>(ROOM);
+            out.request(AssociationRequest::Await { listener: name, association, credit });
         }
     }
 
@@ -210,7 +212,8 @@ impl<H: Hooks> Lowers<H> {
         let name = self.names.name(Lower::Association);
         self.associations.insert(name, association);
         self.by_remote.install(remote, name);
-        out.request(DatagramsRequest::Open { association: name, remote, credit: ROOM, local: None });
+        let credit = charged::<H::Uses>(ROOM);
+        out.request(AssociationRequest::Open { association: name, remote, credit, local: None });
         name
     }
 
@@ -240,47 +243,46 @@ impl<H: Hooks> Lowers<H> {
             if let Some(lower) = self.names.get_mut(name) {
                 *lower = Lower::Closing;
             }
-            out.request(DatagramsRequest::Close { name });
+            out.request(AssociationRequest::Close { name });
         }
     }
 
-    /// Sends a message; gives it back where there is no room for it yet, or others wait already.
+    /// Nothing more is sent behind what waits.
+    #[cold]
+    pub(super) fn finish(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
+        let Some(association) = self.association(name) else { return };
+        association.finishing = true;
+        self.say_finish(name, out);
+    }
+
+    fn say_finish(&mut self, name: Handle, out: &mut impl Outlet<Layer<H>>) {
+        if let Some(association) = self.association(name)
+            && association.finishing
+            && association.backlog.is_empty()
+        {
+            association.finishing = false;
+            out.request(AssociationRequest::Finish { association: name });
+        }
+    }
+
+    /// Sends a message, or several by one word; gives them back where there is no room for all of them yet, or others wait
+    /// already.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
         name: Handle,
-        message: MessageOf<H>,
-        ecn: Ecn,
-        out: &mut impl Outlet<Layer<H>>,
-    ) -> Result<(), MessageOf<H>> {
-        match self.association(name) {
-            Some(association) if association.backlog.is_empty() && association.fits(message.len()) => {
-                association.take(message.len());
-                out.request(bearing(name, message.into(), ecn));
-                Ok(())
-            }
-            _ => Err(message),
-        }
-    }
-
-    /// Sends all messages by one word; gives them back where there is no room for them yet, or others wait already.
-    #[inline]
-    pub(super) fn send_batch(
-        &mut self,
-        name: Handle,
-        messages: Batch<MessageOf<H>>,
-        ecn: Ecn,
+        batch: Batch<MessageOf<H>>,
+        properties: PropertiesOf<H::Uses>,
         out: &mut impl Outlet<Layer<H>>,
     ) -> Result<(), Batch<MessageOf<H>>> {
-        let needed = messages.cost();
+        let cost = H::Uses::cost(&batch);
         match self.association(name) {
-            Some(association) if association.backlog.is_empty() && association.holds(needed) => {
-                association.credit.octets -= needed.octets;
-                association.credit.messages -= needed.messages;
-                out.request(bearing(name, messages, ecn));
+            Some(association) if association.backlog.is_empty() && association.credit.covers(cost) => {
+                association.credit -= cost;
+                out.request(AssociationRequest::Send { association: name, batch, properties });
                 Ok(())
             }
-            _ => Err(messages),
+            _ => Err(batch),
         }
     }
 
@@ -291,13 +293,13 @@ impl<H: Hooks> Lowers<H> {
         &mut self,
         cx: &Context,
         name: Handle,
-        message: MessageOf<H>,
-        ecn: Ecn,
+        message: Batch<MessageOf<H>>,
+        bears: PropertiesOf<H::Uses>,
         back: Option<(Handle, Credit)>,
     ) {
         match self.association(name) {
             Some(association) if back.is_some() || association.backlog.len() < BACKLOG_MOST => {
-                association.backlog.push_back(Waiting { message, ecn, back });
+                association.backlog.push_back(Waiting { message, bears, back });
             }
             _ => cx.dropped(H::FACTS.name, "a message of our own for which there is no room below"),
         }
@@ -314,8 +316,7 @@ impl<H: Hooks> Lowers<H> {
         back: impl FnMut(Handle, Credit, &mut O),
     ) -> bool {
         let Some(association) = self.association(name) else { return false };
-        association.credit.octets += credit.octets;
-        association.credit.messages += credit.messages;
+        association.credit += credit;
         let wanted = !association.wanting.is_empty();
         if !association.backlog.is_empty() {
             self.send_backlog(name, out, back);
@@ -332,31 +333,22 @@ impl<H: Hooks> Lowers<H> {
     ) {
         let Some(association) = self.association(name) else { return };
         while let Some(front) = association.backlog.front()
-            && association.fits(front.message.len())
+            && association.credit.covers(H::Uses::cost(&front.message))
             && let Some(waiting) = association.backlog.pop_front()
         {
-            let Waiting { message, ecn, back: whose } = waiting;
-            association.take(message.len());
-            out.request(bearing(name, message.into(), ecn));
+            let Waiting { message: batch, bears: properties, back: whose } = waiting;
+            association.credit -= H::Uses::cost(&batch);
+            out.request(AssociationRequest::Send { association: name, batch, properties });
             if let Some((above, credit)) = whose {
                 back(above, credit, out);
             }
         }
+        self.say_finish(name, out);
         self.close_unused(name, out);
     }
 }
 
-/// Sends messages with this mark of congestion.
-#[inline(always)]
-fn bearing<M: Message>(association: Handle, batch: Batch<M>, ecn: Ecn) -> DatagramsRequest<M> {
-    DatagramsRequest::Send {
-        association,
-        batch,
-        properties: MessageProperties { ecn, ..MessageProperties::default() },
-    }
-}
-
-impl<M: Message> Association<M> {
+impl<T: Transfer> Association<T> {
     pub(super) fn new(remote: Participant) -> Self {
         Association {
             remote,
@@ -370,6 +362,7 @@ impl<M: Message> Association<M> {
             room_most: [0; 2],
             used: Credit::default(),
             backlog: VecDeque::new(),
+            finishing: false,
         }
     }
 
@@ -383,16 +376,13 @@ impl<M: Message> Association<M> {
 
     /// So much was delivered: its room is given back when there is enough to be worth a word.
     #[inline]
-    pub(super) fn delivered<H: Hooks>(
+    pub(super) fn delivered<H: Hooks<Uses = T>>(
         &mut self,
         itself: Handle,
         credit: Credit,
         out: &mut impl Outlet<Layer<H>>,
-    ) where
-        Layer<H>: Protocol<Uses = Datagrams<M>>,
-    {
-        self.used.octets += credit.octets;
-        self.used.messages += credit.messages;
+    ) {
+        self.used += credit;
         if self.used.octets >= GIVEN_BACK.octets || self.used.messages >= GIVEN_BACK.messages {
             self.give_back(itself, out);
         }
@@ -400,12 +390,9 @@ impl<M: Message> Association<M> {
 
     #[cold]
     #[inline(never)]
-    fn give_back<H: Hooks>(&mut self, itself: Handle, out: &mut impl Outlet<Layer<H>>)
-    where
-        Layer<H>: Protocol<Uses = Datagrams<M>>,
-    {
+    fn give_back<H: Hooks<Uses = T>>(&mut self, itself: Handle, out: &mut impl Outlet<Layer<H>>) {
         let credit = core::mem::take(&mut self.used);
-        out.request(DatagramsRequest::Credit { association: itself, credit });
+        out.request(AssociationRequest::Credit { association: itself, credit });
     }
 
     fn free(&self) -> Credit {
@@ -415,24 +402,6 @@ impl<M: Message> Association<M> {
     /// Whose turn it is of those that want room, as long as there is some.
     pub(super) fn next_wanting(&mut self) -> Option<Handle> {
         let Credit { octets, messages } = self.free();
-        if octets > 0 && messages > 0 { self.wanting.pop_front() } else { None }
-    }
-
-    /// Whether there is room for one message. There is none before the association is open.
-    #[inline]
-    fn fits(&self, octets: usize) -> bool {
-        self.credit.octets >= octets && self.credit.messages > 0
-    }
-
-    /// Whether there is room for all that needs so much, and it needs any.
-    #[inline]
-    fn holds(&self, needed: Credit) -> bool {
-        needed.messages > 0 && self.credit.octets >= needed.octets && self.credit.messages >= needed.messages
-    }
-
-    #[inline]
-    fn take(&mut self, octets: usize) {
-        self.credit.octets -= octets;
-        self.credit.messages -= 1;
+        if octets > 0 && (messages > 0 || !T::MESSAGES) { self.wanting.pop_front() } else { None }
     }
 }

@@ -26,8 +26,12 @@ use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use stackwright_contract::ask::{Ask, Question, ask_behind_header};
-use stackwright_contract::services::{Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended};
-use stackwright_contract::{Batches, Context, Facts, Handle, Instant, Mirror, Outlet, Participant, Protocol};
+use stackwright_contract::services::{
+    AssociationIndication, AssociationRequest, Credit, Ended, PropertiesOf, Transfer,
+};
+use stackwright_contract::{
+    Batches, Context, Facts, Handle, IndicationTo, Instant, Mirror, Outlet, Participant, Protocol, RequestTo,
+};
 
 use crate::features::{Refusal, Selection, Session};
 use crate::{Base, Configuration, Subject};
@@ -48,6 +52,12 @@ pub struct Layer<H: Hooks> {
 
 /// Where somebody listens: the listener below, and what tells those apart that share it.
 type Spot<H> = (Handle, <H as Hooks>::PassiveKey);
+
+/// Returns what `T` charges of a credit: a stream has none for messages.
+#[inline(always)]
+const fn charged<T: Transfer>(credit: Credit) -> Credit {
+    if T::MESSAGES { credit } else { Credit::of_octets(credit.octets) }
+}
 
 /// What the base of a layer is filled with.
 struct Associations<H>(core::marker::PhantomData<H>);
@@ -75,8 +85,8 @@ struct Link<H: Hooks> {
     /// Whether it is among those that are due, and those that want room below.
     due: bool,
     wants_room: bool,
-    /// What its messages say of congestion.
-    ecn: Ecn,
+    /// The properties of what it sends.
+    bears: PropertiesOf<H::Uses>,
     own: H::Association,
 }
 
@@ -84,9 +94,8 @@ impl<H: Hooks> Link<H> {
     /// The layer above may send so much more.
     #[inline]
     fn give(&mut self, name: Handle, credit: Credit, out: &mut impl Outlet<Layer<H>>) {
-        self.down.octets += credit.octets;
-        self.down.messages += credit.messages;
-        out.indicate(DatagramsIndication::Credit { association: name, credit });
+        self.down += credit;
+        out.indicate(AssociationIndication::Credit { association: name, credit });
     }
 }
 
@@ -167,46 +176,40 @@ impl<H: Hooks> Layer<H> {
 
     fn refuse(cx: &Context, name: Handle, why: Ended, reason: &'static str, out: &mut impl Outlet<Self>) {
         cx.dropped(H::FACTS.name, reason);
-        out.indicate(DatagramsIndication::Ended { name, why });
+        out.indicate(AssociationIndication::Ended { name, why });
     }
 }
 
 impl<H: Hooks> Protocol for Layer<H> {
     const FACTS: Facts = H::FACTS;
     const BATCHES: Batches = Batches::ALL;
-    type Provides = Datagrams<MessageOf<H>>;
-    type Uses = Datagrams<MessageOf<H>>;
+    type Provides = H::Provides;
+    type Uses = H::Uses;
 
     #[inline]
-    fn handle_request(
-        &mut self,
-        cx: &Context,
-        request: DatagramsRequest<MessageOf<H>>,
-        out: &mut impl Outlet<Self>,
-    ) {
+    fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         match request {
-            DatagramsRequest::Send { association, batch: messages, properties } => {
-                if messages.segment_size().is_none() {
-                    self.push(cx, association, messages.into_single(), properties, out);
+            AssociationRequest::Send { association, batch: messages, properties } => {
+                if !H::Provides::MESSAGES || messages.segment_size().is_none() {
+                    self.push(cx, association, messages, properties, out);
                 } else {
                     self.push_batch(cx, association, messages, properties, out);
                 }
             }
-            DatagramsRequest::Credit { association, credit } => {
+            AssociationRequest::Credit { association, credit } => {
                 self.more_room_above(cx, association, credit, out)
             }
-            DatagramsRequest::Open { association, remote, local, credit } => {
+            AssociationRequest::Open { association, remote, local, credit } => {
                 self.open(cx, association, remote, local, credit, out)
             }
-            DatagramsRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
-            DatagramsRequest::Await { listener, association, credit } => {
+            AssociationRequest::Listen { listener, local } => self.listen(cx, listener, local, out),
+            AssociationRequest::Await { listener, association, credit } => {
                 self.expect(cx, listener, association, credit, out);
             }
-            // Of messages both halves end at once.
-            DatagramsRequest::Finish { association: name }
-            | DatagramsRequest::Abort { association: name, .. }
-            | DatagramsRequest::Close { name } => self.close(cx, name, out),
-            DatagramsRequest::Control { association, command } => {
+            AssociationRequest::Finish { association } => self.finish(cx, association, out),
+            AssociationRequest::Abort { association, code } => self.abort(cx, association, code, out),
+            AssociationRequest::Close { name } => self.close(cx, name, out),
+            AssociationRequest::Control { association, command } => {
                 let done = self.at(cx, association, out, |hooks, at| {
                     if let Some(outcome) = hooks.control(at, command) {
                         at.controlled(outcome);
@@ -223,30 +226,33 @@ impl<H: Hooks> Protocol for Layer<H> {
     fn handle_indication(
         &mut self,
         cx: &Context,
-        indication: DatagramsIndication<MessageOf<H>>,
+        indication: IndicationTo<Self>,
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            DatagramsIndication::Delivered { association, batch: messages, properties } => {
-                if messages.segment_size().is_none() {
-                    self.pop(cx, association, messages.into_single(), properties.ecn, out);
+            AssociationIndication::Delivered { association, batch: messages, properties } => {
+                if !H::Uses::MESSAGES || messages.segment_size().is_none() {
+                    self.pop(cx, association, messages, properties, out);
                 } else {
-                    self.pop_batch(cx, association, messages, properties.ecn, out);
+                    self.pop_batch(cx, association, messages, properties, out);
                 }
             }
-            DatagramsIndication::Credit { association, credit } => {
+            AssociationIndication::Credit { association, credit } => {
                 self.more_room_below(cx, association, credit, out)
             }
-            DatagramsIndication::Opened { association, local, remote, credit, path } => {
+            AssociationIndication::Opened { association, local, remote, credit, path } => {
                 self.opened_below(cx, association, local, remote, (path, credit), out);
             }
-            DatagramsIndication::Changed { association, path } => self.changed_below(association, path, out),
+            AssociationIndication::Changed { association, path } => {
+                self.changed_below(association, path, out)
+            }
             // Associations above share those below: none of their commands goes on.
-            DatagramsIndication::Controlled { .. } => {}
-            DatagramsIndication::Listening { listener, local } => self.listening_below(listener, local, out),
-            // Its end follows, when it is closed here.
-            DatagramsIndication::Finished { .. } => {}
-            DatagramsIndication::Ended { name, why } => self.ended_below(cx, name, why, out),
+            AssociationIndication::Controlled { .. } => {}
+            AssociationIndication::Listening { listener, local } => {
+                self.listening_below(listener, local, out)
+            }
+            AssociationIndication::Finished { association } => self.finished_below(cx, association, out),
+            AssociationIndication::Ended { name, why } => self.ended_below(cx, name, why, out),
         }
     }
 

@@ -3,12 +3,12 @@
 use alloc::collections::VecDeque;
 use core::mem;
 
-use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ecn, Ended, MessageProperties};
+use stackwright_contract::services::{AssociationIndication, Batch, Credit, Ended, PropertiesOf, Transfer};
 use stackwright_contract::{CommandError, Context, Handle, Instant, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::lower::Lowers;
-use super::{Associations, Envelope as _, Hooks, Layer, Link, MessageOf, Place};
+use super::{Associations, Envelope as _, Hooks, Layer, Link, MessageOf, Place, charged};
 use crate::base::Timers;
 
 // All on the way of a message is always inlined: only then does a hook work on the association itself, and not on a
@@ -22,8 +22,8 @@ pub(super) struct At<'a, H: Hooks, O> {
     lowers: &'a mut Lowers<H>,
     due: &'a mut VecDeque<Handle>,
     out: &'a mut O,
-    /// What that says of congestion which came.
-    ecn: Ecn,
+    /// The properties of what is popped.
+    arrived: PropertiesOf<H::Uses>,
     over: Option<Ended>,
 }
 
@@ -37,22 +37,22 @@ impl<H: Hooks> Layer<H> {
         out: &mut O,
         hook: impl FnOnce(&mut H, &mut At<'_, H, O>) -> R,
     ) -> Option<R> {
-        self.at_bearing(cx, name, Ecn::NotEct, out, hook)
+        self.at_arrival(cx, name, Default::default(), out, hook)
     }
 
-    /// The same, for what came and says this of congestion.
+    /// The same, for what came with these properties.
     #[inline(always)]
-    pub(super) fn at_bearing<O: Outlet<Self>, R>(
+    pub(super) fn at_arrival<O: Outlet<Self>, R>(
         &mut self,
         cx: &Context,
         name: Handle,
-        ecn: Ecn,
+        arrived: PropertiesOf<H::Uses>,
         out: &mut O,
         hook: impl FnOnce(&mut H, &mut At<'_, H, O>) -> R,
     ) -> Option<R> {
         let Layer { hooks, base, lowers, due, .. } = self;
         let (link, timers) = base.with_timers(name)?;
-        let mut at = At { cx, name, link, timers, lowers, due, out, ecn, over: None };
+        let mut at = At { cx, name, link, timers, lowers, due, out, arrived, over: None };
         let said = hook(hooks, &mut at);
         if let Some(why) = at.over {
             self.end(name, why, out);
@@ -64,18 +64,14 @@ impl<H: Hooks> Layer<H> {
 impl<H: Hooks, O> At<'_, H, O> {
     /// The layer above takes so much more.
     pub(super) fn takes_more(&mut self, credit: Credit) {
-        self.link.up.octets += credit.octets;
-        self.link.up.messages += credit.messages;
+        self.link.up += credit;
     }
 
     /// The layer above sends so much.
     #[inline(always)]
     pub(super) fn taken(&mut self, sent: Credit) {
-        let down = &mut self.link.down;
-        let within = sent.octets <= down.octets && sent.messages <= down.messages;
-        assert!(within, "a Send keeps within the room");
-        down.octets -= sent.octets;
-        down.messages -= sent.messages;
+        assert!(self.link.down.covers(sent), "a Send keeps within the room");
+        self.link.down -= sent;
     }
 
     /// Whether the association is over when the hook is.
@@ -99,8 +95,9 @@ impl<H: Hooks, O: Outlet<Layer<H>>> At<'_, H, O> {
     /// Sends a message of the protocol's own, whose header is there.
     #[inline(always)]
     fn send_closed(&mut self, message: MessageOf<H>) {
-        if let Err(message) = self.lowers.send(self.link.lower, message, self.link.ecn, self.out) {
-            self.lowers.queue(self.cx, self.link.lower, message, self.link.ecn, None);
+        let Link { lower, bears, .. } = *self.link;
+        if let Err(message) = self.lowers.send(lower, message.into(), bears, self.out) {
+            self.lowers.queue(self.cx, lower, message, bears, None);
         }
     }
 }
@@ -126,7 +123,7 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
         let (Some(local), None) = (below.local, self.over) else { return };
         let (remote, path) = (self.link.remote, H::path(&self.link.own, below.path));
         for (association, credit) in mem::take(&mut self.link.unopened) {
-            self.out.indicate(DatagramsIndication::Opened { association, local, remote, credit, path });
+            self.out.indicate(AssociationIndication::Opened { association, local, remote, credit, path });
         }
     }
 
@@ -137,64 +134,57 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     #[inline]
     fn send_batch(&mut self, messages: Batch<MessageOf<H>>) {
-        let Link { lower, ecn, .. } = *self.link;
-        if let Err(messages) = self.lowers.send_batch(lower, messages, ecn, self.out) {
+        let Link { lower, bears, .. } = *self.link;
+        if let Err(messages) = self.lowers.send(lower, messages, bears, self.out) {
             messages.into_iter().for_each(|message| self.send_closed(message));
         }
     }
 
     #[inline(always)]
-    fn ecn(&self) -> Ecn {
-        self.ecn
+    fn arrived(&self) -> PropertiesOf<H::Uses> {
+        self.arrived
     }
 
     #[inline]
-    fn bear(&mut self, ecn: Ecn) {
-        self.link.ecn = ecn;
+    fn bear(&mut self, properties: PropertiesOf<H::Uses>) {
+        self.link.bears = properties;
     }
 
     #[inline(always)]
     fn forward(&mut self, header: &H::Header, mut message: MessageOf<H>) {
-        let credit = Credit { octets: message.len(), messages: 1 };
+        let credit = Credit { octets: message.len(), messages: usize::from(H::Provides::MESSAGES) };
         header.close(&mut message);
-        match self.lowers.send(self.link.lower, message, self.link.ecn, self.out) {
+        let Link { lower, bears, .. } = *self.link;
+        match self.lowers.send(lower, message.into(), bears, self.out) {
             Ok(()) => self.give_room(credit),
             Err(message) => {
-                let Link { lower, ecn, .. } = *self.link;
-                self.lowers.queue(self.cx, lower, message, ecn, Some((self.name, credit)));
+                self.lowers.queue(self.cx, lower, message, bears, Some((self.name, credit)));
             }
         }
     }
 
     #[inline(always)]
-    fn deliver(&mut self, message: MessageOf<H>, properties: MessageProperties) {
-        let up = &mut self.link.up;
-        let octets = message.len();
-        if octets > up.octets || up.messages == 0 {
+    fn deliver(&mut self, message: MessageOf<H>, properties: PropertiesOf<H::Provides>) {
+        let batch = Batch::from(message);
+        let cost = H::Provides::cost(&batch);
+        if !self.link.up.covers(cost) {
             return self.cx.dropped(H::FACTS.name, "a message for which there is no room");
         }
-        up.octets -= octets;
-        up.messages -= 1;
-        let messages = message.into();
-        self.out.indicate(DatagramsIndication::Delivered {
-            association: self.name,
-            batch: messages,
-            properties,
-        });
+        self.link.up -= cost;
+        self.out.indicate(AssociationIndication::Delivered { association: self.name, batch, properties });
     }
 
-    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, mut properties: MessageProperties) {
-        let (up, credit) = (&mut self.link.up, messages.cost());
-        if credit.octets > up.octets || credit.messages > up.messages {
+    fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, mut properties: PropertiesOf<H::Provides>) {
+        let cost = H::Provides::cost(&messages);
+        if !self.link.up.covers(cost) {
             for message in messages {
                 self.deliver(message, properties);
-                properties = properties.of_next();
+                properties = H::Provides::of_next(properties);
             }
             return;
         }
-        up.octets -= credit.octets;
-        up.messages -= credit.messages;
-        self.out.indicate(DatagramsIndication::Delivered {
+        self.link.up -= cost;
+        self.out.indicate(AssociationIndication::Delivered {
             association: self.name,
             batch: messages,
             properties,
@@ -207,7 +197,11 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     #[inline(always)]
     fn give_room(&mut self, credit: Credit) {
-        self.link.give(self.name, credit, self.out);
+        let credit = charged::<H::Provides>(credit);
+        // An empty batch of a stream costs nothing.
+        if H::Provides::MESSAGES || credit != Credit::NONE {
+            self.link.give(self.name, credit, self.out);
+        }
     }
 
     fn room_below(&self) -> Credit {
@@ -242,7 +236,16 @@ impl<H: Hooks, O: Outlet<Layer<H>>> Place<H> for At<'_, H, O> {
 
     #[cold]
     fn controlled(&mut self, outcome: Result<u32, CommandError>) {
-        self.out.indicate(DatagramsIndication::Controlled { association: self.name, outcome });
+        self.out.indicate(AssociationIndication::Controlled { association: self.name, outcome });
+    }
+
+    #[cold]
+    fn finished(&mut self) {
+        self.out.indicate(AssociationIndication::Finished { association: self.name });
+    }
+
+    fn finish_below(&mut self) {
+        self.lowers.finish(self.link.lower, self.out);
     }
 
     fn end(&mut self, why: Ended) {

@@ -2,9 +2,11 @@
 
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Credit, DatagramsIndication, Ecn, Ended};
+use stackwright_contract::services::{
+    AssociationIndication, Batch, Credit, Ended, PropertiesOf, Transfer as _,
+};
 use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits};
-use stackwright_wire::Message;
+use stackwright_wire::Message as _;
 
 use super::lower::Lower;
 use super::{Arrival, Awaiting, Envelope as _, Hooks, Layer, MessageOf, Origin, Place as _, Spot};
@@ -12,6 +14,9 @@ use crate::opening::Enabled as _;
 
 /// Why a message is dropped whose header says nothing.
 pub(super) const UNREADABLE: &str = "a header that cannot be read";
+
+/// A refusal may have so many octets, even where it answers less.
+const REFUSAL_MOST: usize = 64;
 
 impl<H: Hooks> Layer<H> {
     #[cold]
@@ -21,7 +26,7 @@ impl<H: Hooks> Layer<H> {
         for key in &door.enabled {
             let Some(enabled) = self.base.enabled().get_mut(&(lower, key.clone())) else { continue };
             for listener in &enabled.names {
-                out.indicate(DatagramsIndication::Listening { listener: *listener, local });
+                out.indicate(AssociationIndication::Listening { listener: *listener, local });
             }
         }
     }
@@ -70,7 +75,7 @@ impl<H: Hooks> Layer<H> {
         for (name, link) in self.base.iter().filter(|(_, link)| link.lower == lower) {
             if link.unopened.is_empty() {
                 let path = H::path(&link.own, path);
-                out.indicate(DatagramsIndication::Changed { association: name, path });
+                out.indicate(AssociationIndication::Changed { association: name, path });
             }
         }
     }
@@ -115,13 +120,14 @@ impl<H: Hooks> Layer<H> {
         &mut self,
         cx: &Context,
         lower: Handle,
-        mut message: MessageOf<H>,
-        ecn: Ecn,
+        message: Batch<MessageOf<H>>,
+        properties: PropertiesOf<H::Uses>,
         out: &mut impl Outlet<Self>,
     ) {
-        let credit = Credit { octets: message.len(), messages: 1 };
+        let credit = H::Uses::cost(&message);
+        let mut message = message.into_octets();
         match H::Header::open(&mut message) {
-            Ok(header) => self.lead(cx, lower, header, message, ecn, out),
+            Ok(header) => self.lead(cx, lower, header, message, properties, out),
             Err(_) => cx.dropped(H::FACTS.name, UNREADABLE),
         }
         match self.lowers.association(lower) {
@@ -140,11 +146,11 @@ impl<H: Hooks> Layer<H> {
         lower: Handle,
         header: H::Header,
         mut message: MessageOf<H>,
-        ecn: Ecn,
+        properties: PropertiesOf<H::Uses>,
         out: &mut impl Outlet<Self>,
     ) {
         let Some(name) = self.whose(cx, lower, &header, &mut message, out) else { return };
-        self.at_bearing(cx, name, ecn, out, |hooks, at| {
+        self.at_arrival(cx, name, properties, out, |hooks, at| {
             hooks.pop(at, header, message);
             hooks.popped(at);
         });
@@ -178,7 +184,7 @@ impl<H: Hooks> Layer<H> {
         out: &mut impl Outlet<Self>,
     ) -> Option<Handle> {
         let Some((spot, remote)) = self.expected(lower, header) else {
-            cx.dropped(H::FACTS.name, "a message for which nobody is here");
+            self.refuse_arrival(cx, lower, header, message, out);
             return None;
         };
         match self.hooks.arrival(cx, remote, header, message) {
@@ -189,7 +195,7 @@ impl<H: Hooks> Layer<H> {
             }
             Arrival::Answered(answer) => {
                 // It does not wait for room: strangers would fill memory with what is said to them.
-                if self.lowers.send(lower, answer, Ecn::NotEct, out).is_err() {
+                if self.lowers.send(lower, answer.into(), Default::default(), out).is_err() {
                     cx.dropped(H::FACTS.name, "an answer for which there is no room below");
                 }
                 return None;
@@ -212,6 +218,40 @@ impl<H: Hooks> Layer<H> {
         }
         self.at(cx, name, out, |_, at| at.opened());
         Some(name)
+    }
+
+    /// A message for which no association is here, and no name waits: its sender is told so, where the protocol can.
+    fn refuse_arrival(
+        &mut self,
+        cx: &Context,
+        lower: Handle,
+        header: &H::Header,
+        message: &mut MessageOf<H>,
+        out: &mut impl Outlet<Self>,
+    ) {
+        cx.dropped(H::FACTS.name, "a message for which nobody is here");
+        let longest = message.len().max(REFUSAL_MOST);
+        let Some(remote) = self.lowers.association(lower).map(|below| below.remote) else { return };
+        let Some(answer) = self.hooks.refuse(cx, remote, header, message) else { return };
+        if answer.len() > longest {
+            return cx.dropped(H::FACTS.name, "a refusal that is longer than what called it forth");
+        }
+        if self.lowers.send(lower, answer.into(), Default::default(), out).is_err() {
+            cx.dropped(H::FACTS.name, "an answer for which there is no room below");
+        }
+    }
+
+    /// The layer below will deliver no more. Every association on it is told.
+    #[cold]
+    pub(super) fn finished_below(&mut self, cx: &Context, lower: Handle, out: &mut impl Outlet<Self>) {
+        for name in self.carried(lower) {
+            self.at(cx, name, out, |hooks, at| hooks.finished_below(at));
+        }
+    }
+
+    /// The associations that stand on one below.
+    fn carried(&self, lower: Handle) -> Vec<Handle> {
+        self.base.iter().filter(|(_, link)| link.lower == lower).map(|(name, _)| name).collect()
     }
 
     /// Where somebody listens for who comes so, and a name waits; and who he is.
@@ -238,9 +278,13 @@ impl<H: Hooks> Layer<H> {
             Some(Lower::Closing) => {}
             Some(Lower::Association) => {
                 self.lowers.forget(lower);
-                let carried: Vec<Handle> =
-                    self.base.iter().filter(|(_, link)| link.lower == lower).map(|(name, _)| name).collect();
-                for name in carried {
+                for name in self.carried(lower) {
+                    // What was reset before it was open was refused.
+                    let is_open = self.base.get(name).is_some_and(|link| link.unopened.is_empty());
+                    let why = match why {
+                        Ended::Reset(code) if !is_open => Ended::Refused(code),
+                        why => why,
+                    };
                     self.end(name, why, out);
                 }
             }
@@ -254,11 +298,11 @@ impl<H: Hooks> Layer<H> {
                     let Some(enabled) = self.base.enabled().disable_all(&(lower, key)) else { continue };
                     for Awaiting { association, .. } in enabled.awaiting {
                         self.awaited.remove(association);
-                        out.indicate(DatagramsIndication::Ended { name: association, why });
+                        out.indicate(AssociationIndication::Ended { name: association, why });
                     }
                     for name in enabled.names {
                         self.listeners.remove(name);
-                        out.indicate(DatagramsIndication::Ended { name, why });
+                        out.indicate(AssociationIndication::Ended { name, why });
                     }
                 }
             }

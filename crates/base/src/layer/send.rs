@@ -5,11 +5,12 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Batch, Credit, DatagramsIndication, Ecn, Ended, MessageProperties};
+use stackwright_contract::services::{
+    AssociationIndication, Batch, Code, Credit, Ended, PropertiesOf, Transfer as _,
+};
 use stackwright_contract::{Context, Handle, Outlet, Participant};
-use stackwright_wire::Message;
 
-use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf, Origin, Place as _, Spot};
+use super::{Awaiting, Enabled, Hooks, Layer, Link, MessageOf, Origin, Place as _, Spot, charged};
 use crate::features::{Opening, Session};
 use crate::opening::Enabled as _;
 use crate::session::Removed;
@@ -78,7 +79,7 @@ impl<H: Hooks> Layer<H> {
         up: Credit,
     ) -> Link<H> {
         let own = self.hooks.create(cx, key, remote, origin);
-        let down = self.hooks.first_room();
+        let down = charged::<H::Provides>(self.hooks.first_room());
         Link {
             lower,
             remote,
@@ -87,7 +88,7 @@ impl<H: Hooks> Layer<H> {
             unopened: Vec::new(),
             due: false,
             wants_room: false,
-            ecn: Ecn::NotEct,
+            bears: Default::default(),
             own,
         }
     }
@@ -107,8 +108,7 @@ impl<H: Hooks> Layer<H> {
         if let Some(link) = self.base.get_mut(name) {
             if joined {
                 // Whoever joins an endpoint has room of his own.
-                link.down.octets += first.octets;
-                link.down.messages += first.messages;
+                link.down += first;
             }
             link.unopened.push((name, first));
         }
@@ -140,10 +140,14 @@ impl<H: Hooks> Layer<H> {
         let enabled = self.base.enabled().enable(spot.clone(), Enabled::default);
         let Some(enabled) = enabled else { unreachable!("ActivePassive has enable objects") };
         enabled.names.push(listener);
-        let local = self.lowers.door(spot.0).and_then(|door| door.local);
+        let name = spot.0;
+        let local = self.lowers.door(name).and_then(|door| door.local);
         self.listeners.insert(listener, spot);
         if let Some(local) = local {
-            out.indicate(DatagramsIndication::Listening { listener, local });
+            out.indicate(AssociationIndication::Listening { listener, local });
+        }
+        if H::REFUSES {
+            self.lowers.await_below(name, out);
         }
     }
 
@@ -182,13 +186,13 @@ impl<H: Hooks> Layer<H> {
             }
             for Awaiting { association, .. } in gone {
                 self.awaited.remove(association);
-                out.indicate(DatagramsIndication::Ended { name: association, why: Ended::Unlistened });
+                out.indicate(AssociationIndication::Ended { name: association, why: Ended::Unlistened });
             }
         }
         if self.base.enabled().disable(spot).is_some() {
             self.lowers.unlisten(spot, out);
         }
-        out.indicate(DatagramsIndication::Ended { name: listener, why: Ended::Unlistened });
+        out.indicate(AssociationIndication::Ended { name: listener, why: Ended::Unlistened });
     }
 
     #[inline]
@@ -196,13 +200,13 @@ impl<H: Hooks> Layer<H> {
         &mut self,
         cx: &Context,
         name: Handle,
-        message: MessageOf<H>,
-        properties: MessageProperties,
+        message: Batch<MessageOf<H>>,
+        properties: PropertiesOf<H::Provides>,
         out: &mut impl Outlet<Self>,
     ) {
         let pushed = self.at(cx, name, out, |hooks, at| {
-            at.taken(Credit { octets: message.len(), messages: 1 });
-            hooks.push(at, message, properties);
+            at.taken(H::Provides::cost(&message));
+            hooks.push(at, message.into_octets(), properties);
         });
         if pushed.is_none() {
             cx.dropped(H::FACTS.name, OVER);
@@ -216,10 +220,10 @@ impl<H: Hooks> Layer<H> {
         cx: &Context,
         name: Handle,
         messages: Batch<MessageOf<H>>,
-        mut properties: MessageProperties,
+        mut properties: PropertiesOf<H::Provides>,
         out: &mut impl Outlet<Self>,
     ) {
-        let credit = messages.cost();
+        let credit = H::Provides::cost(&messages);
         let pushed = self.at(cx, name, out, |hooks, at| {
             hooks.push_batch(at, messages, properties).map(|()| at.taken(credit))
         });
@@ -227,8 +231,8 @@ impl<H: Hooks> Layer<H> {
             Some(Ok(())) => {}
             Some(Err(messages)) => {
                 for message in messages {
-                    self.push(cx, name, message, properties, out);
-                    properties = properties.of_next();
+                    self.push(cx, name, message.into(), properties, out);
+                    properties = H::Provides::of_next(properties);
                 }
             }
             None => (0..credit.messages).for_each(|_| cx.dropped(H::FACTS.name, OVER)),
@@ -251,6 +255,37 @@ impl<H: Hooks> Layer<H> {
 
     #[cold]
     pub(super) fn close(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
+        if self.close_listening(name, out) {
+            return;
+        }
+        match self.at(cx, name, out, |hooks, at| hooks.close(at)) {
+            None => cx.dropped(H::FACTS.name, OVER),
+            Some(true) => self.end(name, Ended::Finished, out),
+            Some(false) => {} // the protocol says the last word
+        }
+    }
+
+    #[cold]
+    pub(super) fn abort(&mut self, cx: &Context, name: Handle, code: Code, out: &mut impl Outlet<Self>) {
+        if self.close_listening(name, out) {
+            return;
+        }
+        match self.at(cx, name, out, |hooks, at| hooks.abort(at, code)) {
+            None => cx.dropped(H::FACTS.name, OVER),
+            Some(true) => self.end(name, Ended::Aborted, out),
+            Some(false) => {} // the protocol says the last word
+        }
+    }
+
+    #[cold]
+    pub(super) fn finish(&mut self, cx: &Context, name: Handle, out: &mut impl Outlet<Self>) {
+        if self.at(cx, name, out, |hooks, at| hooks.finish(at)).is_none() {
+            cx.dropped(H::FACTS.name, OVER);
+        }
+    }
+
+    /// Ends the name of a listener, or one that waits for an arrival. `false`: it is neither.
+    fn close_listening(&mut self, name: Handle, out: &mut impl Outlet<Self>) -> bool {
         if let Some(spot) = self.awaited.remove(name) {
             if let Some(enabled) = self.base.enabled().get_mut(&spot) {
                 enabled.awaiting.retain(|waits| waits.association != name);
@@ -258,16 +293,12 @@ impl<H: Hooks> Layer<H> {
                     door.wanted -= 1;
                 }
             }
-            return out.indicate(DatagramsIndication::Ended { name, why: Ended::Finished });
+            out.indicate(AssociationIndication::Ended { name, why: Ended::Finished });
+            return true;
         }
-        if let Some(spot) = self.listeners.remove(name) {
-            return self.unlisten(name, &spot, out);
-        }
-        match self.at(cx, name, out, |hooks, at| hooks.close(at)) {
-            None => cx.dropped(H::FACTS.name, OVER),
-            Some(true) => self.end(name, Ended::Finished, out),
-            Some(false) => {} // the protocol says the last word
-        }
+        let Some(spot) = self.listeners.remove(name) else { return false };
+        self.unlisten(name, &spot, out);
+        true
     }
 
     /// The last word on an association.
@@ -285,6 +316,6 @@ impl<H: Hooks> Layer<H> {
             self.hooks.gone(link.own);
         }
         self.lowers.release(lower, name, out);
-        out.indicate(DatagramsIndication::Ended { name, why });
+        out.indicate(AssociationIndication::Ended { name, why });
     }
 }

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::net::SocketAddr;
 
 use stackwright_base::{Configuration, Hooks, MessageOf, Origin, Place};
-use stackwright_contract::services::{Ended, MessageProperties};
+use stackwright_contract::services::{Datagrams, Ended, MessageProperties};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_wire::Header;
 
@@ -37,6 +37,8 @@ type Pair = (u16, u16);
 
 impl<C: Configuration + 'static> Hooks for Ports<C> {
     type Features = C;
+    type Provides = Datagrams<MessageOf<Self>>;
+    type Uses = Datagrams<MessageOf<Self>>;
     type Header = Label;
     type Key = Pair;
     type PassiveKey = u16;

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use stackwright_base::{Arrival, Configuration, Envelope, Features, Hooks, Layer, MessageOf, Origin, Place};
 use stackwright_base::{events, opening, session};
 use stackwright_contract::services::{
-    Batch, Credit, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageProperties,
+    Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageProperties,
 };
 use stackwright_contract::{Context, Facts, Handle, Outlet, Participant, PathLimits, Protocol};
 use stackwright_wire::{Malformed, Message, SingleBuffer};
@@ -119,6 +119,8 @@ impl<C> Default for Obedient<C> {
 
 impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
     type Features = C;
+    type Provides = Datagrams<M>;
+    type Uses = Datagrams<M>;
     type Header = Front;
     type Key = u8;
     type PassiveKey = ();
@@ -202,8 +204,8 @@ impl<C: Configuration<Message = M> + 'static> Hooks for Obedient<C> {
                 at.send_batch(Batch::new(M::with_headroom(0, &packets), FRONT + 1));
             }
             Some(b'm') => {
-                let (channel, ecn) = (at.association().channel, at.ecn());
-                at.bear(ecn);
+                let (channel, came) = (at.association().channel, at.arrived());
+                at.bear(came);
                 at.send(&Front { channel, priority: 0 }, message);
             }
             Some(b'r') => self.rooms.push(at.room_below()),

@@ -1,7 +1,7 @@
 //! A protocol that waits, on a base without event manager.
 use stackwright_base::features::Needs;
 use stackwright_base::{Hooks, Layer, MessageOf, Origin, Place, generate};
-use stackwright_contract::services::MessageProperties;
+use stackwright_contract::services::{Datagrams, MessageProperties};
 use stackwright_contract::{Context, Facts, Participant};
 use stackwright_wire::Header;
 
@@ -18,6 +18,8 @@ struct Label {
 
 impl Hooks for Patience {
     type Features = Timeless;
+    type Provides = Datagrams<MessageOf<Self>>;
+    type Uses = Datagrams<MessageOf<Self>>;
     type Header = Label;
     type Key = ();
     type PassiveKey = ();

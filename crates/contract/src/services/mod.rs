@@ -21,4 +21,4 @@ pub use files::{Entry, Failure, Files, FilesIndication, FilesRequest, Kind, Purp
 pub use frames::{Frames, FramesIndication, FramesRequest};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
 pub use properties::{Ecn, MessageKind, MessageProperties};
-pub use transfer::{Datagrams, StreamProperties, Streams, Transfer};
+pub use transfer::{Datagrams, PropertiesOf, StreamProperties, Streams, Transfer};

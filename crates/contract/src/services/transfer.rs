@@ -32,6 +32,9 @@ pub trait Transfer: Sized + 'static {
     }
 }
 
+/// What is said of a batch of `T`.
+pub type PropertiesOf<T> = <T as Transfer>::Properties;
+
 /// Messages that keep their boundaries: UDP, IP, unnumbered frames. What else is promised, the
 /// [facts](crate::Facts) say.
 #[derive(Debug)]
@@ -68,6 +71,22 @@ impl<M: Message> Transfer for Streams<M> {
     #[inline]
     fn cost(batch: &Batch<M>) -> Credit {
         Credit::of_octets(batch.octets())
+    }
+}
+
+/// A stream that carries messages has nothing to say of each.
+impl From<StreamProperties> for MessageProperties {
+    #[inline]
+    fn from(_: StreamProperties) -> Self {
+        MessageProperties::default()
+    }
+}
+
+/// Nothing that is said of a message holds for octets.
+impl From<MessageProperties> for StreamProperties {
+    #[inline]
+    fn from(_: MessageProperties) -> Self {
+        StreamProperties::default()
     }
 }
 

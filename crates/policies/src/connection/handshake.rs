@@ -1,9 +1,12 @@
 //! A question and its answer open, and close.
 
 use stackwright_contract::Instant;
+use stackwright_contract::services::Code;
 use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, Tidings};
 use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
+
+use super::halves::Halves;
 
 /// How often a question is asked (MaxCC, Q.2110), where nothing else is wished.
 const TRIES_MOST: u32 = 4;
@@ -11,7 +14,10 @@ const TRIES_MOST: u32 = 4;
 /// A question and its answer open (SSCOP's BGN and BGAK), and a question and its answer close when all that was sent has
 /// arrived (END and ENDAK). A question is asked every so often (Timer_CC) until it is answered.
 ///
-/// Who is asked for an association sends as soon as he has agreed. Choose it where addresses cannot be forged:
+/// Each side may close its half before, and hears that all of it has arrived; where both halves are closed, it is over. An
+/// end that closes no half is an abort.
+///
+/// The side that is asked for an association sends as soon as it has agreed. Choose it where addresses cannot be forged:
 /// [`TwoStage`](super::TwoStage) does not believe one that has not shown that it hears.
 ///
 /// ```
@@ -24,9 +30,13 @@ pub struct Handshake {
     state: State,
     every: Nanoseconds,
     tries_most: u32,
-    finishing: bool,
+    halves: Halves,
     /// What the peer is owed.
     answer: Signals,
+    /// Why we leave.
+    why: Ending,
+    /// The peer leaves, and has told why: it has closed its half, or aborts with a code.
+    left: Option<Result<(), Code>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,8 +54,15 @@ enum State {
 impl Handshake {
     /// An answer is waited for `every` long.
     pub const fn new(every: Nanoseconds) -> Self {
-        let (state, answer) = (State::Idle, Signals::NONE);
-        Handshake { state, every, tries_most: TRIES_MOST, finishing: false, answer }
+        Handshake {
+            state: State::Idle,
+            every,
+            tries_most: TRIES_MOST,
+            halves: Halves::OPEN,
+            answer: Signals::NONE,
+            why: Ending::Finished,
+            left: None,
+        }
     }
 
     /// Asks so often, at most.
@@ -56,10 +73,34 @@ impl Handshake {
 
     fn leaves(&self, view: &View) -> bool {
         match self.state {
-            State::Open(_) => self.finishing && view.idle && view.drained,
+            State::Open(_) => {
+                let both = self.halves.is_stopping() || self.halves.they_stop() && self.halves.has_all(view);
+                self.halves.is_finishing() && both && view.idle && view.drained
+            }
             State::Leaving(at, tries) => at <= view.now && tries < self.tries_most,
             _ => false,
         }
+    }
+
+    /// What must leave for its own sake.
+    fn says(&self, view: &View) -> Signals {
+        let end = match self.why {
+            // What the peer sent has arrived, though it may not have heard of that.
+            Ending::Finished => {
+                Signals::END.with(Signals::FINISH).with(Signals::STOP.when(self.halves.has_all(view)))
+            }
+            Ending::Aborted(code) => Signals::END.with(Signals::because(code)),
+            _ => Signals::END,
+        };
+        self.answer
+            .with(Signals::OPEN.when(self.asks(view)))
+            .with(end.when(self.leaves(view)))
+            .with(Signals::FINISH.when(self.closes_half(view) && self.halves.due(view)))
+    }
+
+    /// Where both halves are closed at once, the end says it.
+    fn closes_half(&self, view: &View) -> bool {
+        matches!(self.state, State::Open(_)) && !self.halves.is_stopping() && self.halves.has_said_all(view)
     }
 
     fn asks(&self, view: &View) -> bool {
@@ -73,25 +114,46 @@ impl Connection for Handshake {
     }
 
     fn finish(&mut self) {
-        self.finishing = true;
+        self.halves.finish();
+    }
+
+    fn stop(&mut self) {
+        self.halves.stop();
+    }
+
+    fn abandon(&mut self, view: &View, why: Ending) -> bool {
+        self.why = why;
+        let tells = matches!(self.state, State::Open(_) | State::Leaving(..));
+        if tells {
+            self.state = State::Leaving(view.now, 0);
+        }
+        tells
+    }
+
+    fn heard_all(&self, view: &View) -> bool {
+        self.halves.has_all(view) || self.left == Some(Ok(()))
     }
 
     fn admit(&mut self, _: &View, tidings: &Tidings) -> Result<(), Dropped> {
         let signals = tidings.signals;
         self.state = match self.state {
             State::Idle if signals.has(Signals::OPEN) => State::Open(false),
-            State::Asking(..) if signals.has(Signals::REFUSE) => State::Ended(Ending::Refused),
+            State::Asking(..) if signals.has(Signals::REFUSE) => {
+                State::Ended(Ending::Refused(signals.code()))
+            }
             State::Asking(..) if signals.has(Signals::OPEN.with(Signals::ACCEPT)) => State::Open(true),
             State::Idle | State::Asking(..) => return Err(Dropped::NotOurs),
             State::Open(heard) => State::Open(heard || !signals.has(Signals::OPEN)),
-            State::Leaving(..) if signals.has(Signals::ENDED) => State::Ended(Ending::Finished),
+            State::Leaving(..) if signals.has(Signals::ENDED) => State::Ended(self.why),
             state => state,
         };
+        self.halves.on_heard(tidings);
         if signals.has(Signals::OPEN) {
             self.answer = self.answer.with(Signals::ACCEPT);
         }
         if signals.has(Signals::END) {
             self.answer = Signals::ENDED;
+            self.left = Some(if signals.has(Signals::FINISH) { Ok(()) } else { Err(signals.code()) });
         }
         Ok(())
     }
@@ -101,11 +163,14 @@ impl Connection for Handshake {
     }
 
     fn signals(&self, view: &View) -> Signals {
-        self.answer.with(Signals::OPEN.when(self.asks(view))).with(Signals::END.when(self.leaves(view)))
+        // Questions take along that our half is closed, and answers that the peer's is.
+        self.says(view)
+            .with(Signals::FINISH.when(self.closes_half(view)))
+            .with(Signals::STOP.when(matches!(self.state, State::Open(_)) && self.halves.has_all(view)))
     }
 
     fn due(&self, view: &View) -> bool {
-        self.signals(view) != Signals::NONE
+        self.says(view) != Signals::NONE
     }
 
     fn on_said(&mut self, view: &View, signals: Signals, _: usize) {
@@ -113,12 +178,18 @@ impl Connection for Handshake {
             return;
         }
         self.answer = self.answer.without(signals);
+        if signals.has(Signals::FINISH) && matches!(self.state, State::Open(_)) {
+            self.halves.on_finish_said(view, self.every);
+        }
         let again = view.now.later(self.every);
         self.state = match self.state {
-            // Whoever leaves has all that it sent acknowledged; what we have sent nobody takes any more.
-            _ if signals.has(Signals::ENDED) => {
-                State::Ended(if view.idle && view.drained { Ending::Finished } else { Ending::Reset })
-            }
+            _ if signals.has(Signals::ENDED) => State::Ended(match self.left {
+                _ if self.why != Ending::Finished => self.why,
+                Some(Err(code)) => Ending::Reset(code),
+                // It has all that it sent acknowledged; what of ours has not arrived nobody takes any more.
+                _ if view.idle && view.drained || self.halves.they_stop() => Ending::Finished,
+                _ => Ending::Reset(0),
+            }),
             State::Asking(_, tries) if signals.has(Signals::OPEN) => State::Asking(again, tries + 1),
             State::Open(_) if signals.has(Signals::END) => State::Leaving(again, 1),
             State::Leaving(_, tries) if signals.has(Signals::END) => State::Leaving(again, tries + 1),
@@ -136,10 +207,8 @@ impl Connection for Handshake {
             State::Asking(at, tries) if at <= view.now && tries >= self.tries_most => {
                 Phase::Ended(Ending::Silent)
             }
-            // All that we sent has arrived: only the answer is missing.
-            State::Leaving(at, tries) if at <= view.now && tries >= self.tries_most => {
-                Phase::Ended(Ending::Finished)
-            }
+            // All that we sent has arrived, or is of no use: only the answer is missing.
+            State::Leaving(at, tries) if at <= view.now && tries >= self.tries_most => Phase::Ended(self.why),
             State::Asking(..) => Phase::Opening,
             State::Open(_) | State::Leaving(..) => Phase::Open,
             State::Ended(ending) => Phase::Ended(ending),
@@ -150,6 +219,7 @@ impl Connection for Handshake {
         match self.state {
             _ if self.answer != Signals::NONE => Instant::START,
             State::Asking(at, _) | State::Leaving(at, _) => at,
+            State::Open(_) if !self.halves.is_stopping() => self.halves.deadline(),
             _ => Instant::END,
         }
     }

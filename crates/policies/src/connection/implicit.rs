@@ -5,14 +5,26 @@ use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, Tidings};
 use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
 
-/// The first packet opens, with data in it (XTP's FIRST); no answer is waited for. It is closed in one round trip, gracefully
-/// (XTP §5, *abbreviated*): who has sent all says so and that he takes no more, and who has all of that says the same and
-/// that it is over.
+use super::halves::Halves;
+
+/// How often an abort is told, at most: nothing answers it.
+const ABORTS_MOST: u32 = 8;
+
+/// How often the wait before it is told again is doubled, at most.
+const DOUBLED_MOST: u32 = 3;
+
+/// The first packet opens, with data in it (XTP's FIRST); no answer is waited for.
 ///
-/// Nothing here has a timer but the linger of who says last: the questions of the inquiry slot carry the signals and are
-/// repeated. The linger must be longer than the other side's patience.
+/// Each side closes its half when it has sent all (WCLOSE), and hears that all has arrived (RCLOSE). Where both halves are
+/// closed, it is over (END). A side that takes no more besides says so with its half, and closes both in one round trip
+/// (XTP §5, *abbreviated*): the other one has all of that, says the same, and that it is over. An end that closes no half is
+/// an abort: it is told several times, and whenever something comes, because nothing answers it.
 ///
-/// Choose it for short exchanges. Who answers knows nothing of who asks: whoever lets strangers in bounds what one may cost.
+/// The questions of the inquiry slot carry the signals. The linger of the side that says last that it is over must be longer
+/// than the other side's patience.
+///
+/// Choose it for short exchanges. The side that answers knows nothing of the one that asks: a listener bounds what one may
+/// cost.
 ///
 /// ```
 /// use stackwright_policies::connection::Implicit;
@@ -25,11 +37,7 @@ pub struct Implicit {
     linger: Nanoseconds,
     /// `OPEN` has left.
     called: bool,
-    finishing: bool,
-    /// `FINISH` has left, and was not answered since.
-    said: bool,
-    /// The peer's number after its last.
-    their_end: Option<u64>,
+    halves: Halves,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,24 +48,29 @@ enum State {
     Active,
     /// We have said that it is over, and say it again until then.
     Lingering(Instant, Ending),
+    /// We tell that it is over at once, again at this time; so often before.
+    Aborting(Instant, u32, Ending),
     Ended(Ending),
 }
 
 impl Implicit {
-    /// Who says last that it is over answers for so long.
+    /// The side that says last that it is over answers for so long.
     pub const fn new(linger: Nanoseconds) -> Self {
-        let state = State::Idle;
-        Implicit { state, linger, called: false, finishing: false, said: false, their_end: None }
-    }
-
-    /// All that the peer has sent is here, and it said that there is no more.
-    fn has_all(&self, view: &View) -> bool {
-        self.their_end.is_some_and(|end| view.received_upto >= end)
+        Implicit { state: State::Idle, linger, called: false, halves: Halves::OPEN }
     }
 
     /// All that we have to send has left. Not before something was heard: an opening has no number.
     fn has_said_all(&self, view: &View) -> bool {
-        self.finishing && view.drained && self.state == State::Active
+        self.state == State::Active && self.halves.has_said_all(view)
+    }
+
+    /// Nothing is missing here, and the peer takes no more.
+    fn is_over(&self, view: &View) -> bool {
+        self.halves.has_all(view) && self.halves.they_stop()
+    }
+
+    fn aborts(&self, view: &View) -> bool {
+        matches!(self.state, State::Aborting(at, tries, _) if at <= view.now && tries < ABORTS_MOST)
     }
 }
 
@@ -67,29 +80,54 @@ impl Connection for Implicit {
     }
 
     fn finish(&mut self) {
-        self.finishing = true;
+        self.halves.finish();
+    }
+
+    fn stop(&mut self) {
+        self.halves.stop();
+    }
+
+    fn abandon(&mut self, view: &View, why: Ending) -> bool {
+        let tells = matches!(self.state, State::Calling | State::Active);
+        if tells {
+            self.state = State::Aborting(view.now, 0, why);
+        }
+        tells
+    }
+
+    fn heard_all(&self, view: &View) -> bool {
+        self.halves.has_all(view)
     }
 
     fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
         let signals = tidings.signals;
-        self.state = match self.state {
+        match self.state {
             State::Idle if !signals.has(Signals::OPEN) => return Err(Dropped::NotOurs),
-            State::Idle | State::Calling => State::Active,
-            state => state,
-        };
-        if signals.has(Signals::FINISH) && self.their_end.is_none() {
-            self.their_end = tidings.next;
+            // Of one whose opening was answered, a late copy was refused.
+            State::Calling if signals.has(Signals::REFUSE) => {
+                self.state = State::Ended(Ending::Refused(signals.code()));
+                return Ok(());
+            }
+            _ if signals.has(Signals::REFUSE) => return Err(Dropped::NotOurs),
+            State::Aborting(_, tries, why) => {
+                // It has not heard that it is over, or it has.
+                let over = signals.has(Signals::END);
+                self.state = if over { State::Ended(why) } else { State::Aborting(view.now, tries, why) };
+                return Err(Dropped::NotOurs);
+            }
+            State::Idle | State::Calling => self.state = State::Active,
+            _ => {}
         }
+        self.halves.on_heard(tidings);
         if signals.has(Signals::END) {
-            // Who says that has all that we sent, if we have said that it is all.
-            let ending = if self.said { Ending::Finished } else { Ending::Reset };
+            // A side that closes its half with the end has all that we sent, if we have said that it is all.
+            let closes = signals.has(Signals::FINISH) && self.halves.is_finishing();
+            let ending = if closes { Ending::Finished } else { Ending::Reset(signals.code()) };
             self.state = match self.state {
                 State::Active => State::Ended(ending),
                 State::Lingering(_, ending) => State::Ended(ending),
                 state => state,
             };
-        } else if tidings.reports && view.idle && view.drained {
-            self.said = false; // it has not heard that this was all
         }
         Ok(())
     }
@@ -99,37 +137,64 @@ impl Connection for Implicit {
     }
 
     fn signals(&self, view: &View) -> Signals {
-        let over = self.has_all(view);
+        if let State::Aborting(.., why) = self.state {
+            let code = if let Ending::Aborted(code) = why { code } else { 0 };
+            return Signals::END.with(Signals::because(code)).when(self.aborts(view));
+        }
+        let (over, said_all) = (self.is_over(view), self.has_said_all(view));
+        let stops = self.halves.has_all(view) || said_all && self.halves.is_stopping();
         Signals::OPEN
             .when(self.state == State::Calling)
-            .with(Signals::FINISH.with(Signals::STOP).when(over || self.has_said_all(view)))
+            .with(Signals::FINISH.when(over || said_all))
+            .with(Signals::STOP.when(stops))
             .with(Signals::END.when(over))
     }
 
     fn due(&self, view: &View) -> bool {
-        (self.state == State::Calling && !self.called) || (self.has_said_all(view) && !self.said)
+        match self.state {
+            State::Calling => !self.called,
+            State::Active => self.is_over(view) || self.halves.due(view),
+            _ => self.aborts(view),
+        }
     }
 
     fn on_said(&mut self, view: &View, signals: Signals, _: usize) {
         self.called |= signals.has(Signals::OPEN);
-        self.said |= signals.has(Signals::FINISH);
-        if signals.has(Signals::END) && matches!(self.state, State::Active) {
-            let ending = if view.idle && view.drained { Ending::Finished } else { Ending::Reset };
-            self.state = State::Lingering(view.now.later(self.linger), ending);
+        if signals.has(Signals::FINISH) && self.state == State::Active {
+            self.halves.on_finish_said(view, view.rtt.timeout);
         }
+        if !signals.has(Signals::END) {
+            return;
+        }
+        self.state = match self.state {
+            State::Active => {
+                let ending = if view.idle && view.drained { Ending::Finished } else { Ending::Reset(0) };
+                State::Lingering(view.now.later(self.linger), ending)
+            }
+            State::Aborting(_, tries, why) => {
+                let wait = view.rtt.timeout << tries.min(DOUBLED_MOST);
+                State::Aborting(view.now.later(wait), tries + 1, why)
+            }
+            state => state,
+        };
     }
 
     fn phase(&self, view: &View) -> Phase {
         match self.state {
             State::Idle => Phase::Idle,
             State::Lingering(until, ending) if until <= view.now => Phase::Ended(ending),
-            State::Calling | State::Active | State::Lingering(..) => Phase::Open,
+            State::Aborting(at, tries, why) if at <= view.now && tries >= ABORTS_MOST => Phase::Ended(why),
+            State::Calling | State::Active | State::Lingering(..) | State::Aborting(..) => Phase::Open,
             State::Ended(ending) => Phase::Ended(ending),
         }
     }
 
     fn deadline(&self) -> Instant {
-        if let State::Lingering(until, _) = self.state { until } else { Instant::END }
+        match self.state {
+            State::Lingering(at, _) | State::Aborting(at, ..) => at,
+            State::Active => self.halves.deadline(),
+            _ => Instant::END,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The slot `connection`: how an association comes about and ends.
 
 mod agreed;
+mod halves;
 mod handshake;
 mod implicit;
 mod two_stage;

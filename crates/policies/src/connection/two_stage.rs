@@ -183,7 +183,7 @@ impl TwoStage {
         }
         let was_asking = matches!(self.state, State::Asking(_));
         match self.state {
-            State::Asking(_) if signals.has(Signals::REFUSE) => self.state = State::Ended(Ending::Refused),
+            State::Asking(_) if signals.has(Signals::REFUSE) => self.state = State::Ended(Ending::Refused(0)),
             State::Asking(question) if signals.has(Signals::AGAIN) && question.tries <= 1 => {
                 self.state = State::Asking(Question { at: view.now, ..question });
             }
@@ -248,7 +248,7 @@ impl TwoStage {
             // Whoever leaves has all that it sent acknowledged; what we have sent nobody takes any more.
             _ if signals.has(Signals::ENDED) => {
                 let all_arrived = view.idle && view.drained;
-                let ending = if all_arrived { Ending::Finished } else { Ending::Reset };
+                let ending = if all_arrived { Ending::Finished } else { Ending::Reset(0) };
                 State::Ended(self.abandoned.unwrap_or(ending))
             }
             state => state,

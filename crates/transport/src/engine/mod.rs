@@ -20,7 +20,7 @@ use alloc::rc::Rc;
 use alloc::vec::Vec;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Batch, Credit, Ecn, MessageProperties};
+use stackwright_contract::services::{Batch, Code, Credit, Ecn, MessageProperties};
 use stackwright_wire::{Message, Pool};
 
 use crate::configuration::{Configuration, Slots};
@@ -121,7 +121,7 @@ pub struct Association<C: Configuration> {
     moved: Instant,
     /// When the first number that is not acknowledged last rose, or a timeout expired: the retransmission timer runs from then.
     timer_since: Instant,
-    /// The layer above has no more to send.
+    /// The layer above takes no more.
     closing: bool,
     /// When something was last sent, or heard of.
     stirred: Instant,
@@ -206,13 +206,38 @@ impl<C: Configuration> Association<C> {
         self.slots.connection.open(&view);
     }
 
-    /// The layer above has no more to send.
+    /// The layer above has no more to send: half close, where the connection policy has it.
     pub fn finish(&mut self) {
-        self.closing = true;
         self.slots.connection.finish();
     }
 
-    /// Whether the layer above has closed it.
+    /// The layer above has closed it: both halves.
+    pub fn close(&mut self) {
+        self.finish();
+        self.stop();
+    }
+
+    /// The layer above takes no more.
+    fn stop(&mut self) {
+        self.closing = true;
+        self.slots.connection.stop();
+    }
+
+    /// The layer above ends it at once: what was not sent does not leave any more, and what was is not repeated. The peer is
+    /// told `code`, where the format can say it.
+    pub fn abort(&mut self, now: Instant, code: Code) {
+        self.stop();
+        let view = self.view(now);
+        self.sending = Sending::new(self.slots.format.numbering(), view.sent_upto);
+        self.abandon(&view, Ending::Aborted(code));
+    }
+
+    /// Whether the peer sends no more, and all that it sent was [taken](Association::take).
+    pub fn heard_all(&self, now: Instant) -> bool {
+        self.inbox.is_empty() && self.slots.connection.heard_all(&self.view(now))
+    }
+
+    /// Whether the layer above takes no more.
     #[inline]
     pub fn is_closing(&self) -> bool {
         self.closing
@@ -293,6 +318,21 @@ impl<C: Configuration> Association<C> {
         let Arrived { message, properties, numbers } = self.inbox.pop_front()?;
         self.taken(now, numbers);
         Some((message, properties))
+    }
+
+    /// The next octets of a stream, at most so many; none while the association is half open.
+    pub fn take_octets(&mut self, now: Instant, most: usize) -> Option<C::Message> {
+        if self.is_half_open() || most == 0 {
+            return None;
+        }
+        let first = self.inbox.front_mut()?;
+        if first.message.len() > most {
+            // Its numbers are pending until the last octet is taken.
+            return Some(first.message.split_to(most));
+        }
+        let Arrived { message, numbers, .. } = self.inbox.pop_front()?;
+        self.taken(now, numbers);
+        Some(message)
     }
 
     /// Numbers are not pending any more.

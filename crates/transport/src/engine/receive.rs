@@ -368,7 +368,7 @@ impl<C: Configuration> Association<C> {
     }
 
     /// This side ends the association. The peer is told, where it can be.
-    fn abandon(&mut self, view: &View, why: Ending) {
+    pub(super) fn abandon(&mut self, view: &View, why: Ending) {
         if !self.slots.connection.abandon(view, why) {
             self.given_up = Some(why);
         }

@@ -26,8 +26,12 @@ slot! {
     trait Connection {
         /// The layer above wants an association.
         fn open(&mut self, view: &View) = ();
-        /// The layer above has no more to send.
+        /// The layer above has no more to send: our half is to be closed.
         fn finish(&mut self) = ();
+        /// The layer above takes no more: with [`finish`](Connection::finish), both halves are.
+        fn stop(&mut self) = ();
+        /// Whether the peer has closed its half, and all that it sent is here.
+        fn heard_all(&self, view: &View) -> bool = false;
         /// This side ends the association, whatever is still to arrive: the peer is told why, as far as it can be. Whether it is
         /// being told; else the association is over at once.
         fn abandon(&mut self, view: &View, why: Ending) -> bool = false;

@@ -2,11 +2,14 @@
 
 use core::ops::{BitOr, Range};
 
+use stackwright_contract::services::Code;
+
 use super::{Cargo, Report, Unit};
 
-/// What the two ends tell each other of the association itself.
+/// What the two ends tell each other of the association itself: a set; and with an end or a refusal its [code](Signals::code),
+/// which lies behind it, so that they are compared and combined as one number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Signals(u16);
+pub struct Signals(u64);
 
 impl Signals {
     /// Nothing.
@@ -32,9 +35,22 @@ impl Signals {
     /// With `END`: because of what was begun and not made whole, more than I hold.
     pub const OVERRUN: Signals = Signals(1 << 9);
 
+    /// All of them, without a code.
+    const ALL: u64 = u32::MAX as u64;
+
+    /// The reason for an end or a refusal, to be said with it; 0 says nothing.
+    pub const fn because(code: Code) -> Signals {
+        Signals((code as u64) << 32)
+    }
+
+    /// Returns the reason that is said with them.
+    pub const fn code(self) -> Code {
+        (self.0 >> 32) as Code
+    }
+
     /// Whether one of `others` is among these.
     pub const fn has(self, others: Signals) -> bool {
-        self.0 & others.0 != 0
+        self.0 & others.0 & Signals::ALL != 0
     }
 
     /// These, and those.

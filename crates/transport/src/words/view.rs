@@ -1,6 +1,7 @@
 //! What is always true and anybody may read.
 
 use stackwright_contract::Instant;
+use stackwright_contract::services::Code;
 
 use super::Nanoseconds;
 
@@ -103,10 +104,12 @@ pub enum Phase {
 pub enum Ending {
     /// Both sides have what was sent.
     Finished,
-    /// The peer said no.
-    Refused,
-    /// The peer ended it before everything had arrived.
-    Reset,
+    /// The peer said no, for this reason.
+    Refused(Code),
+    /// The peer ended it before everything had arrived, for this reason.
+    Reset(Code),
+    /// This side ended it at once, for this reason.
+    Aborted(Code),
     /// Nothing was heard of the peer for too long.
     Silent,
     /// What the peer sends is not what its seal says, again and again.

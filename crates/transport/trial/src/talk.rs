@@ -226,7 +226,7 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
             }
             if done && !finished {
                 finished = true;
-                self.ends[0].association.finish();
+                self.ends[0].association.close();
                 continue;
             }
             if self.ended(finished)? {

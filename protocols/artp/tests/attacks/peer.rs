@@ -223,7 +223,7 @@ fn a_peer_that_never_reads_holds_what_is_closed_for_ten_minutes() {
     ends.ends[GRANTS].takes = false;
     send(&mut ends, ASKS, 0..100);
     ends.pass(later(&ends, 10));
-    ends.ends[ASKS].association.finish();
+    ends.ends[ASKS].association.close();
     ends.pass(later(&ends, 500));
     assert_eq!(ends.ends[ASKS].phase(ends.now()), Phase::Open);
     ends.pass(later(&ends, 120));
@@ -255,7 +255,7 @@ fn a_peer_that_never_lets_go_is_left_after_three_farewells() {
     send(&mut ends, ASKS, 0..10);
     ends.pass(later(&ends, 1));
     cut(&mut ends, true);
-    ends.ends[ASKS].association.finish();
+    ends.ends[ASKS].association.close();
     let (mut farewells, end) = (0, later(&ends, 100));
     watch(&mut ends, end, |side, _| farewells += usize::from(side == ASKS));
     assert_eq!(farewells, 3);

@@ -16,7 +16,7 @@ fn recorded(incarnation: u64) -> Vec<(usize, Vec<u8>)> {
             send(&mut ends, GRANTS, 100..150);
         }
         if round == 150 {
-            ends.ends[ASKS].association.finish();
+            ends.ends[ASKS].association.close();
         }
         let at = soon(&ends);
         watch(&mut ends, at, |side, octets| record.push((side, octets.to_vec())));

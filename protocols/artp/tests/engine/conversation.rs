@@ -187,7 +187,7 @@ impl Conversation {
             });
             if quiet && wanting == 0 && next.iter().all(Vec::is_empty) && !finished {
                 finished = true;
-                ends.ends[0].association.finish();
+                ends.ends[0].association.close();
                 continue;
             }
             if let Phase::Ended(ending) = ends.ends[0].phase(now) {

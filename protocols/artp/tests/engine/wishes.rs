@@ -210,7 +210,7 @@ fn talk(seed: u64) -> Result<Outcome, String> {
 
 /// Both sides are told that it is over.
 fn close(mut ends: Ends) -> Result<Outcome, String> {
-    ends.ends[0].association.finish();
+    ends.ends[0].association.close();
     ends.pass(ends.now() + Duration::from_secs(300));
     match ends.ends[0].phase(ends.now()) {
         Phase::Ended(Ending::Finished) => Ok(Outcome::Finished),

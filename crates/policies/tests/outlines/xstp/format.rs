@@ -16,6 +16,15 @@ use super::header::{Kind, Packet};
 /// The longest packet: what a frame of packet radio leaves after two headers below.
 const PACKET: usize = 178;
 
+/// The flag of POLL: its sender has sent all; of STAT: its sender has all of that; of END: without it, it is an abort.
+const STREAM_END: u8 = 8;
+
+/// The flag of END: its sender has all of the other side's stream.
+const HAS_ALL: u8 = 1;
+
+/// The octets of the code in an END that aborts, and in a BGREJ.
+const CODE: usize = 4;
+
 /// The octets of a boundary in a list.
 const BOUNDARY: usize = 3;
 
@@ -59,6 +68,23 @@ fn boundaries<M: Message>(view: &View, packet: &mut M) -> Result<Vec<u64>, Dropp
 
 fn pairs(boundaries: &[u64]) -> impl Iterator<Item = Range<u64>> {
     boundaries.chunks_exact(2).map(|pair| pair[0]..pair[1])
+}
+
+/// The flag stands for this signal here.
+fn flag(flags: &mut u8, flag: u8, say: &mut Saying<'_>, signal: Signals) {
+    if say.signals.has(signal) {
+        *flags |= flag;
+        say.signals = say.signals.without(signal);
+    }
+}
+
+fn put(boundary: u64, list: &mut Vec<u8>) {
+    list.extend_from_slice(&(boundary as u32).to_be_bytes()[1..]);
+}
+
+fn put_both(span: &Range<u64>, list: &mut Vec<u8>) {
+    put(span.start, list);
+    put(span.end, list);
 }
 
 impl<M: Message> Format<M> for Sixteen<M> {
@@ -112,10 +138,12 @@ impl<M: Message> Format<M> for Sixteen<M> {
                 segment.unit = Some(Unit { span, label, body: packet, since: view.now, lifetime: None });
             }
             Kind::Poll => {
+                segment.signals = Signals::FINISH.when(header.flags & STREAM_END != 0);
                 segment.inquiry = Some(unwrap(header.poll, 24, u64::from(view.answered)) as u32);
                 segment.next = Some(unwrap(header.number, 24, view.received_upto));
             }
             Kind::Status | Kind::UnsolicitedStatus => {
+                segment.signals = Signals::STOP.when(header.flags & STREAM_END != 0);
                 report.upto = unwrap(header.number, 24, view.sent_upto);
                 let boundaries = boundaries(view, &mut packet)?;
                 if boundaries.first().is_some_and(|first| *first < report.upto) {
@@ -130,7 +158,13 @@ impl<M: Message> Format<M> for Sixteen<M> {
             }
             kind => {
                 let known = SIGNALS.into_iter().find(|(_, other)| *other == kind);
-                segment.signals = known.map_or(Signals::NONE, |(signal, _)| signal);
+                let signal = known.map_or(Signals::NONE, |(signal, _)| signal);
+                segment.signals = signal
+                    .with(Signals::FINISH.when(header.flags & STREAM_END != 0))
+                    .with(Signals::STOP.when(header.flags & HAS_ALL != 0));
+                if let Some(code) = packet.front(CODE).and_then(|code| code.try_into().ok()) {
+                    segment.signals = segment.signals.with(Signals::because(u32::from_be_bytes(code)));
+                }
             }
         }
         Ok(segment)
@@ -138,25 +172,37 @@ impl<M: Message> Format<M> for Sixteen<M> {
 
     fn encode(&mut self, view: &View, say: &mut Saying<'_>, octets: &mut Vec<u8>) {
         let signal = SIGNALS.into_iter().find(|(signal, _)| say.signals.has(*signal));
-        let mut list = Vec::new();
+        let (mut list, mut flags) = (Vec::new(), 0);
         let (kind, number, poll) = if let Some((signal, kind)) = signal {
+            if kind == Kind::End {
+                flag(&mut flags, STREAM_END, say, Signals::FINISH);
+                flag(&mut flags, HAS_ALL, say, Signals::STOP);
+                if flags & STREAM_END == 0 {
+                    list.extend_from_slice(&say.signals.code().to_be_bytes());
+                }
+                say.signals = say.signals.without(Signals::because(say.signals.code()));
+            }
             say.signals = say.signals.without(signal);
             (kind, FIRST, 0)
         } else if let Some(report) = say.report.take() {
+            flag(&mut flags, STREAM_END, say, Signals::STOP);
             match report.answers {
                 Some(answer) => {
-                    list.extend(report.held.first().map(|_| report.upto));
-                    list.extend(report.held.iter().flat_map(|span| [span.start, span.end]));
+                    if !report.held.is_empty() {
+                        put(report.upto, &mut list);
+                    }
+                    report.held.iter().for_each(|span| put_both(span, &mut list));
                     (Kind::Status, report.upto, answer)
                 }
                 None => {
-                    list.extend(report.missing.iter().flat_map(|hole| [hole.start, hole.end]));
+                    report.missing.iter().for_each(|hole| put_both(hole, &mut list));
                     (Kind::UnsolicitedStatus, report.upto, 0)
                 }
             }
         } else if let Some(unit) = say.unit.take() {
             (Kind::Data, unit.span.start, view.asked)
         } else {
+            flag(&mut flags, STREAM_END, say, Signals::FINISH);
             (Kind::Poll, view.sent_upto, say.inquiry.take().unwrap_or(view.asked))
         };
         let credit = say
@@ -167,7 +213,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
             source: self.here,
             destination: self.there,
             kind,
-            flags: 0,
+            flags,
             number: number as u32 & 0xff_ffff,
             poll: poll & 0xff_ffff,
             credit,
@@ -176,9 +222,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
         };
         octets.resize(Packet::LENGTH, 0);
         header.encode(octets);
-        for boundary in list {
-            octets.extend_from_slice(&(boundary as u32).to_be_bytes()[1..]);
-        }
+        octets.extend_from_slice(&list);
     }
 }
 

@@ -12,7 +12,7 @@ pub(super) struct Packet {
     /// What it is.
     #[bits(4)]
     pub(super) kind: Kind,
-    /// The end of the stream, the end of a record, a probe: none is used here.
+    /// The end of a stream; the end of a record, and a probe, are not used here.
     #[bits(4)]
     pub(super) flags: u8,
     /// Of a packet of data (N(S)), or the first that is missing (N(R)).

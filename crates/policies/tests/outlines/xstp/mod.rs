@@ -2,6 +2,7 @@
 
 mod format;
 mod header;
+mod ports;
 
 use core::num::NonZeroU64;
 
@@ -14,7 +15,9 @@ use stackwright_transport::{Boxed, Exchange, IntoPart, Part, Policies, Slots, co
 use stackwright_trial::Promise;
 
 use crate::setting::{M, have_the_same_trace, may_be_exchanged, talks};
+use crate::streams::{REFUSAL, streams};
 use format::Sixteen;
+use ports::Ports;
 
 configuration! {
     Xstp<M> {
@@ -41,8 +44,12 @@ const PSEUDO_HEADER: [u8; 10] = [10, 0, 0, 1, 10, 0, 0, 2, 0, 253];
 
 fn end(side: usize) -> Slots<Xstp<M>> {
     let ports = [2000, 3000];
+    connection(ports[side], ports[1 - side])
+}
+
+fn connection(here: u16, there: u16) -> Slots<Xstp<M>> {
     Slots::from(Policies {
-        format: Sixteen::new(ports[side], ports[1 - side]),
+        format: Sixteen::new(here, there),
         ordering: ordering::Total::new(),
         framing: framing::Stream,
         integrity: integrity::Internet::after(&PSEUDO_HEADER),
@@ -56,6 +63,11 @@ fn end(side: usize) -> Slots<Xstp<M>> {
         rate: rate::Paced::new(RATE, 2000),
         lifetime: lifetime::Absent,
     })
+}
+
+#[test]
+fn streams_end_by_halves_or_with_a_code_and_are_refused_with_one() {
+    streams(|_| Ports::new(REFUSAL));
 }
 
 #[test]

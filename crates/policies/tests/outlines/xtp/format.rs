@@ -9,7 +9,7 @@ use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{Dropped, Label, Numbering, Report, Saying, Segment, Signals, Unit, View};
 use stackwright_wire::{Header, Malformed, Message};
 
-use super::header::{Addresses, Control, Options, Packet, PacketFormat, Span};
+use super::header::{Addresses, Control, Diagnostic, Options, Packet, PacketFormat, Span};
 
 /// The longest packet.
 const PACKET: usize = 600;
@@ -42,6 +42,11 @@ impl<M> Xtp4<M> {
         *self.peer_key.get_or_insert(header.key) == header.key
     }
 
+    /// The key of what leaves: the peer's, returned, once it is known.
+    fn keys(&self) -> (bool, u64) {
+        (self.peer_key.is_some(), self.peer_key.unwrap_or(self.key))
+    }
+
     fn addresses(&self) -> Addresses {
         Addresses {
             length: (),
@@ -57,6 +62,26 @@ impl<M> Xtp4<M> {
             unused: 0,
         }
     }
+}
+
+/// Writes that a context is over, or was never made; the sum is left out.
+pub(super) fn diagnose(returned: bool, key: u64, diagnostic: Diagnostic, octets: &mut Vec<u8>) {
+    put(
+        &Packet {
+            returned,
+            key,
+            options: Options::END,
+            version: (),
+            format: PacketFormat::Diagnostic,
+            length: Diagnostic::LENGTH as u32,
+            check: 0,
+            sort: 0,
+            sync: 0,
+            sequence: 0,
+        },
+        octets,
+    );
+    put(&diagnostic, octets);
 }
 
 fn malformed(_: Malformed) -> Dropped {
@@ -164,12 +189,21 @@ impl<M: Message> Format<M> for Xtp4<M> {
                 }
                 (segment.reports, segment.credit) = (true, Some(control.allocated));
             }
-            PacketFormat::Diagnostic => segment.signals = segment.signals.with(Signals::END),
+            PacketFormat::Diagnostic => {
+                let Diagnostic { code, value } = packet.pull().map_err(malformed)?;
+                let signal = if code == Diagnostic::REFUSED { Signals::REFUSE } else { Signals::END };
+                segment.signals = signal.with(Signals::because(value));
+            }
         }
         Ok(segment)
     }
 
     fn encode(&mut self, view: &View, say: &mut Saying<'_>, octets: &mut Vec<u8>) {
+        if say.signals.has(Signals::END) && !say.signals.has(Signals::FINISH) {
+            let (returned, key) = self.keys();
+            let value = core::mem::take(&mut say.signals).code();
+            return diagnose(returned, key, Diagnostic { code: Diagnostic::ABANDONED, value }, octets);
+        }
         let opening = say.signals.has(Signals::OPEN);
         let report = say.report.take();
         let unit = if report.is_some() { None } else { say.unit.take() };
@@ -185,20 +219,32 @@ impl<M: Message> Format<M> for Xtp4<M> {
         let mut options = Options::SREQ
             .when(inquiry.is_some())
             .with(Options::EOM.when(unit.is_some_and(|unit| unit.label.last)));
+        // The end of a half rides on its last data; all else tells what was received as well, and so on none.
+        let says = match &unit {
+            None => say.signals,
+            Some(unit) => {
+                Signals::FINISH.when(say.signals.has(Signals::FINISH) && unit.span.end >= view.sent_upto)
+            }
+        };
         for (signal, option) in SIGNALS {
-            options = options.with(option.when(say.signals.has(signal)));
+            options = options.with(option.when(says.has(signal)));
         }
         let first = format == PacketFormat::First;
-        say.signals = Signals::OPEN.when(opening && !first);
+        say.signals = say
+            .signals
+            .without(says)
+            .without(Signals::OPEN.when(first))
+            .with(Signals::OPEN.when(opening && !first));
         let sequence = match unit {
             Some(unit) => unit.span.start,
             None if first => 0,
             None => view.sent_upto,
         };
+        let (returned, key) = self.keys();
         put(
             &Packet {
-                returned: self.peer_key.is_some(),
-                key: self.peer_key.unwrap_or(self.key),
+                returned,
+                key,
                 options,
                 version: (),
                 format,

@@ -80,6 +80,22 @@ pub(super) struct Control {
     pub(super) echo: u32,
 }
 
+/// What DIAG begins with; a text that people read may follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
+pub(super) struct Diagnostic {
+    /// What has happened: one of those below, of which the others are not used here.
+    pub(super) code: u32,
+    /// Why: here the number that both applications know.
+    pub(super) value: u32,
+}
+
+impl Diagnostic {
+    /// The context was not made.
+    pub(super) const REFUSED: u32 = 1;
+    /// The context is over at once.
+    pub(super) const ABANDONED: u32 = 2;
+}
+
 /// A span that was received, in ECNTL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub(super) struct Span {

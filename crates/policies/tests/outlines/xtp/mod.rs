@@ -1,5 +1,6 @@
 //! XTP 4.0, its connection service.
 
+mod contexts;
 mod format;
 mod header;
 
@@ -18,6 +19,8 @@ use stackwright_trial::Promise;
 use stackwright_wire::Message;
 
 use crate::setting::{M, have_the_same_trace, may_be_exchanged, talks};
+use crate::streams::{REFUSAL, streams};
+use contexts::Contexts;
 use format::Xtp4;
 
 configuration! {
@@ -56,6 +59,49 @@ configuration! {
         Rate: rate::Absent,
         Lifetime: lifetime::Absent,
     }
+}
+
+configuration! {
+    /// With selective repeat, as a stream: EOM marks nothing.
+    XtpStream<M> {
+        Format: Xtp4<M>,
+        Ordering: ordering::Total<M>,
+        Framing: framing::Stream,
+        Integrity: integrity::Internet,
+        Connection: connection::Implicit,
+        Acknowledgement: acknowledgement::OnRequest<true>,
+        Inquiry: inquiry::WindowEnd,
+        Recovery: recovery::SelectiveRepeat,
+        Rtt: rtt::Rfc6298,
+        Flow: flow::Credit,
+        Congestion: congestion::Absent,
+        Rate: rate::Absent,
+        Lifetime: lifetime::Absent,
+    }
+}
+
+/// One context that is a stream.
+fn stream(key: u64, here: SocketAddrV4, there: SocketAddrV4) -> Slots<XtpStream<M>> {
+    Slots::from(Policies {
+        format: Xtp4::new(key, here, there),
+        ordering: ordering::Total::new(),
+        framing: framing::Stream,
+        integrity: integrity::Internet::new(),
+        connection: connection::Implicit::new(60 * SECOND),
+        acknowledgement: acknowledgement::OnRequest::new(),
+        inquiry: inquiry::WindowEnd::new(60),
+        recovery: recovery::SelectiveRepeat::new(),
+        rtt: rtt::Rfc6298::new(rtt::Of::Answers, SECOND, 20 * MILLISECOND),
+        flow: flow::Credit::new(16 << 10).asked_about(),
+        congestion: congestion::Absent,
+        rate: rate::Absent,
+        lifetime: lifetime::Absent,
+    })
+}
+
+#[test]
+fn streams_end_by_halves_or_with_a_code_and_are_refused_with_one() {
+    streams(|last| Contexts::new(Ipv4Addr::new(10, 0, 0, last), REFUSAL));
 }
 
 /// One end, with what differs between the two.

@@ -1,0 +1,156 @@
+//! A packet is received, what is whole goes up, and the layer above is told where the association stands.
+
+use core::mem;
+
+use stackwright_base::Place;
+use stackwright_contract::services::{Batch, BatchMessages, Credit, Ecn, Ended, Transfer as _};
+use stackwright_wire::Message as _;
+
+use super::{Associations, Host, Located, MessageOf};
+use crate::engine::Delivery;
+use crate::words::{Dropped, Ending, Phase};
+
+/// Room for everything.
+const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
+
+impl<H: Host> Associations<H> {
+    /// Something came, or there is room above. Where it has nothing to say to that now, as to most of what comes, the batch need not
+    /// come back to it.
+    #[inline]
+    pub(super) fn turn(&mut self, at: &mut impl Place<Self>) {
+        // That it is open is heard before all else: both may have come together.
+        if !at.association().told {
+            self.conclude(at);
+        }
+        Self::deliver(at);
+        let now = at.cx().now();
+        let engine = &at.association().engine;
+        if engine.may_transmit(now) || engine.sending().has_released() {
+            self.conclude(at);
+            return at.later();
+        }
+        let session = at.association();
+        if mem::replace(&mut session.only_messages, true) {
+            // They have changed nothing else: neither where it stands, nor when the peer is asked again for what he was sent.
+            let deadline = session.engine.next_receiving();
+            debug_assert!(
+                session.engine.next_deadline(now).is_none_or(|all| all >= deadline.min(session.armed))
+            );
+            return Self::arm_at(at, deadline);
+        }
+        self.conclude(at);
+        Self::arm(at, now);
+    }
+
+    /// What has arrived goes up, as far as there is room.
+    pub(super) fn deliver(at: &mut impl Place<Self>) {
+        let now = at.cx().now();
+        while at.association().engine.inbox() > 0 {
+            // What is closed takes nothing any more.
+            let closing = at.association().engine.is_closing();
+            let room = if closing { EVERYTHING } else { at.room() };
+            let engine = &mut at.association().engine;
+            let taken = if H::Transfer::MESSAGES {
+                engine.take(now, room).map(|(message, properties)| (message, properties.into()))
+            } else {
+                engine.take_octets(now, room.octets).map(|octets| (octets, Default::default()))
+            };
+            let Some((message, properties)) = taken else { return };
+            if !closing {
+                at.deliver(message, properties);
+            }
+        }
+    }
+
+    /// The room for a message that goes up as it comes. Who has closed takes none, nor who has not heard that it is open.
+    #[inline(always)]
+    pub(super) fn room_at_once(at: &mut impl Place<Self>) -> Credit {
+        let session = at.association();
+        match session.engine.is_closing() || !session.told {
+            true => Credit::default(),
+            false if H::Transfer::MESSAGES => at.room(),
+            false => Credit { messages: usize::MAX, ..at.room() },
+        }
+    }
+
+    /// A packet is received, and those `behind` it that are taken with it. Messages may go up with them.
+    #[inline(always)]
+    pub(super) fn receive(
+        &mut self,
+        at: &mut impl Place<Self>,
+        header: &Located<H>,
+        mut packet: MessageOf<H>,
+        mut behind: Option<&mut BatchMessages<MessageOf<H>>>,
+    ) {
+        let (now, room) = (at.cx().now(), Self::room_at_once(at));
+        let before = behind.as_ref().map_or(0, |behind| behind.len());
+        let (engine, memory) = (&mut at.association().engine, &mut self.memory);
+        let received =
+            engine.receive(now, Some(&header.front), &mut packet, behind.as_deref_mut(), memory, room);
+        let packets = 1 + before - behind.map_or(0, |behind| behind.len());
+        at.association().received += packets as u64;
+        // Whoever only knows where we are could otherwise say in the peer's name that there is congestion.
+        let ecn = at.arrived().ecn;
+        if ecn != Ecn::NotEct && matches!(received, Ok(_) | Err(Dropped::Duplicate)) {
+            at.association().engine.on_marked(ecn, packets as u32);
+        }
+        match received {
+            Ok(Some(Delivery { messages: 1, properties })) => return at.deliver(packet, properties.into()),
+            Ok(Some(Delivery { messages, properties })) => {
+                let each = packet.len() / messages;
+                return at.deliver_batch(Batch::new(packet, each), properties.into());
+            }
+            _ => {}
+        }
+        at.association().only_messages = false;
+        if let Err(dropped) = received {
+            at.cx().dropped(H::FACTS.name, dropped.reason());
+        }
+    }
+
+    /// Tells the layer above where the association stands, where that has changed.
+    pub(super) fn conclude(&mut self, at: &mut impl Place<Self>) {
+        let now = at.cx().now();
+        let session = at.association();
+        let phase = session.engine.phase(now);
+        if session.half_open && !session.engine.is_half_open() {
+            session.half_open = false;
+            self.half_open -= 1;
+        }
+        match phase {
+            Phase::Open if !session.told => {
+                session.told = true;
+                at.opened();
+            }
+            _ => {}
+        }
+        let session = at.association();
+        if !H::Transfer::MESSAGES
+            && session.told
+            && !session.heard_all
+            && !session.engine.is_closing()
+            && session.engine.heard_all(now)
+        {
+            session.heard_all = true;
+            at.finished();
+        }
+        let session = at.association();
+        match phase {
+            Phase::Ended(ending) if session.engine.inbox() == 0 => {
+                let why = match ending {
+                    Ending::Finished => Ended::Finished,
+                    Ending::Silent if session.told => Ended::Expired,
+                    Ending::Silent => Ended::Unreachable,
+                    // What was not open yet was refused, however the peer said it.
+                    Ending::Reset(code) if session.told => Ended::Reset(code),
+                    Ending::Refused(code) | Ending::Reset(code) => Ended::Refused(code),
+                    Ending::Aborted(_) => Ended::Aborted,
+                    Ending::Forged => Ended::Forged,
+                    Ending::Overrun => Ended::Overrun,
+                };
+                at.end(why);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What an association has to say leaves, as far as there is room below.
+
+use stackwright_base::Place;
+use stackwright_contract::Instant;
+use stackwright_contract::services::{Credit, MessageProperties};
+
+use super::{Associations, Host};
+use crate::words::MILLISECOND;
+
+impl<H: Host> Associations<H> {
+    /// All that the association has to say, as far as there is room below; and when it wants to be woken.
+    pub(super) fn speak(&mut self, at: &mut impl Place<Self>) {
+        let now = at.cx().now();
+        // Where only room is missing, that wakes it: other deadlines are then looked at now and again.
+        let mut least = now;
+        while at.association().engine.may_transmit(now) {
+            let (room, most) = (at.room_below(), at.room_below_most());
+            let session = at.association();
+            // More came, and this is all: a long wait is worse than a copy.
+            let waits = !session.room_came && session.engine.waits_for_room(now, room, most);
+            if room.messages == 0 || room.octets < self.packet || waits {
+                at.wants_room();
+                least = now.later(MILLISECOND);
+                break;
+            }
+            session.room_came = false;
+            if let Some(packets) = session.engine.transmit_batch(now, &mut self.memory, room) {
+                session.sent += packets.count() as u64;
+                Self::bear(at);
+                at.send_batch(packets);
+                continue;
+            }
+            let Some(packet) = session.engine.transmit(now, &mut self.memory) else { break };
+            session.sent += 1;
+            Self::bear(at);
+            at.send_batch(packet.into());
+        }
+        debug_assert!(
+            at.association().engine.may_transmit(now)
+                || at.association().engine.is_silent(now, &mut self.memory),
+            "an association that has something to say may say it"
+        );
+        let released = at.association().engine.released();
+        if released != Credit::default() {
+            at.give_room(released);
+        }
+        self.conclude(at);
+        Self::arm(at, least);
+    }
+
+    /// Sees to it that the association is woken when it wants to be, but not before `least`.
+    #[inline]
+    pub(super) fn arm(at: &mut impl Place<Self>, least: Instant) {
+        let now = at.cx().now();
+        if let Some(deadline) = at.association().engine.next_deadline(now) {
+            Self::arm_at(at, deadline.max(least));
+        }
+    }
+
+    /// The same, of a time. A later one waits for the timer that is set: it looks again.
+    #[inline]
+    pub(super) fn arm_at(at: &mut impl Place<Self>, deadline: Instant) {
+        let session = at.association();
+        if deadline < session.armed {
+            session.armed = deadline;
+            at.wake((), deadline);
+        }
+    }
+
+    /// Whether routers may mark what leaves now.
+    #[inline]
+    pub(super) fn bear(at: &mut impl Place<Self>) {
+        let ecn = at.association().engine.ecn();
+        at.bear(MessageProperties { ecn, ..MessageProperties::default() });
+    }
+}
