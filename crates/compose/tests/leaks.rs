@@ -5,8 +5,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use stackwright_compose::graph::modules::{Counter, Delay, Recorder, Tap};
-use stackwright_compose::graph::{Builder, Graph};
+use stackwright_compose::filter::{Counter, Tap};
+use stackwright_compose::graph::modules::{Delay, Recorder};
+use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_compose::{Beside, Joined, Over, Split, fork, join};
 use stackwright_contract::services::{
     Batch, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
@@ -189,8 +190,8 @@ fn graphs_leak_nothing() {
         "modules",
         || {
             let mut graph = chain();
-            graph.push("a", "b", "counter", Counter::default()).expect("a module fits anywhere");
-            graph.push("counter", "b", "tap", Tap::new(|_| {})).expect("a module fits anywhere");
+            graph.push("a", "b", "counter", Inserted(Counter::default())).expect("a module fits anywhere");
+            graph.push("counter", "b", "tap", Inserted(Tap::new(|_| {}))).expect("a module fits anywhere");
             let recorder = Recorder::new("here", "data", 0, drop);
             graph.push("tap", "b", "recorder", recorder).expect("a module fits anywhere");
             graph

@@ -79,6 +79,21 @@ impl<M: Message, B: Service> Request<M, B> {
             _ => None,
         }
     }
+
+    /// Returns what the layer above is told in the place of this request where it is
+    /// [dropped](Service::refund_request).
+    #[cold]
+    pub fn refund(&self) -> [Option<Indication<M, B>>; 2] {
+        match self {
+            Request::Datagram(word) => {
+                Datagrams::refund_request(word).map(|told| told.map(Indication::Datagram))
+            }
+            Request::Stream(word) => Streams::refund_request(word).map(|told| told.map(Indication::Stream)),
+            Request::Frame(word) => Frames::refund_request(word).map(|told| told.map(Indication::Frame)),
+            Request::Outside(word) => B::refund_request(word).map(|told| told.map(Indication::Outside)),
+            Request::Line(_) | Request::File(_) | Request::Own(_) => [None, None],
+        }
+    }
 }
 
 impl<M: Message, B: Service> Indication<M, B> {
@@ -90,6 +105,19 @@ impl<M: Message, B: Service> Indication<M, B> {
             | Indication::Frame(FramesIndication::Delivered { batch, .. }) => batch.segment_size().is_some(),
             Indication::Outside(indication) => B::indicates_several(indication),
             _ => false,
+        }
+    }
+
+    /// Returns the request that gives back the credit of this indication where it is
+    /// [dropped](Service::refund_indication).
+    #[cold]
+    pub fn refund(&self) -> Option<Request<M, B>> {
+        match self {
+            Indication::Datagram(word) => Datagrams::refund_indication(word).map(Request::Datagram),
+            Indication::Stream(word) => Streams::refund_indication(word).map(Request::Stream),
+            Indication::Frame(word) => Frames::refund_indication(word).map(Request::Frame),
+            Indication::Outside(word) => B::refund_indication(word).map(Request::Outside),
+            Indication::Line(_) | Indication::File(_) | Indication::Own(_) => None,
         }
     }
 }
@@ -433,6 +461,15 @@ impl<B: Service> Service for Outside<B> {
 
     fn split_indication(several: &mut Self::Indication) -> Option<Self::Indication> {
         Some(InLane { lane: several.lane, word: B::split_indication(&mut several.word)? })
+    }
+
+    fn refund_request(dropped: &Self::Request) -> [Option<Self::Indication>; 2] {
+        let lane = dropped.lane;
+        B::refund_request(&dropped.word).map(|told| told.map(|word| InLane { lane, word }))
+    }
+
+    fn refund_indication(dropped: &Self::Indication) -> Option<Self::Request> {
+        Some(InLane { lane: dropped.lane, word: B::refund_indication(&dropped.word)? })
     }
 }
 
