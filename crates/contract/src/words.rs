@@ -123,13 +123,13 @@ impl<M: Message, B: Service> Indication<M, B> {
 }
 
 impl<M: Message, B: Service> Request<M, B> {
-    /// Splits the first message off a request that carries several, as a request of its own. What
-    /// goes to the outside stays whole.
+    /// Splits the first message off a request that carries several, as a request of its own.
     #[inline]
     pub fn split_first(&mut self) -> Option<Self> {
         match self {
             Request::Datagram(several) => Datagrams::split_request(several).map(Request::Datagram),
             Request::Frame(several) => Frames::split_request(several).map(Request::Frame),
+            Request::Outside(several) => B::split_request(several).map(Request::Outside),
             _ => None,
         }
     }
@@ -137,12 +137,12 @@ impl<M: Message, B: Service> Request<M, B> {
 
 impl<M: Message, B: Service> Indication<M, B> {
     /// Splits the first message off an indication that carries several, as an indication of its own.
-    /// What comes from the outside stays whole.
     #[inline]
     pub fn split_first(&mut self) -> Option<Self> {
         match self {
             Indication::Datagram(several) => Datagrams::split_indication(several).map(Indication::Datagram),
             Indication::Frame(several) => Frames::split_indication(several).map(Indication::Frame),
+            Indication::Outside(several) => B::split_indication(several).map(Indication::Outside),
             _ => None,
         }
     }
@@ -169,6 +169,7 @@ impl Port {
 ///
 /// ```
 /// use stackwright_contract::{Service, words::Speaks};
+/// use stackwright_wire::Message;
 /// struct Counting;
 /// impl Service for Counting {
 ///     const NAME: &'static str = "Counting";

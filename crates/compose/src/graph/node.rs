@@ -6,7 +6,7 @@ use core::any::Any;
 
 use stackwright_contract::ask::Question;
 use stackwright_contract::words::{Indication, Port, Request};
-use stackwright_contract::{Context, Facts, Guarantees, Instant, Service};
+use stackwright_contract::{Batches, Context, Facts, Guarantees, Instant, Service};
 use stackwright_wire::Message;
 
 use super::Mouth;
@@ -17,6 +17,12 @@ use super::Mouth;
 pub trait Node<M: Message, B: Service>: Any {
     /// What the rule book has to know of it.
     fn facts(&self) -> Facts;
+
+    /// Returns which batches of several messages it takes. By default it is handed one message at a
+    /// time, by the graph that it is in.
+    fn batches(&self) -> Batches {
+        Batches::NONE
+    }
 
     /// Adds what it offers, from the left.
     fn provides(&self, ports: &mut Vec<Port>);
@@ -154,6 +160,10 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for ModuleNod
         self.0.facts()
     }
 
+    fn batches(&self) -> Batches {
+        if self.0.takes_batches() { Batches::ALL } else { Batches::NONE }
+    }
+
     fn provides(&self, _ports: &mut Vec<Port>) {}
 
     fn uses(&self, _ports: &mut Vec<Port>) {}
@@ -162,14 +172,9 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for ModuleNod
         &mut self,
         cx: &Context,
         _port: usize,
-        mut request: Request<M, B>,
+        request: Request<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        while !self.0.takes_batches()
-            && let Some(first) = request.split_first()
-        {
-            self.0.handle_request(cx, first, mouth);
-        }
         self.0.handle_request(cx, request, mouth);
     }
 
@@ -177,14 +182,9 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for ModuleNod
         &mut self,
         cx: &Context,
         _port: usize,
-        mut indication: Indication<M, B>,
+        indication: Indication<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        while !self.0.takes_batches()
-            && let Some(first) = indication.split_first()
-        {
-            self.0.handle_indication(cx, first, mouth);
-        }
         self.0.handle_indication(cx, indication, mouth);
     }
 
