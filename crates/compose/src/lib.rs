@@ -5,6 +5,7 @@
 
 extern crate alloc;
 
+pub mod filter;
 pub mod graph;
 mod stack;
 

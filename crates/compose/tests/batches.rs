@@ -1,7 +1,7 @@
 //! Who is handed several messages at once, and who one at a time: what `BATCHES` says, whatever stands between.
 
-use stackwright_compose::graph::modules::{Counter, Tap};
-use stackwright_compose::graph::{Builder, Graph};
+use stackwright_compose::filter::{Counter, Tap};
+use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_compose::{Beside, Joined, Over, fork};
 use stackwright_contract::services::{
     Batch, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
@@ -216,9 +216,9 @@ fn nodes_and_modules_of_a_graph_are_handed_what_each_takes() {
     let graph = |modules: bool| -> Graph<M, D, D> {
         let builder = Builder::new().top("a").protocol("a", several()).over("b");
         let mut graph = builder.protocol("b", several()).build().expect("two layers of one kind fit");
-        graph.push("a", "b", "counter", Counter::default()).expect("a module fits anywhere");
+        graph.push("a", "b", "counter", Inserted(Counter::default())).expect("a module fits anywhere");
         if modules {
-            graph.push("counter", "b", "tap", Tap::new(|_| {})).expect("a module fits anywhere");
+            graph.push("counter", "b", "tap", Inserted(Tap::new(|_| {}))).expect("a module fits anywhere");
         }
         graph
     };

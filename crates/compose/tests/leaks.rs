@@ -5,8 +5,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use stackwright_compose::graph::modules::{Counter, Delay, Recorder, Tap};
-use stackwright_compose::graph::{Builder, Graph};
+use stackwright_compose::filter::{Counter, Filtered, Tap};
+use stackwright_compose::graph::modules::{Delay, Recorder};
+use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_compose::{Beside, Joined, Over, Split, fork, join};
 use stackwright_contract::services::{
     Batch, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
@@ -16,13 +17,15 @@ use stackwright_contract::{
     Context, Duration, Either, Facts, Handle, IndicationOf, IndicationTo, Outlet, Protocol, RequestOf,
     RequestTo,
 };
+use stackwright_toys::{Dropper, Tally, Xor};
 use stackwright_wire::{BufferTree, Message};
 
-/// Counts the blocks that a thread holds.
+/// Counts the blocks that a thread holds, and those that it has asked for.
 struct Counting;
 
 thread_local! {
     static HELD: Cell<isize> = const { Cell::new(0) };
+    static MADE: Cell<usize> = const { Cell::new(0) };
 }
 
 #[global_allocator]
@@ -37,6 +40,7 @@ fn count(blocks: isize) {
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1);
+        let _ = MADE.try_with(|made| made.set(made.get() + 1));
         // SAFETY: the caller's promises are the system allocator's conditions.
         unsafe { System.alloc(layout) }
     }
@@ -189,8 +193,8 @@ fn graphs_leak_nothing() {
         "modules",
         || {
             let mut graph = chain();
-            graph.push("a", "b", "counter", Counter::default()).expect("a module fits anywhere");
-            graph.push("counter", "b", "tap", Tap::new(|_| {})).expect("a module fits anywhere");
+            graph.push("a", "b", "counter", Inserted(Counter::default())).expect("a module fits anywhere");
+            graph.push("counter", "b", "tap", Inserted(Tap::new(|_| {}))).expect("a module fits anywhere");
             let recorder = Recorder::new("here", "data", 0, drop);
             graph.push("tap", "b", "recorder", recorder).expect("a module fits anywhere");
             graph
@@ -236,4 +240,68 @@ fn words_that_wait_in_a_stack_are_dropped_with_it() {
         drop(catch_unwind(words));
         stack
     });
+}
+
+/// Four filters, one of each kind: it looks, alters, decides, answers.
+fn filtered() -> impl Protocol<Provides = D, Uses = D> {
+    fn layer<F>(filter: F) -> Filtered<F, D> {
+        Filtered::new(filter)
+    }
+    let lower = Over::new(layer(Dropper(50)), layer(Tally::default()));
+    Over::new(layer(Tap::new(|_| {})), Over::new(layer(Xor(7)), lower))
+}
+
+fn woven_filters() -> Graph<M, D, D> {
+    fn layer<F>(filter: F) -> Filtered<F, D> {
+        Filtered::new(filter)
+    }
+    let builder = Builder::new().top("tap").protocol("tap", layer(Tap::new(|_| {}))).over("tally");
+    let builder = builder.protocol("tally", layer(Tally::default()));
+    let mut graph: Graph<M, D, D> = builder.build().expect("filters fit anywhere");
+    graph.push("tap", "tally", "dropper", Inserted(Dropper(50))).expect("nothing above needs more");
+    graph.push("tap", "dropper", "xor", Inserted(Xor(7))).expect("it drops nothing");
+    graph
+}
+
+#[test]
+fn filters_leak_nothing() {
+    crosses("four filters", filtered, plain, plain);
+    crosses("four filters in a graph", woven_filters, plain, only_lane);
+}
+
+/// Crossings of single messages, of which half are dropped: returns how many blocks they asked for.
+fn blocks_of_crossings<P: Protocol>(
+    mut stack: P,
+    down: impl Fn(DatagramsRequest<M>) -> RequestTo<P>,
+    up: impl Fn(DatagramsIndication<M>) -> IndicationTo<P>,
+) -> usize {
+    let (cx, association) = (Context::new(1), Handle { index: 0, generation: 0 });
+    let properties = MessageProperties::default();
+    let mut crosses = |rounds: usize| {
+        // The messages are made before blocks are counted.
+        let messages: Vec<_> = (0..2 * rounds).map(|_| M::with_headroom(64, &[7; 100])).collect();
+        let before = MADE.get();
+        for (nth, message) in messages.into_iter().enumerate() {
+            let batch = message.into();
+            if nth.is_multiple_of(2) {
+                let send = DatagramsRequest::Send { association, batch, properties };
+                stack.handle_request(&cx, down(send), &mut Deaf);
+            } else {
+                let delivered = DatagramsIndication::Delivered { association, batch, properties };
+                stack.handle_indication(&cx, up(delivered), &mut Deaf);
+            }
+        }
+        MADE.get() - before
+    };
+    // The tables and the queues of the joints come with the first words.
+    crosses(50);
+    let made = crosses(500);
+    assert!(cx.dropped_count() > 400, "refunds crossed, too");
+    made
+}
+
+#[test]
+fn a_crossing_through_four_filters_allocates_nothing() {
+    assert_eq!(blocks_of_crossings(filtered(), |word| word, |word| word), 0);
+    assert_eq!(blocks_of_crossings(woven_filters(), |word| word, |word| only_lane(word, 0)), 0);
 }

@@ -5,8 +5,8 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use stackwright_compose::graph::modules::{Counter, Tap};
-use stackwright_compose::graph::{Builder, Graph, Module, Mouth};
+use stackwright_compose::filter::{Counter, Filter, Filtered, Passage, Tap};
+use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_compose::{Beside, Over, fork, join};
 use stackwright_contract::ask::{
     Ask, Counters, FrameTime, Longest, PacketCounts, Peer, Query, Question, Reserve, RoundTrip, ask,
@@ -14,12 +14,12 @@ use stackwright_contract::ask::{
 use stackwright_contract::services::{
     Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
-use stackwright_contract::words::{InLane, Indication, Outside, Request};
+use stackwright_contract::words::{InLane, Outside};
 use stackwright_contract::{
     Both, Context, Duration, Either, Facts, Handle, IndicationOf, IndicationTo, NameAbove, Outlet,
     Participant, Protocol, RequestOf, RequestTo, Service, outermost,
 };
-use stackwright_toys::Layer;
+use stackwright_toys::{Dropper, Layer, Xor};
 use stackwright_wire::{Message, SingleBuffer};
 
 type M = SingleBuffer;
@@ -186,8 +186,8 @@ fn four_layers_and_a_graph_of_them_with_modules_answer_alike() {
         let passed = Rc::clone(&passed);
         Tap::new(move |_| *passed.borrow_mut() += 1)
     };
-    graph.push("b", "c", "tap", tap).unwrap();
-    graph.push("d", "wire", "counter", Counter::default()).unwrap();
+    graph.push("b", "c", "tap", Inserted(tap)).unwrap();
+    graph.push("d", "wire", "counter", Inserted(Counter::default())).unwrap();
     assert_eq!(answers(&mut graph, &sent, name(3), 58, sending(name(3))), expected);
     assert_eq!(*passed.borrow(), 1, "a question is no word");
 }
@@ -195,18 +195,8 @@ fn four_layers_and_a_graph_of_them_with_modules_answer_alike() {
 /// Answers for what is below it.
 struct Knows;
 
-impl Module<M, Air> for Knows {
-    fn name(&self) -> &'static str {
-        "knows"
-    }
-
-    fn handle_request(&mut self, _: &Context, word: Request<M, Air>, mouth: &mut Mouth<'_, M, Air>) {
-        mouth.ask(0, word);
-    }
-
-    fn handle_indication(&mut self, _: &Context, word: Indication<M, Air>, mouth: &mut Mouth<'_, M, Air>) {
-        mouth.tell(0, word);
-    }
+impl Filter<M> for Knows {
+    const NAME: &'static str = "knows";
 
     fn ask(&self, question: &mut Question<'_>) {
         let counts = PacketCounts { sent: 1, received: 2, retransmitted: Some(3) };
@@ -219,7 +209,7 @@ fn a_module_answers_or_closes_a_question_before_what_is_below_it() {
     let wire = Wire { sent: Sent::default(), port: 7 };
     let builder = Builder::new().top("a").protocol("a", Layer::<5, 1>::default()).over("wire");
     let mut graph: Woven<D> = builder.protocol("wire", wire).build().expect("both fit");
-    graph.push("a", "wire", "knows", Knows).unwrap();
+    graph.push("a", "wire", "knows", Inserted(Knows)).unwrap();
     assert_eq!(get(&graph, name(0), Counters).map(|counts| counts.retransmitted), Some(Some(3)));
     assert_eq!(get(&graph, name(0), Peer), None, "closed");
     assert_eq!(get(&graph, name(0), Longest), Some(1472 - 5));
@@ -236,7 +226,7 @@ fn questions_pass_a_fork_under_the_name_below() {
     let builder = builder.protocol("one", Layer::<5, 1>::default()).over("wire");
     let builder = builder.protocol("other", Layer::<20, 1>::default()).over("wire");
     let mut graph: Woven<Both<D, D>> = builder.build().expect("both fit");
-    graph.push("one", "wire (fork)", "tap", Tap::new(|_| {})).unwrap();
+    graph.push("one", "wire (fork)", "tap", Inserted(Tap::new(|_| {}))).unwrap();
     assert_eq!(get(&stack, Either::Left(name(0)), Longest), None, "not asked for yet");
     for side in [left, right] {
         stack.handle_request(&cx, side(opening(name(0), remote)), &mut Quiet);
@@ -252,6 +242,56 @@ fn questions_pass_a_fork_under_the_name_below() {
     assert_eq!((stacked, woven), (expected, expected));
     assert_eq!(get(&stack, Either::Left(name(1)), Longest), None, "no such name");
     assert_eq!(get(&graph, Either::Right(name(1)), Longest), None, "no such name");
+}
+
+/// Filters above a fork and below it, of each kind: questions pass them all, under the names of the
+/// fork, and what was reserved leaves where it was written, altered in its place.
+#[test]
+fn questions_pass_filters_above_a_fork_and_below_it() {
+    fn layer<F>(filter: F) -> Filtered<F, D> {
+        Filtered::new(filter)
+    }
+    let (sent, remote, cx) = (Sent::default(), at(7), Context::new(1));
+    let wire = || Wire { sent: Rc::clone(&sent), port: 7 };
+    let passed = Rc::new(RefCell::new(0));
+    let tap = || {
+        let passed = Rc::clone(&passed);
+        Tap::new(move |_: &Passage<'_, M>| *passed.borrow_mut() += 1)
+    };
+    let [left, right]: [fn(DatagramsRequest<M>) -> Either<_, _>; 2] = [Either::Left, Either::Right];
+
+    let one = Over::new(Layer::<5, 1>::default(), Over::new(layer(tap()), layer(Xor(0x55))));
+    let other = Over::new(Layer::<20, 1>::default(), layer(Dropper(0)));
+    let mut stack = fork(one, other, Over::new(layer(tap()), Over::new(layer(Counter::default()), wire())));
+
+    let builder = Builder::new().top("one").top("other").protocol("wire", wire());
+    let builder = builder.protocol("one", Layer::<5, 1>::default()).over("wire");
+    let builder = builder.protocol("other", Layer::<20, 1>::default()).over("wire");
+    let mut graph: Woven<Both<D, D>> = builder.build().expect("both fit");
+    graph.push("one", "wire (fork)", "xor", Inserted(Xor(0x55))).unwrap();
+    graph.push("one", "xor", "tap", Inserted(tap())).unwrap();
+    graph.push("other", "wire (fork)", "dropper", Inserted(Dropper(0))).unwrap();
+    graph.push("wire (fork)", "wire", "counter", Inserted(Counter::default())).unwrap();
+    graph.push("wire (fork)", "counter", "below", Inserted(tap())).unwrap();
+
+    for side in [left, right] {
+        stack.handle_request(&cx, side(opening(name(0), remote)), &mut Quiet);
+        graph.handle_request(&cx, side(opening(name(0), remote)), &mut Quiet);
+    }
+    assert_eq!(passed.take(), 6, "each opening crosses one tap or two, in the stack and in the graph");
+    let (one, other) = (Either::Left(name(0)), Either::Right(name(0)));
+    let expected = [(Some(1472 - 5), Some(at(7)), Some(7)), (Some(1472 - 1 - 20), Some(at(8)), Some(7))];
+    let send = |side: fn(DatagramsRequest<M>) -> Either<_, _>| move |batch| side(sending(name(0))(batch));
+    let stacked =
+        [answers(&mut stack, &sent, one, 5, send(left)), answers(&mut stack, &sent, other, 20, send(right))];
+    assert_eq!(passed.take(), 3, "a question is no word");
+    let woven =
+        [answers(&mut graph, &sent, one, 5, send(left)), answers(&mut graph, &sent, other, 20, send(right))];
+    assert_eq!(passed.take(), 3, "a question is no word");
+    assert_eq!((stacked, woven), (expected, expected));
+    let counted = graph.protocol::<Counter>("counter").expect("it was pushed").down;
+    assert_eq!((counted.words, counted.messages, counted.octets), (4, 2, 225));
+    assert_eq!(counted, stack.lower.lower.lower.upper.filter.down);
 }
 
 /// A question goes to the lower that was asked, and the peer is told through it.

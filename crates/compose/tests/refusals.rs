@@ -5,8 +5,12 @@
 mod toys;
 
 use stackwright_compose::Over;
+use stackwright_compose::filter::Filtered;
 use stackwright_contract::Protocol;
 use stackwright_contract::rules::fits;
+use stackwright_contract::services::Streams;
+use stackwright_toys::Dropper;
+use stackwright_wire::BufferTree;
 use toys::*;
 
 #[test]
@@ -49,5 +53,10 @@ fn at_run_time() {
     assert_eq!(
         refusal::<Images, Over<Cipher, Tcp>>(include_str!("refusals/regions_are_read.stderr")),
         "`Images` does not fit on `Cipher`: `Images` needs regions of files to pass, and `Cipher` reads payload"
+    );
+    type Drops = Filtered<Dropper, Streams<BufferTree>>;
+    assert_eq!(
+        refusal::<Mail, Over<Drops, Tcp>>(include_str!("refusals/a_filter_that_drops.stderr")),
+        "`Mail` does not fit on `dropper`: `Mail` needs reliable delivery, and nothing below it gives that"
     );
 }

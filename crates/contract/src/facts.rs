@@ -26,6 +26,9 @@ impl Guarantees {
     /// `Left` is told when a frame was transmitted, not when it was handed on.
     pub const SENT: Self = Guarantees(1 << 7);
 
+    /// Every promise.
+    pub const ALL: Self = Guarantees((1 << Self::WORDS.len()) - 1);
+
     /// Each promise with the words that a refusal uses.
     pub(crate) const WORDS: [(Self, &'static str); 8] = [
         (Self::RELIABLE, "reliable delivery"),
@@ -46,6 +49,12 @@ impl Guarantees {
     /// Those that are in both.
     pub const fn shared(self, other: Self) -> Self {
         Guarantees(self.0 & other.0)
+    }
+
+    /// Returns these but for those in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Guarantees(self.0 & !other.0)
     }
 
     /// The promises in words, as a refusal uses them.

@@ -41,6 +41,21 @@ pub trait Service {
         None
     }
 
+    /// Returns what the layer above is told in the place of a request that was dropped below it: the
+    /// credit that its payload used up, and what else it waits for. Without that, the sender would
+    /// stop sooner or later.
+    #[inline]
+    fn refund_request(_dropped: &Self::Request) -> [Option<Self::Indication>; 2] {
+        [None, None]
+    }
+
+    /// Returns the request that gives back the credit of an indication that was dropped above the
+    /// layer that told it.
+    #[inline]
+    fn refund_indication(_dropped: &Self::Indication) -> Option<Self::Request> {
+        None
+    }
+
     /// Returns the last word on a name for which no lower could be asked; `None`: the service has no
     /// such word, and the request is dropped.
     fn unreachable(_name: Handle) -> Option<Self::Indication> {
@@ -103,6 +118,20 @@ impl<A: Service, B: Service> Service for Both<A, B> {
         match several {
             Either::Left(several) => A::split_indication(several).map(Either::Left),
             Either::Right(several) => B::split_indication(several).map(Either::Right),
+        }
+    }
+
+    fn refund_request(dropped: &Self::Request) -> [Option<Self::Indication>; 2] {
+        match dropped {
+            Either::Left(dropped) => A::refund_request(dropped).map(|told| told.map(Either::Left)),
+            Either::Right(dropped) => B::refund_request(dropped).map(|told| told.map(Either::Right)),
+        }
+    }
+
+    fn refund_indication(dropped: &Self::Indication) -> Option<Self::Request> {
+        match dropped {
+            Either::Left(dropped) => A::refund_indication(dropped).map(Either::Left),
+            Either::Right(dropped) => B::refund_indication(dropped).map(Either::Right),
         }
     }
 }

@@ -79,6 +79,21 @@ impl<M: Message, B: Service> Request<M, B> {
             _ => None,
         }
     }
+
+    /// Returns what the layer above is told in the place of this request where it is
+    /// [dropped](Service::refund_request).
+    #[cold]
+    pub fn refund(&self) -> [Option<Indication<M, B>>; 2] {
+        match self {
+            Request::Datagram(word) => {
+                Datagrams::refund_request(word).map(|told| told.map(Indication::Datagram))
+            }
+            Request::Stream(word) => Streams::refund_request(word).map(|told| told.map(Indication::Stream)),
+            Request::Frame(word) => Frames::refund_request(word).map(|told| told.map(Indication::Frame)),
+            Request::Outside(word) => B::refund_request(word).map(|told| told.map(Indication::Outside)),
+            Request::Line(_) | Request::File(_) | Request::Own(_) => [None, None],
+        }
+    }
 }
 
 impl<M: Message, B: Service> Indication<M, B> {
@@ -92,16 +107,29 @@ impl<M: Message, B: Service> Indication<M, B> {
             _ => false,
         }
     }
+
+    /// Returns the request that gives back the credit of this indication where it is
+    /// [dropped](Service::refund_indication).
+    #[cold]
+    pub fn refund(&self) -> Option<Request<M, B>> {
+        match self {
+            Indication::Datagram(word) => Datagrams::refund_indication(word).map(Request::Datagram),
+            Indication::Stream(word) => Streams::refund_indication(word).map(Request::Stream),
+            Indication::Frame(word) => Frames::refund_indication(word).map(Request::Frame),
+            Indication::Outside(word) => B::refund_indication(word).map(Request::Outside),
+            Indication::Line(_) | Indication::File(_) | Indication::Own(_) => None,
+        }
+    }
 }
 
 impl<M: Message, B: Service> Request<M, B> {
-    /// Splits the first message off a request that carries several, as a request of its own. What
-    /// goes to the outside stays whole.
+    /// Splits the first message off a request that carries several, as a request of its own.
     #[inline]
     pub fn split_first(&mut self) -> Option<Self> {
         match self {
             Request::Datagram(several) => Datagrams::split_request(several).map(Request::Datagram),
             Request::Frame(several) => Frames::split_request(several).map(Request::Frame),
+            Request::Outside(several) => B::split_request(several).map(Request::Outside),
             _ => None,
         }
     }
@@ -109,12 +137,12 @@ impl<M: Message, B: Service> Request<M, B> {
 
 impl<M: Message, B: Service> Indication<M, B> {
     /// Splits the first message off an indication that carries several, as an indication of its own.
-    /// What comes from the outside stays whole.
     #[inline]
     pub fn split_first(&mut self) -> Option<Self> {
         match self {
             Indication::Datagram(several) => Datagrams::split_indication(several).map(Indication::Datagram),
             Indication::Frame(several) => Frames::split_indication(several).map(Indication::Frame),
+            Indication::Outside(several) => B::split_indication(several).map(Indication::Outside),
             _ => None,
         }
     }
@@ -434,6 +462,15 @@ impl<B: Service> Service for Outside<B> {
 
     fn split_indication(several: &mut Self::Indication) -> Option<Self::Indication> {
         Some(InLane { lane: several.lane, word: B::split_indication(&mut several.word)? })
+    }
+
+    fn refund_request(dropped: &Self::Request) -> [Option<Self::Indication>; 2] {
+        let lane = dropped.lane;
+        B::refund_request(&dropped.word).map(|told| told.map(|word| InLane { lane, word }))
+    }
+
+    fn refund_indication(dropped: &Self::Indication) -> Option<Self::Request> {
+        Some(InLane { lane: dropped.lane, word: B::refund_indication(&dropped.word)? })
     }
 }
 

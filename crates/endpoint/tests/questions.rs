@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use stackwright_artp as artp;
 use stackwright_compose::Over;
-use stackwright_compose::graph::modules::{Counter, Tap};
-use stackwright_compose::graph::{Builder, Graph};
+use stackwright_compose::filter::{Counter, Tap};
+use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_contract::ask::{Counters, FrameTime, Longest, Peer, RoundTrip};
 use stackwright_contract::services::{Datagrams, MessageProperties};
 use stackwright_drivers::Readiness;
@@ -33,8 +33,8 @@ fn stack(system: &System) -> Over<artp::Layer<M>, Udp<M>> {
 fn graph(system: &System) -> Graph<M, Readiness, Datagrams<M>> {
     let builder = Builder::new().top("artp").protocol("artp", layer(system)).over("udp");
     let mut graph = builder.protocol("udp", system.udp()).build().expect("they fit");
-    graph.push("artp", "udp", "counter", Counter::default()).expect("they are neighbours");
-    graph.push("artp", "counter", "tap", Tap::new(|_| {})).expect("they are neighbours");
+    graph.push("artp", "udp", "counter", Inserted(Counter::default())).expect("they are neighbours");
+    graph.push("artp", "counter", "tap", Inserted(Tap::new(|_| {}))).expect("they are neighbours");
     graph
 }
 

@@ -1,20 +1,20 @@
 //! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP is to a stack, with its check or without.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageProperties,
 };
 use stackwright_contract::{
-    Context, Facts, Guarantees, Handle, Mirror, Outlet, Participant, PathLimits, Protocol,
+    Address, Context, Facts, Guarantees, Handle, Mirror, Outlet, Participant, PathLimits, Protocol,
 };
 use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
 use crate::segments::assert_octets_only;
-use crate::{Segment, Segments, Word};
+use crate::{AdapterAddress, Segment, Segments, Word};
 
 const NAME: &str = "simulated datagrams";
 
@@ -30,7 +30,7 @@ const FRESH_FIRST: u16 = 49_152;
 /// counted, as the kernel does it. A closed association ends as `Finished`.
 #[derive(Debug)]
 pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
-    address: IpAddr,
+    address: AdapterAddress,
     credit: Credit,
     ledger: Ledger,
     names: Mirror<Named>,
@@ -55,33 +55,35 @@ enum Named {
 struct Open {
     port: u16,
     remote: SocketAddr,
+    /// Over which a radio station is reached; 0 elsewhere.
+    route: u16,
     down: Credit,
     up: Credit,
 }
 
 impl<M: Message> SimulatedDatagrams<M> {
-    /// The adapter of the station at `address`, without a check: altered datagrams are delivered. Each association may
-    /// send so much in one batch.
+    /// Makes the adapter of the station at `address`, without a check: altered datagrams are
+    /// delivered. Each association may send `credit` in one batch.
     ///
     /// # Panics
-    /// Where `room` lets nothing through.
-    pub fn new(address: IpAddr, credit: Credit) -> Self {
-        Self::at(address, credit)
+    /// Where `credit` lets nothing through.
+    pub fn new(address: impl Into<AdapterAddress>, credit: Credit) -> Self {
+        Self::at(address.into(), credit)
     }
 }
 
 impl<M: Message> CheckedDatagrams<M> {
-    /// The same with a check that nothing escapes: altered datagrams are dropped, and counted.
+    /// Makes the same with a check that nothing escapes: altered datagrams are dropped, and counted.
     ///
     /// # Panics
-    /// Where `room` lets nothing through.
-    pub fn checked(address: IpAddr, credit: Credit) -> Self {
-        Self::at(address, credit)
+    /// Where `credit` lets nothing through.
+    pub fn checked(address: impl Into<AdapterAddress>, credit: Credit) -> Self {
+        Self::at(address.into(), credit)
     }
 }
 
 impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
-    fn at(address: IpAddr, credit: Credit) -> Self {
+    fn at(address: AdapterAddress, credit: Credit) -> Self {
         assert!(credit.octets > 0 && credit.messages > 0, "an adapter without room moves nothing");
         SimulatedDatagrams {
             address,
@@ -105,17 +107,16 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
 
     fn listen(&mut self, cx: &Context, listener: Handle, local: Participant, out: &mut dyn Outlet<Self>) {
         self.ledger.given(listener);
-        let place =
-            local.internet().filter(|local| local.ip().is_unspecified() || local.ip() == self.address);
+        let place = self.address.place(local).filter(|local| self.address.is_own(*local));
         let port = match place.map(|place| place.port()) {
-            Some(0) => self.fresh_port(cx),
+            Some(0) if matches!(self.address, AdapterAddress::Internet(_)) => self.fresh_port(cx),
             Some(port) if self.listener_at(port).is_none() => Some(port),
             _ => None,
         };
         match place.zip(port) {
             Some((place, port)) => {
                 self.names.insert(listener, Named::Listener { port, awaited: VecDeque::new() });
-                let local = SocketAddr::new(place.ip(), port).into();
+                let local = self.address.participant(SocketAddr::new(place.ip(), port), 0);
                 out.indicate(DatagramsIndication::Listening { listener, local });
             }
             None => self.last_word(listener, Ended::Unavailable, out),
@@ -134,13 +135,20 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         self.names.insert(association, Named::Awaited { listener });
     }
 
-    fn start(&mut self, name: Handle, port: u16, remote: SocketAddr, up: Credit, out: &mut dyn Outlet<Self>) {
-        self.names.insert(name, Named::Open(Open { port, remote, down: self.credit, up }));
+    fn start(
+        &mut self,
+        name: Handle,
+        port: u16,
+        (remote, route): (SocketAddr, u16),
+        up: Credit,
+        out: &mut dyn Outlet<Self>,
+    ) {
+        self.names.insert(name, Named::Open(Open { port, remote, route, down: self.credit, up }));
         self.peers.insert((port, remote), name);
         out.indicate(DatagramsIndication::Opened {
             association: name,
-            local: SocketAddr::new(self.address, port).into(),
-            remote: remote.into(),
+            local: self.address.participant(SocketAddr::new(self.address.on_network(), port), 0),
+            remote: self.address.participant(remote, route),
             credit: self.credit,
             path: PathLimits::of_longest(LONGEST),
         });
@@ -155,13 +163,34 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         out: &mut dyn Outlet<Self>,
     ) {
         self.ledger.given(name);
-        // Every association has a port of its own.
-        let chosen = local.and_then(Participant::internet).map_or(0, |local| local.port());
-        let port = if chosen == 0 { self.fresh_port(cx) } else { None };
-        match (remote.internet(), port) {
-            (Some(remote), Some(port)) => self.start(name, port, remote, up, out),
-            (None, _) => self.last_word(name, Ended::Unreachable, out),
-            (_, None) => self.last_word(name, Ended::Unavailable, out),
+        let Some(place) = self.address.place(remote) else {
+            return self.last_word(name, Ended::Unreachable, out);
+        };
+        let route = if let Address::Station { route, .. } = remote.address { route } else { 0 };
+        match self.own_port(cx, local, place) {
+            Some(port) => self.start(name, port, (place, route), up, out),
+            None => self.last_word(name, Ended::Unavailable, out),
+        }
+    }
+
+    /// Returns the own port of an association that is opened; `None`: it cannot have the one asked for.
+    fn own_port(&self, cx: &Context, local: Option<Participant>, remote: SocketAddr) -> Option<u16> {
+        match self.address {
+            // Every association has a port of its own.
+            AdapterAddress::Internet(_) => {
+                let chosen = local.and_then(Participant::internet).map_or(0, |local| local.port());
+                if chosen == 0 { self.fresh_port(cx) } else { None }
+            }
+            // Both sides speak under the peer's identifier.
+            AdapterAddress::Station(_) => {
+                let port = remote.port();
+                let fits = |local| {
+                    let place = self.address.place(local);
+                    place.is_some_and(|place| self.address.is_own(place) && place.port() == port)
+                };
+                let is_free = !self.peers.contains_key(&(port, remote));
+                (is_free && local.is_none_or(fits)).then_some(port)
+            }
         }
     }
 
@@ -188,7 +217,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
             "{NAME}: a Send keeps within the room: {octets} octets came, for {credit:?}"
         );
         open.down = Credit { octets: credit.octets - octets, messages: credit.messages - 1 };
-        let from = SocketAddr::new(address, open.port);
+        let from = SocketAddr::new(address.on_network(), open.port);
         let segment = Segment { ecn, ..Segment::new(from, open.remote, 0, Word::Datagram(message)) };
         let left = self.left.entry(name).or_default();
         *left = sum(*left, Credit { octets, messages: 1 });
@@ -235,7 +264,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         };
         let (name, credit) = awaited.pop_front().ok_or("a datagram of somebody for whom no name waits")?;
         self.names.remove(name);
-        self.start(name, port, remote, credit, out);
+        self.start(name, port, (remote, 0), credit, out);
         Ok(name)
     }
 
@@ -329,8 +358,9 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Segments<M>>) {
         if let Some(Named::Open(open)) = self.names.get(about) {
-            question.answer::<Longest>(|_| Some(LONGEST)).answer::<Peer>(|_| Some(open.remote.into()));
-            below.ask((self.address, open.remote.ip()), question);
+            let peer = self.address.participant(open.remote, open.route);
+            question.answer::<Longest>(|_| Some(LONGEST)).answer::<Peer>(|_| Some(peer));
+            below.ask((self.address.on_network(), open.remote.ip()), question);
         }
     }
 }

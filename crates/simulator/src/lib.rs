@@ -69,6 +69,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod adapter_address;
 mod application;
 mod channel;
 mod chunks;
@@ -89,6 +90,7 @@ mod streams;
 mod trace;
 mod world;
 
+pub use adapter_address::AdapterAddress;
 pub use application::{Application, Asks, Heard};
 pub use channel::{Channel, ChannelConditions, ChannelCounts, Hearing, Reception};
 pub use chunks::Chunks;

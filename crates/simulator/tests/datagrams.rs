@@ -3,10 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::services::{
-    Credit, DatagramsIndication as Told, DatagramsRequest as Ask, MessageProperties,
+    Credit, DatagramsIndication as Told, DatagramsRequest as Ask, Ended, MessageProperties,
 };
-use stackwright_contract::{Duration, Handle};
-use stackwright_simulator::{Conditions, Heard, Queue, SimulatedDatagrams, StationId, World};
+use stackwright_contract::{Address, CallSign, Duration, Handle, Participant};
+use stackwright_simulator::{AdapterAddress, Conditions, Heard, Queue, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Message, SingleBuffer};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -190,4 +190,37 @@ fn a_send_beyond_the_room_is_a_bug() {
             properties: MessageProperties::default(),
         },
     );
+}
+
+/// A radio refuses what is of another kind, somebody else's, or taken.
+#[test]
+fn what_is_no_station_of_the_radio_is_refused() {
+    let [here, there]: [CallSign; 2] = ["OE1XYZ-7", "DB0AAB"].map(|call| call.parse().expect("a call sign"));
+    let station = |call, pid, route| Address::Station { call, pid, route }.into();
+    let address = AdapterAddress::from(here);
+    let open = |remote, local, index| Ask::Open { association: name(index), remote, local, credit: AMPLE };
+    let listen = |local, index| Ask::Listen { listener: name(index), local };
+    let internet: Participant = SocketAddr::from(([10, 0, 0, 1], 7)).into();
+    let far = station(there, 0xf0, 3);
+    let asked = [
+        (open(internet, None, 0), Some(Ended::Unreachable)),
+        (open(far, Some(station(there, 0xf0, 0)), 1), Some(Ended::Unavailable)),
+        (open(far, Some(station(here, 0xcc, 0)), 2), Some(Ended::Unavailable)),
+        (open(far, Some(station(here, 0xf0, 0)), 3), None),
+        (open(far, None, 4), Some(Ended::Unavailable)),
+        (open(station(there, 0xcc, 0), None, 5), None),
+        (listen(station(there, 0xf0, 0), 6), Some(Ended::Unavailable)),
+        (listen(internet, 7), Some(Ended::Unavailable)),
+        (listen(station(here, 0xf0, 0), 8), None),
+    ];
+    let mut world = World::<SingleBuffer>::new(1);
+    let heard = Heard::<Told<SingleBuffer>>::default();
+    let radio = world.add(address.on_network(), SimulatedDatagrams::new(address, AMPLE), heard);
+    for (request, expected) in asked {
+        world.ask(radio, request);
+        world.run_for(Duration::from_secs(1));
+        let last = world.application_mut(radio).0.pop().expect("an answer");
+        let ended = if let Told::Ended { why, .. } = last { Some(why) } else { None };
+        assert_eq!(ended, expected, "{last:?}");
+    }
 }

@@ -5,7 +5,7 @@ use core::any::Any;
 
 use stackwright_contract::ask::Question;
 use stackwright_contract::words::{Indication, Port, Request};
-use stackwright_contract::{Context, Facts, Service, Word};
+use stackwright_contract::{Batches, Context, Facts, Guarantees, Service, Word};
 use stackwright_wire::Message;
 
 use super::{AskPort, Mouth, Node};
@@ -21,7 +21,11 @@ pub(super) struct ForkNode {
 
 impl<M: Message, B: Service + 'static> Node<M, B> for ForkNode {
     fn facts(&self) -> Facts {
-        Facts { passes: fork::PASSES, ..Facts::named(fork::NAME) }
+        Facts { passes: Guarantees::ALL, ..Facts::named(fork::NAME) }
+    }
+
+    fn batches(&self) -> Batches {
+        Batches::ALL
     }
 
     fn provides(&self, ports: &mut Vec<Port>) {
@@ -80,7 +84,11 @@ pub(super) struct JoinNode {
 
 impl<M: Message, B: Service + 'static> Node<M, B> for JoinNode {
     fn facts(&self) -> Facts {
-        Facts { passes: fork::PASSES, ..Facts::named(join::NAME) }
+        Facts { passes: Guarantees::ALL, ..Facts::named(join::NAME) }
+    }
+
+    fn batches(&self) -> Batches {
+        Batches::ALL
     }
 
     fn provides(&self, ports: &mut Vec<Port>) {

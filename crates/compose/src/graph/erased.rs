@@ -6,7 +6,9 @@ use core::marker::PhantomData;
 
 use stackwright_contract::ask::{Ask, Question};
 use stackwright_contract::words::{Indication, Port, Request, Speaks};
-use stackwright_contract::{Context, Facts, IndicationOf, Instant, Outlet, Protocol, RequestOf, Service};
+use stackwright_contract::{
+    Batches, Context, Facts, IndicationOf, Instant, Outlet, Protocol, RequestOf, Service,
+};
 use stackwright_wire::Message;
 
 use super::{AskPort, Mouth, Node};
@@ -15,52 +17,16 @@ use super::{AskPort, Mouth, Node};
 #[derive(Debug)]
 pub struct Erased<P>(pub P);
 
-// Each message of several comes back as a word of its own: so the protocol's handlers are called in one
-// place, and stay inlined there.
-impl<P> Erased<P> {
-    #[cold]
-    #[inline(never)]
-    fn requests<M: Message, B: Service + 'static>(
-        &mut self,
-        cx: &Context,
-        port: usize,
-        request: Request<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
-    ) where
-        P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
-    {
-        let mut several = P::Provides::recall_request(port, request);
-        while let Some(first) = P::Provides::split_request(&mut several) {
-            self.handle_request(cx, port, P::Provides::erase_request(first), mouth);
-        }
-        self.handle_request(cx, port, P::Provides::erase_request(several), mouth);
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn indications<M: Message, B: Service + 'static>(
-        &mut self,
-        cx: &Context,
-        port: usize,
-        indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
-    ) where
-        P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
-    {
-        let mut several = P::Uses::recall_indication(port, indication);
-        while let Some(first) = P::Uses::split_indication(&mut several) {
-            self.handle_indication(cx, port, P::Uses::erase_indication(first), mouth);
-        }
-        self.handle_indication(cx, port, P::Uses::erase_indication(several), mouth);
-    }
-}
-
 impl<M: Message, B: Service + 'static, P> Node<M, B> for Erased<P>
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
 {
     fn facts(&self) -> Facts {
         P::FACTS
+    }
+
+    fn batches(&self) -> Batches {
+        P::BATCHES
     }
 
     fn provides(&self, ports: &mut Vec<Port>) {
@@ -79,10 +45,6 @@ where
         request: Request<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        // A neighbour is any node, and may send several.
-        if !P::BATCHES.from_above && request.has_several() {
-            return self.requests(cx, port, request, mouth);
-        }
         self.0.handle_request(cx, P::Provides::recall_request(port, request), mouth);
     }
 
@@ -94,9 +56,6 @@ where
         indication: Indication<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        if !P::BATCHES.from_below && indication.has_several() {
-            return self.indications(cx, port, indication, mouth);
-        }
         self.0.handle_indication(cx, P::Uses::recall_indication(port, indication), mouth);
     }
 

@@ -133,9 +133,7 @@ impl<M: Message, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
     fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         let (place, port) = self.tops[T::request_port(&request)];
         let word = T::erase_request(request);
-        let doors = &mut Doors(out, PhantomData);
-        self.web.request(place, port, word, cx, doors);
-        self.web.settle_all(cx, doors);
+        self.web.enter(place, port, word, cx, &mut Doors(out, PhantomData));
         self.see_off();
     }
 

@@ -7,11 +7,12 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::mem;
 
+use stackwright_contract::rules::{self, Misfit};
 use stackwright_contract::{Facts, Service};
 use stackwright_wire::Message;
 
 use super::graph::Graph;
-use super::node::{Inserted, Module};
+use super::node::{Module, ModuleNode};
 use super::place::{Above, Below, Kind, place};
 
 /// What became of a module that was popped.
@@ -51,21 +52,20 @@ impl<M: Message, B: Service + 'static> fmt::Debug for Popped<M, B> {
 pub(super) type Leaving = String;
 
 impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
-    /// Puts `module` under `name` between two neighbours, directly below the upper one. Where several ports of `above` lead
-    /// to `below`, it is the first.
+    /// Puts `module` under `name` between two neighbours, directly below the upper one. Where several
+    /// ports of `above` lead to `below`, it is the first. A filter is pushed as
+    /// [`Inserted`](super::Inserted).
     ///
     /// # Errors
-    /// Where the name is taken, or the two are no neighbours.
+    /// Where the name is taken, the two are no neighbours, or the rule book refuses: something above
+    /// needs what the module does not pass.
     pub fn push(
         &mut self,
         above: &str,
         below: &str,
         name: &str,
         module: impl Module<M, B>,
-    ) -> Result<(), Refused>
-    where
-        M: Message,
-    {
+    ) -> Result<(), Refused> {
         if self.web.place(name).is_some() {
             return Err(Refused(format!("`{name}` is the name of another node already")));
         }
@@ -80,15 +80,21 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         let here = &self.web.places[upper];
         let service = here.uses[port];
         let mut added =
-            place(String::from(name), Kind::Module, Vec::from([service]), Box::new(Inserted(module)));
-        added.whole = Facts { name: added.facts.name, ..self.web.places[next].whole };
+            place(String::from(name), Kind::Module, Vec::from([service]), Box::new(ModuleNode(module)));
         added.above.push(Above::Place(upper, port));
         added.below.push(Below::Place(next, next_port));
         self.web.places.push(added);
         self.web.places[upper].below[port] = Below::Place(new, 0);
         self.web.places[next].above[next_port] = Above::Place(new, 0);
+        let refused = self.ask_rule_book().err();
         self.web.join();
-        Ok(())
+        match refused {
+            None => Ok(()),
+            Some(misfit) => {
+                drop(self.unlink(name));
+                Err(Refused(misfit.explain().as_str().into()))
+            }
+        }
     }
 
     /// Takes a module out. One that holds messages is asked to let them go, and leaves later: until then its name is taken.
@@ -199,8 +205,51 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
             self.web.places[index(lower)].above[lower_port] = above;
         }
         self.renumber(gone);
+        self.ask_rule_book().expect("what fits with a module fits without it");
         self.web.join();
         place.node.into_inner().into_module().expect("asked above")
+    }
+
+    /// Asks the rule book about every place, and notes the facts of each on all that is below it.
+    fn ask_rule_book(&mut self) -> Result<(), Misfit> {
+        let mut wholes = alloc::vec![None; self.web.places.len()];
+        for place in 0..wholes.len() {
+            self.whole(place, &mut wholes)?;
+        }
+        for (place, whole) in self.web.places.iter_mut().zip(wholes.into_iter().flatten()) {
+            place.whole = whole;
+        }
+        Ok(())
+    }
+
+    /// Returns the facts of a place on all that is below it, as the builder found them.
+    fn whole(&self, place: usize, wholes: &mut [Option<Facts>]) -> Result<Facts, Misfit> {
+        if let Some(whole) = wholes[place] {
+            return Ok(whole);
+        }
+        let here = &self.web.places[place];
+        let mut lowers = Vec::new();
+        for below in &here.below {
+            if let Below::Place(lower, _) = below {
+                lowers.push(self.whole(*lower, wholes)?);
+            }
+        }
+        let whole = if here.kind == Kind::Between {
+            lowers.into_iter().reduce(|left, right| rules::joined(&left, &right))
+        } else {
+            // As `Beside` leans: to the right.
+            lowers.into_iter().rev().reduce(|right, left| rules::beside(&left, &right))
+        };
+        let whole = match whole {
+            None => here.facts,
+            Some(below) if here.kind == Kind::Between => below,
+            Some(below) => {
+                rules::fits(&here.facts, &below)?;
+                rules::stacked(&here.facts, &below)
+            }
+        };
+        wholes[place] = Some(whole);
+        Ok(whole)
     }
 
     /// The place `gone` is no more: those behind it have moved up.

@@ -8,7 +8,7 @@
 //! | `web.rs`, `place.rs`, `order.rs` | how a word passes, and what a timeout does |
 //! | `graph.rs`, `live.rs` | the whole as a protocol; modules that come and go |
 //! | `between.rs` | forks and joins |
-//! | `modules/` | a counter, a delay, a tap, a recorder for captures |
+//! | `inserted.rs`, `modules/` | any filter as a module; a delay, a recorder for captures |
 //! | `description.rs`, `registry.rs`, `making.rs` | graphs from a file |
 //! | `draw.rs`, `explain.rs` | graphs as a picture, and in sentences |
 
@@ -22,6 +22,7 @@ mod explain;
 mod flaw;
 #[expect(clippy::module_inception, reason = "the graph itself, beside its parts")]
 mod graph;
+mod inserted;
 mod known;
 mod live;
 #[cfg(feature = "std")]
@@ -41,6 +42,7 @@ pub use description::{DESCRIPTION_MOST, Description};
 pub use erased::Erased;
 pub use flaw::{At, Flaw};
 pub use graph::{Graph, Unasked};
+pub use inserted::Inserted;
 pub use live::{Popped, Refused};
 pub use node::{AskPort, Module, Node};
 #[cfg(feature = "std")]

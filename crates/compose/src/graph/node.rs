@@ -6,7 +6,7 @@ use core::any::Any;
 
 use stackwright_contract::ask::Question;
 use stackwright_contract::words::{Indication, Port, Request};
-use stackwright_contract::{Context, Facts, Instant, Service};
+use stackwright_contract::{Batches, Context, Facts, Guarantees, Instant, Service};
 use stackwright_wire::Message;
 
 use super::Mouth;
@@ -17,6 +17,12 @@ use super::Mouth;
 pub trait Node<M: Message, B: Service>: Any {
     /// What the rule book has to know of it.
     fn facts(&self) -> Facts;
+
+    /// Returns which batches of several messages it takes. By default it is handed one message at a
+    /// time, by the graph that it is in.
+    fn batches(&self) -> Batches {
+        Batches::NONE
+    }
 
     /// Adds what it offers, from the left.
     fn provides(&self, ports: &mut Vec<Port>);
@@ -92,6 +98,11 @@ pub trait Module<M: Message, B: Service>: Any {
     /// What it is, in two words at most.
     fn name(&self) -> &'static str;
 
+    /// Returns what the rule book has to know of it. By default it passes every promise.
+    fn facts(&self) -> Facts {
+        Facts { passes: Guarantees::ALL, ..Facts::named(self.name()) }
+    }
+
     /// Whether it takes several messages in one word. By default it is handed one at a time.
     fn takes_batches(&self) -> bool {
         false
@@ -129,14 +140,28 @@ pub trait Module<M: Message, B: Service>: Any {
 
     /// It is to leave: with the next flush it releases what it holds, and holds nothing any more.
     fn drain(&mut self) {}
+
+    /// Returns what [`Graph::protocol`](super::Graph::protocol) finds: the module itself, or what it
+    /// wraps.
+    #[doc(hidden)]
+    fn as_any(&self) -> &dyn Any
+    where
+        Self: Sized,
+    {
+        self
+    }
 }
 
-/// A module as a node with one port above and one below, which are whatever its neighbours speak.
-pub(super) struct Inserted<X>(pub(super) X);
+/// A module as a node with one port above and one below, of the service that its neighbours speak.
+pub(super) struct ModuleNode<X>(pub(super) X);
 
-impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<X> {
+impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for ModuleNode<X> {
     fn facts(&self) -> Facts {
-        Facts::named(self.0.name())
+        self.0.facts()
+    }
+
+    fn batches(&self) -> Batches {
+        if self.0.takes_batches() { Batches::ALL } else { Batches::NONE }
     }
 
     fn provides(&self, _ports: &mut Vec<Port>) {}
@@ -147,14 +172,9 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
         &mut self,
         cx: &Context,
         _port: usize,
-        mut request: Request<M, B>,
+        request: Request<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        while !self.0.takes_batches()
-            && let Some(first) = request.split_first()
-        {
-            self.0.handle_request(cx, first, mouth);
-        }
         self.0.handle_request(cx, request, mouth);
     }
 
@@ -162,14 +182,9 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
         &mut self,
         cx: &Context,
         _port: usize,
-        mut indication: Indication<M, B>,
+        indication: Indication<M, B>,
         mouth: &mut Mouth<'_, M, B>,
     ) {
-        while !self.0.takes_batches()
-            && let Some(first) = indication.split_first()
-        {
-            self.0.handle_indication(cx, first, mouth);
-        }
         self.0.handle_indication(cx, indication, mouth);
     }
 
@@ -197,7 +212,7 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for Inserted<
     }
 
     fn as_any(&self) -> &dyn Any {
-        &self.0
+        self.0.as_any()
     }
 
     fn as_module(&mut self) -> Option<&mut dyn Module<M, B>> {

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::cell::{Cell, RefCell};
 
 use stackwright_contract::words::{Indication, Port, Request};
-use stackwright_contract::{Facts, Service};
+use stackwright_contract::{Batches, Facts, Service};
 use stackwright_wire::Message;
 
 use super::Node;
@@ -49,6 +49,8 @@ pub(super) struct Place<M: Message, B: Service> {
     /// Its own facts, and those of everything down from here.
     pub(super) facts: Facts,
     pub(super) whole: Facts,
+    /// Which batches its node takes.
+    pub(super) batches: Batches,
     pub(super) uses: Vec<Port>,
     pub(super) above: Vec<Above>,
     pub(super) below: Vec<Below>,
@@ -96,11 +98,12 @@ pub(super) fn place<M: Message, B: Service + 'static>(
     uses: Vec<Port>,
     node: Box<dyn Node<M, B>>,
 ) -> Place<M, B> {
-    let facts = node.facts();
+    let (facts, batches) = (node.facts(), node.batches());
     Place {
         name,
         facts,
         whole: facts,
+        batches,
         uses,
         above: Vec::new(),
         below: Vec::new(),

@@ -149,12 +149,33 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         out: &mut dyn Ends<M, B>,
     ) {
         let here = &self.places[place];
+        if !here.batches.from_above && word.has_several() {
+            return self.request_each(place, port, word, cx, out);
+        }
         here.node.borrow_mut().handle_request(cx, port, word, &mut self.mouth(here, cx, out));
         if self.waiting.get() > 0
             && let Some(joint) = here.joint
         {
             self.settle(joint, cx, out);
         }
+    }
+
+    /// The same for several messages, one by one: what is answered to one is settled before the next,
+    /// as [`hand_down`](stackwright_contract::hand_down) does before a stack.
+    #[cold]
+    #[inline(never)]
+    fn request_each(
+        &self,
+        place: usize,
+        port: usize,
+        mut word: Request<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        while let Some(first) = word.split_first() {
+            self.request(place, port, first, cx, out);
+        }
+        self.request(place, port, word, cx, out);
     }
 
     /// A node handles what it is told; what it asks then waits in its joint.
@@ -167,7 +188,27 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         cx: &Context,
         out: &mut dyn Ends<M, B>,
     ) {
+        if !here.batches.from_below && word.has_several() {
+            return self.indicate_each(here, port, word, cx, out);
+        }
         here.node.borrow_mut().handle_indication(cx, port, word, &mut self.mouth(here, cx, out));
+    }
+
+    /// The same for several messages, one by one.
+    #[cold]
+    #[inline(never)]
+    fn indicate_each(
+        &self,
+        here: &Place<M, B>,
+        port: usize,
+        mut word: Indication<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        while let Some(first) = word.split_first() {
+            self.indicate(here, port, first, cx, out);
+        }
+        self.indicate(here, port, word, cx, out);
     }
 
     /// A word from outside for the node at `place`. It may have lowers as well; for them it rises.
@@ -180,6 +221,9 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         out: &mut dyn Ends<M, B>,
     ) {
         let here = &self.places[place];
+        if !here.batches.from_below && word.has_several() {
+            return self.arrive_each(place, port, word, cx, out);
+        }
         if here.joint.is_some() {
             self.rise(place, port, word, cx, out);
         } else {
@@ -191,6 +235,40 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
     /// Time has passed for everybody.
     pub(super) fn timeout(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
         self.walk(&self.steps, cx, out, |node, mouth| node.handle_timeout(cx, mouth));
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn arrive_each(
+        &self,
+        place: usize,
+        port: usize,
+        mut word: Indication<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        while let Some(first) = word.split_first() {
+            self.arrive(place, port, first, cx, out);
+        }
+        self.arrive(place, port, word, cx, out);
+    }
+
+    /// A word from above for the node at `place`, which is on top.
+    pub(super) fn enter(
+        &self,
+        place: usize,
+        port: usize,
+        mut word: Request<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        if !self.places[place].batches.from_above && word.has_several() {
+            while let Some(first) = word.split_first() {
+                self.enter(place, port, first, cx, out);
+            }
+        }
+        self.request(place, port, word, cx, out);
+        self.settle_all(cx, out);
     }
 
     /// What was gathered leaves, from the top down.

@@ -124,18 +124,8 @@ impl<S> Default for Split<S> {
 
 pub(crate) const NAME: &str = "fork";
 pub(crate) const ENDED: &str = "a word for a name that has ended";
-/// What renames, or leads, lets everything through.
-pub(crate) const PASSES: Guarantees = Guarantees::RELIABLE
-    .and(Guarantees::ORDERED)
-    .and(Guarantees::ONCE)
-    .and(Guarantees::CHECKED)
-    .and(Guarantees::EXPEDITED)
-    .and(Guarantees::REGIONS)
-    .and(Guarantees::WHOLE_FILES)
-    .and(Guarantees::SENT);
-
 impl<S: Service<Request: Word, Indication: Word, Name = Handle>> Protocol for Split<S> {
-    const FACTS: Facts = Facts { passes: PASSES, ..Facts::named(NAME) };
+    const FACTS: Facts = Facts { passes: Guarantees::ALL, ..Facts::named(NAME) };
     const BATCHES: Batches = Batches::ALL;
     type Provides = Both<S, S>;
     type Uses = S;

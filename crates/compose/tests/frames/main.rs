@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv4Addr};
 
 use stackwright_compose::Over;
-use stackwright_compose::graph::modules::{Counter, Recorder, Tap};
-use stackwright_compose::graph::{Builder, Graph};
+use stackwright_compose::filter::{Counter, Tap};
+use stackwright_compose::graph::modules::Recorder;
+use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_contract::ask::{FrameTime, Longest};
 use stackwright_contract::services::{Batch, Credit, Frames, FramesIndication, FramesRequest};
 use stackwright_contract::{Batches, Context, Duration, Facts, Outlet, Protocol};
@@ -201,13 +202,13 @@ fn modules_know_frames() {
         let told = Rc::clone(&told);
         Tap::new(move |passage| told.borrow_mut().push(passage.primitive))
     };
-    graph.push("pass", "kiss", "tap", hear).unwrap();
+    graph.push("pass", "kiss", "tap", Inserted(hear)).unwrap();
     let keep = {
         let file = Rc::clone(&file);
         move |octets: Vec<u8>| file.borrow_mut().extend(octets)
     };
     graph.push("tap", "kiss", "recorder", Recorder::new("pass over kiss", "pass", 0, keep)).unwrap();
-    graph.push("pass", "tap", "counter", Counter::default()).unwrap();
+    graph.push("pass", "tap", "counter", Inserted(Counter::default())).unwrap();
     let mut world = World::new(1);
     let sent: VecDeque<Frame> = [&b"first"[..], b"one", b"two"].map(|frame| (1, frame.to_vec())).into();
     let here = world.add(HERE, graph, Station::default());

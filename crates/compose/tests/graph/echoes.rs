@@ -14,8 +14,9 @@ use std::rc::Rc;
 use client::{Client, NAME};
 use protocol::{Echo, EchoIndication, EchoRequest, Echoing};
 use stackwright_compose::Over;
-use stackwright_compose::graph::modules::{Counter, Delay, Direction, Passage, Tap};
-use stackwright_compose::graph::{Builder, Graph, Popped};
+use stackwright_compose::filter::{Counter, Passage, Tap, WordDirection};
+use stackwright_compose::graph::modules::Delay;
+use stackwright_compose::graph::{Builder, Graph, Inserted, Popped};
 use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Context, Duration, Protocol, Service};
@@ -167,8 +168,8 @@ fn are_the_same_while_counters_and_taps_come_and_go() {
                     assert_eq!(passage.service, "Streams");
                     heard.set(heard.get() + 1);
                 });
-                graph.push("echo", "streams", "tap", tap).expect("it fits there");
-                graph.push("tap", "streams", "counter", Counter::default()).expect("it fits there");
+                graph.push("echo", "streams", "tap", Inserted(tap)).expect("it fits there");
+                graph.push("tap", "streams", "counter", Inserted(Counter::default())).expect("it fits there");
             } else {
                 let counter = graph.protocol::<Counter>("counter").expect("it is there").to_owned();
                 counted.set(counted.get() + counter.down.words + counter.up.words);
@@ -231,23 +232,23 @@ fn tell_a_tap_whom_a_word_is_about() {
                 passage.message.map(Message::len),
             ));
         });
-        graph.push("echo", "streams", "tap", tap).expect("it fits there");
+        graph.push("echo", "streams", "tap", Inserted(tap)).expect("it fits there");
         graph
     });
     finish(&mut world, server);
     let noted = noted.borrow();
-    assert_eq!(noted[0], (Direction::Down, "Listen", None, None));
-    assert_eq!(noted[1], (Direction::Up, "Listening", None, None));
+    assert_eq!(noted[0], (WordDirection::Down, "Listen", None, None));
+    assert_eq!(noted[1], (WordDirection::Up, "Listening", None, None));
     let deliveries: Vec<_> = noted.iter().filter(|(_, primitive, ..)| *primitive == "Delivered").collect();
     assert!(!deliveries.is_empty());
     assert!(deliveries.iter().all(|(direction, _, remote, length)| {
-        *direction == Direction::Up && *remote == Some(CALLER) && length.is_some_and(|length| length > 0)
+        *direction == WordDirection::Up && *remote == Some(CALLER) && length.is_some_and(|length| length > 0)
     }));
 }
 
 #[test]
 fn hold_a_delayed_message_for_its_time_and_its_end_behind_it() {
-    type Noted = Rc<std::cell::RefCell<Vec<(Direction, &'static str, usize, u64)>>>;
+    type Noted = Rc<std::cell::RefCell<Vec<(WordDirection, &'static str, usize, u64)>>>;
     const TIME: Duration = Duration::from_millis(20);
     let tap = |noted: &Noted| {
         let noted = noted.clone();
@@ -265,19 +266,21 @@ fn hold_a_delayed_message_for_its_time_and_its_end_behind_it() {
         let (above, below) = (Noted::default(), Noted::default());
         let (mut world, server, _) = scene::<SingleBuffer, _>(seed, |echo, streams| {
             let mut graph = woven(echo, streams);
-            graph.push("echo", "streams", "above", tap(&above)).expect("it fits there");
+            graph.push("echo", "streams", "above", Inserted(tap(&above))).expect("it fits there");
             graph.push("above", "streams", "delay", Delay::new(TIME)).expect("it fits there");
-            graph.push("delay", "streams", "below", tap(&below)).expect("it fits there");
+            graph.push("delay", "streams", "below", Inserted(tap(&below))).expect("it fits there");
             graph
         });
         finish(&mut world, server);
         // Of each direction, what is about the one association: messages and its end.
-        let passed = |noted: &Noted, way: Direction| -> Vec<_> {
+        let passed = |noted: &Noted, way: WordDirection| -> Vec<_> {
             let ordered = ["Send", "Finish", "Delivered", "Finished", "Ended"];
             let noted = noted.borrow();
             noted.iter().filter(|word| word.0 == way && ordered.contains(&word.1)).copied().collect()
         };
-        for (before, after, way) in [(&above, &below, Direction::Down), (&below, &above, Direction::Up)] {
+        for (before, after, way) in
+            [(&above, &below, WordDirection::Down), (&below, &above, WordDirection::Up)]
+        {
             let (before, after) = (passed(before, way), passed(after, way));
             assert_eq!(before.len(), after.len(), "seed {seed}");
             for (before, after) in before.iter().zip(&after) {
@@ -293,7 +296,7 @@ fn hold_a_delayed_message_for_its_time_and_its_end_behind_it() {
 fn refuse_what_cannot_be_pushed_or_popped() {
     let mut graph = woven(Echo::<SingleBuffer>::new(1), SimulatedStreams::new(ECHO));
     let mut push = |above: &str, below: &str, name: &str| {
-        let refused = graph.push(above, below, name, Counter::default());
+        let refused = graph.push(above, below, name, Inserted(Counter::default()));
         refused.map_or_else(|refused| refused.to_string(), |()| String::new())
     };
     assert_eq!(push("echo", "streams", "counter"), "");

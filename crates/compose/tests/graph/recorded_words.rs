@@ -6,8 +6,9 @@ use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapNGSlice};
-use stackwright_compose::graph::modules::{Counter, Delay, Passage, Recorder, Tap};
-use stackwright_compose::graph::{Builder, Graph};
+use stackwright_compose::filter::{Counter, Passage, Tap};
+use stackwright_compose::graph::modules::{Delay, Recorder};
+use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_contract::services::{
     Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ecn, Ended, MessageKind,
     MessageProperties, Octets, OctetsIndication, OctetsRequest, StreamProperties, Streams, StreamsIndication,
@@ -391,8 +392,8 @@ fn a_wish_comes_through_whatever_was_pushed() {
     graph
         .push("above", "below", "recorder", Recorder::new("here", "above", 0, |_| {}))
         .expect("it fits there");
-    graph.push("above", "below", "counter", Counter::default()).expect("it fits there");
-    graph.push("above", "below", "tap", Tap::new(|_: &Passage<'_, M>| {})).expect("it fits there");
+    graph.push("above", "below", "counter", Inserted(Counter::default())).expect("it fits there");
+    graph.push("above", "below", "tap", Inserted(Tap::new(|_: &Passage<'_, M>| {}))).expect("it fits there");
     graph.push("above", "below", "delay", Delay::new(TIME)).expect("it fits there");
     let (cx, mut wishes) = (Context::new(1), Wishes::default());
     let wish = |priority| MessageProperties {

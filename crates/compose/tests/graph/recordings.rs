@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use pcap_parser::{Block, OptionCode, PcapBlockOwned, PcapNGSlice};
-use stackwright_compose::graph::modules::{Passage, Recorder, Tap};
+use stackwright_compose::filter::{Passage, Tap};
+use stackwright_compose::graph::Inserted;
+use stackwright_compose::graph::modules::Recorder;
 use stackwright_wire::{Message, SingleBuffer};
 
 use crate::echoes::{Woven, run_from, run_with};
@@ -71,7 +73,7 @@ fn push(graph: &mut Woven<SingleBuffer>, heard: &Heard, file: &Rc<RefCell<Vec<u8
         assert!(!octets.is_empty(), "something is handed over, or nobody is called");
         file.borrow_mut().extend(octets);
     };
-    graph.push("echo", "streams", "tap", tap).expect("it fits there");
+    graph.push("echo", "streams", "tap", Inserted(tap)).expect("it fits there");
     let recorder = Recorder::new("echo over streams", "echo", 0, sink);
     graph.push("tap", "streams", "recorder", recorder).expect("it fits there");
 }

@@ -3,6 +3,9 @@
 
 #![forbid(unsafe_code)]
 
+mod filters;
+
+pub use filters::{Dropper, Tally, Xor};
 use stackwright_compose::Over;
 use stackwright_compose::graph::{Builder, Graph};
 use stackwright_contract::ask::{Ask, Question, ask_behind_header};

@@ -232,6 +232,18 @@ impl<T: Transfer> Service for T {
         Some(first)
     }
 
+    fn refund_request(dropped: &AssociationRequest<T>) -> [Option<AssociationIndication<T>>; 2] {
+        let AssociationRequest::Send { association, batch, .. } = dropped else { return [None, None] };
+        let (association, credit) = (*association, T::cost(batch));
+        [(credit != Credit::NONE).then_some(AssociationIndication::Credit { association, credit }), None]
+    }
+
+    fn refund_indication(dropped: &AssociationIndication<T>) -> Option<AssociationRequest<T>> {
+        let AssociationIndication::Delivered { association, batch, .. } = dropped else { return None };
+        let (association, credit) = (*association, T::cost(batch));
+        (credit != Credit::NONE).then_some(AssociationRequest::Credit { association, credit })
+    }
+
     fn unreachable(name: Handle) -> Option<AssociationIndication<T>> {
         Some(AssociationIndication::Ended { name, why: Ended::Unreachable })
     }

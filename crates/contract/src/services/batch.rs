@@ -1,11 +1,13 @@
 //! What a datagram word carries: one message, or several that leave or have come together.
 
+use alloc::vec;
 use core::iter::FusedIterator;
 use core::num::NonZeroU32;
 
 use stackwright_wire::{Message, Strides};
 
 use super::Credit;
+use crate::rules::HEADER_ROOM_MOST;
 
 /// One message of any length, or several that lie one behind the other, equally long but the last,
 /// which may be shorter: what the kernel calls generic segmentation and receive offload (GSO, GRO).
@@ -133,6 +135,24 @@ impl<M: Message> Batch<M> {
             self.segment_size = None;
         }
         Some(first)
+    }
+
+    /// Alters the octets of all messages, piece by piece and in order: in place, or in a copy where
+    /// another holder would see it.
+    ///
+    /// # Panics
+    /// Where a region of a file is among them: a protocol that [reads
+    /// payload](crate::Facts::reads_payload) never meets one.
+    pub fn alter(&mut self, mut alter: impl FnMut(&mut [u8])) {
+        let in_place = self.octets.pieces_mut().map(&mut alter).count();
+        if in_place > 0 {
+            return;
+        }
+        let mut octets = vec![0; self.octets.len()];
+        let copied = self.octets.copy_to(&mut octets);
+        assert_eq!(copied, octets.len(), "no region of a file meets a protocol that reads payload");
+        alter(&mut octets);
+        self.octets = M::with_headroom(HEADER_ROOM_MOST, &octets);
     }
 
     /// Returns the same messages once more, without a copy where messages are

@@ -38,6 +38,19 @@ impl<M: Message> Service for Frames<M> {
         let FramesIndication::Delivered { port, batch } = several else { return None };
         Some(FramesIndication::Delivered { port: *port, batch: batch.split_first()?.into() })
     }
+
+    /// A marked frame has left, as one that is lost on the air has.
+    fn refund_request(dropped: &FramesRequest<M>) -> [Option<FramesIndication<M>>; 2] {
+        let FramesRequest::Send { port, batch, mark } = dropped else { return [None, None] };
+        let (port, credit) = (*port, batch.cost());
+        let left = mark.map(|mark| FramesIndication::Left { port, mark });
+        [Some(FramesIndication::Credit { port, credit }), left]
+    }
+
+    fn refund_indication(dropped: &FramesIndication<M>) -> Option<FramesRequest<M>> {
+        let FramesIndication::Delivered { batch, .. } = dropped else { return None };
+        Some(FramesRequest::Credit { credit: batch.cost() })
+    }
 }
 
 /// What may be asked of a frame service.

@@ -4,8 +4,9 @@
 use std::net::{IpAddr, SocketAddr};
 
 use fastrand::Rng;
-use stackwright_compose::graph::modules::{Counter, Delay};
-use stackwright_compose::graph::{Builder, Graph};
+use stackwright_compose::filter::Counter;
+use stackwright_compose::graph::modules::Delay;
+use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::{Duration, Participant, Protocol};
 use stackwright_copy::{Copy, Copying, Indication as Told, Place, Request as Ask};
@@ -137,7 +138,9 @@ fn deliver_the_same_while_modules_come_and_go() {
                     [("ftp", "tcp", "streams"), ("copy", "ftp", "far"), ("copy", "disk", "near")]
                 {
                     match (event / 10 % 4, graph.has(name)) {
-                        (0, false) => graph.push(above, below, name, Counter::default()).expect("it fits"),
+                        (0, false) => {
+                            graph.push(above, below, name, Inserted(Counter::default())).expect("it fits")
+                        }
                         (2, false) => {
                             let delay = Delay::new(Duration::from_millis(event % 50));
                             graph.push(above, below, name, delay).expect("it fits");

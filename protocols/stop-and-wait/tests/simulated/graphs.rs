@@ -1,7 +1,8 @@
 //! The same two layers as a graph: the same run, word for word; and modules that come and go while data flows.
 
-use stackwright_compose::graph::modules::{Counter, Delay};
-use stackwright_compose::graph::{Builder, Graph};
+use stackwright_compose::filter::Counter;
+use stackwright_compose::graph::modules::Delay;
+use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_contract::Duration;
 use stackwright_contract::services::{Datagrams, Ended};
 use stackwright_simulator::{Conditions, Segments};
@@ -47,7 +48,9 @@ fn modules_come_and_go_at_every_tenth_message() {
                     graph.pop("module").expect("it is a module");
                     popped += 1;
                 } else if last % 4 == 1 {
-                    graph.push("stop-and-wait", "udp", "module", Counter::default()).expect("it fits");
+                    graph
+                        .push("stop-and-wait", "udp", "module", Inserted(Counter::default()))
+                        .expect("it fits");
                     pushed += 1;
                 } else {
                     let delay = Delay::new(Duration::from_millis(30));

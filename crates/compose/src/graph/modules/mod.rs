@@ -1,12 +1,9 @@
-//! Modules: what can be pushed between two neighbours of a live graph, and popped again.
+//! Modules that hold words: what can be pushed between two neighbours of a live graph, and popped
+//! again. What only looks at words, alters them or drops them is a [filter](crate::filter).
 
 mod act;
-mod counter;
 mod delay;
 mod recorder;
-mod tap;
 
-pub use counter::{Count, Counter};
 pub use delay::Delay;
 pub use recorder::Recorder;
-pub use tap::{Direction, Passage, Tap};

@@ -2,35 +2,25 @@
 
 use core::marker::PhantomData;
 
-use stackwright_contract::words::{Indication, Request};
-use stackwright_contract::{Context, Handle, Instant, Life, Mirror, Participant, Service, Word};
+use stackwright_contract::{Context, Handle, Instant, Life, Mirror, Participant, Word};
 use stackwright_wire::Message;
 
-use crate::graph::{Module, Mouth};
-
-/// Which way a word goes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Direction {
-    /// A request.
-    Down,
-    /// An indication.
-    Up,
-}
+use super::{Filter, WordDirection};
 
 /// One word that passed.
 #[derive(Clone, Copy, Debug)]
 pub struct Passage<'a, M> {
-    /// When.
+    /// When it passed.
     pub time: Instant,
-    /// Which way.
-    pub direction: Direction,
+    /// Whether it is a request or an indication.
+    pub direction: WordDirection,
     /// The service in whose vocabulary it is.
     pub service: &'static str,
     /// Its name in that vocabulary.
     pub primitive: &'static str,
-    /// Whom it is about.
+    /// The name that it is about.
     pub association: Option<Handle>,
-    /// Our address on that association, once it was told.
+    /// The own address on that association, once it was told.
     pub local: Option<Participant>,
     /// The peer's address on that association, once it was told.
     pub remote: Option<Participant>,
@@ -38,7 +28,7 @@ pub struct Passage<'a, M> {
     pub message: Option<&'a M>,
 }
 
-/// A module with a listener.
+/// A filter that tells a listener of every word, and of each message by itself.
 pub struct Tap<M, F> {
     listener: F,
     participants: Mirror<(Option<Participant>, Option<Participant>)>,
@@ -46,7 +36,7 @@ pub struct Tap<M, F> {
 }
 
 impl<M, F: FnMut(&Passage<'_, M>)> Tap<M, F> {
-    /// From now on, `listener` hears what passes.
+    /// Makes a tap that calls `listener` with every word that passes.
     pub fn new(listener: F) -> Self {
         Tap { listener, participants: Mirror::new(), message: PhantomData }
     }
@@ -70,12 +60,20 @@ impl<M, F: FnMut(&Passage<'_, M>)> Tap<M, F> {
         }
         now
     }
+}
 
-    /// Tells the listener of a word of `service`.
-    fn tell(
+impl<M, F> Filter<M> for Tap<M, F>
+where
+    M: Message,
+    F: FnMut(&Passage<'_, M>) + 'static,
+{
+    const NAME: &'static str = "tap";
+    const TAKES_BATCHES: bool = false;
+
+    fn observe(
         &mut self,
         cx: &Context,
-        direction: Direction,
+        direction: WordDirection,
         service: &'static str,
         word: &mut impl Word<Message = M>,
     ) {
@@ -91,31 +89,5 @@ impl<M, F: FnMut(&Passage<'_, M>)> Tap<M, F> {
             remote,
             message: word.message(),
         });
-    }
-}
-
-impl<M, B, F> Module<M, B> for Tap<M, F>
-where
-    M: Message,
-    B: Service + 'static,
-    F: FnMut(&Passage<'_, M>) + 'static,
-{
-    fn name(&self) -> &'static str {
-        "tap"
-    }
-
-    fn handle_request(&mut self, cx: &Context, mut request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
-        self.tell(cx, Direction::Down, request.service(), &mut request);
-        mouth.ask(0, request);
-    }
-
-    fn handle_indication(
-        &mut self,
-        cx: &Context,
-        mut indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
-    ) {
-        self.tell(cx, Direction::Up, indication.service(), &mut indication);
-        mouth.tell(0, indication);
     }
 }
