@@ -101,6 +101,20 @@ impl Side {
         });
     }
 
+    /// Takes the credit downward that was told since the last call.
+    fn credit(&mut self, name: Handle) -> usize {
+        let told = std::mem::take(&mut self.heard.0);
+        let of_name = told.iter().filter_map(|told| match told {
+            Told::Opened { association, credit, .. } | Told::Credit { association, credit }
+                if *association == name =>
+            {
+                Some(credit.octets)
+            }
+            _ => None,
+        });
+        of_name.sum()
+    }
+
     fn octets(&self, name: Handle) -> Vec<u8> {
         octets(&self.heard.0, name)
     }
@@ -240,6 +254,80 @@ fn an_abort_is_a_reset_at_the_peer() {
     // What crosses the last word is dropped and counted.
     side.ask(Ask::Credit { association, credit: Credit::of_octets(1) });
     assert_eq!(side.driver.context().dropped_count(), 1);
+}
+
+#[test]
+fn a_close_delivers_what_was_sent_and_discards_what_arrives() {
+    let (mut side, association, mut peer) = pair("127.0.0.1:0", 10);
+    peer.write_all(&[7; 1000]).unwrap();
+    side.until(|told| (octets(told, association).len() == 10).then_some(()));
+    side.ask(send(association, message(&[3; SEND_ROOM])));
+    side.ask(Ask::Close { name: association });
+    side.ask(Ask::Close { name: association });
+    assert_eq!(side.driver.context().dropped_count(), 1, "it was asked before");
+    let peer = thread::spawn(move || {
+        // More than the kernel holds, so that it is discarded all along.
+        for _ in 0..100 {
+            peer.write_all(&[8; 100_000]).unwrap();
+        }
+        let mut all = Vec::new();
+        peer.read_to_end(&mut all).unwrap();
+        peer.write_all(b"last words").unwrap();
+        all
+    });
+    let before = side.heard.0.len();
+    assert_eq!(side.ended(association), Ended::Finished);
+    assert!(peer.join().unwrap() == [3; SEND_ROOM]);
+    side.idle();
+    let after = &side.heard.0[before..];
+    assert!(matches!(after, [Told::Ended { .. }]), "nothing but the last word: {after:?}");
+}
+
+#[test]
+fn a_peer_that_never_finishes_does_not_hold_what_was_closed() {
+    const TIMEOUT: Duration = Duration::from_millis(100);
+    // One peer reads and waits, the other reads nothing, and more was sent than the kernel holds.
+    for (octets, reads) in [(1000, true), (0, false), (SEND_ROOM, false)] {
+        let (mut side, association, mut peer) = pair("127.0.0.1:0", 10);
+        side.tcp = side.tcp.closing_within(TIMEOUT);
+        while octets == SEND_ROOM
+            && let left @ 1.. = side.credit(association)
+        {
+            side.ask(send(association, message(&vec![3; left])));
+            side.idle();
+        }
+        if octets < SEND_ROOM {
+            side.ask(send(association, message(&vec![3; octets])));
+        }
+        let since = Instant::now();
+        side.ask(Ask::Close { name: association });
+        if reads {
+            side.idle();
+            peer.read_exact(&mut vec![0; octets]).unwrap();
+        }
+        assert_eq!(side.ended(association), Ended::Expired);
+        assert!(since.elapsed() >= TIMEOUT / 2, "it had its time");
+        let mut all = Vec::new();
+        let end = peer.write_all(&[0]).and_then(|()| peer.read_to_end(&mut all));
+        let reset = |error: std::io::Error| {
+            matches!(error.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe)
+        };
+        assert!(end.is_err_and(reset), "the peer is reset");
+    }
+}
+
+#[test]
+fn a_name_that_waits_or_connects_can_be_closed() {
+    let mut side = Side::new();
+    side.listen("127.0.0.1:0");
+    side.ask(Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(1) });
+    side.ask(Ask::Close { name: name(1) });
+    assert_eq!(side.ended(name(1)), Ended::Finished);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let remote = listener.local_addr().unwrap().into();
+    side.ask(Ask::Open { association: name(2), remote, local: None, credit: Credit::of_octets(1) });
+    side.ask(Ask::Close { name: name(2) });
+    assert_eq!(side.ended(name(2)), Ended::Finished);
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 use std::mem;
 
 use stackwright_contract::services::{
-    AssociationIndication, AssociationRequest, Batch, Credit, Ended, MessageProperties,
+    AssociationIndication, AssociationRequest, Batch, Code, Credit, Ended, MessageProperties,
 };
-use stackwright_contract::{Handle, Names, Outlet, Participant, Protocol, RequestOf};
+use stackwright_contract::{Command, Handle, Names, Outlet, Participant, Protocol, RequestOf};
 
 use crate::link::{Link, State};
 use crate::offered::Offered;
@@ -76,8 +76,8 @@ impl<V: Offered> Desk<V> {
         if V::MESSAGES { credit } else { Credit { messages: usize::MAX, ..credit } }
     }
 
-    /// The end of an association of which nobody wants to hear more.
-    fn abort(name: Handle) -> AssociationRequest<V> {
+    /// The end of an association about which nothing is to be told any more.
+    fn abandon(name: Handle) -> AssociationRequest<V> {
         if V::MESSAGES {
             AssociationRequest::Close { name }
         } else {
@@ -163,18 +163,42 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    /// The application sends no more on an association.
+    /// The application sends no more on a stream.
+    #[cfg(feature = "tokio")]
     pub(crate) fn finish(&mut self, name: Handle) {
         if let Some(link) = self.link(name).filter(|link| link.state == State::Open) {
-            // Of messages both halves end at once: the peer has nothing to say to nobody.
-            let (state, ask) = if V::MESSAGES {
-                (State::Closing, AssociationRequest::Close { name })
-            } else {
-                (State::Finishing, AssociationRequest::Finish { association: name })
-            };
-            link.state = state;
+            link.state = State::Finishing;
+            self.asks.push(AssociationRequest::Finish { association: name });
+        }
+    }
+
+    /// The application ends an association in good order.
+    pub(crate) fn close(&mut self, name: Handle) {
+        self.end(name, AssociationRequest::Close { name });
+    }
+
+    /// The application ends an association at once.
+    pub(crate) fn abort(&mut self, name: Handle, code: Code) {
+        self.end(name, AssociationRequest::Abort { association: name, code });
+    }
+
+    fn end(&mut self, name: Handle, ask: AssociationRequest<V>) {
+        if let Some(link) = self.link(name).filter(|link| link.is_open()) {
+            link.state = State::Closing;
+            link.inbox.clear();
             self.asks.push(ask);
         }
+    }
+
+    /// The application commands a layer of the stack. Returns the command's number.
+    pub(crate) fn control(&mut self, name: Handle, command: Command) -> Result<u64, Ended> {
+        let Some(link) = self.link(name) else { return Err(Ended::Finished) };
+        if let State::Ended(why) = link.state {
+            return Err(why);
+        }
+        let number = link.commands.get_or_insert_default().give();
+        self.asks.push(AssociationRequest::Control { association: name, command });
+        Ok(number)
     }
 
     /// There is so much more room on an association: one word for all that the application takes in a row.
@@ -200,7 +224,7 @@ impl<V: Offered> Desk<V> {
             State::Finishing if !unread => {}
             State::Opening | State::Open | State::Finishing => {
                 link.state = State::Closing;
-                self.asks.push(Self::abort(name));
+                self.asks.push(Self::abandon(name));
             }
         }
     }
@@ -245,14 +269,14 @@ impl<V: Offered> Desk<V> {
                 }
                 self.wake(listener);
             }
-            AssociationIndication::Opened { association: name, local, remote, credit, .. } => {
+            AssociationIndication::Opened { association: name, local, remote, credit, path } => {
                 if let Some(named @ Named::Awaited) = self.names.get_mut(name) {
                     *named = Named::Link(Box::new(Link::new()));
                     self.awaited -= 1;
                     self.arrived.push_back(name);
                 }
                 let Some(link) = self.link(name) else { return };
-                link.opened(local, remote, Self::down(credit));
+                link.opened((local, remote), path, Self::down(credit));
                 self.wake(name);
                 match self.listener {
                     Some(listener) => self.wake(listener),
@@ -273,8 +297,17 @@ impl<V: Offered> Desk<V> {
             AssociationIndication::Delivered { association, batch, properties } => {
                 self.delivered(association, batch, V::told(properties));
             }
-            // Limits are asked for when they are wanted, and an application gives no commands.
-            AssociationIndication::Changed { .. } | AssociationIndication::Controlled { .. } => {}
+            AssociationIndication::Changed { association, path } => {
+                if let Some(link) = self.link(association) {
+                    link.path = path;
+                }
+            }
+            AssociationIndication::Controlled { association, outcome } => {
+                if let Some(Link { commands: Some(commands), .. }) = self.link(association) {
+                    commands.answer(outcome);
+                    self.wake(association);
+                }
+            }
             AssociationIndication::Finished { association } => {
                 if let Some(link) = self.link(association) {
                     link.finished = true;
@@ -294,7 +327,7 @@ impl<V: Offered> Desk<V> {
             // The peer still sends, and nobody will read it: he shall know.
             Some(link) if link.state == State::Finishing => {
                 link.state = State::Closing;
-                self.asks.push(Self::abort(association));
+                self.asks.push(Self::abandon(association));
             }
             _ => {}
         }

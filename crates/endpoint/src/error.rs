@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io;
 
+use stackwright_contract::CommandError;
 use stackwright_contract::services::Ended;
 
 /// Why a call did not do what was asked.
@@ -11,6 +12,8 @@ use stackwright_contract::services::Ended;
 /// use stackwright_contract::services::Ended;
 /// let error = stackwright_endpoint::Error::from(Ended::Expired);
 /// assert_eq!(error.to_string(), "it took too long");
+/// let error = stackwright_endpoint::Error::from(Ended::Reset(42));
+/// assert_eq!(error.to_string(), "the other side reset the connection (code 42)");
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -24,8 +27,11 @@ pub enum Error {
     #[error("the message would arrive when it is of no use any more")]
     Late,
     /// The association, or the listener, is over.
-    #[error(transparent)]
+    #[error("{}", with_code(.0))]
     Ended(#[from] Ended),
+    /// A command was not done.
+    #[error(transparent)]
+    Command(#[from] CommandError),
     /// The operating system cannot wait for descriptors any more, or has none.
     #[error(transparent)]
     System(#[from] io::Error),
@@ -53,6 +59,14 @@ impl Error {
     }
 }
 
+/// Returns why it is over, with the code of the peer's application where that has said one.
+fn with_code(why: &Ended) -> String {
+    match why {
+        Ended::Refused(code @ 1..) | Ended::Reset(code @ 1..) => format!("{why} (code {code})"),
+        _ => why.to_string(),
+    }
+}
+
 /// For streams, whose calls have the standard library's errors.
 ///
 /// ```
@@ -64,7 +78,7 @@ impl Error {
 impl From<Error> for io::Error {
     fn from(error: Error) -> Self {
         let kind = match &error {
-            Error::System(_) | Error::TooLong => io::ErrorKind::Other,
+            Error::System(_) | Error::TooLong | Error::Command(_) => io::ErrorKind::Other,
             Error::NotYet => io::ErrorKind::WouldBlock,
             Error::Late => io::ErrorKind::TimedOut,
             Error::Ended(why) => match why {

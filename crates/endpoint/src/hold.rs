@@ -5,12 +5,13 @@ use std::io::Write as _;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use stackwright_contract::Handle;
 use stackwright_contract::ask::{Nobody, Query, Reserve, ask};
-use stackwright_contract::services::MessageProperties;
+use stackwright_contract::services::{Code, MessageProperties};
+use stackwright_contract::{Command, Handle};
 use stackwright_wire::{Block as _, Message};
 
-use crate::link::State;
+use crate::error::Error;
+use crate::link::{Link, State};
 use crate::send_buffer::SendBuffer;
 use crate::shared::{Ground, Shared, TOGETHER};
 
@@ -30,9 +31,24 @@ impl<S: Ground> Hold<S> {
         Hold { shared, name }
     }
 
-    /// Sends no more.
-    pub(crate) fn finish(&self) {
-        self.shared.borrow_mut().desk.finish(self.name);
+    /// Ends it in good order.
+    pub(crate) fn close(&self) {
+        self.shared.borrow_mut().desk.close(self.name);
+    }
+
+    /// Ends it at once. What the stack has to tell the peer leaves now, where it can: when this is
+    /// dropped, nothing may run the stack any more.
+    pub(crate) fn abort(&self, code: Code) {
+        let shared = &mut *self.shared.borrow_mut();
+        shared.desk.abort(self.name, code);
+        // An error of the system shows again in the next call that waits.
+        let _ = shared.turn(Some(Duration::ZERO));
+    }
+
+    /// Gives the stack a command.
+    pub(crate) fn control(&self, command: Command) -> Result<Commanded<'_, S>, Error> {
+        let number = self.shared.borrow_mut().desk.control(self.name, command)?;
+        Ok(Commanded { hold: self, number })
     }
 
     /// Reserves memory for messages of `len` octets, in the stack's layout: as many as are sent at
@@ -83,6 +99,22 @@ impl<S: Ground> Hold<S> {
     }
 }
 
+/// A command whose answer is waited for. When it is dropped, nothing is kept of the answer.
+pub(crate) struct Commanded<'a, S: Ground> {
+    hold: &'a Hold<S>,
+    pub(crate) number: u64,
+}
+
+impl<S: Ground> Drop for Commanded<'_, S> {
+    fn drop(&mut self) {
+        if let Some(Link { commands: Some(commands), .. }) =
+            self.hold.shared.borrow_mut().desk.link(self.hold.name)
+        {
+            commands.settle(self.number);
+        }
+    }
+}
+
 /// What associations and streams do alike, blocking or awaited: methods of types that have a
 /// `hold`.
 macro_rules! by_hold {
@@ -102,6 +134,14 @@ macro_rules! by_hold {
         /// `None`: no layer knows, or it is over.
         pub fn ask<Q: stackwright_contract::ask::Query>(&self, query: Q) -> Option<Q::Answer> {
             self.hold.ask(query)
+        }
+
+        /// Returns what the path takes now: how long a message may be, and how long the longest frame
+        /// occupies the link, as far as a layer below knows. Also after the end.
+        pub fn path(&self) -> stackwright_contract::PathLimits {
+            let desk = &mut self.hold.shared.borrow_mut().desk;
+            let unbounded = stackwright_contract::PathLimits::UNBOUNDED;
+            desk.link(self.hold.name).map_or(unbounded, |link| link.path)
         }
 
         /// Returns the local address, once it is known.

@@ -56,6 +56,7 @@
 //! | `host.rs`, `hold.rs` | what endpoints and associations own, however their calls wait |
 //! | `shared.rs` | the stack between the driver and the desk: what is asked of it, and what it needs to be one |
 //! | `desk.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
+//! | `commands.rs` | commands that wait for their answers |
 //! | `send_buffer.rs` | messages that are written into the memory from which they are sent |
 //! | `pace.rs` | how long what is sent now waits |
 //! | `offered.rs` | datagrams and streams in one set of words |
@@ -64,6 +65,7 @@
 #![forbid(unsafe_code)]
 
 pub mod blocking;
+mod commands;
 mod desk;
 mod error;
 mod hold;

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::time::Instant;
 
 use stackwright_contract::services::{Batch, Credit, Ended, MessageProperties};
-use stackwright_contract::{Handle, Participant};
+use stackwright_contract::{Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 
+use crate::commands::Commands;
 use crate::error::Error;
 use crate::offered::Size;
 use crate::pace::Pace;
@@ -45,6 +46,10 @@ pub(crate) type Received<M> = (Batch<M>, MessageProperties);
 pub(crate) struct Link<M> {
     pub(crate) state: State,
     pub(crate) ends: Option<(Participant, Participant)>,
+    /// What the path takes, as the stack has told last.
+    pub(crate) path: PathLimits,
+    /// Made with the first command.
+    pub(crate) commands: Option<Box<Commands>>,
     /// How much may be sent; and at most, when nothing is on its way.
     pub(crate) credit: Credit,
     room_most: Credit,
@@ -77,6 +82,8 @@ impl<M: Message> Link<M> {
         Link {
             state: State::Opening,
             ends: None,
+            path: PathLimits::UNBOUNDED,
+            commands: None,
             credit: Credit::default(),
             room_most: Credit::default(),
             inbox: VecDeque::new(),
@@ -88,12 +95,18 @@ impl<M: Message> Link<M> {
         }
     }
 
-    pub(crate) fn opened(&mut self, local: Participant, remote: Participant, credit: Credit) {
-        (self.ends, self.credit, self.room_most) = (Some((local, remote)), credit, credit);
+    pub(crate) fn opened(&mut self, ends: (Participant, Participant), path: PathLimits, credit: Credit) {
+        (self.ends, self.path) = (Some(ends), path);
+        (self.credit, self.room_most) = (credit, credit);
         self.statistics.opened = Some(Instant::now());
         if self.state == State::Opening {
             self.state = State::Open;
         }
+    }
+
+    /// Whether the application may still send, or receive.
+    pub(crate) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open | State::Finishing)
     }
 
     /// What is handed over and was not given back.

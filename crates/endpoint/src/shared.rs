@@ -314,7 +314,7 @@ impl<S: Ground> Shared<S> {
                 _ => None,
             };
         };
-        if matches!(link.state, State::Open | State::Finishing) {
+        if link.is_open() {
             self.desk.takes_more(name, credit(&taken));
         }
         Some(Ok(taken))
@@ -335,6 +335,16 @@ impl<S: Ground> Shared<S> {
             State::Ended(Ended::Finished) => Some(Ok(())),
             State::Ended(why) => Some(Err(why.into())),
             _ => None,
+        }
+    }
+
+    /// The answer to a command, or why there will be none.
+    pub(crate) fn commanded(&mut self, name: Handle, number: u64) -> Option<Result<u32, Error>> {
+        let link = self.desk.link(name)?;
+        match (link.commands.as_mut()?.take(number), link.state) {
+            (Some(outcome), _) => Some(outcome.map_err(Error::from)),
+            (None, State::Ended(why)) => Some(Err(why.into())),
+            (None, _) => None,
         }
     }
 

@@ -106,6 +106,6 @@ pub use pipe::{PipeEnd, pipe};
 pub use segments::{Segment, Segments, Word};
 pub use shrink::shrink;
 pub use station::StationId;
-pub use streams::{Habits, Held, Pace, SimulatedStreams};
+pub use streams::{CLOSE_TIMEOUT, Habits, Held, Pace, SimulatedStreams};
 pub use trace::{Line, Trace};
 pub use world::World;

@@ -95,7 +95,7 @@ impl Packets {
             Word::Octets(message) => (Payload::of(message), Control::Absent),
             Word::Ask { .. } | Word::Answer { .. } => (Payload::default(), Control::Synchronise),
             Word::Finish => (Payload::default(), Control::Finish),
-            Word::Reset => (Payload::default(), Control::Reset),
+            Word::Reset { .. } => (Payload::default(), Control::Reset),
             Word::Window(_) => (Payload::default(), Control::Absent),
         };
         let said = capture::Segment { sequence, acknowledgement, urgent: false, control };
@@ -110,6 +110,6 @@ fn occupied<M: Message>(word: &Word<M>) -> u32 {
     match word {
         Word::Ask { .. } | Word::Answer { .. } | Word::Finish => 1,
         Word::Octets(message) => message.len() as u32, // numbers wrap, and so may a length
-        Word::Window(_) | Word::Reset | Word::Datagram(_) => 0,
+        Word::Window(_) | Word::Reset { .. } | Word::Datagram(_) => 0,
     }
 }

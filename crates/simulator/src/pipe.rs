@@ -94,7 +94,7 @@ impl<M: Message> Protocol for PipeEnd<M> {
         match segment.word {
             Word::Octets(message) => self.receiving.push(message),
             Word::Window(octets) => self.sending.window += octets,
-            Word::Reset if self.state != State::Down => self.state = State::Cut,
+            Word::Reset { .. } if self.state != State::Down => self.state = State::Cut,
             _ => return cx.dropped(NAME, "a word that a line does not know"),
         }
         self.due = true;

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
 
-use stackwright_contract::services::Ecn;
+use stackwright_contract::services::{Code, Ecn};
 use stackwright_contract::{Service, outermost};
 use stackwright_wire::{Leaf, Message};
 
@@ -59,7 +59,10 @@ pub enum Word<M> {
     /// No more octets come.
     Finish,
     /// The association is over, or never was.
-    Reset,
+    Reset {
+        /// Why, where the application of the sender has said so.
+        code: Code,
+    },
     /// A message on its own: only this may be lost, doubled or altered.
     Datagram(M),
 }
@@ -99,7 +102,7 @@ impl<M: Message> Word<M> {
             Word::Octets(_) => "octets",
             Word::Window(_) => "window",
             Word::Finish => "finish",
-            Word::Reset => "reset",
+            Word::Reset { .. } => "reset",
             Word::Datagram(_) => "datagram",
         }
     }
@@ -125,7 +128,7 @@ impl<M: Message> Packet for Segment<M> {
             Word::Octets(message) => Word::Octets(message.share()),
             Word::Window(octets) => Word::Window(*octets),
             Word::Finish => Word::Finish,
-            Word::Reset => Word::Reset,
+            Word::Reset { code } => Word::Reset { code: *code },
             Word::Datagram(message) => Word::Datagram(message.share()),
         };
         Segment { word, ..*self }

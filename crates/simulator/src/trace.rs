@@ -73,7 +73,7 @@ impl Trace {
             Word::Ask { window } | Word::Answer { window } | Word::Window(window) => {
                 self.note(time, station, format_args!("{} {window} {from} > {to}", word.noun()));
             }
-            Word::Finish | Word::Reset => {
+            Word::Finish | Word::Reset { .. } => {
                 self.note(time, station, format_args!("{} {from} > {to}", word.noun()));
             }
         }

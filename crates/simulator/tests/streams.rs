@@ -6,7 +6,7 @@ use stackwright_contract::services::{
     Credit, Ended, StreamsIndication as Told, StreamsRequest as Ask, StreamsRequest,
 };
 use stackwright_contract::{Duration, Handle, Participant};
-use stackwright_simulator::{Chunks, Conditions, Habits, Heard, SimulatedStreams, StationId, World};
+use stackwright_simulator::{Chunks, Conditions, Habits, Heard, Held, SimulatedStreams, StationId, World};
 use stackwright_wire::{Message, SingleBuffer};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
@@ -104,16 +104,88 @@ fn an_abort_is_a_reset_over_there() {
     let (mut world, here, there) = joined(LARGE, 50);
     world.ask(here, send(100));
     world.run_for(Duration::from_secs(1));
-    world.ask(here, Ask::Abort { association: name(1), code: 0 });
+    world.ask(here, Ask::Abort { association: name(1), code: 7 });
     assert_eq!(said(&mut world, here), ["room 100", "ended 1 Aborted"]);
     world.run_for(Duration::from_secs(1));
-    assert_eq!(said(&mut world, there), ["octets 50", "ended 1 Reset"], "what was not read is lost");
+    assert_eq!(said(&mut world, there), ["octets 50", "ended 1 Reset(7)"], "what was not read is lost");
     // Words cross: nobody minds.
     world.ask(there, send(1));
     world.ask(there, Ask::Credit { association: name(1), credit: Credit::of_octets(1) });
     world.ask(there, Ask::Abort { association: name(1), code: 0 });
     assert_eq!(world.context(there).dropped_count(), 3);
     assert!(said(&mut world, there).is_empty());
+}
+
+#[test]
+fn a_close_delivers_what_was_sent_and_discards_what_arrives() {
+    let (mut world, here, there) = joined(LARGE, 50);
+    world.ask(there, send(80));
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(said(&mut world, here), ["octets 50"]);
+    world.ask(here, send(100));
+    assert_eq!(said(&mut world, here), ["room 100"]);
+    world.run_for(Duration::from_secs(1));
+    world.ask(here, Ask::Close { name: name(1) });
+    // What waits for credit at both ends is discarded here, and makes room for more.
+    world.ask(there, Ask::Credit { association: name(1), credit: Credit::of_octets(950) });
+    for _ in 0..30 {
+        world.run_for(Duration::from_secs(1));
+        world.ask(there, send(100));
+    }
+    let said_there = said(&mut world, there);
+    assert!(said_there.iter().filter(|told| !told.starts_with("room")).eq([
+        "octets 50",
+        "octets 50",
+        "finished"
+    ]));
+    world.ask(there, Ask::Finish { association: name(1) });
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(said(&mut world, there), ["ended 1 Finished"]);
+    assert_eq!(said(&mut world, here), ["ended 1 Finished"], "nothing but the last word");
+    assert_eq!((world.stack(here).held(), world.stack(there).held()), (Held::default(), Held::default()));
+}
+
+#[test]
+fn a_peer_that_never_finishes_does_not_hold_what_was_closed() {
+    // One peer reads and goes on sending, the other reads nothing.
+    for reads in [true, false] {
+        let (mut world, here, there) = joined(Habits { buffer: 60, ..LARGE }, 0);
+        world.ask(here, send(100));
+        assert_eq!(said(&mut world, here), ["room 60"]);
+        world.ask(here, Ask::Close { name: name(1) });
+        world.ask(here, Ask::Close { name: name(1) });
+        assert_eq!(world.context(here).dropped_count(), 1, "it was asked before");
+        if reads {
+            world.ask(there, Ask::Credit { association: name(1), credit: Credit::of_octets(100) });
+        }
+        for _ in 0..58 {
+            world.run_for(Duration::from_secs(1));
+            world.ask(there, send(1));
+        }
+        assert!(said(&mut world, here).is_empty());
+        world.run_for(Duration::from_secs(5));
+        assert_eq!(said(&mut world, here), ["ended 1 Expired"]);
+        assert_eq!(said(&mut world, there).last().map(String::as_str), Some("ended 1 Reset(0)"));
+        world.run_for(Duration::from_secs(100));
+        assert_eq!(world.next_event(), None, "and nothing is left to happen");
+    }
+}
+
+#[test]
+fn a_name_that_waits_or_asks_can_be_closed() {
+    let (mut world, here, there) = two(LARGE);
+    world.ask(there, Ask::Listen { listener: name(0), local: at(THERE, 21) });
+    world.ask(there, Ask::Await { listener: name(0), association: name(1), credit: Credit::of_octets(5) });
+    world.ask(there, Ask::Close { name: name(1) });
+    world.ask(
+        here,
+        Ask::Open { association: name(1), remote: at(THERE, 21), local: None, credit: Credit::of_octets(9) },
+    );
+    world.ask(here, Ask::Close { name: name(1) });
+    world.run_for(Duration::from_secs(200));
+    assert_eq!(said(&mut world, here), ["ended 1 Finished"]);
+    assert_eq!(said(&mut world, there), ["listening", "ended 1 Finished"]);
+    assert_eq!(world.stack(there).associations(), 0, "the peer was told");
 }
 
 #[test]
@@ -186,7 +258,7 @@ fn who_waits_for_a_name_is_reset_with_the_listener() {
     world.run_for(Duration::from_secs(1));
     world.ask(there, Ask::Close { name: name(0) });
     world.run_for(Duration::from_secs(1));
-    assert_eq!(said(&mut world, here), ["opened", "ended 1 Reset"]);
+    assert_eq!(said(&mut world, here), ["opened", "ended 1 Reset(0)"]);
     assert_eq!(said(&mut world, there), ["listening", "ended 0 Unlistened"]);
     assert_eq!(world.stack(there).associations(), 0);
 }

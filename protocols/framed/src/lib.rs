@@ -1,4 +1,4 @@
-//! Messages over a stream: each with its length before it. So who speaks in messages runs over the kernel's TCP, too.
+//! Messages over a stream, each behind its length: protocols of messages run over the kernel's TCP.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -29,7 +29,7 @@ const ROOM_DOWN: Credit = Credit { octets: 1 << 20, messages: 1024 };
 /// How many octets the stream below may bring before they are delivered.
 const ROOM_UP: usize = 1 << 20;
 
-/// A protocol that makes messages of a stream. A peer that finishes is answered so.
+/// A protocol that makes messages of a stream.
 pub struct Framed<M> {
     associations: Mirror<Association<M>>,
 }
@@ -42,9 +42,19 @@ struct Association<M> {
     up: Credit,
     arrived: Option<M>,
     open: bool,
-    /// Nothing comes from above any more; and it was said below.
-    closing: bool,
-    finished: bool,
+    end: End,
+}
+
+/// How far an association is on its way to its end.
+#[derive(Clone, Copy, PartialEq)]
+enum End {
+    Open,
+    /// The peer has finished: what it sent is delivered, what waits is sent, and then it is closed below.
+    PeerFinished,
+    /// `Close` came: what waits is sent, what arrives is discarded.
+    Closing,
+    /// It is closed below.
+    Closed,
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<Framed<M>>;
@@ -62,15 +72,8 @@ pub const fn described<M: Message>() -> Described<Framed<M>> {
 
 impl<M: Message> Framed<M> {
     fn begin(&mut self, name: Handle, up: Credit) {
-        let association = Association {
-            down: 0,
-            waiting: VecDeque::new(),
-            up,
-            arrived: None,
-            open: false,
-            closing: false,
-            finished: false,
-        };
+        let association =
+            Association { down: 0, waiting: VecDeque::new(), up, arrived: None, open: false, end: End::Open };
         self.associations.insert(name, association);
     }
 
@@ -80,12 +83,15 @@ impl<M: Message> Framed<M> {
         let (Some(association), Ok(octets)) = (self.associations.get_mut(name), u16::try_from(whole)) else {
             return cx.dropped(NAME, "a message for an association that is over, or longer than any");
         };
+        if !matches!(association.end, End::Open | End::PeerFinished) {
+            return cx.dropped(NAME, "a message for an association that was closed");
+        }
         message.push(&Length { octets });
         association.waiting.push_back((message, whole));
         self.send(name, out);
     }
 
-    /// Sends what the stream has room for; finishes behind the last.
+    /// Sends what the stream has room for.
     fn send(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         while association.down > 0
@@ -104,26 +110,36 @@ impl<M: Message> Framed<M> {
                 out.indicate(DatagramsIndication::Credit { association: name, credit });
             }
         }
-        if association.closing && association.waiting.is_empty() && !association.finished {
-            association.finished = true;
-            out.request(StreamsRequest::Finish { association: name });
+        self.close_below(name, out);
+    }
+
+    /// Closes the stream where nothing is left to send, and to deliver.
+    fn close_below(&mut self, name: Handle, out: Out<'_, M>) {
+        let Some(association) = self.associations.get_mut(name) else { return };
+        let delivered = match association.end {
+            End::PeerFinished => association.first_whole().is_none(),
+            End::Closing => true,
+            End::Open | End::Closed => false,
+        };
+        if delivered && association.waiting.is_empty() {
+            association.end = End::Closed;
+            out.request(StreamsRequest::Close { name });
         }
     }
 
-    /// Delivers whole messages, within the room above.
+    /// Delivers whole messages, within the room above; discards all where it was closed above.
     fn deliver(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(association) = self.associations.get_mut(name) else { return };
         let mut consumed = 0;
-        while let Some(arrived) = &mut association.arrived
-            && let Some(front) = arrived.front(Length::LENGTH)
-            && let Ok(Length { octets }) = Length::decode(front)
+        if matches!(association.end, End::Closing | End::Closed) {
+            consumed = association.arrived.take().map_or(0, |discarded| discarded.len());
+        }
+        while let Some(octets) = association.first_whole()
+            && let (up, Some(arrived)) = (&mut association.up, &mut association.arrived)
+            && up.covers(Credit { octets, messages: 1 })
         {
-            let (octets, up) = (usize::from(octets), &mut association.up);
             let whole = Length::LENGTH + octets;
-            if arrived.len() < whole || up.messages == 0 || up.octets < octets {
-                break;
-            }
-            (up.messages, up.octets) = (up.messages - 1, up.octets - octets);
+            *up -= Credit { octets, messages: 1 };
             let mut message = arrived.split_to(whole);
             message.advance(Length::LENGTH);
             consumed += whole;
@@ -133,9 +149,20 @@ impl<M: Message> Framed<M> {
                 properties: MessageProperties::default(),
             });
         }
-        if consumed > 0 {
+        if consumed > 0 && association.end != End::Closed {
             out.request(StreamsRequest::Credit { association: name, credit: Credit::of_octets(consumed) });
         }
+        self.close_below(name, out);
+    }
+}
+
+impl<M: Message> Association<M> {
+    /// Returns the length of the first message that has arrived as a whole.
+    fn first_whole(&mut self) -> Option<usize> {
+        let arrived = self.arrived.as_mut()?;
+        let Length { octets } = Length::decode(arrived.front(Length::LENGTH)?).ok()?;
+        let octets = usize::from(octets);
+        (arrived.len() >= Length::LENGTH + octets).then_some(octets)
     }
 }
 
@@ -177,29 +204,29 @@ impl<M: Message> Protocol for Framed<M> {
             }
             DatagramsRequest::Credit { association: name, credit } => {
                 if let Some(Association { up, .. }) = self.associations.get_mut(name) {
-                    up.octets += credit.octets;
-                    up.messages += credit.messages;
+                    *up += credit;
                     self.deliver(name, out);
                 }
             }
             DatagramsRequest::Control { association, command } => {
                 out.request(StreamsRequest::Control { association, command });
             }
-            // Messages have no half of an end.
-            DatagramsRequest::Finish { association: name }
-            | DatagramsRequest::Abort { association: name, .. }
-            | DatagramsRequest::Close { name } => {
-                match self.associations.get_mut(name) {
-                    Some(association) if association.open => {
-                        association.closing = true;
-                        self.send(name, out);
-                    }
-                    // What is not open has nothing to bring to its end.
-                    Some(_) => out.request(StreamsRequest::Abort { association: name, code: 0 }),
-                    // A listener's name, or one that has ended, which the stream below knows.
-                    None => out.request(StreamsRequest::Close { name }),
-                }
+            // Messages have no half close.
+            DatagramsRequest::Finish { .. } => {}
+            DatagramsRequest::Abort { association, code } => {
+                out.request(StreamsRequest::Abort { association, code });
             }
+            DatagramsRequest::Close { name } => match self.associations.get_mut(name) {
+                Some(association) if association.open => {
+                    if !matches!(association.end, End::Open | End::PeerFinished) {
+                        return cx.dropped(NAME, "close: it was asked before");
+                    }
+                    association.end = End::Closing;
+                    self.deliver(name, out);
+                }
+                // The stream knows a listener's name, one that is not open, and one that has ended.
+                _ => out.request(StreamsRequest::Close { name }),
+            },
         }
     }
 
@@ -253,11 +280,13 @@ impl<M: Message> Protocol for Framed<M> {
             StreamsIndication::Controlled { association, outcome } => {
                 out.indicate(DatagramsIndication::Controlled { association, outcome });
             }
-            // Messages have no half of an end: who hears no more says no more.
+            // An association of messages has one end: behind what was sent, this side closes too.
             StreamsIndication::Finished { association: name } => {
                 if let Some(association) = self.associations.get_mut(name) {
-                    association.closing = true;
-                    self.send(name, out);
+                    if association.end == End::Open {
+                        association.end = End::PeerFinished;
+                    }
+                    self.deliver(name, out);
                 }
             }
             StreamsIndication::Ended { name, why } => {

@@ -13,14 +13,15 @@ pub struct Config {
     /// How many octets of the stream one datagram carries at most. At least 1. A datagram that is delivered whole keeps its
     /// first octet waiting for its last.
     pub piece: usize,
-    /// How long a peer is waited for where nobody above waits: for the first word of one who arrived, and for the last one
-    /// of one who is dismissed.
-    pub patience: Duration,
+    /// How long a peer may say nothing where nothing above waits for it: before the first word of an
+    /// arrival, before the last word of an association that is over, and without progress of our
+    /// half of one that was closed.
+    pub timeout: Duration,
 }
 
 impl Default for Config {
     /// 256 KiB each way in pieces of 16 KiB; a minute.
     fn default() -> Self {
-        Config { window: 256 << 10, room: 256 << 10, piece: 16 << 10, patience: Duration::from_secs(60) }
+        Config { window: 256 << 10, room: 256 << 10, piece: 16 << 10, timeout: Duration::from_secs(60) }
     }
 }

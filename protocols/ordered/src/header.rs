@@ -8,8 +8,8 @@ pub struct Label {
     /// What the datagram is.
     #[bits(8)]
     pub kind: Kind,
-    /// The place in the sender's stream of the first octet behind the header, or of the one that would come next. Of a
-    /// finish, it is the length of the stream.
+    /// The place in the sender's stream of the first octet behind the header, or of the one that would
+    /// come next. Of a finish, it is the length of the stream; of a reset, the application's code.
     pub offset: u64,
     /// How much the other side may send, from the beginning: each piece counts as its octets, and as 64 at least. It never
     /// becomes less; a smaller one was overtaken.
@@ -29,7 +29,7 @@ pub enum Kind {
     Finish = 4,
     /// Answers `Finish`: all octets before it were delivered.
     Heard = 5,
-    /// The association was aborted.
+    /// The association was aborted, with the code that `offset` says.
     Reset = 6,
     /// The sender is done with the association: it has heard a `Reset`, or both streams were delivered to their ends. Then
     /// it says what `Heard` does, too.

@@ -28,7 +28,7 @@ pub use config::Config;
 pub use described::described;
 pub use header::{Kind, Label};
 
-use stackwright_base::events::{Expires, Simple};
+use stackwright_base::events::{Events as _, Expires, Simple};
 use stackwright_contract::ask::{Ask, Longest, Question, Reserve};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, Ended, Streams, StreamsIndication, StreamsRequest,
@@ -39,7 +39,7 @@ use stackwright_wire::{Header, Message};
 use header::LIGHTEST;
 use incoming::Incoming;
 use outgoing::Outgoing;
-use state::{Above, Association, Below, Out};
+use state::{Above, Association, Below, LastWord, Out};
 
 const NAME: &str = "ordered";
 
@@ -51,7 +51,7 @@ pub struct Ordered<M> {
     config: Config,
     above: Mirror<Above<M>>,
     below: Names<Below>,
-    /// Names below of whom we wait for. All patience is the same, so the new one is always the last.
+    /// Names below whose peers are waited for. There is one timeout, so the newest is always the last.
     timers: Simple<Handle>,
 }
 
@@ -100,7 +100,7 @@ impl<M: Message> Ordered<M> {
 
     fn association(&mut self, cx: &Context, name: Handle) -> Option<&mut Association<M>> {
         match self.above.get_mut(name) {
-            Some(Above::Association(association)) => Some(association),
+            Some(Above::Association(association)) if association.closes.is_none() => Some(association),
             _ => {
                 cx.dropped(NAME, "no such association");
                 None
@@ -108,11 +108,15 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    /// Delivers, says and ends whatever can be by now.
+    /// Delivers, says and ends whatever can be by now. Of what was closed, nothing is told but the end.
     fn go_on(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
         let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
+        let closes = association.closes;
         let Association { incoming, .. } = &mut **association;
         while let Some(message) = incoming.next() {
+            if closes.is_some() {
+                continue;
+            }
             out.indicate(StreamsIndication::Delivered {
                 association: name,
                 batch: message.into(),
@@ -121,14 +125,21 @@ impl<M: Message> Ordered<M> {
         }
         if incoming.tells_finish() {
             association.owes_heard = true;
-            out.indicate(StreamsIndication::Finished { association: name });
+            if closes.is_none() {
+                out.indicate(StreamsIndication::Finished { association: name });
+            }
         }
         if association.is_finished() {
-            let dismissed = association.farewell;
-            return self.end(cx, name, Ended::Finished, Some((Kind::Farewell, dismissed)), out);
+            let last = LastWord { kind: Kind::Farewell, code: 0, dismissed: association.farewell };
+            return self.end(cx, name, Ended::Finished, Some(last), out);
         }
         let left = association.speak(self.config.piece, out);
-        if left > 0 {
+        if let (1.., Some(ticket)) = (left, closes) {
+            // Progress gives it more time.
+            self.timers.cancel(ticket);
+            let deadline = cx.now() + self.config.timeout;
+            association.closes = Some(self.timers.schedule(deadline, association.below));
+        } else if left > 0 {
             association.outgoing.room += left;
             out.indicate(StreamsIndication::Credit { association: name, credit: Credit::of_octets(left) });
         }
@@ -172,7 +183,9 @@ impl<M: Message> Protocol for Ordered<M> {
                     self.go_on(cx, association, out);
                 }
             }
-            StreamsRequest::Abort { association, .. } => self.abort(cx, association, out),
+            StreamsRequest::Abort { association, code } => {
+                self.abort(cx, association, Ended::Aborted, code, out);
+            }
             StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
                 self.open(association, remote, local, credit, out);
             }
@@ -180,7 +193,7 @@ impl<M: Message> Protocol for Ordered<M> {
             StreamsRequest::Await { listener, association, credit: Credit { octets: credit, .. } } => {
                 self.expect(listener, association, credit, out);
             }
-            StreamsRequest::Close { name } => self.unlisten(cx, name, out),
+            StreamsRequest::Close { name } => self.close(cx, name, out),
         }
     }
 

@@ -7,39 +7,45 @@ use stackwright_contract::services::{DatagramsRequest, Ended, StreamsIndication}
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Header, Message};
 
-use crate::state::{Above, Below, Lingering, Out, Stage};
-use crate::{Kind, Label, Ordered};
+use crate::state::{Above, Below, LastWord, Lingering, Out, Stage};
+use crate::{Label, Ordered};
 
 impl<M: Message> Ordered<M> {
-    /// The last word on a name above. `last` is what the peer still has to hear, and whether it need not answer that; where
-    /// it is nothing, the association is closed below at once.
+    /// Tells the last word on a name above. Without a `last` one for the peer, the association is
+    /// closed below at once.
     pub(crate) fn end(
         &mut self,
         cx: &Context,
         name: Handle,
         why: Ended,
-        last: Option<(Kind, bool)>,
+        last: Option<LastWord>,
         out: Out<'_, M>,
     ) {
-        match (self.above.remove(name), last) {
+        let above = self.above.remove(name);
+        if let Some(Above::Association(association)) = &above
+            && let Some(ticket) = association.closes
+        {
+            self.timers.cancel(ticket);
+        }
+        match (above, last) {
             (None, _) => return,
-            (Some(Above::Association(association)), Some((word, dismissed))) => {
+            (Some(Above::Association(association)), Some(last)) => {
                 let below = association.below;
-                let ticket = self.timers.schedule(cx.now() + self.config.patience, below);
-                let unanswered = matches!(association.stage, Stage::Asking { .. }) && !dismissed;
+                let ticket = self.timers.schedule(cx.now() + self.config.timeout, below);
+                let unanswered = matches!(association.stage, Stage::Asking { .. }) && !last.dismissed;
                 let link = association.link;
-                let lingering = Lingering { link, word, said: false, unanswered, dismissed, ticket };
+                let lingering = Lingering { link, last, said: false, unanswered, ticket };
                 if let Some(place) = self.below.get_mut(below) {
                     *place = Below::Lingering(lingering);
                 }
                 self.part(below, out);
             }
-            (Some(Above::Association(association)), None) => self.close(association.below, out),
+            (Some(Above::Association(association)), None) => self.close_below(association.below, out),
             (Some(Above::Awaited(awaited)), _) => {
                 if let Some(arrival) = awaited.arrival {
                     self.timers.cancel(arrival.ticket);
                 }
-                self.close(awaited.below, out);
+                self.close_below(awaited.below, out);
             }
             (Some(Above::Listener { .. }), _) => {}
         }
@@ -51,16 +57,16 @@ impl<M: Message> Ordered<M> {
         let Some(Below::Lingering(lingering)) = self.below.get_mut(below) else { return };
         if !lingering.said && !lingering.unanswered && lingering.link.fits() {
             lingering.said = true;
-            let label = Label { kind: lingering.word, offset: 0, credit: 0 };
+            let label = Label { kind: lingering.last.kind, offset: lingering.last.code.into(), credit: 0 };
             lingering.link.send(below, &label, M::with_headroom(Label::LENGTH, &[]), out);
         }
-        if lingering.said && lingering.dismissed {
-            self.close(below, out);
+        if lingering.said && lingering.last.dismissed {
+            self.close_below(below, out);
         }
     }
 
     /// Closes an association below, about which nobody above cares any more.
-    pub(crate) fn close(&mut self, below: Handle, out: Out<'_, M>) {
+    pub(crate) fn close_below(&mut self, below: Handle, out: Out<'_, M>) {
         let Some(place) = self.below.get_mut(below) else { return };
         if let Below::Lingering(lingering) = mem::replace(place, Below::Closing) {
             self.timers.cancel(lingering.ticket);
@@ -68,13 +74,18 @@ impl<M: Message> Ordered<M> {
         out.request(DatagramsRequest::Close { name: below });
     }
 
-    /// Our patience with the peer of this association has ended.
+    /// The timeout of an association below is over.
     pub(crate) fn expired(&mut self, cx: &Context, below: Handle, out: Out<'_, M>) {
         match self.below.get(below) {
-            Some(Below::Lingering(_)) => self.close(below, out),
+            Some(Below::Lingering(_)) => self.close_below(below, out),
             Some(Below::Association { above: name }) => {
+                let name = *name;
+                if matches!(self.above.get(name), Some(Above::Association(_))) {
+                    // It was closed, and the peer does not come to its end.
+                    return self.end(cx, name, Ended::Expired, Some(LastWord::reset(0)), out);
+                }
                 cx.dropped(crate::NAME, "an arrival that says nothing");
-                self.await_another(*name, out);
+                self.await_another(name, out);
             }
             _ => {}
         }

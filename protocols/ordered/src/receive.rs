@@ -3,12 +3,12 @@
 use alloc::boxed::Box;
 
 use stackwright_base::events::Events as _;
-use stackwright_contract::services::{Credit, DatagramsRequest, Ended, StreamsIndication};
+use stackwright_contract::services::{Code, Credit, DatagramsRequest, Ended, StreamsIndication};
 use stackwright_contract::{Context, Handle, Participant, PathLimits};
 use stackwright_wire::Message;
 
 use crate::incoming::Fault;
-use crate::state::{Above, Arrival, Awaited, Below, Link, Out, Stage};
+use crate::state::{Above, Arrival, Awaited, Below, LastWord, Link, Out, Stage};
 use crate::{Kind, Label, NAME, Ordered};
 
 impl<M: Message> Ordered<M> {
@@ -32,7 +32,7 @@ impl<M: Message> Ordered<M> {
             }
             // What he wants, his first word tells.
             Some(Above::Awaited(awaited)) => {
-                let ticket = self.timers.schedule(cx.now() + self.config.patience, below);
+                let ticket = self.timers.schedule(cx.now() + self.config.timeout, below);
                 awaited.arrival = Some(Arrival { local, remote, link: Link::new(credit), ticket });
             }
             Some(Above::Listener { .. }) | None => {}
@@ -84,7 +84,7 @@ impl<M: Message> Ordered<M> {
             }
             Some(Below::Lingering(lingering)) => {
                 lingering.unanswered = false;
-                lingering.dismissed |= matches!(label.kind, Kind::Reset | Kind::Farewell);
+                lingering.last.dismissed |= matches!(label.kind, Kind::Reset | Kind::Farewell);
                 self.part(below, out);
             }
             _ => cx.dropped(NAME, "a word for an association that is over"),
@@ -122,7 +122,7 @@ impl<M: Message> Ordered<M> {
     pub(crate) fn await_another(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(Above::Awaited(awaited)) = self.above.get(name) else { return };
         let (listener, credit) = (awaited.listener, awaited.credit);
-        self.close(awaited.below, out);
+        self.close_below(awaited.below, out);
         self.above.remove(name);
         self.expect(listener, name, credit, out);
     }
@@ -131,12 +131,13 @@ impl<M: Message> Ordered<M> {
     fn obey(&mut self, cx: &Context, name: Handle, label: Label, message: M, out: Out<'_, M>) {
         let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
         // A peer that was not asked yet, or asks itself, is none of ours; so is one whose words contradict each other.
+        let refused = matches!(association.stage, Stage::Asking { .. });
         let impossible = match (association.stage, label.kind) {
             (_, Kind::Open) => Some("it opens what is open"),
             (Stage::Reaching | Stage::Asking { asked: false, .. }, _) => Some("it answers what nobody asked"),
             (Stage::Asking { local, remote, .. }, kind) => {
                 association.stage = Stage::Open;
-                // Who resets in his first word refuses.
+                // A reset as the first word refuses.
                 if kind != Kind::Reset {
                     let credit = association.outgoing.room;
                     out.indicate(StreamsIndication::Opened {
@@ -160,7 +161,9 @@ impl<M: Message> Ordered<M> {
             (None, Kind::Heard) => association.hear_heard(),
             (None, Kind::Farewell) => association.hear_farewell(),
             (None, Kind::Reset) => {
-                return self.end(cx, name, Ended::Reset(0), Some((Kind::Farewell, true)), out);
+                let code = Code::try_from(label.offset).unwrap_or(0);
+                let why = if refused { Ended::Refused(code) } else { Ended::Reset(code) };
+                return self.end(cx, name, why, Some(LastWord::unanswered(Kind::Farewell)), out);
             }
         };
         match heard {
@@ -172,7 +175,7 @@ impl<M: Message> Ordered<M> {
             Err(Fault::Impossible(reason)) => {
                 cx.dropped(NAME, reason);
                 // From such a peer no answer is expected.
-                self.end(cx, name, Ended::Reset(0), Some((Kind::Reset, true)), out);
+                self.end(cx, name, Ended::Reset(0), Some(LastWord::unanswered(Kind::Reset)), out);
             }
         }
     }

@@ -3,12 +3,13 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{DatagramsRequest, Ended, StreamsIndication};
+use stackwright_base::events::Events as _;
+use stackwright_contract::services::{Code, DatagramsRequest, Ended, StreamsIndication};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
-use crate::state::{Above, Awaited, Below, Out, Stage};
-use crate::{Kind, NAME, Ordered};
+use crate::state::{Above, Awaited, Below, LastWord, Out, Stage};
+use crate::{NAME, Ordered};
 
 impl<M: Message> Ordered<M> {
     pub(crate) fn open(
@@ -54,11 +55,29 @@ impl<M: Message> Ordered<M> {
         });
     }
 
-    pub(crate) fn unlisten(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
-        let Some(Above::Listener { below }) = self.above.get(name) else {
-            return cx.dropped(NAME, "close: no such listener");
-        };
-        let below = *below;
+    /// Ends a name in good order; what is not open ends at once.
+    pub(crate) fn close(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+        match self.above.get_mut(name) {
+            Some(Above::Listener { below }) => {
+                let below = *below;
+                self.unlisten(cx, name, below, out);
+            }
+            Some(Above::Association(association)) if association.closes.is_some() => {
+                cx.dropped(NAME, "close: it was asked before");
+            }
+            Some(Above::Association(association)) if matches!(association.stage, Stage::Open) => {
+                let deadline = cx.now() + self.config.timeout;
+                association.closes = Some(self.timers.schedule(deadline, association.below));
+                association.outgoing.finish();
+                // What arrives is discarded: nothing has to wait for credit.
+                association.incoming.give(usize::MAX);
+                self.go_on(cx, name, out);
+            }
+            _ => self.abort(cx, name, Ended::Finished, 0, out),
+        }
+    }
+
+    fn unlisten(&mut self, cx: &Context, name: Handle, below: Handle, out: Out<'_, M>) {
         self.above.remove(name);
         if let Some(listener) = self.below.get_mut(below) {
             *listener = Below::Closing;
@@ -73,16 +92,17 @@ impl<M: Message> Ordered<M> {
         out.indicate(StreamsIndication::Ended { name, why: Ended::Unlistened });
     }
 
-    pub(crate) fn abort(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
+    /// Ends an association, or a name that waits to be one, at once.
+    pub(crate) fn abort(&mut self, cx: &Context, name: Handle, why: Ended, code: Code, out: Out<'_, M>) {
         let farewell = match self.above.get(name) {
             Some(Above::Association(association)) => match association.stage {
                 Stage::Reaching | Stage::Asking { asked: false, .. } => None,
-                Stage::Asking { asked: true, .. } | Stage::Open => Some((Kind::Reset, false)),
+                Stage::Asking { asked: true, .. } | Stage::Open => Some(LastWord::reset(code)),
             },
             Some(Above::Awaited(_)) => None,
             Some(Above::Listener { .. }) => return cx.dropped(NAME, "abort: that name is a listener's"),
-            None => return cx.dropped(NAME, "abort: no such association"),
+            None => return cx.dropped(NAME, "no such association"),
         };
-        self.end(cx, name, Ended::Aborted, farewell, out);
+        self.end(cx, name, why, farewell, out);
     }
 }

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 
 use stackwright_base::events::Ticket;
-use stackwright_contract::services::{Credit, DatagramsRequest, MessageProperties};
+use stackwright_contract::services::{Code, Credit, DatagramsRequest, MessageProperties};
 use stackwright_contract::{Handle, Outlet, Participant};
 use stackwright_wire::{Header, Message};
 
@@ -35,7 +35,7 @@ pub(crate) struct Arrival {
     pub(crate) local: Participant,
     pub(crate) remote: Participant,
     pub(crate) link: Link,
-    /// Of the end of our patience.
+    /// Of the timeout.
     pub(crate) ticket: Ticket,
 }
 
@@ -51,6 +51,30 @@ pub(crate) struct Association<M> {
     pub(crate) owes_heard: bool,
     /// The peer has said farewell.
     pub(crate) farewell: bool,
+    /// `Close` came: nothing but the last word is told above. The ticket is that of the deadline.
+    pub(crate) closes: Option<Ticket>,
+}
+
+/// What the peer still has to hear when an association is over above.
+#[derive(Clone, Copy)]
+pub(crate) struct LastWord {
+    pub(crate) kind: Kind,
+    /// Of a reset.
+    pub(crate) code: Code,
+    /// The peer has said its last word, or need not.
+    pub(crate) dismissed: bool,
+}
+
+impl LastWord {
+    /// Returns a reset that the peer answers with its own last word.
+    pub(crate) const fn reset(code: Code) -> Self {
+        LastWord { kind: Kind::Reset, code, dismissed: false }
+    }
+
+    /// Returns a word that the peer need not answer.
+    pub(crate) const fn unanswered(kind: Kind) -> Self {
+        LastWord { kind, code: 0, dismissed: true }
+    }
 }
 
 /// How far an association has come.
@@ -85,14 +109,11 @@ pub(crate) enum Below {
 /// what is still on its way.
 pub(crate) struct Lingering {
     pub(crate) link: Link,
-    /// Our last word.
-    pub(crate) word: Kind,
+    pub(crate) last: LastWord,
     pub(crate) said: bool,
     /// It is held back until the peer has answered our `Open`: nothing may overtake that.
     pub(crate) unanswered: bool,
-    /// The peer has said its last word, or need not.
-    pub(crate) dismissed: bool,
-    /// Of the end of our patience.
+    /// Of the timeout.
     pub(crate) ticket: Ticket,
 }
 
@@ -139,6 +160,7 @@ impl<M: Message> Association<M> {
             owes_answer: false,
             owes_heard: false,
             farewell: false,
+            closes: None,
         }
     }
 

@@ -46,6 +46,8 @@ struct Flow {
     queued: usize,
     we_finished: bool,
     peer_finished: bool,
+    /// `Close` came: nothing is told any more but the last word.
+    closed: bool,
 }
 
 impl Lower {
@@ -68,7 +70,10 @@ impl Lower {
     /// `None` where the words have crossed.
     fn flow(&mut self, name: Handle, word: &str) -> Option<&mut Flow> {
         match self.names.get_mut(&name) {
-            Some(Named::Open(flow)) => Some(flow),
+            Some(Named::Open(flow)) => {
+                assert!(!flow.closed, "a {word} on {name:?}, which was closed");
+                Some(flow)
+            }
             None if self.ended.contains(&name) => None,
             other => panic!("a {word} on {name:?}, which is {other:?}"),
         }
@@ -96,11 +101,18 @@ impl Lower {
                     answers.push_back(Told::Ended { name: association, why: Ended::Unlistened });
                 }
             }
-            Ask::Close { name: listener } => {
-                if self.names.contains_key(&listener) {
-                    self.unlisten(listener, Ended::Unlistened, answers);
+            Ask::Close { name } => match self.names.get_mut(&name) {
+                Some(Named::Listener { .. }) => self.unlisten(name, Ended::Unlistened, answers),
+                Some(Named::Awaited { .. } | Named::Opening { .. }) => {
+                    self.end(name, Ended::Finished, answers);
                 }
-            }
+                Some(Named::Open(flow)) => {
+                    assert!(!flow.closed, "{name:?} is closed once");
+                    (flow.closed, flow.we_finished) = (true, true);
+                    self.finish(name, answers);
+                }
+                None => assert!(self.ended.contains(&name), "a Close on {name:?}, which was never given"),
+            },
             Ask::Open { association, remote, credit: Credit { octets: credit, .. }, .. } => {
                 let remote = remote.internet().expect("an Internet address");
                 assert!(credit > 0, "room is never zero");
@@ -195,7 +207,7 @@ impl Lower {
                 0..4 if !flow.peer_finished => {
                     let length = usize::from(input.octet()).min(flow.up);
                     let octets = input.take(length);
-                    if !octets.is_empty() {
+                    if !octets.is_empty() && !flow.closed {
                         flow.up -= octets.len();
                         let message = M::with_headroom(0, octets);
                         answers.push_back(Told::Delivered {
@@ -210,17 +222,24 @@ impl Lower {
                     if credit > 0 {
                         flow.queued -= credit;
                         flow.down += credit;
-                        answers
-                            .push_back(Told::Credit { association: name, credit: Credit::of_octets(credit) });
+                        if !flow.closed {
+                            let credit = Credit::of_octets(credit);
+                            answers.push_back(Told::Credit { association: name, credit });
+                        }
                         self.finish(name, answers);
                     }
                 }
                 6 if !flow.peer_finished => {
                     flow.peer_finished = true;
-                    answers.push_back(Told::Finished { association: name });
+                    if !flow.closed {
+                        answers.push_back(Told::Finished { association: name });
+                    }
                     self.finish(name, answers);
                 }
-                7 if what >= 128 => self.end(name, Ended::Reset(0), answers),
+                7 if what >= 128 => {
+                    let why = if flow.closed { Ended::Expired } else { Ended::Reset(0) };
+                    self.end(name, why, answers);
+                }
                 _ => {}
             },
         }
@@ -236,7 +255,7 @@ impl Lower {
         answers: &mut VecDeque<Told<M>>,
     ) {
         let down = 1 + usize::from(input.number());
-        let flow = Flow { up, down, queued: 0, we_finished: false, peer_finished: false };
+        let flow = Flow { up, down, queued: 0, we_finished: false, peer_finished: false, closed: false };
         self.names.insert(name, Named::Open(flow));
         let (local, remote) = (local.into(), remote.into());
         answers.push_back(Told::Opened {

@@ -82,8 +82,10 @@ pub enum AssociationRequest<T: Transfer> {
         code: Code,
     },
     /// Ends a name in good order; answered by `Ended`. Of an association, both halves end: what was
-    /// sent is delivered, and what still arrives is discarded. With a listener, the names that still
-    /// wait for its arrivals end.
+    /// sent is delivered, and what still arrives is discarded. Then it is [`Ended::Finished`], or
+    /// [`Ended::Expired`] where the peer does not come to its end in time. Only `Abort` may follow.
+    /// A name that waits for its arrival, or is not open, ends at once, as `Finished`. With a
+    /// listener, the names that still wait for its arrivals end.
     Close {
         /// The name of a listener, or of an association.
         name: Handle,

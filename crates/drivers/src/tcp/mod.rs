@@ -2,6 +2,7 @@
 //!
 //! | file | what |
 //! | --- | --- |
+//! | `close.rs` | ends: at once, or in good order within a time |
 //! | `listen.rs` | arrivals: nobody is accepted without a name |
 //! | `connect.rs` | connection attempts and the options of a socket |
 //! | `gather.rs` | many octets a wake-up, of those that nobody reads |
@@ -12,6 +13,7 @@
 //! next turn is the flush, so that everything said in a batch leaves together. A turn that ends
 //! before all is done leaves the association due, so that none keeps the others waiting.
 
+mod close;
 mod connect;
 mod gather;
 mod listen;
@@ -21,22 +23,24 @@ mod send;
 use std::mem;
 use std::net::SocketAddr;
 use std::rc::Rc;
+use std::time::Duration;
 
 use mio::net::TcpStream;
 use stackwright_contract::ask::{Ask, Longest, Peer, Question, RoundTrip};
 use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
-    Command, Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol,
+    Command, Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol, earliest,
 };
 use stackwright_wire::{Message, Pool};
 
 use crate::readiness::{Readiness, Ready, token};
 use crate::registry::Registry;
 use crate::splice::Pipes;
+use close::Closing;
 use gather::{Found, LOOK};
 use listen::Listening;
 use receive::Receiving;
-use send::Sending;
+use send::{Sending, Sent};
 
 /// How many octets of one association may wait for the socket: the first room downward.
 pub const SEND_ROOM: usize = 1 << 20;
@@ -46,6 +50,8 @@ const SEND_TURN: usize = 1 << 20;
 /// How many it may receive. Less, because what is received is handled when the turn is over: it shall still be in the
 /// processor's cache then.
 const RECEIVE_TURN: usize = 256 << 10;
+
+pub use close::CLOSE_TIMEOUT;
 
 const NAME: &str = "tcp";
 
@@ -64,6 +70,7 @@ pub struct Tcp<M: Message> {
     /// Whose octets are gathered, and when it is looked next whether that is worth it.
     gather: Vec<Handle>,
     look_at: Instant,
+    closing: Closing,
 }
 
 enum Socket<M> {
@@ -81,6 +88,8 @@ struct Streaming<M> {
     due: bool,
     receiving: Receiving,
     sending: Sending<M>,
+    /// `Close` came, and this is when the peer is reset.
+    closes: Option<Instant>,
 }
 
 /// What a turn left behind.
@@ -106,7 +115,16 @@ impl<M: Message> Tcp<M> {
             starved: Vec::new(),
             gather: Vec::new(),
             look_at: Instant::START,
+            closing: Closing::default(),
         }
+    }
+
+    /// Resets the peer of a closed association when that has made no progress for `timeout`, in place of
+    /// [`CLOSE_TIMEOUT`].
+    #[must_use]
+    pub fn closing_within(mut self, timeout: Duration) -> Self {
+        self.closing.timeout = timeout;
+        self
     }
 
     /// Delivers what the layer above said to be [unread](Command::Unread) as regions, once an association is worth
@@ -151,6 +169,7 @@ impl<M: Message> Tcp<M> {
             due: false,
             receiving: Receiving::new(credit),
             sending,
+            closes: None,
         };
         self.sockets.insert(name, Socket::Streaming(Box::new(streaming)));
         Ok(())
@@ -159,8 +178,13 @@ impl<M: Message> Tcp<M> {
     /// Forgets a name. Only `Finished` is a clean end: any other reaches the peer as a reset, never as an end of octets.
     fn end(&mut self, name: Handle, why: Ended) -> Option<Socket<M>> {
         let socket = self.sockets.remove(name)?;
-        if let (Socket::Streaming(streaming), true) = (&socket, why != Ended::Finished) {
-            connect::reset_on_close(&streaming.stream);
+        if let Socket::Streaming(streaming) = &socket {
+            if why != Ended::Finished {
+                connect::reset_on_close(&streaming.stream);
+            }
+            if let Some(deadline) = streaming.closes {
+                self.closing.remove(deadline, name);
+            }
         }
         self.pipes.close_free();
         for listener in mem::take(&mut self.starved) {
@@ -174,7 +198,10 @@ impl<M: Message> Tcp<M> {
             Some(Socket::Listening(_)) => return self.accept(cx, name, out),
             Some(Socket::Streaming(streaming)) => {
                 streaming.due = false;
-                let turn = streaming.turn(name, &self.pool, &mut self.pipes, out);
+                let turn = match streaming.closes {
+                    None => streaming.turn(name, &self.pool, &mut self.pipes, out),
+                    Some(_) => streaming.turn_closing(cx, name, &self.pool, &mut self.closing),
+                };
                 if streaming.gathers() {
                     if self.gather.is_empty() {
                         self.look_at = cx.now() + LOOK;
@@ -210,27 +237,9 @@ impl<M: Message> Tcp<M> {
         self.gather = gather;
     }
 
-    fn abort(&mut self, cx: &Context, association: Handle, out: &mut dyn Outlet<Self>) {
-        match self.end(association, Ended::Aborted) {
-            None => return cx.dropped(NAME, "abort: no such association"),
-            Some(Socket::Awaited { listener }) => {
-                if let Some(Socket::Listening(listening)) = self.sockets.get_mut(listener) {
-                    listening.awaited.retain(|(name, _)| *name != association);
-                }
-            }
-            Some(Socket::Streaming(_)) => {}
-            Some(Socket::Listening(listening)) => {
-                // A listener is closed with `Close`. It is put back: a wrong word must not lose the names that wait.
-                self.sockets.insert(association, Socket::Listening(listening));
-                return cx.dropped(NAME, "abort: that name is a listener's");
-            }
-        }
-        out.indicate(StreamsIndication::Ended { name: association, why: Ended::Aborted });
-    }
-
     fn streaming(&mut self, cx: &Context, association: Handle) -> Option<&mut Streaming<M>> {
         match self.sockets.get_mut(association) {
-            Some(Socket::Streaming(streaming)) => Some(streaming),
+            Some(Socket::Streaming(streaming)) if streaming.closes.is_none() => Some(streaming),
             _ => {
                 cx.dropped(NAME, "no such association");
                 None
@@ -266,8 +275,16 @@ impl<M: Message> Streaming<M> {
                 path: PathLimits::UNBOUNDED,
             });
         }
-        let more_to_send = match self.sending.turn(&mut self.stream, association, pool, out) {
-            Ok(more) => more,
+        let more_to_send = match self.sending.turn(&mut self.stream, pool) {
+            Ok(Sent { octets, more }) => {
+                if octets > 0 {
+                    out.indicate(StreamsIndication::Credit {
+                        association,
+                        credit: Credit::of_octets(octets),
+                    });
+                }
+                more
+            }
             Err(why) => return Turn::Over(why),
         };
         let more_to_read = match self.receiving.turn(&mut self.stream, association, pool, pipes, out) {
@@ -307,7 +324,7 @@ impl<M: Message> Protocol for Tcp<M> {
             StreamsRequest::Await { listener, association, credit: Credit { octets: credit, .. } } => {
                 self.expect(listener, association, credit, out)
             }
-            StreamsRequest::Close { name: listener } => self.unlisten(cx, listener, out),
+            StreamsRequest::Close { name } => self.close(cx, name, out),
             StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
                 let opened = connect::attempt(remote, local)
                     .and_then(|stream| self.start(association, stream, None, credit));
@@ -342,7 +359,7 @@ impl<M: Message> Protocol for Tcp<M> {
                     self.mark(association);
                 }
             }
-            StreamsRequest::Abort { association, .. } => self.abort(cx, association, out),
+            StreamsRequest::Abort { association, .. } => self.abort(cx, association, Ended::Aborted, out),
         }
     }
 
@@ -362,14 +379,15 @@ impl<M: Message> Protocol for Tcp<M> {
         }
     }
 
-    fn handle_timeout(&mut self, cx: &Context, _out: &mut impl Outlet<Self>) {
+    fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         if !self.gather.is_empty() && self.look_at <= cx.now() {
             self.look(cx);
         }
+        self.expire(cx, out);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
-        (!self.gather.is_empty()).then_some(self.look_at)
+        earliest((!self.gather.is_empty()).then_some(self.look_at), self.closing.next_deadline())
     }
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {

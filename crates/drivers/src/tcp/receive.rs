@@ -23,6 +23,9 @@ const FIRST_READ: usize = 4 << 10;
 /// are fresh pages, and cost a transfer of 1 MB more than the turns do. What is longer earns its blocks.
 const MODEST: usize = 1 << 20;
 
+/// How many octets are read at a time of those that are discarded.
+const DISCARDED: usize = 16 << 10;
+
 pub(super) struct Receiving {
     /// How much more the upper takes, in octets.
     pub(super) credit: usize,
@@ -131,6 +134,29 @@ impl Receiving {
                 });
             } else if self.readable {
                 self.finish(association, out);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Reads up to a fair share and forgets it; `true` where there is more.
+    pub(super) fn discard(&mut self, stream: &mut TcpStream) -> Result<bool, Ended> {
+        let mut share = RECEIVE_TURN;
+        let mut space = [0; DISCARDED];
+        while self.readable && !self.finished {
+            if share == 0 {
+                return Ok(true);
+            }
+            match stream.read(&mut space) {
+                Ok(0) => self.finished = true,
+                Ok(octets) => {
+                    share = share.saturating_sub(octets);
+                    self.drained(octets, space.len());
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.nothing(&error)?;
+                }
             }
         }
         Ok(false)

@@ -9,11 +9,10 @@ use std::os::unix::fs::FileExt;
 
 use mio::net::TcpStream;
 use rustix::net::SendFlags;
-use stackwright_contract::services::{Credit, Ended, StreamsIndication};
-use stackwright_contract::{Handle, Outlet};
+use stackwright_contract::services::Ended;
 use stackwright_wire::{Leaf, Message, Pool, Region};
 
-use super::{SEND_ROOM, SEND_TURN, Tcp, connect};
+use super::{SEND_ROOM, SEND_TURN, connect};
 
 /// How many pieces one system call gathers.
 const GATHER: usize = 16;
@@ -32,6 +31,14 @@ pub(super) struct Sending<M> {
 struct Outgoing<M> {
     message: M,
     urgent: bool,
+}
+
+/// What a turn wrote.
+pub(super) struct Sent {
+    /// How many octets: as much credit is free again.
+    pub(super) octets: usize,
+    /// Whether there is more that the socket would take.
+    pub(super) more: bool,
 }
 
 /// Our half of the association.
@@ -74,14 +81,8 @@ impl<M: Message> Sending<M> {
         self.half == Half::Finished
     }
 
-    /// Writes up to a fair share; `true` where there is more that the socket would take.
-    pub(super) fn turn(
-        &mut self,
-        stream: &mut TcpStream,
-        association: Handle,
-        pool: &Pool<M>,
-        out: &mut dyn Outlet<Tcp<M>>,
-    ) -> Result<bool, Ended> {
+    /// Writes up to a fair share.
+    pub(super) fn turn(&mut self, stream: &mut TcpStream, pool: &Pool<M>) -> Result<Sent, Ended> {
         let mut moved = 0;
         while self.writable && moved < SEND_TURN && !self.queue.is_empty() {
             match self.write(stream, SEND_TURN - moved, pool) {
@@ -94,15 +95,12 @@ impl<M: Message> Sending<M> {
                 Err(Unwritten::Never(why)) => return Err(why),
             }
         }
-        if moved > 0 {
-            out.indicate(StreamsIndication::Credit { association, credit: Credit::of_octets(moved) });
-        }
         if self.half == Half::FinishAsked && self.queue.is_empty() {
             // It fails only where the peer is gone already, and that is reported by reading.
             let _ = stream.shutdown(Shutdown::Write);
             self.half = Half::Finished;
         }
-        Ok(self.writable && !self.queue.is_empty())
+        Ok(Sent { octets: moved, more: self.writable && !self.queue.is_empty() })
     }
 
     /// One system call, for at most `share` octets.
@@ -224,16 +222,6 @@ mod tests {
 
     use super::*;
 
-    struct Heard;
-
-    impl Outlet<Tcp<BufferTree>> for Heard {
-        fn indicate(&mut self, _: StreamsIndication<BufferTree>) {}
-
-        fn request(&mut self, never: std::convert::Infallible) {
-            match never {}
-        }
-    }
-
     /// What a peer reads of octets, a region of a file of 300 000 and more octets.
     fn sent(near: bool, offset: u64, length: usize) -> (Result<(), Ended>, Vec<u8>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
@@ -257,10 +245,9 @@ mod tests {
         let mut sending = Sending { near, ..Sending::default() };
         sending.queue(rope, false);
         sending.finish();
-        let association = Handle { index: 0, generation: 0 };
         let ended = loop {
             sending.writable = true;
-            match sending.turn(&mut stream, association, &pool, &mut Heard) {
+            match sending.turn(&mut stream, &pool) {
                 Ok(_) if sending.finished() => break Ok(()),
                 Ok(_) => thread::yield_now(),
                 Err(why) => break Err(why),

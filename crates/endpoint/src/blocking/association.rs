@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use stackwright_contract::services::{Batch, MessageProperties};
+use stackwright_contract::Command;
+use stackwright_contract::services::{Batch, Code, MessageProperties};
 
 use crate::blocking::endpoint::wait;
 use crate::error::{Error, Refused};
@@ -300,8 +301,50 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// [`Error::Ended`] where it ended in another way; [`Error::NotYet`] where that takes longer than its patience.
     pub fn close(self) -> Result<(), Error> {
-        self.hold.finish();
+        self.hold.close();
         wait(&self.hold.shared, self.patience, |shared| shared.closed(self.hold.name))?
+    }
+
+    /// Ends it at once, and tells the peer a code that both applications know, where a layer below
+    /// can say one: the peer's calls fail with
+    /// [`Ended::Reset`](stackwright_contract::services::Ended). What was not sent yet is lost.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// one.abort(7);
+    /// assert_eq!(endpoint.totals().associations, 0);
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn abort(self, code: Code) {
+        self.hold.abort(code);
+    }
+
+    /// Gives the layers below a command, and waits for the answer. Commands are answered in the order
+    /// in which they were given.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
+    /// # use stackwright_wire::BufferTree;
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap())?;
+    /// use stackwright_contract::{Command, CommandError};
+    /// use stackwright_endpoint::Error;
+    /// let refused = one.control(Command::Renegotiate);
+    /// assert!(matches!(refused, Err(Error::Command(CommandError::Unknown))), "UDP knows no commands");
+    /// # Ok::<_, Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Command`] where it was not done, [`Error::Ended`] where the association ended before the
+    /// answer, [`Error::NotYet`] where that did not come in time: it is thrown away then.
+    pub fn control(&self, command: Command) -> Result<u32, Error> {
+        let commanded = self.hold.control(command)?;
+        wait(&self.hold.shared, self.patience, |shared| shared.commanded(self.hold.name, commanded.number))?
     }
 
     /// Whether it is over, and all that arrived was received.

@@ -1,6 +1,7 @@
 //! Messages: sending, receiving, closing.
 
-use stackwright_contract::services::{Batch, MessageProperties};
+use stackwright_contract::Command;
+use stackwright_contract::services::{Batch, Code, MessageProperties};
 use stackwright_wire::Message;
 
 use crate::error::{Error, Refused};
@@ -317,9 +318,58 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// [`Error::Ended`] where it ended in another way.
     pub async fn close(self) -> Result<(), Error> {
-        self.hold.finish();
+        self.hold.close();
         let name = self.hold.name;
         Wait::new(&self.watch, name, |shared| shared.closed(name)).await?
+    }
+
+    /// Ends it at once, and tells the peer a code that both applications know, where a layer below
+    /// can say one: the peer's calls fail with
+    /// [`Ended::Reset`](stackwright_contract::services::Ended). What was not sent yet is lost.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
+    /// one.abort(7);
+    /// assert_eq!(endpoint.totals().associations, 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn abort(self, code: Code) {
+        self.hold.abort(code);
+    }
+
+    /// Gives the layers below a command, and waits for the answer. Commands are answered in the order
+    /// in which they were given. Dropped before its first poll, the future has given none; dropped
+    /// later, the command is done, and its answer thrown away.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
+    /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
+    /// use stackwright_contract::{Command, CommandError};
+    /// use stackwright_endpoint::Error;
+    /// let refused = one.control(Command::Renegotiate).await;
+    /// assert!(matches!(refused, Err(Error::Command(CommandError::Unknown))), "no layer knows it");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Command`] where it was not done, or [`Error::Ended`] where it ended before the answer.
+    pub async fn control(&self, command: Command) -> Result<u32, Error> {
+        let name = self.hold.name;
+        let commanded = self.hold.control(command)?;
+        Wait::new(&self.watch, name, |shared| shared.commanded(name, commanded.number)).await?
     }
 
     /// Whether it is over, and all that arrived was received.

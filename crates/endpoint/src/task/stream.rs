@@ -5,7 +5,8 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use stackwright_contract::services::MessageProperties;
+use stackwright_contract::Command;
+use stackwright_contract::services::{Code, MessageProperties};
 use stackwright_wire::Message;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -93,9 +94,47 @@ impl<S: Ground> Stream<S> {
         Sending::new(&self.hold, &self.watch, buffer, MessageProperties::default())
     }
 
-    /// Writes no more, and waits until it is over: until the peer has all that was written, and has
-    /// finished, too. What he still sends is read and forgotten. Dropped before, it is as if the
-    /// stream was dropped after a shutdown.
+    /// Writes no more, and goes on reading: what was written arrives, and then the peer reads the end.
+    /// It is what `shutdown` does.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
+    /// # let here = endpoint.local().unwrap();
+    /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    /// let mut one = one;
+    /// one.write_all(b"a question").await?;
+    /// one.finish()?;
+    /// let mut question = String::new();
+    /// other.read_to_string(&mut question).await?;
+    /// other.write_all(b"an answer").await?;
+    /// let mut answer = [0; 9];
+    /// one.read_exact(&mut answer).await?;
+    /// assert_eq!(&answer, b"an answer");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::System`] where the operating system cannot be asked.
+    pub fn finish(&self) -> Result<(), Error> {
+        let turned = {
+            let shared = &mut *self.watch.shared.borrow_mut();
+            shared.desk.finish(self.hold.name);
+            shared.turn(Some(Duration::ZERO))
+        };
+        self.watch.tell();
+        turned
+    }
+
+    /// Ends both directions in good order, and waits for that: what was written arrives, and what the
+    /// peer still sends is discarded until it finishes too. One that does not is given up by the stack:
+    /// by TCP after a minute. Dropped before, the future leaves that to the stack.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -115,13 +154,61 @@ impl<S: Ground> Stream<S> {
     /// # Errors
     /// [`Error::Ended`] where it ended in another way.
     pub async fn close(self) -> Result<(), Error> {
-        self.hold.finish();
+        self.hold.close();
         let name = self.hold.name;
-        Wait::new(&self.watch, name, |shared| {
-            while let Some(Ok(_unread)) = shared.take(name) {}
-            shared.closed(name)
-        })
-        .await?
+        Wait::new(&self.watch, name, |shared| shared.closed(name)).await?
+    }
+
+    /// Ends it at once, and tells the peer a code that both applications know, where a layer below
+    /// can say one: the peer's calls fail with
+    /// [`Ended::Reset`](stackwright_contract::services::Ended). What was not sent yet is lost.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
+    /// # let here = endpoint.local().unwrap();
+    /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// use tokio::io::AsyncReadExt;
+    /// one.abort(7);
+    /// assert!(other.read_u8().await.is_err(), "TCP says the reset, and no code");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn abort(self, code: Code) {
+        self.hold.abort(code);
+    }
+
+    /// Gives the layers below a command, and waits for the answer. Commands are answered in the order
+    /// in which they were given. Dropped before its first poll, the future has given none; dropped
+    /// later, the command is done, and its answer thrown away.
+    ///
+    /// ```
+    /// # use stackwright_endpoint::{Config, Endpoint, System};
+    /// # use stackwright_wire::BufferTree;
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
+    /// # let here = endpoint.local().unwrap();
+    /// # let (one, _other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// use stackwright_contract::{Command, CommandError};
+    /// use stackwright_endpoint::Error;
+    /// let refused = one.control(Command::Renegotiate).await;
+    /// assert!(matches!(refused, Err(Error::Command(CommandError::Unknown))), "no layer knows it");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Command`] where it was not done, or [`Error::Ended`] where it ended before the answer.
+    pub async fn control(&self, command: Command) -> Result<u32, Error> {
+        let name = self.hold.name;
+        let commanded = self.hold.control(command)?;
+        Wait::new(&self.watch, name, |shared| shared.commanded(name, commanded.number)).await?
     }
 
     by_hold!();
@@ -187,10 +274,7 @@ impl<S: Ground> AsyncWrite for Stream<S> {
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, _cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.hold.finish();
-        let turned = self.watch.shared.borrow_mut().turn(Some(Duration::ZERO));
-        self.watch.tell();
-        Poll::Ready(turned.map_err(io::Error::from))
+        Poll::Ready(self.finish().map_err(io::Error::from))
     }
 }
 

@@ -155,7 +155,7 @@ impl<M: Message> Network<M> {
         let asks = matches!(segment.word, Word::Ask { .. });
         if asks && (!reachable || association.fault == Some(Fault::Refuse)) {
             association.passes = false;
-            return self.carry_surely(now, segment.reply(Word::Reset), arrivals);
+            return self.carry_surely(now, segment.reply(Word::Reset { code: 0 }), arrivals);
         }
         if !reachable {
             return;
@@ -171,8 +171,8 @@ impl<M: Message> Network<M> {
         association.passes = !ends;
         let resets = if ends && matches!(association.fault, Some(Fault::Cut { .. })) {
             let (from, to, number) = (segment.from, segment.to, segment.number);
-            let onward = Segment::new(from, to, number, Word::Reset);
-            let back = onward.reply(Word::Reset);
+            let onward = Segment::new(from, to, number, Word::Reset { code: 0 });
+            let back = onward.reply(Word::Reset { code: 0 });
             Some([onward, back])
         } else {
             None

@@ -96,7 +96,7 @@ impl<M: Message> SimulatedStreams<M> {
                 self.flows.insert(end, flow);
                 self.introduce(listener, out);
             }
-            _ => out.request(end.segment(Word::Reset)),
+            _ => out.request(end.segment(Word::Reset { code: 0 })),
         }
     }
 
@@ -131,7 +131,7 @@ impl<M: Message> SimulatedStreams<M> {
             self.last_word(awaited, Ended::Unlistened, out);
         }
         for end in nameless {
-            self.end(end, Ended::Unlistened, By::Us, out);
+            self.end(end, Ended::Unlistened, By::Us(0), out);
         }
         self.last_word(name, Ended::Unlistened, out);
     }

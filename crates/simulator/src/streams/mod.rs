@@ -23,9 +23,9 @@ use std::mem;
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
-use stackwright_contract::services::{Credit, Ended, Streams, StreamsIndication, StreamsRequest};
+use stackwright_contract::services::{Code, Credit, Ended, Streams, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
-    Context, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol,
+    Context, Duration, Facts, Guarantees, Handle, Instant, Mirror, Outlet, PathLimits, Protocol,
 };
 use stackwright_wire::Message;
 
@@ -37,6 +37,10 @@ pub(crate) use receive::Receiving;
 pub(crate) use send::Sending;
 
 const NAME: &str = "simulated streams";
+
+/// How long a closed association waits without progress of its own half, until the peer is reset and
+/// it ends as [`Ended::Expired`]: Linux waits as long for the peer's finish (`tcp_fin_timeout`).
+pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The adapter of one station.
 #[derive(Debug)]
@@ -87,12 +91,15 @@ enum Stage {
     Nameless { listener: Handle },
     /// Open.
     Open { association: Handle },
+    /// `Close` came: nothing but the last word is told of it.
+    Closing { association: Handle, expires: Instant },
 }
 
 /// Who has ended an association.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
-    Us,
+    /// The peer is told this code.
+    Us(Code),
     Peer,
 }
 
@@ -152,7 +159,12 @@ impl<M: Message> SimulatedStreams<M> {
         match self.names.get(name) {
             Some(Named::Flow(end)) => {
                 let end = *end;
-                Some((end, self.flows.get_mut(&end).expect("a name stands for a flow that is there")))
+                let flow = self.flows.get_mut(&end).expect("a name stands for a flow that is there");
+                if matches!(flow.stage, Stage::Closing { .. }) {
+                    cx.dropped(NAME, "a word for an association that was closed");
+                    return None;
+                }
+                Some((end, flow))
             }
             Some(Named::Awaited { .. }) => {
                 assert!(
@@ -172,17 +184,20 @@ impl<M: Message> SimulatedStreams<M> {
         out.indicate(StreamsIndication::Ended { name, why });
     }
 
-    /// Ends an association here and, where it is not a clean end and the peer's doing, with the peer.
+    /// Ends an association here and, where that is our doing and not a clean end, at the peer.
     fn end(&mut self, end: End, why: Ended, by: By, out: &mut dyn Outlet<Self>) {
         let Some(flow) = self.flows.remove(&end) else { return };
         self.held.sending -= flow.sending.queued();
         self.held.receiving -= flow.receiving.held();
         self.due.remove(&end);
-        if by == By::Us && why != Ended::Finished {
-            out.request(end.segment(Word::Reset));
+        let clean = why == Ended::Finished && !matches!(flow.stage, Stage::Asked { .. });
+        if let By::Us(code) = by
+            && !clean
+        {
+            out.request(end.segment(Word::Reset { code }));
         }
         match flow.stage {
-            Stage::Asked { association, expires } => {
+            Stage::Asked { association, expires } | Stage::Closing { association, expires } => {
                 self.timers.remove(&(expires, end));
                 self.last_word(association, why, out);
             }
@@ -195,21 +210,47 @@ impl<M: Message> SimulatedStreams<M> {
         }
     }
 
-    fn abort(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+    /// Ends a name at once: `why` is the last word on it.
+    fn abort(&mut self, cx: &Context, name: Handle, why: Ended, code: Code, out: &mut dyn Outlet<Self>) {
         if !self.ledger.lives(name) {
             return cx.dropped(NAME, "a word for an association that is over");
         }
         match self.names.get(name) {
-            Some(Named::Flow(end)) => self.end(*end, Ended::Aborted, By::Us, out),
+            Some(Named::Flow(end)) => self.end(*end, why, By::Us(code), out),
             Some(Named::Awaited { listener }) => {
                 let listener = *listener;
                 if let Some(Named::Listener(listening)) = self.names.get_mut(listener) {
                     listening.awaited.retain(|(waits, _)| *waits != name);
                 }
-                self.last_word(name, Ended::Aborted, out);
+                self.last_word(name, why, out);
             }
             _ => panic!("{NAME}: an Abort on {name:?}, which is a listener: Close ends it"),
         }
+    }
+
+    /// Ends a name in good order; what is not open yet ends at once.
+    fn close(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
+        match self.names.get(name) {
+            Some(Named::Listener(_)) => return self.unlisten(cx, name, out),
+            Some(Named::Flow(end)) => {
+                let end = *end;
+                let flow = self.flows.get_mut(&end).expect("a name stands for a flow that is there");
+                match flow.stage {
+                    Stage::Open { association } => {
+                        let expires = cx.now() + CLOSE_TIMEOUT;
+                        flow.stage = Stage::Closing { association, expires };
+                        flow.sending.finish();
+                        self.timers.insert((expires, end));
+                        self.due.insert(end);
+                        return;
+                    }
+                    Stage::Closing { .. } => return cx.dropped(NAME, "a second Close"),
+                    Stage::Asked { .. } | Stage::Nameless { .. } => {}
+                }
+            }
+            _ => {}
+        }
+        self.abort(cx, name, Ended::Finished, 0, out);
     }
 
     /// Does what has become possible on one association.
@@ -218,22 +259,19 @@ impl<M: Message> SimulatedStreams<M> {
         let association = match flow.stage {
             Stage::Open { association } => association,
             Stage::Asked { expires, .. } if expires <= cx.now() => {
-                return self.end(end, Ended::Unreachable, By::Us, out);
+                return self.end(end, Ended::Unreachable, By::Us(0), out);
             }
+            Stage::Closing { expires, .. } if expires <= cx.now() => {
+                return self.end(end, Ended::Expired, By::Us(0), out);
+            }
+            Stage::Closing { .. } => return self.turn_closing(cx, end, out),
             Stage::Asked { .. } | Stage::Nameless { .. } => return,
         };
-        let mut left = 0;
-        while let Some(message) = flow.sending.next(cx, self.habits.chunks) {
-            left += message.len();
-            out.request(end.segment(Word::Octets(message)));
-        }
-        self.held.sending -= left;
+        let left = self.send(cx, end, out);
+        let Some(flow) = self.flows.get_mut(&end) else { return };
         if left > 0 {
             flow.sending.credit += left;
             out.indicate(StreamsIndication::Credit { association, credit: Credit::of_octets(left) });
-        }
-        if flow.sending.finishes() {
-            out.request(end.segment(Word::Finish));
         }
         let mut read = 0;
         while let Some(message) = flow.receiving.next(cx, self.habits.chunks) {
@@ -254,8 +292,49 @@ impl<M: Message> SimulatedStreams<M> {
         if flow.receiving.tells_finish() {
             out.indicate(StreamsIndication::Finished { association });
         }
+        self.end_finished(end, out);
+    }
+
+    /// The same where nothing is told any more: what arrives is discarded, and progress of our half
+    /// gives the association more time.
+    fn turn_closing(&mut self, cx: &Context, end: End, out: &mut dyn Outlet<Self>) {
+        let left = self.send(cx, end, out);
+        let Some(flow) = self.flows.get_mut(&end) else { return };
+        if left > 0
+            && let Stage::Closing { expires, .. } = &mut flow.stage
+        {
+            self.timers.remove(&(*expires, end));
+            *expires = cx.now() + CLOSE_TIMEOUT;
+            self.timers.insert((*expires, end));
+        }
+        let discarded = flow.receiving.discard();
+        self.held.receiving -= discarded;
+        if discarded > 0 {
+            out.request(end.segment(Word::Window(discarded)));
+        }
+        flow.receiving.tells_finish();
+        self.end_finished(end, out);
+    }
+
+    /// Sends what the peer can hold, and the end behind the last octet. Returns how many octets left.
+    fn send(&mut self, cx: &Context, end: End, out: &mut dyn Outlet<Self>) -> usize {
+        let Some(flow) = self.flows.get_mut(&end) else { return 0 };
+        let mut left = 0;
+        while let Some(message) = flow.sending.next(cx, self.habits.chunks) {
+            left += message.len();
+            out.request(end.segment(Word::Octets(message)));
+        }
+        self.held.sending -= left;
+        if flow.sending.finishes() {
+            out.request(end.segment(Word::Finish));
+        }
+        left
+    }
+
+    fn end_finished(&mut self, end: End, out: &mut dyn Outlet<Self>) {
+        let Some(flow) = self.flows.get(&end) else { return };
         if flow.receiving.is_finished() && flow.sending.is_finished() {
-            self.end(end, Ended::Finished, By::Us, out);
+            self.end(end, Ended::Finished, By::Us(0), out);
         }
     }
 
@@ -284,10 +363,11 @@ impl<M: Message> SimulatedStreams<M> {
             }
             Word::Window(octets) => flow.sending.window += octets,
             Word::Finish => flow.receiving.finish(),
-            Word::Reset => {
+            Word::Reset { code } => {
+                // An application is asked only behind the answer: nobody but the network refuses here.
                 let why = match flow.stage {
                     Stage::Asked { .. } => Ended::Unreachable,
-                    _ => Ended::Reset(0),
+                    _ => Ended::Reset(code),
                 };
                 return self.end(end, why, By::Peer, out);
             }
@@ -327,7 +407,7 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
             StreamsRequest::Await { listener, association, credit: Credit { octets: credit, .. } } => {
                 self.expect(listener, association, credit, out);
             }
-            StreamsRequest::Close { name: listener } => self.unlisten(cx, listener, out),
+            StreamsRequest::Close { name } => self.close(cx, name, out),
             StreamsRequest::Open { association, remote, local, credit: Credit { octets: credit, .. } } => {
                 self.open(cx, association, remote, local, credit, out);
             }
@@ -364,7 +444,9 @@ impl<M: Message> Protocol for SimulatedStreams<M> {
                     self.due.insert(end);
                 }
             }
-            StreamsRequest::Abort { association, .. } => self.abort(cx, association, out),
+            StreamsRequest::Abort { association, code } => {
+                self.abort(cx, association, Ended::Aborted, code, out);
+            }
         }
     }
 

@@ -89,6 +89,12 @@ impl<M: Message> Receiving<M> {
         Some(message)
     }
 
+    /// Throws away what waits, whatever the credit and the pace; returns how many octets that were.
+    pub(crate) fn discard(&mut self) -> usize {
+        self.queue.clear();
+        std::mem::take(&mut self.held)
+    }
+
     /// When to go on, where octets wait for nothing but time.
     pub(crate) fn rests_until(&self, now: Instant) -> Option<Instant> {
         let pacing = self.pace.as_ref()?;

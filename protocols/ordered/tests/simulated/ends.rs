@@ -23,7 +23,8 @@ fn send(octets: &[u8]) -> StreamsRequest<M> {
 }
 
 const FINISH: fn() -> StreamsRequest<M> = || StreamsRequest::Finish { association: name(0) };
-const ABORT: fn() -> StreamsRequest<M> = || StreamsRequest::Abort { association: name(0), code: 0 };
+const ABORT: fn() -> StreamsRequest<M> = || StreamsRequest::Abort { association: name(0), code: 7 };
+const CLOSE: fn() -> StreamsRequest<M> = || StreamsRequest::Close { name: name(0) };
 
 /// After both finishes: we are told that ours was heard, and theirs was answered.
 fn finished() -> Alone {
@@ -156,13 +157,13 @@ fn a_farewell_may_overtake_what_it_follows() {
 }
 
 #[test]
-fn lingering_ends_with_the_layer_below_or_with_patience() {
+fn lingering_ends_with_the_layer_below_or_with_timeout() {
     let mut alone = finished();
     alone.end_below(0, Ended::Reset(0));
     assert_eq!((alone.ordered.names(), alone.ordered.next_deadline()), (0, None));
 
     let mut alone = finished();
-    let until = Instant::START + Config::default().patience;
+    let until = Instant::START + Config::default().timeout;
     assert_eq!(alone.ordered.next_deadline(), Some(until));
     alone.cx.set_now(until);
     alone.ordered.handle_timeout(&alone.cx, &mut alone.said);
@@ -191,15 +192,89 @@ fn an_abort_is_a_reset_for_the_peer() {
     let mut alone = Alone::open(Config::default(), 100, FAR);
     alone.ask(ABORT());
     assert_eq!((alone.ended(), alone.closes()), (Some(Ended::Aborted), 0));
-    assert_eq!(alone.kinds(), [Kind::Open, Kind::Reset]);
+    let [(open, 0), (reset, 0)] = alone.sent()[..] else { panic!("two words without octets") };
+    assert_eq!((open.kind, reset.kind, reset.offset), (Kind::Open, Kind::Reset, 7));
     alone.hear(label(Kind::Octets, 0), b"late");
     alone.hear(label(Kind::Farewell, 0), &[]);
     assert_eq!((alone.closes(), alone.said.up.len()), (1, 2));
 
     let mut peer = Alone::open(Config::default(), 100, FAR);
-    peer.hear(label(Kind::Reset, 0), &[]);
-    assert_eq!((peer.ended(), peer.closes()), (Some(Ended::Reset(0)), 1));
+    peer.hear(label(Kind::Reset, 7), &[]);
+    assert_eq!((peer.ended(), peer.closes()), (Some(Ended::Reset(7)), 1));
     assert_eq!(peer.kinds(), [Kind::Open, Kind::Farewell]);
+
+    let mut refused = Alone::asks(Config::default(), 100);
+    refused.hear(label(Kind::Reset, u64::from(u32::MAX)), &[]);
+    assert_eq!((refused.ended(), refused.closes()), (Some(Ended::Refused(u32::MAX)), 1));
+    assert_eq!(refused.said.up.len(), 1, "it was never open");
+
+    let mut nonsense = Alone::open(Config::default(), 100, FAR);
+    nonsense.hear(label(Kind::Reset, 1 << 32), &[]);
+    assert_eq!(nonsense.ended(), Some(Ended::Reset(0)));
+}
+
+#[test]
+fn a_close_says_all_that_was_sent_and_discards_what_comes() {
+    // No credit above: what comes waits, and the finish behind it.
+    let mut alone = Alone::open(Config { window: 600, ..Config::default() }, 4, 64);
+    alone.hear(label(Kind::Octets, 0), b"0123456789");
+    alone.ask(send(b"octets"));
+    alone.ask(send(b"more"));
+    let before = alone.said.up.len();
+    alone.ask(CLOSE());
+    alone.ask(CLOSE());
+    alone.ask(StreamsRequest::Credit { association: name(0), credit: Credit::of_octets(1) });
+    assert_eq!(alone.cx.dropped_count(), 2, "nothing is asked of what was closed");
+    assert_eq!(alone.ordered.held().sum::<usize>(), 0);
+    let _credit = alone.sent();
+    for nth in 0..20 {
+        alone.hear(label(Kind::Octets, 10 + 200 * nth), &[1; 200]);
+    }
+    assert_eq!(alone.cx.dropped_count(), 2, "what was discarded is credit again");
+    alone.hear(label(Kind::Finish, 4010), &[]);
+    alone.hear(label(Kind::Heard, 0), &[]);
+    assert_eq!(alone.ended(), Some(Ended::Finished));
+    assert_eq!(alone.kinds().last(), Some(&Kind::Farewell));
+    assert_eq!(alone.said.up.len(), before + 1, "nothing but the last word");
+    alone.hear(label(Kind::Farewell, 0), &[]);
+    alone.end_below(0, Ended::Finished);
+    assert_eq!((alone.ordered.names(), alone.ordered.next_deadline()), (0, None));
+}
+
+#[test]
+fn a_peer_that_never_finishes_does_not_hold_what_was_closed() {
+    let timeout = Duration::from_secs(7);
+    let mut alone = Alone::open(Config { timeout, ..Config::default() }, 100, 64);
+    alone.ask(send(&[3; 200]));
+    alone.ask(CLOSE());
+    assert_eq!(alone.ordered.next_deadline(), Some(Instant::START + timeout));
+    // Credit lets our half go on, and gives it time; octets of the peer do not.
+    let progress = Instant::START + Duration::from_secs(5);
+    alone.cx.set_now(progress);
+    alone.hear(label(Kind::Credit, 0), &[]);
+    alone.cx.set_now(progress + Duration::from_secs(5));
+    alone.hear(label(Kind::Octets, 0), b"on and on");
+    assert_eq!(alone.ordered.next_deadline(), Some(progress + timeout));
+    let _said = alone.sent();
+    alone.cx.set_now(progress + timeout);
+    alone.ordered.handle_timeout(&alone.cx, &mut alone.said);
+    assert_eq!((alone.ended(), alone.kinds()), (Some(Ended::Expired), vec![Kind::Reset]));
+}
+
+#[test]
+fn a_name_that_waits_or_asks_can_be_closed() {
+    let mut alone = Alone::asks(Config::default(), 100);
+    alone.ask(CLOSE());
+    assert_eq!(alone.ended(), Some(Ended::Finished));
+    alone.hear(label(Kind::Credit, 0), &[]);
+    assert_eq!(alone.kinds(), [Kind::Open, Kind::Reset], "the peer is told");
+
+    let mut alone = Alone::awaits(Config::default());
+    alone.ask(StreamsRequest::Close { name: name(1) });
+    let [StreamsIndication::Ended { name: ended, why: Ended::Finished }] = alone.said.up[..] else {
+        panic!("{:?}", alone.said.up)
+    };
+    assert_eq!((ended, alone.closes()), (name(1), 1));
 }
 
 #[test]
@@ -245,10 +320,10 @@ fn a_late_word_of_another_association_takes_no_name() {
 
 #[test]
 fn an_arrival_that_says_nothing_gives_its_name_back() {
-    let patience = Duration::from_secs(7);
-    let mut alone = Alone::awaits(Config { patience, ..Config::default() });
+    let timeout = Duration::from_secs(7);
+    let mut alone = Alone::awaits(Config { timeout, ..Config::default() });
     alone.open_below(1, ROOM);
-    alone.cx.set_now(Instant::START + patience);
+    alone.cx.set_now(Instant::START + timeout);
     alone.ordered.handle_timeout(&alone.cx, &mut alone.said);
     assert_eq!(alone.closes(), 1);
     alone.open_below(2, ROOM);

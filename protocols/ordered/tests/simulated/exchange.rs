@@ -65,6 +65,47 @@ fn in_any_order_all_arrives_or_the_end_is_said() {
 }
 
 #[test]
+fn who_closes_is_heard_to_the_end() {
+    let mut finished = 0;
+    for seed in seeds(300) {
+        let _said = Seed(seed);
+        let mut random = Rng::with_seed(seed);
+        let tightness = any_tightness(&mut random);
+        let configs = [0, 1].map(|_| any_config(&mut random, tightness));
+        let conditions = any_order(&mut random);
+        let (when, side) = (random.usize(..200), random.usize(..2));
+        let stack = |side, address| {
+            let (config, credit): (_, _) = configs[side];
+            Over::new(Ordered::new(config), shuffled(address, credit))
+        };
+        let mut scene = Scene::<_, Stack<BufferTree>>::new(seed, conditions, tightness, random, stack);
+        let mut closed = false;
+        for step in 0.. {
+            closed = closed || step >= when && scene.close(side);
+            if !closed {
+                scene.say(side);
+                scene.read(side);
+            }
+            scene.say(1 - side);
+            scene.read(1 - side);
+            if !scene.world.step() && closed {
+                break;
+            }
+        }
+        let [one, other] = [side, 1 - side].map(|side| scene.talker(side).clone());
+        if one.ended == Some(Ended::Finished) && other.ended == Some(Ended::Finished) {
+            finished += 1;
+            assert!(other.finished, "it is told of the end");
+            assert_eq!(one.sent, other.heard, "all of it");
+        } else {
+            assert_eq!(one.ended, Some(Ended::Expired), "{one:?} {other:?}");
+        }
+        settle(&mut scene);
+    }
+    assert!(finished > 200 || std::env::var_os("STACKWRIGHT_SEED").is_some(), "{finished}");
+}
+
+#[test]
 fn over_stop_and_wait_on_a_link_that_loses() {
     type Lossy = Over<Ordered<BufferTree>, Over<StopAndWait<BufferTree>, SimulatedDatagrams<BufferTree>>>;
     for seed in seeds(200) {

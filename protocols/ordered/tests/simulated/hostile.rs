@@ -148,8 +148,8 @@ impl Known {
 }
 
 fn play(opens: bool, deeds: Vec<Deed>) {
-    let patience = Duration::from_secs(1);
-    let mut alone = Alone::new(Config { window: WINDOW, room: 50, piece: 30, patience });
+    let timeout = Duration::from_secs(1);
+    let mut alone = Alone::new(Config { window: WINDOW, room: 50, piece: 30, timeout });
     let mut known = Known { up: 50, ..Known::default() };
     let (listener, association, remote) = (name(0), name(1), Participant::OTHER_END);
     if opens {
@@ -204,7 +204,7 @@ fn play(opens: bool, deeds: Vec<Deed>) {
                 }
             }
             Deed::Wait => {
-                let later = alone.cx.now() + patience;
+                let later = alone.cx.now() + timeout;
                 alone.cx.set_now(later);
                 alone.ordered.handle_timeout(&alone.cx, &mut alone.said);
             }
@@ -239,7 +239,7 @@ fn play(opens: bool, deeds: Vec<Deed>) {
     alone.ask(StreamsRequest::Close { name: listener });
     known.learn(&mut alone);
     assert!(known.ended, "the last word comes");
-    let later = alone.cx.now() + patience;
+    let later = alone.cx.now() + timeout;
     alone.cx.set_now(later);
     alone.ordered.handle_timeout(&alone.cx, &mut alone.said);
     known.learn(&mut alone);

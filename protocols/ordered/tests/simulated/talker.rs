@@ -20,7 +20,7 @@ pub(crate) const SERVER: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 1));
 pub(crate) const CLIENT: IpAddr = IpAddr::V4(Ipv4Addr::new(10, 0, 0, 2));
 pub(crate) const LISTENER: Handle = Handle { index: 0, generation: 0 };
 pub(crate) const ASSOCIATION: Handle = Handle { index: 1, generation: 0 };
-/// More than any patience here.
+/// More than any timeout here.
 pub(crate) const AGES: Duration = Duration::from_secs(3600);
 
 /// Stands on datagrams of a network that neither loses nor doubles, and says so.
@@ -85,7 +85,7 @@ pub(crate) fn any_config(random: &mut Rng, Tightness { most, .. }: Tightness) ->
         window: 128 + random.usize(..most),
         room: random.usize(1 + most / 20..most),
         piece: random.usize(1..most),
-        patience: Duration::from_secs(random.u64(5..60)),
+        timeout: Duration::from_secs(random.u64(5..60)),
     };
     (config, Credit { octets: random.usize(18..3 * most + 200), messages: random.usize(1..9) })
 }
@@ -230,6 +230,17 @@ impl<M: Message, P: Protocol<Provides = Streams<M>, Uses: Lanes<M>> + 'static> S
 
     pub(crate) fn abort(&mut self, side: usize) {
         self.ask(side, StreamsRequest::Abort { association: ASSOCIATION, code: 0 });
+    }
+
+    /// Ends it in good order, whatever it has sent; returns whether it was open.
+    pub(crate) fn close(&mut self, side: usize) -> bool {
+        let talker = self.world.application_mut(self.stations[side]);
+        let opened = talker.opened;
+        if opened && talker.ended.is_none() {
+            talker.finish_said = true;
+            self.ask(side, StreamsRequest::Close { name: ASSOCIATION });
+        }
+        opened
     }
 
     /// Sends a part of what it has, as room allows, and finishes behind the last.
