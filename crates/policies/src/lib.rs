@@ -1,5 +1,5 @@
-//! What fits the slots of a transport: a module per slot, a file per policy. Each says what it does, what it needs and gives,
-//! and when to choose it. The absent choice is a policy too.
+//! What fits the slots of a transport: a module per slot, a file per policy. Each says what it
+//! does, what it needs and gives, and when to choose it. The absent choice is a policy too.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -9,11 +9,13 @@ use stackwright_transport::{Receipts, component};
 
 use super::delay::Delay;
 
-/// Says the first number that is missing, and nothing of what lies beyond (TCP without options, RFC 9293 §3.8.6.3): with every
-/// so manyth unit, at most so long after the first that it covers, and at once where a unit came out of order or came again.
+/// Says the first number that is missing, and nothing of what lies beyond (TCP without options, RFC
+/// 9293 §3.8.6.3): with every so manyth unit, at most so long after the first that it covers, and
+/// at once where a unit came out of order or came again.
 ///
-/// Choose it where a packet has no room for spans: each report makes all those before it needless. Where more than one
-/// packet of a window is lost, [`Ranges`](super::Ranges) saves sending again what is there.
+/// Choose it where a packet has no room for spans: each report makes all those before it needless.
+/// Where more than one packet of a window is lost, [`AckRanges`](super::AckRanges) saves sending
+/// again what is there.
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::Cumulative;

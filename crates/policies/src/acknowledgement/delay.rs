@@ -3,8 +3,9 @@
 use stackwright_contract::Instant;
 use stackwright_transport::words::{Nanoseconds, UnitHeader, View};
 
-/// A report is due with every so manyth unit, at most so long after the first that it covers, and at once where a unit came out
-/// of order or came again (RFC 5681 §4.2), where it was asked for, and where the sender waits for room.
+/// A report is due with every so manyth unit, at most so long after the first that it covers, and
+/// at once where a unit came out of order or came again (RFC 5681 §4.2), where it was asked for,
+/// and where the sender waits for room.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Delay {
     every: u32,

@@ -8,10 +8,12 @@ use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Report, UnitHeader, View};
 
-/// Says of a new hole as soon as it shows, once (XSTP's USTAT, XTP's FASTNAK); all else another policy says.
+/// Says of a new hole as soon as it shows, once (XSTP's USTAT, XTP's FASTNAK); all else another
+/// policy says.
 ///
-/// Choose it on a link that keeps the order of packets, around a policy that is asked: what is lost is sent again a round trip
-/// later and not when the sender asks. Where packets overtake each other, much is sent twice.
+/// Choose it on a link that keeps the order of packets, around a policy that is asked: what is lost
+/// is sent again a round trip later and not when the sender asks. Where packets overtake each
+/// other, much is sent twice.
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::{GapAtOnce, OnRequest};

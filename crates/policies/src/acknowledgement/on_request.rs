@@ -6,13 +6,14 @@ use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Report, View};
 
-/// Answers when it is asked, at once, and says nothing else (XTP's SREQ, XSTP's POLL): the first number that is missing, and
-/// where `SPANS` what lies beyond.
+/// Answers when it is asked, at once, and says nothing else (XTP's SREQ, XSTP's POLL): the first
+/// number that is missing, and where `SPANS` what lies beyond.
 ///
 /// Without spans it goes with [`GoBackN`](crate::recovery::GoBackN), as in XTP §5; with them, with
 /// [`SelectiveRepeat`](crate::recovery::SelectiveRepeat).
 ///
-/// Choose it where the way back is narrow, or shared with the way there: the sender knows best when an answer is of use.
+/// Choose it where the way back is narrow, or shared with the way there: the sender knows best when
+/// an answer is of use.
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::OnRequest;

@@ -11,25 +11,28 @@ use stackwright_transport::{Receipts, component};
 /// How many spans that were said are said again: a list that is lost would cost resends.
 const REPEATED_MOST: usize = 4;
 
-/// How many spans are gathered, at most: 16 octets each. What is beyond is not acknowledged, and comes again.
+/// How many spans are gathered, at most: 16 octets each. What is beyond is not acknowledged, and
+/// comes again.
 const GATHERED_MOST: usize = 4096;
 
 /// Of a sender whose packets are all shorter, none is full.
 const FULL_LEAST: usize = 1024;
 
-/// So many numbers are gathered by whoever never measured the way, because he sends nothing: he does not know for how long he may
-/// keep the sender waiting.
+/// So many numbers are gathered by whoever never measured the way, because he sends nothing: he
+/// does not know for how long he may keep the sender waiting.
 const UNMEASURED_MOST: u64 = 2;
 
-/// The numbers of what arrived are gathered and listed every so often, a duplicate's too (ARTP §1.4.5). What was said last
-/// is said once more where there is room, since a list may be lost.
+/// The numbers of what arrived are gathered and listed every so often, a duplicate's too (ARTP
+/// §1.4.5). What was said last is said once more where there is room, since a list may be lost.
 ///
-/// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a millisecond (an exchange on a
-/// fast way is not acknowledged packet by packet) and at most `every` after it; and at once where numbers are missing before the
-/// newest, where it has `most` numbers, where [so many full packets](PeriodicList::full) could have held what it lists, or where the
+/// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a
+/// millisecond (an exchange on a fast way is not acknowledged packet by packet) and at most `every`
+/// after it; and at once where numbers are missing before the newest, where it has `most` numbers,
+/// where [so many full packets](PeriodicList::full) could have held what it lists, or where the
 /// sender waits for room. Before a round trip was measured, it leaves with the second number.
 ///
-/// Choose it for a path that reorders: numbers say what arrived and nothing else. On a narrow way back, prefer to be asked.
+/// Choose it for a path that reorders: numbers say what arrived and nothing else. On a narrow way
+/// back, prefer to be asked.
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::PeriodicList;
@@ -42,7 +45,8 @@ pub struct PeriodicList {
     most: u64,
     full: Option<u32>,
     at: Instant,
-    /// What arrived since the last list, in the order of arrival; how many numbers, and what their packets held.
+    /// What arrived since the last list, in the order of arrival; how many numbers, and what their
+    /// packets held.
     news: Vec<Range<u64>>,
     numbers: u64,
     octets: usize,
@@ -67,8 +71,9 @@ impl PeriodicList {
         }
     }
 
-    /// Also when so many full packets, or more that are less full, have come. A sender needs to hear soon of octets, because
-    /// they are what its window counts; of an exchange of short messages a list for every other one would be a third of the packets.
+    /// Also when so many full packets, or more that are less full, have come. A sender needs to
+    /// hear soon of octets, because they are what its window counts; of an exchange of short
+    /// messages a list for every other one would be a third of the packets.
     #[must_use]
     pub fn full(mut self, packets: u32) -> Self {
         self.full = Some(packets);
@@ -85,7 +90,8 @@ impl PeriodicList {
         self.numbers += span.end - span.start;
     }
 
-    /// Whether as much came as the full packets hold that are waited for. The last need not be quite full.
+    /// Whether as much came as the full packets hold that are waited for. The last need not be
+    /// quite full.
     #[inline]
     fn is_full(&self) -> bool {
         self.full.is_some_and(|full| 2 * self.octets + self.longest >= 2 * full as usize * self.longest)

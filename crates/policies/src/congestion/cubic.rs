@@ -13,11 +13,13 @@ const STEEPNESS: f64 = 0.4;
 /// β: what a loss leaves (§4.6).
 const LEFT: f64 = 0.7;
 
-/// α: by how much the window of a sender grows each round trip that would halve, so that both get as much (§4.3).
+/// α: by how much the window of a sender grows each round trip that would halve, so that both get
+/// as much (§4.3).
 const ALIKE: f64 = 3.0 * (1.0 - LEFT) / (1.0 + LEFT);
 
-/// CUBIC (RFC 9438): the window is a cubic function of the time since the last loss, flat where that loss was and steep far
-/// from it, whatever the round trip; a loss leaves 0.7 of it. Where NewReno would be faster, it does as much.
+/// CUBIC (RFC 9438): the window is a cubic function of the time since the last loss, flat where
+/// that loss was and steep far from it, whatever the round trip; a loss leaves 0.7 of it. Where
+/// NewReno would be faster, it does as much.
 ///
 /// Choose it for long and fast ways; it is what most of the Internet does.
 ///

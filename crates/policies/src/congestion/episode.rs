@@ -2,7 +2,8 @@
 
 use stackwright_transport::words::View;
 
-/// All that was in flight when a loss was noticed is one episode: what else of it is lost is no news (RFC 6582 §3.2).
+/// All that was in flight when a loss was noticed is one episode: what else of it is lost is no
+/// news (RFC 6582 §3.2).
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Episode {
     /// It is over when all before this number is settled.
@@ -41,7 +42,8 @@ pub(super) const FIRST: u64 = 3;
 /// No loss makes the threshold lower (RFC 5681 §3.1), in packets.
 pub(super) const LEAST: u64 = 2;
 
-/// Whether the window was what held the sender back: else it is no sign that more would have passed.
+/// Whether the window was what held the sender back: else it is no sign that more would have
+/// passed.
 pub(super) fn is_used(view: &View, window: u64) -> bool {
     2 * view.in_flight >= window
 }

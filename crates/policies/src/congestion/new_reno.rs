@@ -7,13 +7,15 @@ use stackwright_transport::{Acknowledged, component};
 
 use super::episode::{Episode, FIRST, LEAST, is_used};
 
-/// TCP's classical control (RFC 5681), with one halving for all that was lost together (RFC 6582). The window grows by what
-/// arrives, up to a threshold, and by a packet each round trip beyond it; when nothing is heard, it begins with one packet.
+/// TCP's classical control (RFC 5681), with one halving for all that was lost together (RFC 6582).
+/// The window grows by what arrives, up to a threshold, and by a packet each round trip beyond it;
+/// when nothing is heard, it begins with one packet.
 ///
-/// Octets are counted and not reports (RFC 3465): a report may tell of many packets, and a peer gains nothing by telling of
-/// them one by one. A window that is not used does not grow.
+/// Octets are counted and not reports (RFC 3465): a report may tell of many packets, and a peer
+/// gains nothing by telling of them one by one. A window that is not used does not grow.
 ///
-/// Choose it as the control that is understood best; [`Cubic`](super::Cubic) fills a long fast way sooner.
+/// Choose it as the control that is understood best; [`Cubic`](super::Cubic) fills a long fast way
+/// sooner.
 ///
 /// ```
 /// use stackwright_policies::congestion::NewReno;

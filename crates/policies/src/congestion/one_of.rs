@@ -9,8 +9,8 @@ use stackwright_transport::{Acknowledged, component};
 
 use super::{Aimd, Bbr, Cubic, NewReno};
 
-/// One of those that keep a window, chosen while the program runs, without a box: for a transport that is otherwise known to
-/// the compiler, and leaves this to its user.
+/// One of those that keep a window, chosen while the program runs, without a box: for a transport
+/// that is otherwise known to the compiler, and leaves this to its user.
 ///
 /// ```
 /// use stackwright_policies::congestion::{Aimd, OneOf};

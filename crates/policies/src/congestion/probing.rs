@@ -10,13 +10,15 @@ use super::episode::{FIRST, LEAST, is_used};
 /// No answer is waited for longer.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
-/// When something is lost, data stop and two questions are asked one after the other (TCP-Probing; XSTP). Where both answers
-/// come as quickly as ever, it was altered on its way, and where an answer had to be asked for again, the other side was out
-/// of reach: in both cases the window stays what it was. Only where the answers are late was it congestion, and the window
-/// becomes half of what is in flight.
+/// When something is lost, data stop and two questions are asked one after the other (TCP-Probing;
+/// XSTP). Where both answers come as quickly as ever, it was altered on its way, and where an
+/// answer had to be asked for again, the other side was out of reach: in both cases the window
+/// stays what it was. Only where the answers are late was it congestion, and the window becomes
+/// half of what is in flight.
 ///
-/// Choose it for links that lose for other reasons than congestion: radio, and above all from a satellite. It costs two round
-/// trips for each loss, and while the other side is out of reach only questions leave.
+/// Choose it for links that lose for other reasons than congestion: radio, and above all from a
+/// satellite. It costs two round trips for each loss, and while the other side is out of reach only
+/// questions leave.
 ///
 /// ```
 /// use stackwright_policies::congestion::Probing;

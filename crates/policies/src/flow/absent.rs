@@ -3,7 +3,8 @@
 use stackwright_transport::component;
 use stackwright_transport::slots::Flow;
 
-/// Nobody says how much he takes, and everything is taken: for applications that are faster than the network.
+/// Nobody says how much he takes, and everything is taken: for applications that are faster than
+/// the network.
 ///
 /// ```
 /// use stackwright_policies::flow::Absent;

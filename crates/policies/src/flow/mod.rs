@@ -1,7 +1,7 @@
 //! The slot `flow`: how much the two ends take.
 
 mod absent;
-mod credit;
+mod credit_window;
 
 pub use absent::Absent;
-pub use credit::Credit;
+pub use credit_window::CreditWindow;

@@ -12,7 +12,8 @@ use stackwright_contract::services::MessageProperties;
 use stackwright_transport::words::{Dropped, UnitHeader};
 use stackwright_wire::{Message, Pool};
 
-/// What a piece costs that waits for those before it, beside its octets: half of a map's node may be empty.
+/// What a piece costs that waits for those before it, beside its octets: half of a map's node may
+/// be empty.
 pub(super) const ASIDE: usize = 80;
 
 /// How many octets a piece and a message have, at most.
@@ -23,25 +24,27 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// The octets of a message of `count` pieces, at most, of which those but the last have `piece`; 0: that is not known yet.
+    /// The octets of a message of `count` pieces, at most, of which those but the last have
+    /// `piece`; 0: that is not known yet.
     pub(super) fn whole(self, count: u32, piece: usize) -> usize {
         let piece = if piece == 0 { self.piece } else { piece };
         piece.saturating_mul(count as usize).min(self.message)
     }
 }
 
-/// So many octets, if the message has as many, are asked for with the first piece: most messages are whole before they grow.
+/// So many octets, if the message has as many, are asked for with the first piece: most messages
+/// are whole before they grow.
 const AT_FIRST: usize = 16 << 10;
 
-/// Messages up to this length stay in the pieces in which they came: nothing is copied. Of a longer one, the list of its pieces
-/// would be a burden.
+/// Messages up to this length stay in the pieces in which they came: nothing is copied. Of a longer
+/// one, the list of its pieces would be a burden.
 const IN_PIECES: usize = 64 << 10;
 
-/// Pieces of one message, in any order. All have the same length but the last. Those that follow each other from the first on
-/// are put together; what comes before its turn is kept aside.
+/// Pieces of one message, in any order. All have the same length but the last. Those that follow
+/// each other from the first on are put together; what comes before its turn is kept aside.
 ///
-/// Beyond the first 16 KiB, memory grows with what arrives, not with what a peer says will: neither an index nor a count makes
-/// it grow.
+/// Beyond the first 16 KiB, memory grows with what arrives, not with what a peer says will: neither
+/// an index nor a count makes it grow.
 pub(super) struct Assembly<M> {
     /// The pieces before `next`.
     begin: Begin<M>,
@@ -72,7 +75,8 @@ enum Begin<M> {
 }
 
 impl<M> Assembly<M> {
-    /// What a message costs that is not whole, beside its octets: half of a map's node may be empty.
+    /// What a message costs that is not whole, beside its octets: half of a map's node may be
+    /// empty.
     pub(super) const BESIDE: usize = 2 * size_of::<Self>();
 }
 
@@ -94,14 +98,15 @@ impl<M: Message> Assembly<M> {
         }
     }
 
-    /// Octets that are reserved for it: as many as the whole has at most, and what tells where its pieces are.
+    /// Octets that are reserved for it: as many as the whole has at most, and what tells where its
+    /// pieces are.
     pub(super) fn held(&self, bounds: Bounds) -> usize {
         let octets = bounds.whole(self.count, self.piece);
         Self::BESIDE + octets.max(self.octets_aside) + ASIDE * self.aside.len()
     }
 
-    /// Whether pieces belong to it, none of which was here before. Those of a message are numbered in their order: what is not was
-    /// sent of another message with its number, before it or since.
+    /// Whether pieces belong to it, none of which was here before. Those of a message are numbered
+    /// in their order: what is not was sent of another message with its number, before it or since.
     pub(super) fn admits(&self, unit: &UnitHeader, octets: usize) -> bool {
         let (index, last) = (unit.label.index, self.count - 1);
         let ends = u64::from(index) + u64::from(unit.count) > u64::from(last);
@@ -119,7 +124,8 @@ impl<M: Message> Assembly<M> {
             && octets > 0
     }
 
-    /// Whether pieces that it does not [admit](Assembly::admits) are of a message that was sent later: the rest of this one has expired.
+    /// Whether pieces that it does not [admit](Assembly::admits) are of a message that was sent
+    /// later: the rest of this one has expired.
     pub(super) fn is_replaced_by(&self, unit: &UnitHeader) -> bool {
         unit.span.start >= self.upto
     }
@@ -131,7 +137,8 @@ impl<M: Message> Assembly<M> {
             || before().is_some_and(|(first, (_, octets))| first + self.pieces(octets.len()) > index)
     }
 
-    /// Whether what is here before a piece has lower numbers, and what is behind it has higher ones.
+    /// Whether what is here before a piece has lower numbers, and what is behind it has higher
+    /// ones.
     fn is_in_order(&self, index: u32, number: u64) -> bool {
         let before = self.aside.range(..index).next_back().map(|(_, (before, _))| *before);
         let before = before.or((self.next > 0).then_some(self.newest));

@@ -14,27 +14,31 @@ use stackwright_wire::{Message, Pool};
 
 use super::assembly::{ASIDE, Assembly, Bounds};
 
-/// How many of the longest messages may be incomplete, beside what is on its way: those that are overtaken, and the one that leaves, now and when
-/// the first packet that has not arrived left.
+/// How many of the longest messages may be incomplete, beside what is on its way: those that are
+/// overtaken, and the one that leaves, now and when the first packet that has not arrived left.
 const INCOMPLETE_LONGEST: usize = 4;
 
-/// After how long without a piece a message is forgotten of which some will never come, where nothing is sent again.
+/// After how long without a piece a message is forgotten of which some will never come, where
+/// nothing is sent again.
 const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
 
 /// Between two looks for messages that are to be forgotten, at least.
 const LOOKS_EVERY: Nanoseconds = 100 * MILLISECOND;
 
-/// Messages in fragments: message number, index, count. Messages go up when they are whole, in any order.
+/// Messages in fragments: message number, index, count. Messages go up when they are whole, in any
+/// order.
 ///
-/// The number is the application's where it gives one (ARTP's DSEQ); it must not be in use twice at a time. Fragments are
-/// equally long, within one octet, so that no packet is short. What applications tell each other about data
-/// ([`MessageKind::Control`]) is not fragmented.
+/// The number is the application's where it gives one (ARTP's DSEQ); it must not be in use twice at
+/// a time. Fragments are equally long, within one octet, so that no packet is short. What
+/// applications tell each other about data ([`MessageKind::Control`]) is not fragmented.
 ///
-/// Memory for messages that are not whole is bounded by `most` octets each, and by four times that together, and what is
-/// [on its way](Self::on_the_way). The whole length of a message is reserved with its first piece, so that no other piece of it is refused. Where
-/// there is no room, a piece that begins a message is refused before it is acknowledged, and comes again; but one that everything
-/// waits for is admitted until one message more than that is reserved. A sender that obeys the protocol does not get there: of the
-/// messages that it has begun, those that are overtaken have no more than `most` octets together.
+/// Memory for messages that are not whole is bounded by `most` octets each, and by four times that
+/// together, and what is [on its way](Self::on_the_way). The whole length of a message is reserved
+/// with its first piece, so that no other piece of it is refused. Where there is no room, a piece
+/// that begins a message is refused before it is acknowledged, and comes again; but one that
+/// everything waits for is admitted until one message more than that is reserved. A sender that
+/// obeys the protocol does not get there: of the messages that it has begun, those that are
+/// overtaken have no more than `most` octets together.
 ///
 /// ```
 /// use stackwright_policies::framing::Fragments;
@@ -46,7 +50,8 @@ pub struct Fragments<M> {
     /// The most fragments that can be said.
     count_most: u32,
     bounds: Bounds,
-    /// The most octets that are reserved for messages that are not whole, unless everything waits for one.
+    /// The most octets that are reserved for messages that are not whole, unless everything waits
+    /// for one.
     held_most: usize,
     next: u32,
     begun: BTreeMap<u32, Assembly<M>>,
@@ -75,7 +80,8 @@ impl<M> Fragments<M> {
         }
     }
 
-    /// How many fragments of at most `room` octets a message of so many has; `None`: more than can be said.
+    /// How many fragments of at most `room` octets a message of so many has; `None`: more than can
+    /// be said.
     pub fn pieces(&self, octets: usize, kind: MessageKind, room: usize) -> Option<u32> {
         if octets <= room {
             return Some(1); // without a division, as nearly all are
@@ -122,16 +128,19 @@ impl<M> Fragments<M> {
 pub enum Forgetting {
     /// None: what is lost is sent again.
     Nothing,
-    /// Those that expire, when they have: or what is reserved for them would soon be all that a sender may begin. What lives for ever
-    /// may come late, behind all that is more urgent. What left before the sender knew our clock seems to live for ever (ARTP §1.4.2):
-    /// that is kept, and no more than its first window.
+    /// Those that expire, when they have: or what is reserved for them would soon be all that a
+    /// sender may begin. What lives for ever may come late, behind all that is more urgent. What
+    /// left before the sender knew our clock seems to live for ever (ARTP §1.4.2): that is kept,
+    /// and no more than its first window.
     Expired,
-    /// Those of which nothing came for 30 s and for as many numbers as the sender may have on their way: nothing is sent again.
+    /// Those of which nothing came for 30 s and for as many numbers as the sender may have on their
+    /// way: nothing is sent again.
     Lost(u64),
 }
 
 impl Forgetting {
-    /// How long after the newest piece a message is forgotten of which `lifetime` is left then, in microseconds; `None`: never.
+    /// How long after the newest piece a message is forgotten of which `lifetime` is left then, in
+    /// microseconds; `None`: never.
     fn after(self, lifetime: Option<NonZeroU32>) -> Option<Nanoseconds> {
         match self {
             Forgetting::Nothing => None,
@@ -329,7 +338,8 @@ mod tests {
         !fragments.begun.is_empty()
     }
 
-    /// Of a message that was numbered before another one of its number, a part is here, or comes late.
+    /// Of a message that was numbered before another one of its number, a part is here, or comes
+    /// late.
     #[test]
     fn pieces_of_two_messages_of_one_number_are_told_apart_by_their_own_numbers() {
         let mut fragments = Fragments::new(0xffff, 1 << 20);

@@ -2,9 +2,9 @@
 
 mod assembly;
 mod fragments;
-mod marks;
-mod stream;
+mod message_end;
+mod octet_stream;
 
 pub use fragments::{Forgetting, Fragments};
-pub use marks::Marks;
-pub use stream::Stream;
+pub use message_end::MessageEnd;
+pub use octet_stream::OctetStream;

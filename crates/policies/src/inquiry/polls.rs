@@ -5,10 +5,11 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Inquiry;
 use stackwright_transport::words::{Nanoseconds, Occasion, View};
 
-/// Asks every so many packets, and every so often as long as something is out or waits (SSCOP's POLL, MaxPD and Timer_POLL).
-/// Who answers none for too long is not there (Timer_NO-RESPONSE).
+/// Asks every so many packets, and every so often as long as something is out or waits (SSCOP's
+/// POLL, MaxPD and Timer_POLL). Who answers none for too long is not there (Timer_NO-RESPONSE).
 ///
-/// Choose it for a way whose delay varies: nothing depends on a timeout that fits, and one question more does no harm.
+/// Choose it for a way whose delay varies: nothing depends on a timeout that fits, and one question
+/// more does no harm.
 ///
 /// ```
 /// use stackwright_policies::inquiry::Polls;

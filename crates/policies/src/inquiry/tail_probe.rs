@@ -14,12 +14,14 @@ const DOUBLED_MOST: u32 = 6;
 /// And no longer than this, unless the timeout is.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
-/// The receiver reports by itself, and so nothing is asked as long as packets follow each other. Where the last of them stay
-/// unheard of for two round trips, nothing that follows shows what was lost: then it asks, as RFC 8985 §7 does by sending one
-/// of them again, and insists, at most `retries` times in a row.
+/// The receiver reports by itself, and so nothing is asked as long as packets follow each other.
+/// Where the last of them stay unheard of for two round trips, nothing that follows shows what was
+/// lost: then it asks, as RFC 8985 §7 does by sending one of them again, and insists, at most
+/// `retries` times in a row.
 ///
-/// Choose it with [`Ranges`](crate::acknowledgement::Ranges) and [`SelectiveRepeat`](crate::recovery::SelectiveRepeat):
-/// nothing then waits for a timeout but the question.
+/// Choose it with [`AckRanges`](crate::acknowledgement::AckRanges) and
+/// [`SelectiveRepeat`](crate::recovery::SelectiveRepeat): nothing then waits for a timeout but the
+/// question.
 ///
 /// ```
 /// use stackwright_policies::inquiry::TailProbe;

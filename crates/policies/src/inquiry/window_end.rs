@@ -11,9 +11,10 @@ const DOUBLED_MOST: u32 = 6;
 /// And no longer than this, unless the timeout is.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
-/// Asks with the last packet that may leave, and with signals (XTP's SREQ). Where no answer comes in time (WTIMER), data stop
-/// and questions of their own leave until the newest is answered, at most `retries` in a row: the synchronising handshake (XTP
-/// §5). What older answers say is heeded, but does not end it.
+/// Asks with the last packet that may leave, and with signals (XTP's SREQ). Where no answer comes
+/// in time (WTIMER), data stop and questions of their own leave until the newest is answered, at
+/// most `retries` in a row: the synchronising handshake (XTP §5). What older answers say is heeded,
+/// but does not end it.
 ///
 /// Choose it where whole windows are sent at a time: it costs one report a window.
 ///
@@ -53,7 +54,8 @@ impl Inquiry for WindowEnd {
     }
 
     fn on_sent(&mut self, view: &View) {
-        // That nothing may follow is a promise about the future, which a window that shrinks breaks.
+        // That nothing may follow is a promise about the future, which a window that shrinks
+        // breaks.
         if self.at == Instant::END {
             self.at = view.now.later(self.wait(view));
         }

@@ -7,7 +7,8 @@ use stackwright_wire::Message;
 /// How many octets a format may want to see before it knows where the check lies.
 pub(super) const LOOKS_AT: usize = 64;
 
-/// Lends the octets of `message` that lie in `span` to `take`, piece by piece; whether all of them are there.
+/// Lends the octets of `message` that lie in `span` to `take`, piece by piece; whether all of them
+/// are there.
 pub(super) fn each<M: Message>(message: &M, span: Range<usize>, mut take: impl FnMut(&[u8])) -> bool {
     let mut at = 0;
     message.each(|octets| {

@@ -7,9 +7,11 @@ use stackwright_wire::{Message, check};
 
 use super::covered::{LOOKS_AT, each, each_of};
 
-/// CRC-32C, 32 bits, over what the format says; in the packet, the least significant octet is first (RFC 9260 appendix A).
+/// CRC-32C, 32 bits, over what the format says; in the packet, the least significant octet is first
+/// (RFC 9260 appendix A).
 ///
-/// Choose it for a format of one's own: it finds every burst of up to 32 bits, and processors have an instruction for it.
+/// Choose it for a format of one's own: it finds every burst of up to 32 bits, and processors have
+/// an instruction for it.
 ///
 /// ```
 /// use stackwright_policies::integrity::Crc32c;

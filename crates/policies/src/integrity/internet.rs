@@ -11,7 +11,8 @@ use super::covered::{LOOKS_AT, each, each_of};
 ///
 /// Octets that both sides know and nobody sends, as a pseudo-header, may be counted too.
 ///
-/// Choose it where the specification says so: it finds one altered word, and misses two that change places.
+/// Choose it where the specification says so: it finds one altered word, and misses two that change
+/// places.
 ///
 /// ```
 /// use stackwright_policies::integrity::Internet;

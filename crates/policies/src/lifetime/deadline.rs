@@ -7,8 +7,9 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Lifetime;
 use stackwright_transport::words::View;
 
-/// A message whose time is over does not leave, not for the first time and not again: whose lifetime was wished
-/// ([`MessageProperties`](stackwright_contract::services::MessageProperties)). Nothing of it is written, and the receiver knows nothing.
+/// A message whose time is over does not leave, not for the first time and not again: whose
+/// lifetime was wished ([`MessageProperties`](stackwright_contract::services::MessageProperties)).
+/// Nothing of it is written, and the receiver knows nothing.
 ///
 /// Choose it where a packet has no place for times, or clocks are not to be trusted.
 ///

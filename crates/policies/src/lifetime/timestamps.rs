@@ -7,18 +7,20 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Lifetime;
 use stackwright_transport::words::{Dropped, Nanoseconds, Stamp, View};
 
-/// Packets bear when they were sent and for how long they are of use; what is late is dropped, at both ends (ARTP §1.4.2).
+/// Packets bear when they were sent and for how long they are of use; what is late is dropped, at
+/// both ends (ARTP §1.4.2).
 ///
-/// Clocks need not agree. Each report tells the difference: mine − (peer's + half the round trip), which is wrong by at most
-/// half the round trip. Data are then stamped by the peer's clock as we believe it to be, reports by our own. Before the first
-/// report, nothing expires on the wire.
+/// Clocks need not agree. Each report tells the difference: mine − (peer's + half the round trip),
+/// which is wrong by at most half the round trip. Data are then stamped by the peer's clock as we
+/// believe it to be, reports by our own. Before the first report, nothing expires on the wire.
 ///
-/// Of two reports the one is believed that took less, since it is less wrong; what is believed is doubted more from second to
-/// second, because clocks do not run alike. Else one report that was late, with a wrong half of it, would make all that follows
-/// look late to the peer, who says nothing of what is late: there would never be a better one.
+/// Of two reports the one is believed that took less, since it is less wrong; what is believed is
+/// doubted more from second to second, because clocks do not run alike. Else one report that was
+/// late, with a wrong half of it, would make all that follows look late to the peer, who says
+/// nothing of what is late: there would never be a better one.
 ///
-/// Time is monotonic: the clock of the day is read once, when the association begins, so that a clock that is set does no
-/// harm.
+/// Time is monotonic: the clock of the day is read once, when the association begins, so that a
+/// clock that is set does no harm.
 ///
 /// ```
 /// use stackwright_policies::lifetime::Timestamps;

@@ -5,8 +5,8 @@ use stackwright_transport::slots::Ordering;
 use stackwright_transport::words::Unit;
 use stackwright_wire::Message;
 
-/// Units go up as they come, in the order of their numbers: a hole is forgiven as soon as it shows, and what comes late is a
-/// duplicate (XTP's NOERR).
+/// Units go up as they come, in the order of their numbers: a hole is forgiven as soon as it shows,
+/// and what comes late is a duplicate (XTP's NOERR).
 ///
 /// Choose it where only the newest counts: positions, voice.
 ///

@@ -11,8 +11,8 @@ use stackwright_wire::Message;
 ///
 /// What waits is bounded by the flow slot: with none, by what the peer sends.
 ///
-/// Choose it for streams, and for messages that mean nothing without those before them. One lost packet stops all that
-/// follow for a round trip.
+/// Choose it for streams, and for messages that mean nothing without those before them. One lost
+/// packet stops all that follow for a round trip.
 ///
 /// ```
 /// use stackwright_policies::ordering::Total;

@@ -21,7 +21,8 @@ use crate::{
 /// How much an association may hold, and how long it waits: what no wish and no path says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    /// How many numbers are kept for an application that does not read: octets or packets, as the format counts.
+    /// How many numbers are kept for an application that does not read: octets or packets, as the
+    /// format counts.
     pub window: u64,
     /// The longest message, in octets.
     pub longest: usize,
@@ -64,7 +65,11 @@ impl Plan {
         let (select, path) = (&self.select, &self.path);
         let packet = path.packet as u64;
         let first = (2 * path.round_trip).max(TIMEOUT_LEAST);
-        let of = if select.inquiry.0 == Asking::Absent { rtt::Of::Units } else { rtt::Of::Answers };
+        let of = if select.inquiry.0 == Asking::Absent {
+            rtt::SampleSource::Units
+        } else {
+            rtt::SampleSource::Answers
+        };
         let parts = Parts {
             format,
             ordering: match select.ordering.0 {
@@ -75,14 +80,14 @@ impl Plan {
             framing: match select.framing.0 {
                 Framing::Fragments => {
                     let forgetting = match select.lifetime.0 {
-                        _ if !self.wishes.reliable => framing::Forgetting::Lost(bounds.window),
+                        _ if !self.requirements.reliable => framing::Forgetting::Lost(bounds.window),
                         Living::Timestamps => framing::Forgetting::Expired,
                         Living::Deadline | Living::Absent => framing::Forgetting::Nothing,
                     };
                     framing::Fragments::new(bounds.fragments, bounds.longest).forgetting(forgetting).part()
                 }
-                Framing::Marks => framing::Marks::new(bounds.longest).part(),
-                Framing::Stream => framing::Stream.part(),
+                Framing::MessageEnd => framing::MessageEnd::new(bounds.longest).part(),
+                Framing::OctetStream => framing::OctetStream.part(),
             },
             integrity: match select.integrity.0 {
                 Checking::Absent => integrity::Absent.part(),
@@ -119,7 +124,7 @@ impl Plan {
             },
             flow: match select.flow.0 {
                 Flowing::Absent => flow::Absent.part(),
-                Flowing::Credit => flow::Credit::new(bounds.window).part(),
+                Flowing::CreditWindow => flow::CreditWindow::new(bounds.window).part(),
             },
             congestion: match select.congestion.0 {
                 Sharing::Absent => congestion::Absent.part(),
@@ -131,7 +136,7 @@ impl Plan {
                 (Pacing::Paced, Some(rate)) => {
                     rate::Paced::new(rate, BURST.saturating_mul(path.packet as u32)).part()
                 }
-                (Pacing::Told, _) => rate::Told::new().part(),
+                (Pacing::PacedByCongestion, _) => rate::PacedByCongestion::new().part(),
                 _ => rate::Absent.part(),
             },
             lifetime: match select.lifetime.0 {

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Path, Wishes};
+use super::{Path, Requirements};
 
 /// One policy of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,15 +19,15 @@ pub struct Choice {
 /// Which policies make the transport that was wished for, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    pub(super) wishes: Wishes,
+    pub(super) requirements: Requirements,
     pub(super) path: Path,
     pub(super) select: super::select::Selection,
 }
 
 impl Plan {
     /// What was wished.
-    pub fn wishes(&self) -> &Wishes {
-        &self.wishes
+    pub fn requirements(&self) -> &Requirements {
+        &self.requirements
     }
 
     /// What is known of the way.

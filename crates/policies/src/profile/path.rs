@@ -2,18 +2,20 @@
 
 use stackwright_transport::words::{MILLISECOND, Nanoseconds};
 
-/// So much of 1000 starves a window where the rate is not known: at 50 ms it keeps no more than 4 Mb/s.
+/// So much of 1000 starves a window where the rate is not known: at 50 ms it keeps no more than 4
+/// Mb/s.
 const LOSS_STARVES: u16 = 5;
 
-/// What is known of the way between two ends: measured, or told. What changes while data flows is asked again, and a judge
-/// exchanged.
+/// What is known of the way between two ends: measured, or told. What changes while data flows is
+/// asked again, and a judge exchanged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Path {
     /// There and back.
     pub round_trip: Nanoseconds,
     /// In octets per second, where it is known.
     pub rate: Option<u64>,
-    /// Of 1000 packets, how many are lost by nature, not because there are too many; `None`: nobody knows.
+    /// Of 1000 packets, how many are lost by nature, not because there are too many; `None`: nobody
+    /// knows.
     pub loss: Option<u16>,
     /// The longest packet, in octets.
     pub packet: usize,
@@ -41,7 +43,8 @@ impl Default for Path {
 }
 
 impl Path {
-    /// A line of one's own with this rate, in octets per second, such as a packet radio link: half duplex, in order.
+    /// A line of one's own with this rate, in octets per second, such as a packet radio link: half
+    /// duplex, in order.
     pub fn line(rate: u64, packet: usize) -> Self {
         // A frame there and a report back.
         let round_trip = 2 * packet as u64 * 1_000_000_000 / rate.max(1);
@@ -56,8 +59,8 @@ impl Path {
         }
     }
 
-    /// Whether loss by nature would starve a window that takes each loss for congestion: by Mathis' rule it keeps about
-    /// 1.2/√p packets on their way.
+    /// Whether loss by nature would starve a window that takes each loss for congestion: by Mathis'
+    /// rule it keeps about 1.2/√p packets on their way.
     pub(crate) fn starves(&self) -> bool {
         let loss = self.loss.unwrap_or(0);
         let Some(rate) = self.rate else { return loss >= LOSS_STARVES };

@@ -2,8 +2,8 @@
 
 mod absent;
 mod paced;
-mod told;
+mod paced_by_congestion;
 
 pub use absent::Absent;
 pub use paced::Paced;
-pub use told::Told;
+pub use paced_by_congestion::PacedByCongestion;

@@ -7,8 +7,8 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rate;
 use stackwright_transport::words::{Nanoseconds, SECOND, View};
 
-/// So many octets a second, of which a burst may leave at once (XTP's rate and burst). What is no data is counted and does not
-/// wait.
+/// So many octets a second, of which a burst may leave at once (XTP's rate and burst). What is no
+/// data is counted and does not wait.
 ///
 /// Choose it where the narrowest link is known, or where its queue is short.
 ///

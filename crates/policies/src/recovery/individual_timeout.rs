@@ -4,31 +4,35 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Recovery;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, View};
 
-/// How much later than two round trips the end of a burst is believed to be lost: a report is not sent at once.
+/// How much later than two round trips the end of a burst is believed to be lost: a report is not
+/// sent at once.
 const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
 
-/// One that is overtaken in less time than this is not lost: what leaves at one moment takes ways of its own through both hosts.
+/// One that is overtaken in less time than this is not lost: what leaves at one moment takes ways
+/// of its own through both hosts.
 const LAG_LEAST: Nanoseconds = MILLISECOND;
 
-/// How many round trips, with their variation, a silence lasts at least before the peer is dead: where a round trip takes
-/// longer than `silence`, it is no sign of death.
+/// How many round trips, with their variation, a silence lasts at least before the peer is dead:
+/// where a round trip takes longer than `silence`, it is no sign of death.
 const ROUND_TRIPS_LEAST: u64 = 3;
 
-/// A few losses are no death: with fewer timeouts in a row than this, the silence lasts three times as long. With one, nobody can
-/// have answered yet: this host may have slept.
+/// A few losses are no death: with fewer timeouts in a row than this, the silence lasts three times
+/// as long. With one, nobody can have answered yet: this host may have slept.
 const TIMEOUTS_LEAST: u32 = 8;
 
 /// How many times as long.
 const PATIENCE: u64 = 3;
 
-/// Each packet is sent again when nothing was heard of it in time (ARTP §1.4.5), until something is heard or the peer is dead:
-/// after max(`silence`, 3 · (SRTT + 4 · RTTVAR)) without an acknowledgement and eight timeouts in a row, which take 255 times the
-/// first, or after three times as long. That is a deadline of its own, whatever is due to be sent again.
+/// Each packet is sent again when nothing was heard of it in time (ARTP §1.4.5), until something is
+/// heard or the peer is dead: after max(`silence`, 3 · (SRTT + 4 · RTTVAR)) without an
+/// acknowledgement and eight timeouts in a row, which take 255 times the first, or after three
+/// times as long. That is a deadline of its own, whatever is due to be sent again.
 ///
-/// Two things make that quick without making it wrong. A packet is lost already when `reordering` packets that left after it
-/// have arrived, or one that left later by a quarter of the shortest round trip (`None`: neither means anything, as in the
-/// document). And when the end of a burst stays unheard of, its last
-/// packet is sent once more after two round trips, so that what is heard of it tells about the rest.
+/// Two things make that quick without making it wrong. A packet is lost already when `reordering`
+/// packets that left after it have arrived, or one that left later by a quarter of the shortest
+/// round trip (`None`: neither means anything, as in the document). And when the end of a burst
+/// stays unheard of, its last packet is sent once more after two round trips, so that what is heard
+/// of it tells about the rest.
 ///
 /// Choose it where each packet is acknowledged by itself.
 ///
@@ -45,7 +49,8 @@ pub struct IndividualTimeout {
 }
 
 impl IndividualTimeout {
-    /// The peer is dead after `silence` without an acknowledgement, in nanoseconds, while one is owed.
+    /// The peer is dead after `silence` without an acknowledgement, in nanoseconds, while one is
+    /// owed.
     pub const fn new(silence: Nanoseconds) -> Self {
         IndividualTimeout { silence, reordering: Some(3) }
     }

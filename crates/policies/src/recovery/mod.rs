@@ -10,7 +10,8 @@ pub use go_back_n::GoBackN;
 pub use individual_timeout::IndividualTimeout;
 pub use selective_repeat::SelectiveRepeat;
 
-/// Whether the answer is to a question that left with or after a unit of this stamp, and `more` after that. Numbers wrap.
+/// Whether the answer is to a question that left with or after a unit of this stamp, and `more`
+/// after that. Numbers wrap.
 fn is_covered(stamp: u32, more: u32, answer: u32) -> bool {
     answer.wrapping_sub(stamp.wrapping_add(more)) as i32 >= 0
 }

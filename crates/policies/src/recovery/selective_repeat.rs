@@ -6,12 +6,14 @@ use stackwright_transport::words::{Report, View};
 
 use super::is_covered;
 
-/// What an answer does not say was received, though it left before the question, is lost and sent again, and nothing else
-/// (XTP §4, SSCOP's STAT). A hole that is told without a question is filled at once, the first time (USTAT).
+/// What an answer does not say was received, though it left before the question, is lost and sent
+/// again, and nothing else (XTP §4, SSCOP's STAT). A hole that is told without a question is filled
+/// at once, the first time (USTAT).
 ///
-/// Two tolerances are for ways on which packets overtake each other. A question that overtakes data makes them look lost: with
-/// `questions(1)`, they are lost when one question more was answered. And where the receiver reports by itself, a packet is lost
-/// when `overtaken` packets that left after it have arrived, before anybody asks.
+/// Two tolerances are for ways on which packets overtake each other. A question that overtakes data
+/// makes them look lost: with `questions(1)`, they are lost when one question more was answered.
+/// And where the receiver reports by itself, a packet is lost when `overtaken` packets that left
+/// after it have arrived, before anybody asks.
 ///
 /// Choose it wherever packets have room for spans.
 ///

@@ -24,17 +24,19 @@ fn backed_off(timeout: Nanoseconds, doubled: u32, ceiling: Nanoseconds) -> Nanos
 
 /// Which samples are believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Of {
-    /// Of questions and their answers: no copy confuses them.
+pub enum SampleSource {
+    /// SampleSource questions and their answers: no copy confuses them.
     Answers,
-    /// Of units that were sent once (Karn's rule).
+    /// SampleSource units that were sent once (Karn's rule).
     Units,
 }
 
-impl Of {
+impl SampleSource {
     fn believes(self, sample: Sample) -> Option<Nanoseconds> {
         match (self, sample) {
-            (Of::Answers, Sample::OfAnswer(took)) | (Of::Units, Sample::OfUnit(took)) => Some(took.max(1)),
+            (SampleSource::Answers, Sample::OfAnswer(took)) | (SampleSource::Units, Sample::OfUnit(took)) => {
+                Some(took.max(1))
+            }
             _ => None,
         }
     }

@@ -4,25 +4,27 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
 
-use super::{DOUBLED_MOST, Of, TIMEOUT_MOST, backed_off};
+use super::{DOUBLED_MOST, SampleSource, TIMEOUT_MOST, backed_off};
 
-/// Smoothed with α = 0.875 (ARTP §1.4.2); the timeout is twice that, as in RFC 793 with β = 2, at least `floor`, and doubles
-/// when it expires, to a minute at most unless [`at_most`](Srtt::at_most) says otherwise. Twice the round trip has a margin
-/// of its own above it. A doubled timeout stays so until a sample (Karn's algorithm).
+/// Smoothed with α = 0.875 (ARTP §1.4.2); the timeout is twice that, as in RFC 793 with β = 2, at
+/// least `floor`, and doubles when it expires, to a minute at most unless
+/// [`at_most`](Srtt::at_most) says otherwise. Twice the round trip has a margin of its own above
+/// it. A doubled timeout stays so until a sample (Karn's algorithm).
 ///
-/// Choose it to do what the document does; [`Rfc6298`](super::Rfc6298) is better where delay varies.
+/// Choose it to do what the document does; [`Rfc6298`](super::Rfc6298) is better where delay
+/// varies.
 ///
 /// ```
-/// use stackwright_policies::rtt::{Of, Srtt};
+/// use stackwright_policies::rtt::{SampleSource, Srtt};
 /// use stackwright_transport::{slots::Rtt, words::Sample};
-/// let mut rtt = Srtt::new(Of::Units, 1_000_000_000, 10_000_000);
+/// let mut rtt = Srtt::new(SampleSource::Units, 1_000_000_000, 10_000_000);
 /// rtt.on_sample(Sample::OfUnit(40_000_000));
 /// rtt.on_sample(Sample::OfUnit(80_000_000));
 /// assert_eq!(rtt.estimate().smoothed, 45_000_000);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Srtt {
-    of: Of,
+    of: SampleSource,
     estimate: Estimate,
     timeout: Nanoseconds,
     floor: Nanoseconds,
@@ -32,7 +34,7 @@ pub struct Srtt {
 
 impl Srtt {
     /// The timeout is `first` before anything was measured, and never less than `floor` after that.
-    pub const fn new(of: Of, first: Nanoseconds, floor: Nanoseconds) -> Self {
+    pub const fn new(of: SampleSource, first: Nanoseconds, floor: Nanoseconds) -> Self {
         let estimate = Estimate { smoothed: 0, variation: 0, least: 0, timeout: first };
         Srtt { of, estimate, timeout: first, floor, ceiling: TIMEOUT_MOST, doubled: 0 }
     }
@@ -90,7 +92,7 @@ mod tests {
     #[test]
     fn a_doubled_timeout_is_bounded_but_never_shorter_than_the_way() {
         let measured = |took| {
-            let mut rtt = Srtt::new(Of::Units, SECOND, 0);
+            let mut rtt = Srtt::new(SampleSource::Units, SECOND, 0);
             rtt.on_sample(Sample::OfUnit(took));
             rtt
         };

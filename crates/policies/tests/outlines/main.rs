@@ -1,5 +1,5 @@
-//! Two protocols as configurations, in outline: a format each, and what they select. What they still need to be protocols of
-//! their own is in neither: hosts, addresses, diagnostics.
+//! Two protocols as configurations, in outline: a format each, and what they select. What they
+//! still need to be protocols of their own is in neither: hosts, addresses, diagnostics.
 //!
 //! | file | what |
 //! | --- | --- |

@@ -6,7 +6,8 @@ use stackwright_transport::SLOTS;
 use stackwright_transport::rules::{Facts, Misfit, Property, check};
 use stackwright_trial::choices::{Choice, facts};
 
-/// Policies of a slot of which the rule book knows the same, but for their names: it says the same to all of them.
+/// Policies of a slot of which the rule book knows the same, but for their names: it says the same
+/// to all of them.
 type Alike = Vec<usize>;
 
 /// What the rule book said to all selections.

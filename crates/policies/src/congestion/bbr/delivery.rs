@@ -6,16 +6,16 @@ use stackwright_contract::Instant;
 use stackwright_transport::Acknowledged;
 use stackwright_transport::words::{Nanoseconds, SECOND, View};
 
-/// Of so many times of sending it is remembered what had arrived by then. A round trip is told apart into
-/// [`STEPS`], so that this is enough for a queue of three more.
+/// Of so many times of sending it is remembered what had arrived by then. A round trip is told
+/// apart into [`STEPS`], so that this is enough for a queue of three more.
 const KEPT: usize = 256;
 const STEPS: u64 = 64;
 
 /// What had arrived when something left (§4.1.2.2).
 ///
-/// The draft keeps this with each packet. Packets of a batch leave at one time, and what leaves soon after may use an older
-/// one as well: its rate is then that of a little more than a round trip. So packets carry nothing, and who does not want to
-/// know the rate does not pay for it.
+/// The draft keeps this with each packet. Packets of a batch leave at one time, and what leaves
+/// soon after may use an older one as well: its rate is then that of a little more than a round
+/// trip. So packets carry nothing, and who does not want to know the rate does not pay for it.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     at: Instant,
@@ -94,8 +94,8 @@ impl Delivery {
         self.limited_upto = (self.delivered + in_flight).max(1);
     }
 
-    /// Something arrived. What tells of the rate is the newest unit of it that left once (§4.1.2.3): of the others nobody knows
-    /// which copy arrived.
+    /// Something arrived. What tells of the rate is the newest unit of it that left once
+    /// (§4.1.2.3): of the others nobody knows which copy arrived.
     pub(super) fn on_acknowledged(
         &mut self,
         now: Instant,

@@ -1,7 +1,7 @@
 //! The greatest of late.
 
-/// The greatest value of the last so many rounds, in constant memory: the greatest, and the greatest of those that came after
-/// it, and after that one (§5.5.5; the filter of K. Nichols).
+/// The greatest value of the last so many rounds, in constant memory: the greatest, and the
+/// greatest of those that came after it, and after that one (§5.5.5; the filter of K. Nichols).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Greatest {
     /// Value and round, falling.

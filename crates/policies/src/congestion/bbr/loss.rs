@@ -4,14 +4,16 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds};
 
 use super::path::HARDLY;
 
-/// Of a hundred octets, so many may be lost in a round trip (§2.7, LossThresh), and so many whatever the round trip says.
+/// Of a hundred octets, so many may be lost in a round trip (§2.7, LossThresh), and so many
+/// whatever the round trip says.
 const MANY: u64 = 2;
 const TOO_MANY: u64 = 33;
 
 /// No more octets are believed to have met congestion in a round trip.
 const MARKED_MOST: u64 = 1 << 48;
 
-/// The smoothed share of what is lost is in parts of so many, and a round trip counts for so much of it.
+/// The smoothed share of what is lost is in parts of so many, and a round trip counts for so much
+/// of it.
 const PARTS: u64 = 1 << 16;
 const SMOOTHED: u64 = 8;
 
@@ -57,8 +59,8 @@ impl Losses {
         self.most
     }
 
-    /// How much is to be sent of what arrives: less where a queue stands, which others may fill, too. Else what is lost as a rule is
-    /// made up for, as far as that is not [`MANY`].
+    /// How much is to be sent of what arrives: less where a queue stands, which others may fill,
+    /// too. Else what is lost as a rule is made up for, as far as that is not [`MANY`].
     pub(super) fn gain(&self) -> f64 {
         if self.stood {
             return YIELDING;
@@ -82,13 +84,14 @@ impl Losses {
         self.in_flight = self.in_flight.max(in_flight);
     }
 
-    /// Where more is sent to see whether it passes, the bound gives way by a quarter of what arrives: as fast as the rate rises.
+    /// Where more is sent to see whether it passes, the bound gives way by a quarter of what
+    /// arrives: as fast as the rate rises.
     pub(super) fn relent(&mut self, octets: u64) {
         self.most = self.most.saturating_add(octets / 4);
     }
 
-    /// A round trip is over; the shortest ever is `least`. Whether it lost so much, and more than `few`, with a queue, that it lost
-    /// because of it, or would have without marks.
+    /// A round trip is over; the shortest ever is `least`. Whether it lost so much, and more than
+    /// `few`, with a queue, that it lost because of it, or would have without marks.
     pub(super) fn judge(&mut self, least: Nanoseconds, floor: u64, few: u64) -> bool {
         let sent = self.lost + self.arrived;
         let exceeds = |octets: u64, percent: u64| 100 * octets > percent * sent;
@@ -114,7 +117,8 @@ mod tests {
 
     const WAY: Nanoseconds = 20 * MILLISECOND;
 
-    /// What is sent of what arrives after round trips that take so long, in which so many octets of a million are lost.
+    /// What is sent of what arrives after round trips that take so long, in which so many octets of
+    /// a million are lost.
     fn gain(took: Nanoseconds, lost: u64) -> f64 {
         let mut losses = Losses::new();
         for _ in 0..100 {

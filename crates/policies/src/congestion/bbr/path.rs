@@ -12,7 +12,8 @@ const ROUNDS: u64 = 10;
 /// How long the shortest round trip counts (§2.5, MinRTTFilterLen).
 const STALE: Nanoseconds = 10 * SECOND;
 
-/// A round trip that is longer by less than this part shows the same as the shortest: no queue stands, and a probe would see no more.
+/// A round trip that is longer by less than this part shows the same as the shortest: no queue
+/// stands, and a probe would see no more.
 pub(super) const HARDLY: u64 = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,8 @@ pub(super) struct Path {
     lumps: Greatest,
     least: Nanoseconds,
     least_at: Instant,
-    /// Round trips, counted by packets: one is over when something arrives that left after the last one was.
+    /// Round trips, counted by packets: one is over when something arrives that left after the last
+    /// one was.
     pub(super) rounds: u64,
     round_upto: u64,
     lump_since: Instant,

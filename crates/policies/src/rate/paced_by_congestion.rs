@@ -16,19 +16,22 @@ const LATE: Nanoseconds = 2 * MILLISECOND;
 /// Of a nanosecond an octet takes: a fast path takes less than one.
 const PARTS: u32 = 16;
 
-/// As fast as the congestion judge says ([`Congestion::pace`](stackwright_transport::slots::Congestion::pace)); as fast as the
-/// windows allow, where it says nothing. Packets of a millisecond leave together, at least one: so there is at most one timer
-/// a millisecond. What a late timer missed is made up for, up to two milliseconds of it.
+/// As fast as the congestion judge says
+/// ([`Congestion::pace`](stackwright_transport::slots::Congestion::pace)); as fast as the windows
+/// allow, where it says nothing. Packets of a millisecond leave together, at least one: so there is
+/// at most one timer a millisecond. What a late timer missed is made up for, up to two milliseconds
+/// of it.
 ///
-/// Choose it with [`Bbr`](crate::congestion::Bbr); it costs two comparisons where nobody says how fast.
+/// Choose it with [`Bbr`](crate::congestion::Bbr); it costs two comparisons where nobody says how
+/// fast.
 ///
 /// ```
-/// use stackwright_policies::rate::Told;
-/// let told = Told::default();
+/// use stackwright_policies::rate::PacedByCongestion;
+/// let told = PacedByCongestion::default();
 /// # let _ = told;
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told {
+pub struct PacedByCongestion {
     pace: Option<NonZeroU64>,
     /// How long an octet takes, in parts of a nanosecond.
     each: u64,
@@ -37,14 +40,14 @@ pub struct Told {
     ready: Instant,
 }
 
-impl Told {
+impl PacedByCongestion {
     /// Before anybody has said how fast.
     pub const fn new() -> Self {
-        Told { pace: None, each: 0, level: Instant::START, ready: Instant::START }
+        PacedByCongestion { pace: None, each: 0, level: Instant::START, ready: Instant::START }
     }
 }
 
-impl Rate for Told {
+impl Rate for PacedByCongestion {
     #[inline]
     fn ready(&self, _: &View) -> Instant {
         self.ready
@@ -70,7 +73,7 @@ impl Rate for Told {
     }
 }
 
-impl Told {
+impl PacedByCongestion {
     #[inline(never)]
     fn count(&mut self, view: &View, octets: usize) {
         let earliest = view.now.sooner(LATE);
@@ -97,7 +100,7 @@ impl Told {
 }
 
 component! {
-    Told: "rate as told", "sends as fast as the congestion judge says",
+    PacedByCongestion: "rate as told", "sends as fast as the congestion judge says",
     needs: Property::PACES,
 }
 
@@ -117,9 +120,10 @@ mod tests {
         }
     }
 
-    /// Octets that leave in `time`, in packets of `packet`, where timers are `late`; and how many timers that took.
+    /// Octets that leave in `time`, in packets of `packet`, where timers are `late`; and how many
+    /// timers that took.
     fn leaves(pace: u64, packet: usize, time: Nanoseconds, late: Nanoseconds) -> (u64, u64) {
-        let mut told = Told::new();
+        let mut told = PacedByCongestion::new();
         let (mut now, mut octets, mut timers) = (SECOND, 0, 0);
         told.on_pace(&view(now), NonZeroU64::new(pace).unwrap());
         while now < SECOND + time {
@@ -148,7 +152,7 @@ mod tests {
 
     #[test]
     fn nothing_waits_before_anybody_has_said_how_fast() {
-        let mut told = Told::new();
+        let mut told = PacedByCongestion::new();
         told.on_sent(&view(5), 1 << 30, 1 << 30);
         assert_eq!(told.ready(&view(5)), Instant::START);
     }

@@ -11,14 +11,14 @@ use stackwright_wire::{Message, Pool};
 /// Choose it for files and for terminals: no packet says anything about messages.
 ///
 /// ```
-/// use stackwright_policies::framing::Stream;
+/// use stackwright_policies::framing::OctetStream;
 /// use stackwright_transport::rules::{Component, Property};
-/// assert!(!Stream::FACTS.gives.has(Property::BOUNDS));
+/// assert!(!OctetStream::FACTS.gives.has(Property::BOUNDS));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stream;
+pub struct OctetStream;
 
-impl<M: Message> Framing<M> for Stream {
+impl<M: Message> Framing<M> for OctetStream {
     fn begin(
         &mut self,
         message: M,
@@ -45,4 +45,4 @@ impl<M: Message> Framing<M> for Stream {
     }
 }
 
-component! { Stream: "framing as a stream", "keeps no bounds of messages", needs: Property::TOTAL }
+component! { OctetStream: "framing as a stream", "keeps no bounds of messages", needs: Property::TOTAL }

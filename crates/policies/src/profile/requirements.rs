@@ -4,23 +4,23 @@ use stackwright_transport::rules::{Misfit, Property};
 
 /// In which order messages are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Order {
+pub enum DeliveryOrder {
     /// As they come: nothing waits for what is late.
     #[default]
     Any,
     /// None overtakes another; what is late is lost.
-    Rising,
+    Sequenced,
     /// All of them, in the order in which they were sent.
     Total,
 }
 
 /// What an application asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wishes {
+pub struct Requirements {
     /// What is sent arrives, or the end of the association says that it did not.
     pub reliable: bool,
     /// In which order.
-    pub order: Order,
+    pub order: DeliveryOrder,
     /// Messages keep their bounds; else octets are all that counts.
     pub bounds: bool,
     /// Messages can be of no use after a while, and are dropped then.
@@ -33,12 +33,12 @@ pub struct Wishes {
     pub decided: bool,
 }
 
-impl Default for Wishes {
+impl Default for Requirements {
     /// Reliable messages in any order, over a layer that checks.
     fn default() -> Self {
-        Wishes {
+        Requirements {
             reliable: true,
-            order: Order::Any,
+            order: DeliveryOrder::Any,
             bounds: true,
             expires: false,
             checked: false,
@@ -51,7 +51,7 @@ impl Default for Wishes {
 /// Why there is no plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unmet {
-    /// Two wishes exclude each other.
+    /// Two requirements exclude each other.
     Contradiction(&'static str, &'static str),
     /// The format carries none of what a wish takes.
     Format(&'static str, Property),
