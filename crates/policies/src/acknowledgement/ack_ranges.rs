@@ -1,4 +1,4 @@
-//! The first number that is missing, and what lies beyond.
+//! The first number that is missing, and the ranges beyond it.
 
 use core::ops::Range;
 
@@ -7,17 +7,17 @@ use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
-use super::delay::Delay;
+use super::delayed_ack::DelayedAck;
 
-/// Says the first number that is missing and the spans beyond it, as a receiver of today does (RFC
-/// 2018, RFC 9000 §13.2): with every so manyth unit, at most so long after the first that it
-/// covers, and at once where a unit came out of order or came again.
+/// Reports the first number that is missing and the ranges that arrived beyond it, as receivers do
+/// today (RFC 2018, RFC 9000 §13.2). Delayed ACK: every `n`-th unit, at the latest `delay` after
+/// the first; at once where a unit arrived out of order, or again.
 ///
-/// Where there are more spans than room, the one that holds the newest unit is said, and then the
-/// highest: the sender heard of the others before.
+/// Where there are more ranges than room, the one that holds the newest unit is reported, and then
+/// the highest: the others were reported before.
 ///
 /// Choose it, unless something speaks against it: a report that is lost costs nothing, because the
-/// next one says it all.
+/// next one repeats all of it.
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::AckRanges;
@@ -26,14 +26,15 @@ use super::delay::Delay;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct AckRanges {
-    delay: Delay,
+    delay: DelayedAck,
     newest: u64,
 }
 
 impl AckRanges {
-    /// With every `every`th unit, at most `most` after the first.
-    pub const fn new(every: u32, most: Nanoseconds) -> Self {
-        AckRanges { delay: Delay::new(every, most), newest: 0 }
+    /// Creates the policy, with a delayed ACK: every `n`-th unit, at the latest `delay` nanoseconds
+    /// after the first.
+    pub const fn new(n: u32, delay: Nanoseconds) -> Self {
+        AckRanges { delay: DelayedAck::new(n, delay), newest: 0 }
     }
 }
 
@@ -83,6 +84,6 @@ impl Acknowledgement for AckRanges {
 }
 
 component! {
-    AckRanges: "acknowledgement of ranges", "says the first number that is missing, and what lies beyond",
+    AckRanges: "acknowledgement of ranges", "reports the first missing number and the ranges beyond",
     needs: Property::SPANS, gives: Property::REPORTS.and(Property::UNASKED).and(Property::ANSWERS),
 }

@@ -1,4 +1,9 @@
 //! The slot `flow`: how much the two ends take.
+//!
+//! | policy | for | from |
+//! | --- | --- | --- |
+//! | [`Absent`] | receivers that are faster than the network | |
+//! | [`CreditWindow`] | receivers with bounded memory | XTP (`alloc`), XSTP (N(MR)) |
 
 mod absent;
 mod credit_window;

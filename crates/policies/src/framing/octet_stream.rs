@@ -1,4 +1,4 @@
-//! Octets without bounds.
+//! Octets without bounds of messages.
 
 use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
@@ -6,7 +6,7 @@ use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{Dropped, Label, UnitHeader, View};
 use stackwright_wire::{Message, Pool};
 
-/// Octets in order: the bounds of messages are not kept. One of no octets is nothing.
+/// Carries octets in order and does not keep the bounds of messages. An empty message vanishes.
 ///
 /// Choose it for files and for terminals: no packet says anything about messages.
 ///

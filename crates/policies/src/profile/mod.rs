@@ -1,6 +1,13 @@
-//! From requirements to a plan: what an application asks, what the path is like and what a format
-//! can carry decide which policies make its transport, and why (UTS's functionality selector;
-//! "profile" and "plan" are its words).
+//! From requirements to a plan: what an application requires, what the path is like and what a
+//! format can carry decide which policies fill the slots, and why. (“Profile” and “plan” are the
+//! words of UTS's functionality selector.)
+//!
+//! | type | what |
+//! | --- | --- |
+//! | [`Requirements`] | what the application requires |
+//! | [`Path`] | what is known about the path |
+//! | [`plan`] | selects a policy for each slot, or says what is [`Unmet`] |
+//! | [`Plan`] | the [`Choice`]s, with their reasons; builds the policies within [`Bounds`] |
 //!
 //! ```
 //! use stackwright_policies::profile::{DeliveryOrder, Path, Requirements, plan};

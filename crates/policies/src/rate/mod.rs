@@ -1,4 +1,10 @@
-//! The slot `rate`: how fast.
+//! The slot `rate`: how fast packets leave.
+//!
+//! | policy | for | from |
+//! | --- | --- | --- |
+//! | [`Absent`] | paths on which the windows suffice | |
+//! | [`Paced`] | a narrowest link whose rate is known | XTP (`rate`, `burst`) |
+//! | [`PacedByCongestion`] | congestion control that names a rate | draft-ietf-ccwg-bbr §5.6.2 |
 
 mod absent;
 mod paced;

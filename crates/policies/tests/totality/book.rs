@@ -70,7 +70,7 @@ pub(crate) fn ask(mut refused: impl FnMut(&[Facts], Misfit)) -> Verdicts {
     }
 }
 
-/// Whether a refusal is true, and says who is at fault.
+/// Whether a refusal is true, and names what is at fault.
 fn examine(parts: &[Facts], misfit: Misfit, known: &mut HashSet<String>) {
     let part = |name: &str| *parts.iter().find(|part| part.name == name).expect("it is one of them");
     let given = |what: Property| parts.iter().any(|part| part.gives.has(what));

@@ -44,7 +44,7 @@ fn modern(_: usize) -> Slots<Modern<M>> {
         connection: connection::Handshake::new(200 * MILLISECOND).tries(60),
         acknowledgement: acknowledgement::AckRanges::new(2, 10 * MILLISECOND),
         inquiry: inquiry::TailProbe::new(60),
-        recovery: recovery::SelectiveRepeat::new().questions(1).overtaken(Some(3)),
+        recovery: recovery::SelectiveRepeat::new().inquiries(1).reordering(Some(3)),
         rtt: rtt::Rfc6298::new(rtt::SampleSource::Units, 200 * MILLISECOND, 50 * MILLISECOND),
         flow: flow::CreditWindow::new(64),
         congestion: congestion::Cubic::new(500),

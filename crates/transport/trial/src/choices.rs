@@ -102,7 +102,7 @@ choices! { |at|
     recovery: dyn slots::Recovery = [
         recovery::Absent,
         recovery::IndividualTimeout::new(60 * SECOND),
-        recovery::SelectiveRepeat::new().questions(1).overtaken(Some(3)),
+        recovery::SelectiveRepeat::new().inquiries(1).reordering(Some(3)),
         recovery::GoBackN,
     ];
     rtt: dyn slots::Rtt = [

@@ -72,7 +72,7 @@ fn static_and_boxed_policies_have_the_same_trace() {
 fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) {
     let recovery: Part<dyn slots::Recovery> = match nth % 3 {
         0 => recovery::GoBackN.part(),
-        1 => recovery::SelectiveRepeat::new().questions(1).part(),
+        1 => recovery::SelectiveRepeat::new().inquiries(1).part(),
         _ => recovery::SelectiveRepeat::new().part(),
     };
     let acknowledgement: Part<dyn slots::Acknowledgement> = match nth % 2 {
