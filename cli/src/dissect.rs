@@ -7,7 +7,7 @@ mod show;
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, Write};
 
-use stackwright::catalogue::{self, Entry, PROTOCOLS};
+use stackwright::catalogue::{self, CatalogueEntry, PROTOCOLS};
 
 use crate::arguments::{Dissect, PortOf};
 use crate::problem::Problem;
@@ -56,8 +56,8 @@ pub(crate) fn run(dissect: &Dissect) -> Result<(), Problem> {
 fn one(
     out: &mut impl Write,
     packet: &Packet,
-    chosen: Option<&'static Entry>,
-    ports: &[(u16, &'static Entry)],
+    chosen: Option<&'static CatalogueEntry>,
+    ports: &[(u16, &'static CatalogueEntry)],
     json: bool,
 ) -> io::Result<()> {
     let interface = packet.interface.as_ref();

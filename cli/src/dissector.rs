@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use stackwright::catalogue::{self, Entry};
+use stackwright::catalogue::{self, CatalogueEntry};
 use stackwright::wire::syntax::{Case, Key, Layout, Reference, Step};
 use stackwright::wire::{Field, Order};
 
@@ -25,7 +25,7 @@ pub(crate) fn run(dissector: &Dissector) -> Result<(), Problem> {
     Ok(())
 }
 
-fn script(entry: &Entry) -> String {
+fn script(entry: &CatalogueEntry) -> String {
     let name = entry.facts.name;
     let filter = filter(name);
     let mut known = Known::default();

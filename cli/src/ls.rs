@@ -15,7 +15,7 @@ use crate::transfer::{self, SERVER, Watch};
 
 pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
     let remote = Remote::parse(&ls.url)?;
-    let request = Request::List { place: SERVER, path: remote.path.clone() };
+    let request = Request::List { side: SERVER, path: remote.path.clone() };
     let mut entries = Vec::new();
     // The disk is not used, but it has to be somewhere.
     transfer::run(&remote, &ls.connection, Path::new("."), &request, &mut Watch::Entries(&mut entries))?;

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 use std::time::Duration;
 
-use stackwright::catalogue::{self, Entry};
+use stackwright::catalogue::{self, CatalogueEntry};
 use stackwright::compose::graph::{Erased, Flaw, Kind, Node, Parameter, Parameters, Registry, Table};
 use stackwright::contract::words::Outside;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
@@ -178,7 +178,7 @@ pub(crate) fn services(name: &str) -> [Vec<&'static str>; 2] {
         "tcp" => catalogue::services::<Tcp<Message>, Message, Readiness>(),
         "udp" => catalogue::services::<Udp<Message>, Message, Readiness>(),
         "disk" => catalogue::services::<Disk<Message>, Message, Readiness>(),
-        _ => catalogue::find(name).map(Entry::services).unwrap_or_default(),
+        _ => catalogue::find(name).map(CatalogueEntry::services).unwrap_or_default(),
     }
 }
 
@@ -204,7 +204,7 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         }
     };
     if let Some(seconds) = timeout.filter(|_| own || !setting.wishes.patient) {
-        config.patience = Duration::from_secs(seconds);
+        config.timeout = Duration::from_secs(seconds);
     }
     if table.truth("active") == Some(true) {
         config.data = client::DataMode::Active;

@@ -9,7 +9,7 @@ use indicatif::HumanBytes;
 use serde_json::json;
 use stackwright::contract::services::Ended;
 use stackwright::contract::{Instant, Listener, Outlet, Protocol, RequestOf};
-use stackwright::ftp::server::{self, Anonymous, Direction, Indication, Request, Rights, Serving};
+use stackwright::ftp::server::{self, Anonymous, Indication, Request, Rights, Serving, TransferDirection};
 use stackwright_drivers::{Driver, Lanes};
 
 use crate::arguments::Serve;
@@ -170,9 +170,9 @@ impl<'a> Told<'a> {
             return;
         };
         let verb = match direction {
-            Direction::Sent => "sent",
-            Direction::Received => "received",
-            Direction::Listed => "listed",
+            TransferDirection::Sent => "sent",
+            TransferDirection::Received => "received",
+            TransferDirection::Listed => "listed",
         };
         if self.serve.json {
             let error = result.err().map(|trouble| trouble.to_string());

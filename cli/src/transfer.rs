@@ -11,7 +11,7 @@ use std::time::Duration;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use stackwright::contract::services::{Entry, Failure};
 use stackwright::contract::{Outlet, Protocol, RequestOf};
-use stackwright::copy::{Copying, Indication, Place, Request};
+use stackwright::copy::{CopySide, Copying, Indication, Request};
 use stackwright::ftp::client;
 use stackwright_drivers::{Driver, Lanes};
 
@@ -23,8 +23,8 @@ use crate::report::{Dialogue, Progress};
 use crate::{graphs, secret, stacks};
 
 /// The server is the copy's left side, the disk its right.
-pub(crate) const SERVER: Place = Place::Left;
-pub(crate) const DISK: Place = Place::Right;
+pub(crate) const SERVER: CopySide = CopySide::Left;
+pub(crate) const DISK: CopySide = CopySide::Right;
 
 /// How long a farewell may take before the program ends all the same.
 const FAREWELL: Duration = Duration::from_secs(1);
@@ -111,7 +111,7 @@ pub(crate) fn run(
             (config.user, config.password) = (user.clone(), password.clone());
         }
         config.data = if connection.active { client::DataMode::Active } else { client::DataMode::Passive };
-        config.patience = Duration::from_secs(connection.timeout.unwrap_or(TIMEOUT));
+        config.timeout = Duration::from_secs(connection.timeout.unwrap_or(TIMEOUT));
         config.idle = Duration::ZERO;
         let stack = match &described {
             Some(described) => Stack::Described(described),
@@ -139,7 +139,7 @@ impl<S: Protocol<Provides = Copying>> Outlet<S> for Application<'_, '_> {
             (Indication::Entries { entries }, Watch::Entries(all)) => all.extend(entries),
             (Indication::Copied { octets, took }, _) => self.outcome = Some(Ok((octets, took))),
             (Indication::Listed, _) => self.outcome = Some(Ok((0, Duration::ZERO))),
-            (Indication::Failed { place, failure }, _) => self.outcome = Some(Err((place, failure))),
+            (Indication::Failed { side, failure }, _) => self.outcome = Some(Err((side, failure))),
             _ => {}
         }
     }
@@ -190,15 +190,15 @@ fn run_at(
             carry_out(driver, graph, |graph| graphs::are_quiet(graph, &clients), request, watch)?
         }
     };
-    ended.map_err(|(place, failure)| Problem::Transfer {
-        place: if place == SERVER { address.to_string() } else { folder.display().to_string() },
+    ended.map_err(|(side, failure)| Problem::Transfer {
+        place: if side == SERVER { address.to_string() } else { folder.display().to_string() },
         failure,
-        said: last_said.take().filter(|_| place == SERVER),
+        said: last_said.take().filter(|_| side == SERVER),
     })
 }
 
 /// How a request ended: so many octets in that time, or which side failed and why.
-type Ended = Result<(u64, Duration), (Place, Failure)>;
+type Ended = Result<(u64, Duration), (CopySide, Failure)>;
 
 /// Drives any stack that copies until the request has its last word, and its clients have said farewell.
 fn carry_out<S>(

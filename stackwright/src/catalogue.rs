@@ -9,7 +9,7 @@ use stackwright_wire::{BufferTree, Message};
 
 /// A protocol, as a table shows it.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
+pub struct CatalogueEntry {
     /// What the rule book knows of it.
     pub facts: Facts,
     /// The service it offers.
@@ -28,7 +28,7 @@ pub struct Entry {
     services: fn() -> [Vec<&'static str>; 2],
 }
 
-impl Entry {
+impl CatalogueEntry {
     /// The services it offers, and those that it needs, where it may stand on several neighbours.
     pub fn services(&self) -> [Vec<&'static str>; 2] {
         (self.services)()
@@ -36,30 +36,30 @@ impl Entry {
 
     /// The same protocol, whose packets consist of this.
     const fn with_syntax(self, syntax: &'static [Step]) -> Self {
-        Entry { syntax, ..self }
+        CatalogueEntry { syntax, ..self }
     }
 
     /// The same protocol, found at this UDP port.
     const fn at_port(self, port: u16) -> Self {
-        Entry { port: Some(port), ..self }
+        CatalogueEntry { port: Some(port), ..self }
     }
 
     /// The same protocol, a transport with the slots of `C`.
     const fn with_policies<C: Configuration>(self) -> Self {
-        Entry { policies: C::PARTS, ..self }
+        CatalogueEntry { policies: C::PARTS, ..self }
     }
 }
 
 /// The protocol with that name.
-pub fn find(name: &str) -> Option<&'static Entry> {
+pub fn find(name: &str) -> Option<&'static CatalogueEntry> {
     PROTOCOLS.iter().find(|entry| entry.facts.name == name)
 }
 
-const fn entry<P>(purpose: &'static str) -> Entry
+const fn entry<P>(purpose: &'static str) -> CatalogueEntry
 where
     P: Protocol<Provides: Speaks<BufferTree, Nothing>, Uses: Speaks<BufferTree, Nothing>>,
 {
-    Entry {
+    CatalogueEntry {
         facts: P::FACTS,
         provides: <P::Provides as Service>::NAME,
         uses: <P::Uses as Service>::NAME,
@@ -91,12 +91,12 @@ macro_rules! catalogue {
         type M = BufferTree;
 
         /// All protocols, in the order of their names.
-        pub const PROTOCOLS: &[Entry] =
+        pub const PROTOCOLS: &[CatalogueEntry] =
             &[$(entry::<$protocol>($purpose)$(.$with$(::<$of>)?($($value),*))*),*];
 
-        /// The protocols of which a file may say all that there is to say, to be put into described stacks; a program adds
-        /// its adapters, and the protocols that need an address, an account or a secret of it. Each that is made is given
-        /// a random `number`.
+        /// The protocols of which a file may say all that there is to say, to be put into described
+        /// stacks; a program adds its adapters, and the protocols that need an address, an account
+        /// or a secret of it. Each that is made is given a random `number`.
         pub fn registry<M, B>(number: impl Fn() -> u64 + Clone + 'static) -> Registry<M, B>
         where
             M: Message + 'static,
@@ -124,6 +124,6 @@ catalogue! {
         .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::Label>())])
         => stackwright_ordered::described,
     stackwright_stop_and_wait::StopAndWait<M>: "one message at a time, sent again until it is acknowledged"
-        .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::Label>())])
+        .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::StopAndWaitHeader>())])
         => stackwright_stop_and_wait::described,
 }

@@ -1,5 +1,5 @@
-//! **Stackwright builds user-space network protocols from parts.** This is the front door: the framework and the
-//! protocols under one name.
+//! **Stackwright builds user-space network protocols from parts.** This is the front door: the
+//! framework and the protocols under one name.
 //!
 //! | module | what |
 //! | --- | --- |

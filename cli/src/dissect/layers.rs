@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use stackwright::catalogue::{Entry, PROTOCOLS};
+use stackwright::catalogue::{CatalogueEntry, PROTOCOLS};
 use stackwright::wire::capture::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, LinkType, Tcp, Udp};
 use stackwright::wire::syntax::{Found, walk};
 use stackwright::wire::{Header, dissect};
@@ -27,16 +27,16 @@ pub(crate) struct Layers<'a> {
 /// Which protocol is above those of the network.
 pub(crate) struct Above<'a> {
     /// This one, whatever the packets say.
-    pub(crate) chosen: Option<&'static Entry>,
+    pub(crate) chosen: Option<&'static CatalogueEntry>,
     /// Those that are found at ports of UDP.
-    pub(crate) ports: &'a [(u16, &'static Entry)],
+    pub(crate) ports: &'a [(u16, &'static CatalogueEntry)],
     /// The one that the interface names.
-    pub(crate) described: Option<&'static Entry>,
+    pub(crate) described: Option<&'static CatalogueEntry>,
 }
 
 impl Above<'_> {
     /// The protocol of a packet with these ports of UDP.
-    fn find(&self, ports: Option<[u16; 2]>) -> Option<&'static Entry> {
+    fn find(&self, ports: Option<[u16; 2]>) -> Option<&'static CatalogueEntry> {
         let mut ports = ports.into_iter().flatten();
         let known = |port| self.ports.iter().find(|(known, _)| *known == port).map(|(_, entry)| *entry);
         let listed = |port| PROTOCOLS.iter().find(|entry| entry.port == Some(port));
@@ -207,7 +207,7 @@ impl<'a> Layers<'a> {
     }
 
     /// What a protocol of ours says.
-    fn above(&mut self, entry: &'static Entry) {
+    fn above(&mut self, entry: &'static CatalogueEntry) {
         if self.payload.is_empty() {
             return;
         }

@@ -1,19 +1,19 @@
 //! A protocol in words: what it promises, what it needs, and what was chosen for its slots.
 
 use serde_json::{Value, json};
-use stackwright::catalogue::Entry;
+use stackwright::catalogue::CatalogueEntry;
 use stackwright::contract::Guarantees;
 use stackwright::transport::SLOTS;
 use stackwright::transport::rules::{Facts, Property};
 
 use crate::report::say;
 
-pub(crate) fn explain(entry: &Entry, json: bool) {
+pub(crate) fn explain(entry: &CatalogueEntry, json: bool) {
     if json {
         say!("{}", told(entry));
         return;
     }
-    let Entry { facts, provides, uses, purpose, .. } = entry;
+    let CatalogueEntry { facts, provides, uses, purpose, .. } = entry;
     say!("{}: {purpose}. It provides {provides} and uses {uses}.", facts.name);
     promise("It promises", facts.gives);
     promise("It lets through what the layer below promises of", facts.passes);
@@ -47,7 +47,7 @@ fn promise(what: &str, guarantees: Guarantees) {
     }
 }
 
-fn slots(entry: &Entry) -> impl Iterator<Item = (&'static str, &'static Facts)> {
+fn slots(entry: &CatalogueEntry) -> impl Iterator<Item = (&'static str, &'static Facts)> {
     SLOTS.into_iter().zip(entry.policies)
 }
 
@@ -64,7 +64,7 @@ fn words(properties: Property) -> Vec<&'static str> {
     properties.words().collect()
 }
 
-fn told(entry: &Entry) -> Value {
+fn told(entry: &CatalogueEntry) -> Value {
     let slot = |(slot, policy): (&str, &Facts)| {
         let mut told = json!({ "slot": slot, "policy": policy.name, "does": policy.does });
         for (relation, properties) in relations(policy) {
@@ -73,7 +73,7 @@ fn told(entry: &Entry) -> Value {
         told
     };
     let guarantees = |guarantees: Guarantees| guarantees.words().collect::<Vec<_>>();
-    let Entry { facts, .. } = entry;
+    let CatalogueEntry { facts, .. } = entry;
     json!({
         "protocol": facts.name, "purpose": entry.purpose, "provides": entry.provides, "uses": entry.uses,
         "promises": guarantees(facts.gives), "passes": guarantees(facts.passes), "needs": guarantees(facts.needs),

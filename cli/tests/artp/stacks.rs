@@ -13,9 +13,9 @@ fn what_was_chosen_for_its_slots_is_told() {
         "artp: reliable datagrams of any size, in no order. It provides Datagrams and uses Datagrams.\n",
         "It promises reliable delivery, delivery at most once.\n",
         "Over UDP it is found at port 4330 when nobody says another.\n",
-        "  recovery         recovery by individual timeouts: sends a packet again when nothing was heard of it in time\n",
+        "  recovery         recovery by individual timeouts: sends a packet again when it is not acknowledged in time\n",
         "    needs reports without a question\n",
-        "  ordering         ordering absent: gives everything up as it comes\n",
+        "  ordering         ordering absent: delivers everything as it arrives\n",
     ] {
         assert!(explained.contains(expected), "{expected:?} is not in {explained}");
     }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use stackwright::stop_and_wait::Label;
+use stackwright::stop_and_wait::StopAndWaitHeader;
 use stackwright::wire::Header;
 use stackwright::wire::capture::{Capture, Direction, Ends, Frame, LinkType, Payload, Segment};
 
@@ -18,9 +18,9 @@ fn address(text: &str) -> SocketAddr {
 
 /// A datagram of stop-and-wait, on an interface with this description.
 fn numbered(description: &str) -> Vec<u8> {
-    let mut payload = [0; Label::LENGTH + 2];
-    Label { reserved: (), acknowledgement: false, number: 258 }.encode(&mut payload);
-    payload[Label::LENGTH..].copy_from_slice(&[0xfe, 0x41]);
+    let mut payload = [0; StopAndWaitHeader::LENGTH + 2];
+    StopAndWaitHeader { reserved: (), acknowledgement: false, number: 258 }.encode(&mut payload);
+    payload[StopAndWaitHeader::LENGTH..].copy_from_slice(&[0xfe, 0x41]);
     let mut capture = Capture::new("test");
     let boundary = capture.interface("stop-and-wait over udp", description, LinkType::RAW);
     let ends = Ends::between(address("192.0.2.1:4000"), address("192.0.2.2:7"));
@@ -43,7 +43,7 @@ fn the_interface_says_who_is_above() {
     for expected in [
         "  Ipv4\n    version ",
         "  Udp\n    source_port       4000   (0xfa0)",
-        "  Label\n    reserved         0    (0x0)    Nothing yet.\n    acknowledgement  0    (0x0)    Nothing is behind it: it only says that the message of this number arrived.\n    number           258  (0x102)",
+        "  StopAndWaitHeader\n    reserved         0    (0x0)    Nothing yet.\n    acknowledgement  0    (0x0)    Nothing is behind it: it only says that the message of this number arrived.\n    number           258  (0x102)",
         "  Payload, 2 octets\n    0000  fe 41                                            .A\n",
     ] {
         assert!(shown.contains(expected), "{expected} is not in {shown}");
@@ -53,9 +53,12 @@ fn the_interface_says_who_is_above() {
 #[test]
 fn an_option_says_who_is_above() {
     let capture = numbered("something else");
-    assert!(!shown(&capture, &[]).contains("Label"));
-    assert!(shown(&capture, &["--as", "stop-and-wait"]).contains("  Label\n"));
-    assert!(!shown(&numbered("stop-and-wait"), &["--as", "copy"]).contains("Label"), "the option wins");
+    assert!(!shown(&capture, &[]).contains("StopAndWaitHeader"));
+    assert!(shown(&capture, &["--as", "stop-and-wait"]).contains("  StopAndWaitHeader\n"));
+    assert!(
+        !shown(&numbered("stop-and-wait"), &["--as", "copy"]).contains("StopAndWaitHeader"),
+        "the option wins"
+    );
     let (code, _, complaint) = said(&capture, &["--as", "stop and wait"]);
     assert_eq!(code, Some(2));
     assert!(complaint.contains("there is no protocol called `stop and wait`; there are "), "{complaint}");
@@ -67,7 +70,7 @@ fn a_program_reads_one_line_for_each_packet() {
     let packet: Value = serde_json::from_str(&shown).expect("a line of JSON");
     assert_eq!(
         packet["headers"][2],
-        json!({ "name": "Label", "fields": { "reserved": 0, "acknowledgement": 0, "number": 258 } })
+        json!({ "name": "StopAndWaitHeader", "fields": { "reserved": 0, "acknowledgement": 0, "number": 258 } })
     );
     assert_eq!(packet["payload"], json!({ "length": 2, "text": null, "begin": "fe41" }));
     assert_eq!(packet["direction"], "out");

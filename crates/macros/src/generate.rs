@@ -4,8 +4,8 @@
 //! SPECIFICATION := 'strict'? VISIBILITY NAME ('<' MESSAGE '>')? '{' (FEATURE ':' ALTERNATIVE),* '}'
 //! ```
 //!
-//! What is refused, and in which sentence, the model says (`features` of the base), in a constant; only where the error
-//! stands is decided here.
+//! What is refused, and in which sentence, the model says (`features` of the base), in a constant;
+//! only where the error stands is decided here.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
@@ -110,8 +110,8 @@ impl Generate {
         entry.alternatives.first().filter(|word| alternatives.iter().any(|known| word == known))
     }
 
-    /// Where an error of the specification is to be shown: at the first entry that the model does not know, or knows
-    /// already; else at the name.
+    /// Where an error of the specification is to be shown: at the first entry that the model does
+    /// not know, or knows already; else at the name.
     fn fault(&self) -> Span {
         for (index, entry) in self.entries.iter().enumerate() {
             let twice = self.entries[..index].iter().any(|before| before.feature == entry.feature);
@@ -131,7 +131,8 @@ impl Generate {
     pub(crate) fn expand(self) -> TokenStream {
         let Generate { base, attributes, strict, visibility, name, message, .. } = &self;
         let text: Vec<String> = self.entries.iter().map(Entry::text).collect();
-        // A message that is left open has the place of one that is selected: to select it as well is to do so twice.
+        // A message that is left open has the place of one that is selected: to select it as well
+        // is to do so twice.
         let text = message
             .iter()
             .map(|_| "message: BufferTree".to_string())

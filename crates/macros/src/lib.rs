@@ -1,5 +1,6 @@
-//! The procedural macros. Use them through the crates that export them: `Header` through `stackwright-wire`, `stack!`
-//! through `stackwright-compose`, `generate!` through `stackwright-base`.
+//! The procedural macros. Use them through the crates that export them: `Header` through
+//! `stackwright-wire`, `stack!` through `stackwright-compose`, `generate!` through
+//! `stackwright-base`.
 
 mod generate;
 mod header;
@@ -8,7 +9,8 @@ mod stack;
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
 
-/// Derives a header from its layout: a struct whose named, documented fields stand in the order of the wire.
+/// Derives a header from its layout: a struct whose named, documented fields stand in the order of
+/// the wire.
 ///
 /// ```
 /// use stackwright_wire::Header;
@@ -37,8 +39,8 @@ use syn::parse_macro_input;
 /// assert_eq!(Tag::decode(&octets), Ok(tag));
 /// ```
 ///
-/// Bits are counted from the most significant one, numbers are big-endian. The box diagram of the layout appears on the
-/// type's page, beside the implementation, and as `DIAGRAM`.
+/// Bits are counted from the most significant one, numbers are big-endian. The box diagram of the
+/// layout appears on the type's page, beside the implementation, and as `DIAGRAM`.
 ///
 /// | attribute | of | says |
 /// | --- | --- | --- |
@@ -49,8 +51,8 @@ use syn::parse_macro_input;
 ///
 /// A field of any other type implements `FieldValue`, has at most 64 bits, and states its width.
 ///
-/// To encode a number that has more bits than its field is a bug of the caller: debug builds assert, release builds
-/// write the lower bits.
+/// To encode a number that has more bits than its field is a bug of the caller: debug builds
+/// assert, release builds write the lower bits.
 #[proc_macro_derive(Header, attributes(header, bits, fixed))]
 pub fn header(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as syn::DeriveInput);

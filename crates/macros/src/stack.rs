@@ -1,4 +1,5 @@
-//! `stack!`: an equation of protocols becomes a type, and a question to the rule book for every joint.
+//! `stack!`: an equation of protocols becomes a type, and a question to the rule book for every
+//! joint.
 //!
 //! ```text
 //! EQUATION := TERM ('over' EQUATION)?
@@ -96,7 +97,8 @@ impl Equation {
         }
     }
 
-    /// A constant for every joint, the innermost first: what is wrong below is wrong above too, and is to be read first.
+    /// A constant for every joint, the innermost first: what is wrong below is wrong above too, and
+    /// is to be read first.
     fn joints(&self, compose: &TokenTree, joints: &mut Vec<TokenStream>) {
         match self {
             Equation::Protocol(_) => {}
@@ -109,7 +111,8 @@ impl Equation {
                 upper.joints(compose, joints);
                 let (first, last) = upper.ends();
                 let (upper, lower) = (upper.ty(compose), lower.ty(compose));
-                // From the first token of the upper protocol to the last: the refusal underlines these.
+                // From the first token of the upper protocol to the last: the refusal underlines
+                // these.
                 let over = quote_spanned!(first=> ::Over::<#upper, #lower>);
                 let fits = quote_spanned!(last=> ::fits());
                 let mut compose = compose.clone();

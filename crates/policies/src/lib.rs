@@ -1,5 +1,23 @@
-//! What fits the slots of a transport: a module per slot, a file per policy. Each says what it does, what it needs and gives,
-//! and when to choose it. The absent choice is a policy too.
+//! The policies that fill the slots of a transport: a module per slot, a file per policy. Each says
+//! what it does, what it needs and gives, and when to choose it. To do nothing
+//! ([`Absent`](flow::Absent)) is a policy, too.
+//!
+//! | slot | decides |
+//! | --- | --- |
+//! | [`connection`] | how an association begins and ends |
+//! | [`acknowledgement`] | what the receiver reports, and when |
+//! | [`inquiry`] | when the sender asks for a report, and repeats that |
+//! | [`recovery`] | what is lost, and sent again |
+//! | [`rtt`] | the round-trip time and the retransmission timeout |
+//! | [`flow`] | how much the two ends take |
+//! | [`congestion`] | how much the network takes |
+//! | [`rate`] | how fast packets leave |
+//! | [`ordering`] | in which order units are delivered |
+//! | [`framing`] | how messages become pieces, and pieces messages |
+//! | [`lifetime`] | when a message has expired |
+//! | [`integrity`] | whether a packet is what was sent |
+//!
+//! [`profile`] selects one of them for each slot.
 #![no_std]
 #![forbid(unsafe_code)]
 

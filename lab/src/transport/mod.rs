@@ -169,7 +169,7 @@ impl Transport {
             }
             Transport::StopAndWait { patience, tries } => {
                 let mut rules = Rules::default();
-                (rules.patience, rules.tries_most) = (patience.0, *tries);
+                (rules.timeout, rules.tries_most) = (patience.0, *tries);
                 stacked(then, Over::new(StopAndWait::<M>::new(rules, seed), lowers.datagrams()))
             }
             Transport::Artp { packet, window, congestion } => {

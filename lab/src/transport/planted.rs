@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use stackwright::stop_and_wait::Label;
+use stackwright::stop_and_wait::StopAndWaitHeader;
 use stackwright::wire::{Header, Message};
 use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
 use stackwright_contract::{Context, Facts, Guarantees, Handle, Outlet, Protocol};
@@ -31,8 +31,9 @@ impl Protocol for Forgetful {
     ) {
         if let DatagramsRequest::Send { association, batch: messages, .. } = &mut request
             && let message = messages.single_mut()
-            && let Some(octets) = message.front(Label::LENGTH)
-            && let Ok(Label { acknowledgement: false, number, .. }) = Label::decode(octets)
+            && let Some(octets) = message.front(StopAndWaitHeader::LENGTH)
+            && let Ok(StopAndWaitHeader { acknowledgement: false, number, .. }) =
+                StopAndWaitHeader::decode(octets)
             && !self.sent.insert((*association, number))
         {
             message.truncate(message.len() - 1);

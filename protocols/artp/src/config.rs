@@ -188,9 +188,9 @@ configuration! {
         Inquiry: inquiry::Absent,
         Recovery: recovery::IndividualTimeout,
         Rtt: rtt::Rfc6298,
-        Flow: flow::Credit,
+        Flow: flow::CreditWindow,
         Congestion: congestion::OneOf,
-        Rate: rate::Told,
+        Rate: rate::PacedByCongestion,
         Lifetime: lifetime::Timestamps,
     }
 }
@@ -213,10 +213,10 @@ pub fn policies<M: Message>(session: u8, config: &Config, secrets: Secrets) -> S
         .full(config.gather_full),
         inquiry: inquiry::Absent,
         recovery: recovery::IndividualTimeout::new(config.silence).reordering(config.reordering),
-        rtt: rtt::Rfc6298::new(rtt::Of::Units, config.timeout_first, config.timeout_least),
-        flow: flow::Credit::new(window),
+        rtt: rtt::Rfc6298::new(rtt::SampleSource::Units, config.timeout_first, config.timeout_least),
+        flow: flow::CreditWindow::new(window),
         congestion: config.congestion.policy(config.packet),
-        rate: rate::Told::new(),
+        rate: rate::PacedByCongestion::new(),
         lifetime: lifetime::Timestamps::new(config.epoch),
     })
 }

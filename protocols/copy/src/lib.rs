@@ -1,7 +1,8 @@
 //! A copy between two [`Files`]: a disk and a server, two servers, two disks.
 //!
-//! It provides [`Copying`] and uses `Both<Files, Files>`; which of them is the source is said with each request. Reads run
-//! ahead of writes by a bounded number of octets, so that both sides are busy and memory does not grow with the file.
+//! It provides [`Copying`] and uses `Both<Files, Files>`; which of them is the source is said with
+//! each request. Reads run ahead of writes by a bounded number of octets, so that both sides are
+//! busy and memory does not grow with the file.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -19,7 +20,7 @@ mod send;
 mod state;
 mod words;
 
-pub use words::{Copying, Indication, Place, Request};
+pub use words::{CopySide, Copying, Indication, Request};
 
 use stackwright_contract::described::Described;
 use stackwright_contract::services::{Files, FilesRequest};
@@ -57,17 +58,17 @@ impl<M: Message> Copy<M> {
         self.left.len() + self.right.len()
     }
 
-    fn names_at(&mut self, place: Place) -> &mut Names<Use> {
-        match place {
-            Place::Left => &mut self.left,
-            Place::Right => &mut self.right,
+    fn names_at(&mut self, side: CopySide) -> &mut Names<Use> {
+        match side {
+            CopySide::Left => &mut self.left,
+            CopySide::Right => &mut self.right,
         }
     }
 
-    fn ask(out: Out<'_, M>, place: Place, request: FilesRequest<M>) {
-        out.request(match place {
-            Place::Left => Either::Left(request),
-            Place::Right => Either::Right(request),
+    fn ask(out: Out<'_, M>, side: CopySide, request: FilesRequest<M>) {
+        out.request(match side {
+            CopySide::Left => Either::Left(request),
+            CopySide::Right => Either::Right(request),
         });
     }
 }
@@ -80,7 +81,7 @@ impl<M: Message> Protocol for Copy<M> {
     fn handle_request(&mut self, cx: &Context, request: Request, out: &mut impl Outlet<Self>) {
         match request {
             Request::Copy { from, source, target, early } => self.copy(cx, from, source, target, early, out),
-            Request::List { place, path } => self.list(place, path, out),
+            Request::List { side, path } => self.list(side, path, out),
             Request::GiveUp => self.give_up(out),
         }
     }
@@ -92,8 +93,8 @@ impl<M: Message> Protocol for Copy<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            Either::Left(indication) => self.hear(cx, Place::Left, indication, out),
-            Either::Right(indication) => self.hear(cx, Place::Right, indication, out),
+            Either::Left(indication) => self.hear(cx, CopySide::Left, indication, out),
+            Either::Right(indication) => self.hear(cx, CopySide::Right, indication, out),
         }
     }
 }

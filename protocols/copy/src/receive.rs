@@ -5,26 +5,26 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use crate::state::{Job, Step, Use};
-use crate::{Copy, Indication, NAME, Out, Place};
+use crate::{Copy, CopySide, Indication, NAME, Out};
 
 impl<M: Message> Copy<M> {
     pub(crate) fn hear(
         &mut self,
         cx: &Context,
-        place: Place,
+        side: CopySide,
         indication: FilesIndication<M>,
         out: Out<'_, M>,
     ) {
         let file = indication.name();
-        let Some(&Use { job }) = self.names_at(place).get(file) else {
+        let Some(&Use { job }) = self.names_at(side).get(file) else {
             return cx.dropped(NAME, "a word for a file that is closed");
         };
         match indication {
             FilesIndication::Closed { result, .. } => {
-                self.names_at(place).forget(file);
-                self.closed(cx, job, place, result, out);
+                self.names_at(side).forget(file);
+                self.closed(cx, job, side, result, out);
             }
-            FilesIndication::Opened { size, .. } => self.opened(job, place, size, out),
+            FilesIndication::Opened { size, .. } => self.opened(job, side, size, out),
             FilesIndication::Read { message, .. } => {
                 self.read(job, message, out);
             }
@@ -41,10 +41,10 @@ impl<M: Message> Copy<M> {
                 if self.jobs.get(job).is_none() {
                 } else if entries.is_empty() {
                     self.jobs.forget(job);
-                    self.close(place, file, out);
+                    self.close(side, file, out);
                     out.indicate(Indication::Listed);
                 } else {
-                    Self::ask(out, place, FilesRequest::Next { file });
+                    Self::ask(out, side, FilesRequest::Next { file });
                     out.indicate(Indication::Entries { entries });
                 }
             }
@@ -52,14 +52,14 @@ impl<M: Message> Copy<M> {
         }
     }
 
-    fn opened(&mut self, job: Handle, place: Place, size: Option<u64>, out: Out<'_, M>) {
+    fn opened(&mut self, job: Handle, side: CopySide, size: Option<u64>, out: Out<'_, M>) {
         match self.jobs.get_mut(job) {
-            Some(Job::List { place, folder }) => {
-                let (place, file) = (*place, *folder);
-                Self::ask(out, place, FilesRequest::Next { file });
+            Some(Job::List { side, folder }) => {
+                let (side, file) = (*side, *folder);
+                Self::ask(out, side, FilesRequest::Next { file });
             }
             Some(Job::Copy(copying)) => {
-                if place == copying.from {
+                if side == copying.from {
                     copying.source_open = true;
                     copying.size = size;
                 } else {
@@ -84,7 +84,8 @@ impl<M: Message> Copy<M> {
         let length = message.len();
         copying.end |= length < wanted;
         copying.between -= wanted - length;
-        // Reads are answered in order, and only the last may be short: what is written lies behind what was.
+        // Reads are answered in order, and only the last may be short: what is written lies behind
+        // what was.
         let offset = copying.next - copying.asked.iter().sum::<usize>() as u64 - wanted as u64;
         if copying.end && copying.size.is_some_and(|size| offset + (length as u64) < size) {
             // A part of what was announced would pass for the whole.
@@ -101,7 +102,7 @@ impl<M: Message> Copy<M> {
         &mut self,
         cx: &Context,
         job: Handle,
-        place: Place,
+        side: CopySide,
         result: Result<(), Failure>,
         out: Out<'_, M>,
     ) {
@@ -110,7 +111,7 @@ impl<M: Message> Copy<M> {
             _ => None,
         };
         match result {
-            Ok(()) if keeping.is_some_and(|from| from != place) => {
+            Ok(()) if keeping.is_some_and(|from| from != side) => {
                 let Some(Job::Copy(copying)) = self.jobs.forget(job) else { return };
                 self.close(copying.from, copying.source, out);
                 out.indicate(Indication::Copied {
@@ -120,8 +121,8 @@ impl<M: Message> Copy<M> {
             }
             Ok(()) => {} // we closed it ourselves
             // All of it was read: only the target can fail yet.
-            Err(_) if keeping == Some(place) => {}
-            Err(failure) => self.fail(job, place, failure, out),
+            Err(_) if keeping == Some(side) => {}
+            Err(failure) => self.fail(job, side, failure, out),
         }
     }
 }

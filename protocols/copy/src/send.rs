@@ -10,13 +10,13 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use crate::state::{AHEAD, Copying, Job, READ_AT_ONCE, Step, Use};
-use crate::{Copy, Indication, Out, Place};
+use crate::{Copy, CopySide, Indication, Out};
 
 impl<M: Message> Copy<M> {
     pub(crate) fn copy(
         &mut self,
         cx: &Context,
-        from: Place,
+        from: CopySide,
         source: String,
         target: String,
         early: bool,
@@ -52,21 +52,21 @@ impl<M: Message> Copy<M> {
 
     pub(crate) fn open_target(&mut self, job: Handle, out: Out<'_, M>) {
         let Some(Job::Copy(copying)) = self.jobs.get(job) else { return };
-        let (place, path) = (copying.from.other(), copying.target_path.clone());
-        let file = self.names_at(place).name(Use { job });
+        let (side, path) = (copying.from.other(), copying.target_path.clone());
+        let file = self.names_at(side).name(Use { job });
         if let Some(Job::Copy(copying)) = self.jobs.get_mut(job) {
             copying.target = Some(file);
         }
-        Self::ask(out, place, FilesRequest::Open { file, path, purpose: Purpose::Create { from: 0 } });
+        Self::ask(out, side, FilesRequest::Open { file, path, purpose: Purpose::Create { from: 0 } });
     }
 
-    pub(crate) fn list(&mut self, place: Place, path: String, out: Out<'_, M>) {
-        let job = self.jobs.name(Job::List { place, folder: Handle { index: 0, generation: 0 } });
-        let file = self.names_at(place).name(Use { job });
+    pub(crate) fn list(&mut self, side: CopySide, path: String, out: Out<'_, M>) {
+        let job = self.jobs.name(Job::List { side, folder: Handle { index: 0, generation: 0 } });
+        let file = self.names_at(side).name(Use { job });
         if let Some(Job::List { folder, .. }) = self.jobs.get_mut(job) {
             *folder = file;
         }
-        Self::ask(out, place, FilesRequest::Open { file, path, purpose: Purpose::List });
+        Self::ask(out, side, FilesRequest::Open { file, path, purpose: Purpose::List });
     }
 
     /// Asks for as many octets as may be between the two sides.
@@ -81,8 +81,9 @@ impl<M: Message> Copy<M> {
         }
     }
 
-    /// All octets are on their way: the target may have its name behind the last of them. Answers about one file come in
-    /// the order asked, so nothing has to be waited for; if one of them cannot be written, the file fails as a whole.
+    /// All octets are on their way: the target may have its name behind the last of them. Answers
+    /// about one file come in the order asked, so nothing has to be waited for; if one of them
+    /// cannot be written, the file fails as a whole.
     pub(crate) fn keep_when_whole(copying: &mut Copying<M>, out: Out<'_, M>) {
         if let (Some(file), true, true, Step::Moving) =
             (copying.target, copying.end, copying.asked.is_empty(), copying.step)
@@ -92,7 +93,7 @@ impl<M: Message> Copy<M> {
         }
     }
 
-    pub(crate) fn fail(&mut self, job: Handle, place: Place, failure: Failure, out: Out<'_, M>) {
+    pub(crate) fn fail(&mut self, job: Handle, side: CopySide, failure: Failure, out: Out<'_, M>) {
         match self.jobs.forget(job) {
             Some(Job::Copy(copying)) => {
                 self.close(copying.from, copying.source, out);
@@ -101,30 +102,30 @@ impl<M: Message> Copy<M> {
                     self.close(copying.from.other(), target, out);
                 }
             }
-            Some(Job::List { place, folder }) => self.close(place, folder, out),
+            Some(Job::List { side, folder }) => self.close(side, folder, out),
             None => return,
         }
-        out.indicate(Indication::Failed { place, failure });
+        out.indicate(Indication::Failed { side, failure });
     }
 
     /// Closes a file without keeping it, unless its last word came already.
-    pub(crate) fn close(&mut self, place: Place, file: Handle, out: Out<'_, M>) {
-        if self.names_at(place).get(file).is_some() {
-            Self::ask(out, place, FilesRequest::Close { file, keep: false });
+    pub(crate) fn close(&mut self, side: CopySide, file: Handle, out: Out<'_, M>) {
+        if self.names_at(side).get(file).is_some() {
+            Self::ask(out, side, FilesRequest::Close { file, keep: false });
         }
     }
 
     pub(crate) fn give_up(&mut self, out: Out<'_, M>) {
         let jobs: Vec<Handle> = self.jobs.iter().map(|(name, _)| name).collect();
         for job in jobs {
-            let place = match self.jobs.get(job) {
+            let side = match self.jobs.get(job) {
                 // Nobody could tell whether the target gets its name; the answer is near.
                 Some(Job::Copy(copying)) if copying.step == Step::Keeping => continue,
                 Some(Job::Copy(copying)) => copying.from,
-                Some(Job::List { place, .. }) => *place,
+                Some(Job::List { side, .. }) => *side,
                 None => continue,
             };
-            self.fail(job, place, Failure::GivenUp, out);
+            self.fail(job, side, Failure::GivenUp, out);
         }
     }
 }

@@ -6,7 +6,7 @@ use core::marker::PhantomData;
 
 use stackwright_contract::{Handle, Instant};
 
-use crate::Place;
+use crate::CopySide;
 
 /// How many octets may be between the two sides, read or asked for and not written.
 pub(crate) const AHEAD: usize = 1 << 20;
@@ -21,11 +21,11 @@ pub(crate) struct Use {
 
 pub(crate) enum Job<M> {
     Copy(Copying<M>),
-    List { place: Place, folder: Handle },
+    List { side: CopySide, folder: Handle },
 }
 
 pub(crate) struct Copying<M> {
-    pub(crate) from: Place,
+    pub(crate) from: CopySide,
     pub(crate) target_path: String,
     pub(crate) source: Handle,
     pub(crate) source_open: bool,

@@ -24,19 +24,19 @@ impl<M: Message, B: Service> Speaks<M, B> for Copying {}
 
 /// One of the two sides below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Place {
+pub enum CopySide {
     /// The first.
     Left,
     /// The second.
     Right,
 }
 
-impl Place {
+impl CopySide {
     /// The other one.
     pub fn other(self) -> Self {
         match self {
-            Place::Left => Place::Right,
-            Place::Right => Place::Left,
+            CopySide::Left => CopySide::Right,
+            CopySide::Right => CopySide::Left,
         }
     }
 }
@@ -47,24 +47,24 @@ pub enum Request {
     /// Copy a file from one side to the other. Answered by `Copied` or `Failed`.
     Copy {
         /// Where the source lies.
-        from: Place,
+        from: CopySide,
         /// Its path there.
         source: String,
         /// The path on the other side.
         target: String,
-        /// Open the target before the source is known to exist. It saves time, and is right only where the target's
-        /// side makes files whole or not at all.
+        /// Open the target before the source is known to exist. It saves time, and is right only
+        /// where the target's side makes files whole or not at all.
         early: bool,
     },
     /// List a folder. Answered by `Entries` as often as there are some, then `Listed` or `Failed`.
     List {
         /// Which side.
-        place: Place,
+        side: CopySide,
         /// Its path there.
         path: String,
     },
-    /// Give up all that is under way. Each copy answers with `Failed`, but for one whose target is getting its name
-    /// already: it ends as it ends.
+    /// Give up all that is under way. Each copy answers with `Failed`, but for one whose target is
+    /// getting its name already: it ends as it ends.
     GiveUp,
 }
 
@@ -98,7 +98,7 @@ pub enum Indication {
     /// It did not work; no file has the target's name that had it not before.
     Failed {
         /// Which side failed.
-        place: Place,
+        side: CopySide,
         /// Why.
         failure: Failure,
     },

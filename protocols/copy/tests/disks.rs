@@ -6,7 +6,7 @@ use std::rc::Rc;
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::Duration;
 use stackwright_contract::services::Failure;
-use stackwright_copy::{Copy, Indication as Told, Place, Request as Ask};
+use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright_simulator::{DiskFaults, Heard, SimulatedDisk, StationId, Tree, World};
 use stackwright_wire::SingleBuffer as M;
 
@@ -29,7 +29,7 @@ impl Desk {
     }
 
     fn copy(&mut self, source: &str, target: &str, early: bool) {
-        let (from, source, target) = (Place::Left, source.into(), target.into());
+        let (from, source, target) = (CopySide::Left, source.into(), target.into());
         self.world.ask(self.station, Ask::Copy { from, source, target, early });
     }
 
@@ -69,20 +69,20 @@ fn files_of_all_sizes_arrive_as_they_were() {
 #[test]
 fn whatever_breaks_the_target_is_whole_or_as_it_was() {
     for early in [false, true] {
-        for broken in [Place::Left, Place::Right] {
+        for broken in [CopySide::Left, CopySide::Right] {
             for operation in 1..40 {
                 let mut desk = Desk::new(operation);
                 desk.left.borrow_mut().put("a", content(400_000));
                 desk.right.borrow_mut().put("b", "older");
-                let disk = if broken == Place::Left { &desk.left } else { &desk.right };
+                let disk = if broken == CopySide::Left { &desk.left } else { &desk.right };
                 disk.borrow_mut().faults.breaks_at = Some(operation);
                 desk.copy("a", "b", early);
                 let words = desk.run();
                 let now = desk.right.borrow().octets("b");
                 match words[..] {
                     [Told::Copied { octets: 400_000, .. }] => assert!(now == Some(content(400_000))),
-                    [Told::Failed { place, failure: Failure::Broken }] => {
-                        assert_eq!(place, broken);
+                    [Told::Failed { side, failure: Failure::Broken }] => {
+                        assert_eq!(side, broken);
                         assert_eq!(now.as_deref(), Some(&b"older"[..]), "{broken:?} at {operation}");
                     }
                     ref other => panic!("{broken:?} at {operation}: {other:?}"),
@@ -98,7 +98,7 @@ fn a_full_disk_and_a_source_that_shrinks_are_told_as_they_are() {
     desk.left.borrow_mut().put("a", content(500_000));
     desk.right.borrow_mut().faults.full_after = Some(200_000);
     desk.copy("a", "b", false);
-    assert_eq!(desk.run(), [Told::Failed { place: Place::Right, failure: Failure::Full }]);
+    assert_eq!(desk.run(), [Told::Failed { side: CopySide::Right, failure: Failure::Full }]);
     assert_eq!(desk.right.borrow().files(), [""; 0]);
 
     let mut desk = Desk::new(1);
@@ -108,7 +108,7 @@ fn a_full_disk_and_a_source_that_shrinks_are_told_as_they_are() {
     let written = desk.right.clone();
     assert!(desk.world.run_until(|_| written.borrow().written() > 0, Duration::from_secs(9)));
     desk.left.borrow_mut().shrink("a", 2_000_000);
-    assert_eq!(desk.run(), [Told::Failed { place: Place::Left, failure: Failure::Short }]);
+    assert_eq!(desk.run(), [Told::Failed { side: CopySide::Left, failure: Failure::Short }]);
     assert_eq!(desk.right.borrow().files(), [""; 0]);
 }
 
@@ -143,7 +143,7 @@ fn a_folder_is_listed_to_its_end() {
     for nth in 0..100 {
         desk.right.borrow_mut().put(&format!("folder/{nth}"), "x");
     }
-    desk.world.ask(desk.station, Ask::List { place: Place::Right, path: "folder".into() });
+    desk.world.ask(desk.station, Ask::List { side: CopySide::Right, path: "folder".into() });
     let words = desk.run();
     let entries = |told: &Told| match told {
         Told::Entries { entries } => entries.len(),

@@ -1,4 +1,5 @@
-//! Addresses of data associations, as PORT, PASV (RFC 959 §4.1.2), EPRT and EPSV (RFC 2428) write them.
+//! Addresses of data associations, as PORT, PASV (RFC 959 §4.1.2), EPRT and EPSV (RFC 2428) write
+//! them.
 
 use alloc::format;
 use alloc::string::String;
@@ -29,7 +30,8 @@ pub fn format_port(address: SocketAddrV4) -> String {
     format!("{a},{b},{c},{d},{high},{low}")
 }
 
-/// The six numbers somewhere in the text of a 227 reply: RFC 1123 §4.1.2.6 warns that the punctuation varies.
+/// The six numbers somewhere in the text of a 227 reply: RFC 1123 §4.1.2.6 warns that the
+/// punctuation varies.
 pub fn find_port(text: &str) -> Option<SocketAddr> {
     let mut starts = text.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(index, _)| index);
     starts.find_map(|start| {

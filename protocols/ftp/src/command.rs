@@ -175,13 +175,15 @@ const NOT_IMPLEMENTED: &[&str] = &[
 ];
 
 impl<'a> Command<'a> {
-    /// Reads a line. Verbs may be in any case; the argument is the rest of the line after one space.
+    /// Reads a line. Verbs may be in any case; the argument is the rest of the line after one
+    /// space.
     ///
     /// # Errors
     /// What is wrong with it.
     pub fn parse(line: &'a str) -> Result<Self, Mistake> {
         let (name, argument) = line.split_once(' ').unwrap_or((line, ""));
-        // A CR or NUL would reach a file's name or a reply; other control characters are odd, but they are names.
+        // A CR or NUL would reach a file's name or a reply; other control characters are odd, but
+        // they are names.
         if argument.contains(['\r', '\0']) {
             return Err(Mistake::Argument);
         }

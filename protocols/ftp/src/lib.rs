@@ -1,12 +1,13 @@
-//! The File Transfer Protocol (RFC 959, 1123, 2389, 2428, 3659), client and server, as machines without I/O.
+//! The File Transfer Protocol (RFC 959, 1123, 2389, 2428, 3659), client and server, as machines
+//! without I/O.
 //!
 //! ```text
 //! [`Server`]   provides [`Serving`]       uses `Both<Streams, Files>`
 //! [`Client`]   provides `Files`           uses `Streams`
 //! ```
 //!
-//! Because a client *provides* files, "get" is a copy between two `Files`, and a server whose disk is a client is a relay
-//! to another server.
+//! Because a client *provides* files, "get" is a copy between two `Files`, and a server whose disk
+//! is a client is a relay to another server.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -28,7 +29,7 @@ pub mod reply;
 pub mod server;
 
 pub use client::Client;
-pub use line::{Heard, Lines};
+pub use line::{LineEvent, Lines};
 pub use server::{Server, Serving};
 
 /// As it stands in a refusal and in a trace.

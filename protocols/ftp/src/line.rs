@@ -1,7 +1,8 @@
 //! Octets of a control association → lines.
 //!
-//! The control association speaks Telnet (RFC 959 §3.1): its signals may stand anywhere, also inside a line, and are
-//! taken out here. A line ends with CR LF; a bare LF is accepted too, because people type into sockets.
+//! The control association speaks Telnet (RFC 959 §3.1): its signals may stand anywhere, also
+//! inside a line, and are taken out here. A line ends with CR LF; a bare LF is accepted too,
+//! because people type into sockets.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -36,7 +37,7 @@ enum Telnet {
 
 /// What was heard.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Heard {
+pub enum LineEvent {
     /// A line, without its end.
     Line(String),
     /// A line longer than allowed. It was skipped.
@@ -58,9 +59,9 @@ impl Lines {
         self.overlong
     }
 
-    /// Hears `octets` up to the end of one line; gives what was heard and how many octets that took. When nothing is
-    /// complete, all of them are taken.
-    pub fn hear(&mut self, octets: &[u8]) -> (Option<Heard>, usize) {
+    /// Hears `octets` up to the end of one line; gives what was heard and how many octets that
+    /// took. When nothing is complete, all of them are taken.
+    pub fn hear(&mut self, octets: &[u8]) -> (Option<LineEvent>, usize) {
         for (index, &octet) in octets.iter().enumerate() {
             let heard = match (self.telnet, octet) {
                 (Telnet::Text, IAC) => {
@@ -86,8 +87,8 @@ impl Lines {
                 (Telnet::Option(verb), option) => {
                     self.telnet = Telnet::Text;
                     match verb {
-                        WILL => Some(Heard::Decline([IAC, DONT, option])),
-                        DO => Some(Heard::Decline([IAC, WONT, option])),
+                        WILL => Some(LineEvent::Decline([IAC, DONT, option])),
+                        DO => Some(LineEvent::Decline([IAC, WONT, option])),
                         _ => None,
                     }
                 }
@@ -108,17 +109,17 @@ impl Lines {
         }
     }
 
-    fn complete(&mut self) -> Heard {
+    fn complete(&mut self) -> LineEvent {
         let mut line = mem::take(&mut self.partial);
         if line.last() == Some(&b'\r') {
             line.pop();
         }
         if mem::take(&mut self.overlong) || line.len() > self.most {
-            return Heard::TooLong;
+            return LineEvent::TooLong;
         }
         match String::from_utf8(line) {
-            Ok(line) => Heard::Line(line),
-            Err(_) => Heard::NotText,
+            Ok(line) => LineEvent::Line(line),
+            Err(_) => LineEvent::NotText,
         }
     }
 }
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    fn all(octets: &[u8], piece: usize) -> Vec<Heard> {
+    fn all(octets: &[u8], piece: usize) -> Vec<LineEvent> {
         let mut lines = Lines::new(8);
         let mut heard = vec![];
         for mut rest in octets.chunks(piece) {
@@ -141,8 +142,8 @@ mod tests {
         heard
     }
 
-    fn line(text: &str) -> Heard {
-        Heard::Line(text.into())
+    fn line(text: &str) -> LineEvent {
+        LineEvent::Line(text.into())
     }
 
     #[test]
@@ -152,10 +153,10 @@ mod tests {
             line("USER a"),
             line("NOOP"),
             line("ABOR"),
-            Heard::Decline([IAC, DONT, 1]),
+            LineEvent::Decline([IAC, DONT, 1]),
             line("QUIT"),
-            Heard::NotText,
-            Heard::TooLong,
+            LineEvent::NotText,
+            LineEvent::TooLong,
             line("12345678"),
         ];
         for piece in 1..octets.len() {
@@ -170,6 +171,6 @@ mod tests {
             assert_eq!(lines.hear(&[b'x'; 1000]), (None, 1000));
         }
         assert!(lines.partial.capacity() < 2048);
-        assert_eq!(lines.hear(b"\r\n").0, Some(Heard::TooLong));
+        assert_eq!(lines.hear(b"\r\n").0, Some(LineEvent::TooLong));
     }
 }

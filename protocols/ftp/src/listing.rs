@@ -34,7 +34,8 @@ pub fn line(entry: &Entry, writable: bool, now: Option<u64>) -> String {
     format!("{mode}   1 ftp      ftp      {size:>12} {month} {day:>2} {when} {}\r\n", entry.name)
 }
 
-/// Reads a line of LIST: nine columns, of which the name may hold spaces. `None` where it is of another form.
+/// Reads a line of LIST: nine columns, of which the name may hold spaces. `None` where it is of
+/// another form.
 pub fn parse(line: &str) -> Option<Entry> {
     let mut rest = line;
     let mut columns = [""; 8];
@@ -67,8 +68,8 @@ pub fn parse(line: &str) -> Option<Entry> {
     Some(Entry { name: name.into(), status: Status { kind, size, modified: None } })
 }
 
-/// Year, month from 0, day from 1, of a day since 1970-01-01, in the Gregorian calendar (the era method: 400 years are
-/// 146 097 days, and years begin in March so that the odd day comes last).
+/// Year, month from 0, day from 1, of a day since 1970-01-01, in the Gregorian calendar (the era
+/// method: 400 years are 146 097 days, and years begin in March so that the odd day comes last).
 fn date(day: u64) -> (u64, usize, u64) {
     let day = day + 719_468;
     let era = day / 146_097;

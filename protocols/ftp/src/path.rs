@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// `path`, seen from the working folder `folder`, without `.`, `..` and empty parts. Always begins with `/`. A `..` at
-/// the root stays there, as on every Unix.
+/// `path`, seen from the working folder `folder`, without `.`, `..` and empty parts. Always begins
+/// with `/`. A `..` at the root stays there, as on every Unix.
 pub(crate) fn resolve(folder: &str, path: &str) -> String {
     let begin = if path.starts_with('/') { "" } else { folder };
     let mut parts = Vec::new();

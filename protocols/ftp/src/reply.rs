@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use crate::line::{Heard, Lines};
+use crate::line::{LineEvent, Lines};
 
 /// A reply as the client heard it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -16,20 +16,20 @@ pub struct Reply {
 
 impl Reply {
     /// What the first digit says.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ReplyKind {
         match self.code / 100 {
-            1 => Kind::Preliminary,
-            2 => Kind::Completion,
-            3 => Kind::Intermediate,
-            4 => Kind::Transient,
-            _ => Kind::Permanent,
+            1 => ReplyKind::Preliminary,
+            2 => ReplyKind::Completion,
+            3 => ReplyKind::Intermediate,
+            4 => ReplyKind::Transient,
+            _ => ReplyKind::Permanent,
         }
     }
 }
 
 /// The first digit of a reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ReplyKind {
     /// 1: it has begun; another reply follows.
     Preliminary,
     /// 2: done.
@@ -88,10 +88,10 @@ impl Replies {
             let line = match heard {
                 // Nothing is gained by waiting for the end of such a line: it may have none.
                 None if self.lines.is_overlong() => return (Err(NotAReply::LineTooLong), taken),
-                None | Some(Heard::Decline(_)) => continue, // a client need not answer a server's Telnet options
-                Some(Heard::Line(line)) => line,
-                Some(Heard::NotText) => String::from("?"), // a name in an old character set: the code still counts
-                Some(Heard::TooLong) => return (Err(NotAReply::LineTooLong), taken),
+                None | Some(LineEvent::Decline(_)) => continue, // a client need not answer a server's Telnet options
+                Some(LineEvent::Line(line)) => line,
+                Some(LineEvent::NotText) => String::from("?"), // a name in an old character set: the code still counts
+                Some(LineEvent::TooLong) => return (Err(NotAReply::LineTooLong), taken),
             };
             match self.line(&line) {
                 Ok(None) => {}
@@ -135,7 +135,8 @@ fn code(line: &str) -> Option<u16> {
     (ends && (100..600).contains(&code)).then_some(code)
 }
 
-/// A reply on one line. What would end the line early is taken out: the text may repeat what a peer said.
+/// A reply on one line. What would end the line early is taken out: the text may repeat what a peer
+/// said.
 pub fn line(code: u16, text: &str) -> String {
     let mut reply = format!("{code} {text}");
     reply.retain(|c| !matches!(c, '\r' | '\n' | '\0'));

@@ -18,7 +18,7 @@ pub const fn described<M: Message>() -> Described<StopAndWait<M>> {
         make: |table, seed| {
             let mut rules = Rules::default();
             if let Some(milliseconds) = table.within("patience", 1..=3_600_000)? {
-                rules.patience = Duration::from_millis(milliseconds);
+                rules.timeout = Duration::from_millis(milliseconds);
             }
             if let Some(tries) = table.within("tries", 1..=255)? {
                 rules.tries_most = tries as u8;

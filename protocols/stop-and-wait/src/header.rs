@@ -4,7 +4,7 @@ use stackwright_wire::Header;
 
 /// The header of every message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct Label {
+pub struct StopAndWaitHeader {
     /// Nothing yet.
     #[bits(7)]
     #[fixed(0)]

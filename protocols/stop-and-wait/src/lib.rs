@@ -1,8 +1,8 @@
 //! Stop-and-wait: one message at a time, sent again until it is acknowledged.
 //!
-//! It is the worked example of a protocol on a generated base: the base opens, listens, finds the association and closes;
-//! what is written here is what makes this protocol itself. Numbers have 16 bits where a textbook has one, because a
-//! network that reorders brings old copies.
+//! It is the worked example of a protocol on a generated base: the base opens, listens, finds the
+//! association and closes; what is written here is what makes this protocol itself. Numbers have 16
+//! bits where a textbook has one, because a network that reorders brings old copies.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -12,7 +12,7 @@ mod described;
 mod header;
 
 pub use described::described;
-pub use header::Label;
+pub use header::StopAndWaitHeader;
 
 use alloc::collections::VecDeque;
 use core::marker::PhantomData;
@@ -34,7 +34,7 @@ pub type StopAndWait<M> = Layer<Rules<M>>;
 /// What makes it itself.
 pub struct Rules<M> {
     /// How long an acknowledgement is waited for.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// How often a message is sent, at most, before the association is given up.
     pub tries_most: u8,
     message: PhantomData<fn() -> M>,
@@ -54,7 +54,7 @@ pub struct State<M> {
 
 impl<M> Default for Rules<M> {
     fn default() -> Self {
-        Rules { patience: Duration::from_millis(200), tries_most: 30, message: PhantomData }
+        Rules { timeout: Duration::from_millis(200), tries_most: 30, message: PhantomData }
     }
 }
 
@@ -62,10 +62,10 @@ impl<M: Message> Rules<M> {
     fn send_first(&self, at: &mut impl Place<Self>) {
         let state = at.association();
         let Some(first) = state.waiting.front() else { return };
-        let (label, message) = (Label { number: state.number, ..MESSAGE }, first.share());
+        let (label, message) = (StopAndWaitHeader { number: state.number, ..MESSAGE }, first.share());
         state.tries += 1;
         at.send(&label, message);
-        let until = at.cx().now() + self.patience;
+        let until = at.cx().now() + self.timeout;
         at.wake((), until);
     }
 
@@ -84,7 +84,7 @@ impl<M: Message> Hooks for Rules<M> {
     type Features = StopAndWaitBase<M>;
     type Provides = Datagrams<M>;
     type Uses = Datagrams<M>;
-    type Header = Label;
+    type Header = StopAndWaitHeader;
     type Key = ();
     type PassiveKey = ();
     type Association = State<M>;
@@ -93,7 +93,7 @@ impl<M: Message> Hooks for Rules<M> {
     const FACTS: Facts = Facts {
         gives: Guarantees::RELIABLE.and(Guarantees::ORDERED).and(Guarantees::ONCE),
         passes: Guarantees::CHECKED,
-        header_room: Label::LENGTH,
+        header_room: StopAndWaitHeader::LENGTH,
         ..Facts::named("stop-and-wait")
     };
     const NEEDS: Needs = Needs { opening: true, listening: true, sessions: true, timers: true };
@@ -109,7 +109,7 @@ impl<M: Message> Hooks for Rules<M> {
         }
     }
 
-    fn pop(&mut self, at: &mut impl Place<Self>, label: Label, message: M) {
+    fn pop(&mut self, at: &mut impl Place<Self>, label: StopAndWaitHeader, message: M) {
         let (credit, state) = (at.room(), at.association());
         if label.acknowledgement {
             if label.number == state.number {
@@ -123,7 +123,10 @@ impl<M: Message> Hooks for Rules<M> {
         }
         state.expected = state.expected.wrapping_add(u16::from(fresh));
         // A copy is acknowledged, too: the first acknowledgement was lost, or is late.
-        at.send(&Label { acknowledgement: true, ..label }, M::with_headroom(Label::LENGTH, &[]));
+        at.send(
+            &StopAndWaitHeader { acknowledgement: true, ..label },
+            M::with_headroom(StopAndWaitHeader::LENGTH, &[]),
+        );
         if fresh {
             at.deliver(message, MessageProperties::default());
         }
@@ -140,4 +143,4 @@ impl<M: Message> Hooks for Rules<M> {
     }
 }
 
-const MESSAGE: Label = Label { reserved: (), acknowledgement: false, number: 0 };
+const MESSAGE: StopAndWaitHeader = StopAndWaitHeader { reserved: (), acknowledgement: false, number: 0 };

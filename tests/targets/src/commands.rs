@@ -2,7 +2,7 @@
 
 use stackwright_ftp::address;
 use stackwright_ftp::command::Command;
-use stackwright_ftp::{Heard, Lines};
+use stackwright_ftp::{LineEvent, Lines};
 
 use crate::Input;
 
@@ -16,7 +16,7 @@ pub fn commands(octets: &[u8]) {
     let heard = hear(input.clone().pieces(pieces));
     assert_eq!(heard, hear(std::iter::once(input.0)), "lines do not depend on how they are cut");
     for one in heard {
-        let Heard::Line(line) = one else { continue };
+        let LineEvent::Line(line) = one else { continue };
         assert!(line.len() <= MOST && !line.contains('\n'), "a line is bounded");
         match Command::parse(&line) {
             Ok(command) => understood(&line, &command),
@@ -25,7 +25,7 @@ pub fn commands(octets: &[u8]) {
     }
 }
 
-fn hear<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Heard> {
+fn hear<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<LineEvent> {
     let mut lines = Lines::new(MOST);
     let mut all = Vec::new();
     for mut piece in pieces {

@@ -1,4 +1,5 @@
-//! Reads what stands beside the fields: attributes, doc comments, and the types that have a width of their own.
+//! Reads what stands beside the fields: attributes, doc comments, and the types that have a width
+//! of their own.
 
 use syn::{Attribute, Error, Expr, Lit, Path, Result, Type};
 

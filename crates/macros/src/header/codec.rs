@@ -1,7 +1,8 @@
 //! Writes `decode` and `encode`.
 //!
-//! The slice becomes an array once; from then on every index is a constant, so that the compiler leaves plain loads and
-//! stores. Fields that share octets are a *run*: one integer, read or put together at once.
+//! The slice becomes an array once; from then on every index is a constant, so that the compiler
+//! leaves plain loads and stores. Fields that share octets are a *run*: one integer, read or put
+//! together at once.
 
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -55,7 +56,8 @@ pub(super) fn decode(layout: &Layout) -> TokenStream {
     }
 }
 
-/// `field: value`, where `run` holds the octets that the field is in and `below` bits of them follow it.
+/// `field: value`, where `run` holds the octets that the field is in and `below` bits of them
+/// follow it.
 fn decode_field(layout: &Layout, field: &Field, run: &syn::Ident, bits: usize, below: usize) -> TokenStream {
     let wire = &layout.wire;
     let Field { ident, name, ty, .. } = field;

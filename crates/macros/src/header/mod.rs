@@ -1,5 +1,5 @@
-//! `#[derive(Header)]`: the layout is read once ([`layout`]), then written as code ([`codec`]) and as a picture
-//! ([`diagram`]).
+//! `#[derive(Header)]`: the layout is read once ([`layout`]), then written as code ([`codec`]) and
+//! as a picture ([`diagram`]).
 
 mod attributes;
 mod codec;

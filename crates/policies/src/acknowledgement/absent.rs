@@ -1,10 +1,10 @@
-//! The receiver says nothing.
+//! No reports.
 
 use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Report, View};
 use stackwright_transport::{Receipts, component};
 
-/// The receiver says nothing: for data that nobody would send again.
+/// Reports nothing: for data that is never sent again.
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::Absent;

@@ -7,13 +7,15 @@ use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
-use super::delay::Delay;
+use super::delayed_ack::DelayedAck;
 
-/// Says the first number that is missing, and nothing of what lies beyond (TCP without options, RFC 9293 §3.8.6.3): with every
-/// so manyth unit, at most so long after the first that it covers, and at once where a unit came out of order or came again.
+/// Reports the first number that is missing, and nothing beyond it (TCP without options, RFC 9293
+/// §3.8.6.3). Delayed ACK: every `n`-th unit, at the latest `delay` after the first; at once where
+/// a unit arrived out of order, or again.
 ///
-/// Choose it where a packet has no room for spans: each report makes all those before it needless. Where more than one
-/// packet of a window is lost, [`Ranges`](super::Ranges) saves sending again what is there.
+/// Choose it where a packet has no room for spans: each report supersedes all those before it.
+/// Where more than one packet of a window is lost, [`AckRanges`](super::AckRanges) saves sending
+/// again what arrived.
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::Cumulative;
@@ -23,13 +25,14 @@ use super::delay::Delay;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Cumulative {
-    delay: Delay,
+    delay: DelayedAck,
 }
 
 impl Cumulative {
-    /// With every `every`th unit, at most `most` after the first.
-    pub const fn new(every: u32, most: Nanoseconds) -> Self {
-        Cumulative { delay: Delay::new(every, most) }
+    /// Creates the policy, with a delayed ACK: every `n`-th unit, at the latest `delay` nanoseconds
+    /// after the first.
+    pub const fn new(n: u32, delay: Nanoseconds) -> Self {
+        Cumulative { delay: DelayedAck::new(n, delay) }
     }
 }
 
@@ -69,6 +72,6 @@ impl Acknowledgement for Cumulative {
 }
 
 component! {
-    Cumulative: "acknowledgement of the first missing number", "says the first number that is missing",
+    Cumulative: "acknowledgement of the first missing number", "reports the first missing number",
     gives: Property::REPORTS.and(Property::UNASKED).and(Property::ANSWERS),
 }

@@ -1,4 +1,4 @@
-//! A hole, as soon as it shows.
+//! Gaps, as soon as they show.
 
 use core::ops::Range;
 
@@ -8,10 +8,12 @@ use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Report, UnitHeader, View};
 
-/// Says of a new hole as soon as it shows, once (XSTP's USTAT, XTP's FASTNAK); all else another policy says.
+/// Reports a new gap as soon as it shows, once (XSTP's USTAT, XTP's FASTNAK); another policy
+/// reports everything else.
 ///
-/// Choose it on a link that keeps the order of packets, around a policy that is asked: what is lost is sent again a round trip
-/// later and not when the sender asks. Where packets overtake each other, much is sent twice.
+/// Choose it on a link that keeps the order of packets, around a policy that reports when it is
+/// asked: what is lost is sent again a round trip later and not when the sender asks. Where packets
+/// overtake each other, much is sent twice.
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::{GapAtOnce, OnRequest};
@@ -25,7 +27,7 @@ pub struct GapAtOnce<A> {
 }
 
 impl<A> GapAtOnce<A> {
-    /// What is no hole, `other` says.
+    /// Creates the policy around `other`.
     pub const fn new(other: A) -> Self {
         GapAtOnce { other, gap: None }
     }
@@ -78,7 +80,7 @@ impl<A: Acknowledgement> Acknowledgement for GapAtOnce<A> {
 impl<A: Component> Component for GapAtOnce<A> {
     const FACTS: Facts = Facts {
         name: "acknowledgement of gaps at once",
-        does: "says of a hole as soon as it shows",
+        does: "reports a gap as soon as it shows",
         needs: A::FACTS.needs.and(Property::SPANS),
         ..A::FACTS
     };

@@ -1,4 +1,4 @@
-//! Nothing, unless it is asked.
+//! Reports on request.
 
 use stackwright_contract::Instant;
 use stackwright_transport::Receipts;
@@ -6,13 +6,14 @@ use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Report, View};
 
-/// Answers when it is asked, at once, and says nothing else (XTP's SREQ, XSTP's POLL): the first number that is missing, and
-/// where `SPANS` what lies beyond.
+/// Reports at once when it is asked, and at no other time (XTP's SREQ, XSTP's POLL): the first
+/// number that is missing, and where `SPANS` what arrived beyond it.
 ///
 /// Without spans it goes with [`GoBackN`](crate::recovery::GoBackN), as in XTP §5; with them, with
 /// [`SelectiveRepeat`](crate::recovery::SelectiveRepeat).
 ///
-/// Choose it where the way back is narrow, or shared with the way there: the sender knows best when an answer is of use.
+/// Choose it where the return path is narrow, or shared with the forward path: the sender knows
+/// best when a report is of use.
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::OnRequest;
@@ -26,7 +27,7 @@ pub struct OnRequest<const SPANS: bool> {
 }
 
 impl<const SPANS: bool> OnRequest<SPANS> {
-    /// Nobody has asked yet.
+    /// Creates the policy, before any inquiry.
     pub const fn new() -> Self {
         OnRequest { asked: None }
     }
@@ -34,7 +35,7 @@ impl<const SPANS: bool> OnRequest<SPANS> {
 
 impl<const SPANS: bool> Acknowledgement for OnRequest<SPANS> {
     fn on_inquiry(&mut self, _: &View, number: u32) {
-        // Questions overtake each other: the newest covers the others.
+        // Inquiries overtake each other: the newest covers the others.
         if self.asked.is_none_or(|asked| number.wrapping_sub(asked) as i32 > 0) {
             self.asked = Some(number);
         }

@@ -1,4 +1,4 @@
-//! Every packet's number, gathered, now and then.
+//! The number of every packet, gathered for some time.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -8,28 +8,33 @@ use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
-/// How many spans that were said are said again: a list that is lost would cost resends.
+/// How many spans are reported once more: a list that is lost would cost retransmissions.
 const REPEATED_MOST: usize = 4;
 
-/// How many spans are gathered, at most: 16 octets each. What is beyond is not acknowledged, and comes again.
+/// How many spans are gathered, at most: 16 octets each. What is beyond is not acknowledged, and
+/// comes again.
 const GATHERED_MOST: usize = 4096;
 
-/// Of a sender whose packets are all shorter, none is full.
+/// The least length of a full packet, in octets: of a sender whose packets are all shorter, none is
+/// full.
 const FULL_LEAST: usize = 1024;
 
-/// So many numbers are gathered by whoever never measured the way, because he sends nothing: he does not know for how long he may
-/// keep the sender waiting.
+/// How many numbers are gathered, at most, before a round trip was measured. A side that sends
+/// nothing never measures one, and does not know how long it may keep the sender waiting.
 const UNMEASURED_MOST: u64 = 2;
 
-/// The numbers of what arrived are gathered and listed every so often, a duplicate's too (ARTP §1.4.5). What was said last
-/// is said once more where there is room, since a list may be lost.
+/// Gathers the numbers of what arrived, duplicates too, and lists them after some time (ARTP
+/// §1.4.5). The last list is repeated once where there is room, since it may be lost.
 ///
-/// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a millisecond (an exchange on a
-/// fast way is not acknowledged packet by packet) and at most `every` after it; and at once where numbers are missing before the
-/// newest, where it has `most` numbers, where [so many full packets](PeriodicList::full) could have held what it lists, or where the
-/// sender waits for room. Before a round trip was measured, it leaves with the second number.
+/// A list leaves a quarter of a round trip after the first number it holds, but not sooner than a
+/// millisecond (an exchange on a fast path is not acknowledged packet by packet) and at most
+/// `every` after it; and at once where numbers are missing before the newest, where it has `most`
+/// numbers, where [as many full packets](PeriodicList::full) could have held what it lists, or
+/// where the sender waits for credit. Before a round trip was measured, it leaves with the second
+/// number.
 ///
-/// Choose it for a path that reorders: numbers say what arrived and nothing else. On a narrow way back, prefer to be asked.
+/// Choose it for a path that reorders: the numbers say what arrived and nothing else. On a narrow
+/// return path, prefer [`OnRequest`](super::OnRequest).
 ///
 /// ```
 /// use stackwright_policies::acknowledgement::PeriodicList;
@@ -42,17 +47,19 @@ pub struct PeriodicList {
     most: u64,
     full: Option<u32>,
     at: Instant,
-    /// What arrived since the last list, in the order of arrival; how many numbers, and what their packets held.
+    /// What arrived since the last list, in the order of arrival; how many numbers, and how many
+    /// octets their packets had.
     news: Vec<Range<u64>>,
     numbers: u64,
     octets: usize,
-    /// The longest that came: what a full packet holds.
+    /// The longest piece that arrived, which is the length of a full packet.
     longest: usize,
     said: Vec<Range<u64>>,
 }
 
 impl PeriodicList {
-    /// A list at most `every` after its first number, or when it has `most` numbers.
+    /// Creates the policy: a list leaves at most `every` nanoseconds after its first number, or
+    /// when it has `most` numbers.
     pub const fn new(every: Nanoseconds, most: u64) -> Self {
         PeriodicList {
             every,
@@ -67,8 +74,10 @@ impl PeriodicList {
         }
     }
 
-    /// Also when so many full packets, or more that are less full, have come. A sender needs to hear soon of octets, because
-    /// they are what its window counts; of an exchange of short messages a list for every other one would be a third of the packets.
+    /// Sends a list also when `packets` full packets, or as many octets in more packets, have
+    /// arrived. A sender needs an early report of octets, because they are what its window counts;
+    /// but in an exchange of short messages, a list for every other one would be a third of the
+    /// packets.
     #[must_use]
     pub fn full(mut self, packets: u32) -> Self {
         self.full = Some(packets);
@@ -85,13 +94,14 @@ impl PeriodicList {
         self.numbers += span.end - span.start;
     }
 
-    /// Whether as much came as the full packets hold that are waited for. The last need not be quite full.
+    /// Returns whether the octets of the full packets have arrived that are waited for. The last
+    /// need not be quite full.
     #[inline]
     fn is_full(&self) -> bool {
         self.full.is_some_and(|full| 2 * self.octets + self.longest >= 2 * full as usize * self.longest)
     }
 
-    /// What has to be said although nothing new arrived: the last that did, again.
+    /// Makes a report due although nothing new arrived: it repeats the last number that did.
     fn remind(&mut self, view: &View, receipts: &Receipts) {
         if self.news.is_empty() && receipts.highest() > 0 {
             let last = receipts.highest() - 1;
@@ -113,7 +123,7 @@ impl Acknowledgement for PeriodicList {
             0 => (self.every, self.most.min(UNMEASURED_MOST)),
             smoothed => (self.every.min((smoothed / 4).max(MILLISECOND)), self.most),
         };
-        // What is missing can be sent again the sooner (RFC 5681 §4.2).
+        // What is missing is sent again the sooner (RFC 5681 §4.2).
         let wanted = self.numbers >= most || self.is_full() || gap.is_some();
         self.at = if wanted { view.now } else { self.at.min(view.now.later(wait)) };
     }
@@ -191,7 +201,7 @@ mod tests {
         UnitHeader { span, count, piece, label, since: NOW.now, lifetime: None }
     }
 
-    /// After how many packets with so many octets a list leaves at once.
+    /// Returns after how many packets of `octets` octets a list leaves at once.
     fn packets(view: &View, octets: usize) -> u64 {
         let mut list = PeriodicList::new(MILLISECOND, 32).full(2);
         let (mut report, mut came) = (Report::default(), 0);
@@ -211,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn who_never_measured_the_way_keeps_nobody_waiting() {
+    fn before_a_round_trip_was_measured_the_second_packet_is_acknowledged() {
         let rtt = Estimate { smoothed: 0, ..NOW.rtt };
         assert_eq!([1000, 64, 0].map(|octets| packets(&View { rtt, ..NOW }, octets)), [2, 2, 2]);
     }

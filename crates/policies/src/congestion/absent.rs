@@ -1,9 +1,9 @@
-//! The network takes everything.
+//! No congestion control.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Congestion;
 
-/// The network takes everything: for a line that is one's own.
+/// Believes that the network takes everything: for a dedicated line.
 ///
 /// ```
 /// use stackwright_policies::congestion::Absent;

@@ -1,15 +1,18 @@
-//! One packet more each round trip, half of it with each loss.
+//! Additive increase, multiplicative decrease.
 
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Congestion;
 use stackwright_transport::words::View;
 use stackwright_transport::{Acknowledged, component};
 
-/// The window begins with three packets, grows by a packet's square over the window with each packet that arrives (but by no more
-/// than a packet with each report of them), halves at most once a round trip when something is lost, never below where it began,
-/// and begins anew after an idle time. There is no slow start (ARTP §1.4.5).
+/// Adds a packet to the congestion window each round trip, and halves it with a loss (AIMD). It
+/// begins with three packets, grows by a packet's square over the window with each packet that is
+/// acknowledged (but by no more than a packet with each report), halves at most once a round trip,
+/// never below where it began, and begins anew after an idle time. There is no slow start (ARTP
+/// §1.4.5).
 ///
-/// Only what was not acknowledged before counts, so that a peer gains nothing by acknowledging often.
+/// Only what was not acknowledged before counts, so that a peer gains nothing by acknowledging
+/// often.
 ///
 /// Choose it to do what the document does; [`Cubic`](super::Cubic) finds a fast path sooner.
 ///
@@ -28,7 +31,7 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// For packets of so many octets.
+    /// Creates the window for packets of `packet` octets.
     pub const fn new(packet: u64) -> Self {
         Aimd { packet, window: 3 * packet, cut_until: Instant::START, sent_at: Instant::START }
     }
@@ -83,7 +86,8 @@ component! {
 mod tests {
     use super::*;
 
-    /// The window after so many round trips, in each of which a full one is acknowledged, by reports of so many packets.
+    /// Returns the window after `trips` round trips, in each of which a full one is acknowledged,
+    /// by reports of `report` packets.
     fn after(trips: u64, report: u64) -> u64 {
         let mut aimd = Aimd::new(1000);
         for _ in 0..trips {

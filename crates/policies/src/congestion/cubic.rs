@@ -13,13 +13,15 @@ const STEEPNESS: f64 = 0.4;
 /// β: what a loss leaves (§4.6).
 const LEFT: f64 = 0.7;
 
-/// α: by how much the window of a sender grows each round trip that would halve, so that both get as much (§4.3).
+/// α: by how much the window of a sender that halves would have to grow each round trip, so that
+/// both get as much (§4.3).
 const ALIKE: f64 = 3.0 * (1.0 - LEFT) / (1.0 + LEFT);
 
-/// CUBIC (RFC 9438): the window is a cubic function of the time since the last loss, flat where that loss was and steep far
-/// from it, whatever the round trip; a loss leaves 0.7 of it. Where NewReno would be faster, it does as much.
+/// Grows the congestion window with a cubic function of the time since the last loss (CUBIC, RFC
+/// 9438), flat where that loss was and steep far from it, whatever the round trip; a loss leaves
+/// 0.7 of it. Where NewReno would be faster, it does as much.
 ///
-/// Choose it for long and fast ways; it is what most of the Internet does.
+/// Choose it for long and fast paths; it is what most of the Internet does.
 ///
 /// ```
 /// use stackwright_policies::congestion::Cubic;
@@ -43,7 +45,7 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// For packets of so many octets.
+    /// Creates the window for packets of `packet` octets.
     pub const fn new(packet: u64) -> Self {
         Cubic {
             packet: packet as f64,
@@ -127,7 +129,8 @@ impl Congestion for Cubic {
         if !self.episode.begins(view) {
             return;
         }
-        // §4.7: who got less than the last time leaves the rest to those who came.
+        // §4.7, fast convergence: a flow that got less than the last time leaves the rest to new
+        // ones.
         let less = self.window < self.plateau;
         self.plateau = if less { self.window * (1.0 + LEFT) / 2.0 } else { self.window };
         self.threshold = (view.in_flight as f64 * LEFT).max(LEAST as f64 * self.packet);

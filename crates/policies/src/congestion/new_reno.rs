@@ -1,4 +1,4 @@
-//! Slow start, one packet more each round trip, half of it with each loss.
+//! Slow start and congestion avoidance.
 
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Congestion;
@@ -7,13 +7,15 @@ use stackwright_transport::{Acknowledged, component};
 
 use super::episode::{Episode, FIRST, LEAST, is_used};
 
-/// TCP's classical control (RFC 5681), with one halving for all that was lost together (RFC 6582). The window grows by what
-/// arrives, up to a threshold, and by a packet each round trip beyond it; when nothing is heard, it begins with one packet.
+/// Controls the window as TCP does classically (RFC 5681), with one halving for all that was lost
+/// together (RFC 6582): slow start up to a threshold, beyond it a packet each round trip; one
+/// packet after a retransmission timeout.
 ///
-/// Octets are counted and not reports (RFC 3465): a report may tell of many packets, and a peer gains nothing by telling of
-/// them one by one. A window that is not used does not grow.
+/// Octets are counted and not reports (RFC 3465): a report may acknowledge many packets, and a peer
+/// gains nothing by acknowledging them one by one. A window that is not used does not grow.
 ///
-/// Choose it as the control that is understood best; [`Cubic`](super::Cubic) fills a long fast way sooner.
+/// Choose it as the control that is understood best; [`Cubic`](super::Cubic) fills a long fast path
+/// sooner.
 ///
 /// ```
 /// use stackwright_policies::congestion::NewReno;
@@ -25,14 +27,14 @@ pub struct NewReno {
     packet: u64,
     window: u64,
     threshold: u64,
-    /// What arrived beyond the threshold since the window last grew.
+    /// Octets that were acknowledged beyond the threshold since the window last grew.
     arrived: u64,
     episode: Episode,
     sent_at: Instant,
 }
 
 impl NewReno {
-    /// For packets of so many octets.
+    /// Creates the window for packets of `packet` octets.
     pub const fn new(packet: u64) -> Self {
         NewReno {
             packet,
@@ -52,7 +54,7 @@ impl Congestion for NewReno {
     }
 
     fn on_sent(&mut self, view: &View) {
-        // §4.1: after an idle time nobody knows what the network takes.
+        // §4.1: after an idle time it is not known what the network takes.
         if view.idle && view.now.nanoseconds_since(self.sent_at) > view.rtt.timeout {
             self.window = self.window.min(FIRST * self.packet);
         }

@@ -1,4 +1,4 @@
-//! One of those that keep a window, chosen while the program runs.
+//! A congestion window, chosen while the program runs.
 
 use alloc::boxed::Box;
 use core::num::NonZeroU64;
@@ -9,8 +9,9 @@ use stackwright_transport::{Acknowledged, component};
 
 use super::{Aimd, Bbr, Cubic, NewReno};
 
-/// One of those that keep a window, chosen while the program runs, without a box: for a transport that is otherwise known to
-/// the compiler, and leaves this to its user.
+/// Keeps a window with one of these policies, chosen while the program runs, without a box: for a
+/// transport whose policies are otherwise known to the compiler, and that leaves this one to its
+/// user.
 ///
 /// ```
 /// use stackwright_policies::congestion::{Aimd, OneOf};
@@ -19,13 +20,13 @@ use super::{Aimd, Bbr, Cubic, NewReno};
 /// ```
 #[derive(Clone, Debug)]
 pub enum OneOf {
-    /// One packet more each round trip.
+    /// Additive increase, multiplicative decrease.
     Aimd(Aimd),
-    /// The Internet's of old.
+    /// TCP's classical control.
     NewReno(NewReno),
-    /// The Internet's of today.
+    /// The control of most TCP implementations.
     Cubic(Cubic),
-    /// A model of the path; in a box, since it is large and the others are not.
+    /// A model of the path; in a box, since it is larger than the others.
     Bbr(Box<Bbr>),
 }
 

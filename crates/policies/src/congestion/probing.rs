@@ -1,4 +1,4 @@
-//! Two questions find out why something was lost.
+//! Two inquiries find out why something was lost.
 
 use stackwright_contract::Instant;
 use stackwright_transport::slots::Congestion;
@@ -7,16 +7,18 @@ use stackwright_transport::{Acknowledged, component};
 
 use super::episode::{FIRST, LEAST, is_used};
 
-/// No answer is waited for longer.
+/// The longest wait for an answer, unless the timeout is longer.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
-/// When something is lost, data stop and two questions are asked one after the other (TCP-Probing; XSTP). Where both answers
-/// come as quickly as ever, it was altered on its way, and where an answer had to be asked for again, the other side was out
-/// of reach: in both cases the window stays what it was. Only where the answers are late was it congestion, and the window
-/// becomes half of what is in flight.
+/// Stops data when something is lost, and sends two inquiries one after the other to find out why
+/// (TCP-Probing; XSTP). Where both answers come as quickly as ever, the packet was corrupted, and
+/// where an answer had to be asked for again, the peer was out of reach: in both cases the
+/// congestion window stays what it was. Only where the answers are late was it congestion, and the
+/// window becomes half of what is in flight.
 ///
-/// Choose it for links that lose for other reasons than congestion: radio, and above all from a satellite. It costs two round
-/// trips for each loss, and while the other side is out of reach only questions leave.
+/// Choose it for links that lose for other reasons than congestion: radio, and above all
+/// satellites. It costs two round trips for each loss, and while the peer is out of reach only
+/// inquiries leave.
 ///
 /// ```
 /// use stackwright_policies::congestion::Probing;
@@ -30,30 +32,30 @@ pub struct Probing {
     threshold: u64,
     arrived: u64,
     state: State,
-    /// No loss before this begins a new cycle: one covers all that was lost before it.
+    /// No loss before this begins a new cycle: one cycle covers all that was lost before it.
     open_until: Instant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
     Open,
-    /// A question is to be asked, after the answer to the first where there was one.
+    /// An inquiry is to be sent: the first, or the second after the answer to the first.
     Asking(Cycle),
-    /// Its answer is waited for until then.
+    /// The answer to the inquiry of this number is awaited until then.
     Waiting(Cycle, u32, Instant),
 }
 
-/// Two questions.
+/// Two inquiries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Cycle {
     /// How long the first answer took.
     first: Option<Nanoseconds>,
-    /// How often no answer came in time.
+    /// How many times no answer came in time.
     restarts: u32,
 }
 
 impl Probing {
-    /// For packets of so many octets.
+    /// Creates the window for packets of `packet` octets.
     pub const fn new(packet: u64) -> Self {
         Probing {
             packet,
@@ -124,7 +126,7 @@ impl Congestion for Probing {
                 let cycle = Cycle { first: None, restarts: cycle.restarts + 1 };
                 State::Waiting(cycle, number, wait(cycle.restarts))
             }
-            waiting => waiting, // somebody else's
+            waiting => waiting, // another slot's
         };
     }
 

@@ -1,9 +1,9 @@
-//! Nobody says how much he takes.
+//! No flow control.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Flow;
 
-/// Nobody says how much he takes, and everything is taken: for applications that are faster than the network.
+/// Advertises no credit and accepts everything, for applications that are faster than the network.
 ///
 /// ```
 /// use stackwright_policies::flow::Absent;

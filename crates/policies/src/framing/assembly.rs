@@ -1,4 +1,4 @@
-//! A message of which pieces are here.
+//! A message of which some pieces have arrived.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -12,10 +12,10 @@ use stackwright_contract::services::MessageProperties;
 use stackwright_transport::words::{Dropped, UnitHeader};
 use stackwright_wire::{Message, Pool};
 
-/// What a piece costs that waits for those before it, beside its octets: half of a map's node may be empty.
+/// Octets of memory that an early piece costs beside its own: half of a map's node may be empty.
 pub(super) const ASIDE: usize = 80;
 
-/// How many octets a piece and a message have, at most.
+/// The longest piece and the longest message, in octets.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds {
     pub(super) piece: usize,
@@ -23,32 +23,34 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// The octets of a message of `count` pieces, at most, of which those but the last have `piece`; 0: that is not known yet.
+    /// Returns the most octets that a message of `count` pieces can have, of which all but the last
+    /// have `piece`; 0 where that length is not known yet.
     pub(super) fn whole(self, count: u32, piece: usize) -> usize {
         let piece = if piece == 0 { self.piece } else { piece };
         piece.saturating_mul(count as usize).min(self.message)
     }
 }
 
-/// So many octets, if the message has as many, are asked for with the first piece: most messages are whole before they grow.
+/// Octets that are reserved with the first piece, unless the message is shorter: most messages are
+/// whole before they grow.
 const AT_FIRST: usize = 16 << 10;
 
-/// Messages up to this length stay in the pieces in which they came: nothing is copied. Of a longer one, the list of its pieces
-/// would be a burden.
+/// Messages up to this length, in octets, stay in the pieces in which they came, so that nothing is
+/// copied. A longer one would have too long a list of pieces.
 const IN_PIECES: usize = 64 << 10;
 
-/// Pieces of one message, in any order. All have the same length but the last. Those that follow each other from the first on
-/// are put together; what comes before its turn is kept aside.
+/// Collects the pieces of one message, in any order. All have the same length but the last. Those
+/// that follow each other from the first on are put together; an early piece is kept aside.
 ///
-/// Beyond the first 16 KiB, memory grows with what arrives, not with what a peer says will: neither an index nor a count makes
-/// it grow.
+/// Beyond the first 16 KiB, memory grows with what arrives, not with what a peer announces: neither
+/// an index nor a count makes it grow.
 pub(super) struct Assembly<M> {
     /// The pieces before `next`.
     begin: Begin<M>,
     next: u32,
-    /// The number of the newest of those.
+    /// The sequence number of the newest of those.
     newest: u64,
-    /// The others, and the number of the first packet of each.
+    /// The early pieces by index, each with the number of its first packet.
     aside: BTreeMap<u32, (u64, Box<[u8]>)>,
     octets_aside: usize,
     /// The length of a piece; 0 while only the last one is here.
@@ -56,14 +58,14 @@ pub(super) struct Assembly<M> {
     count: u32,
     pub(super) properties: MessageProperties,
     pub(super) numbers: u64,
-    /// The number after the highest of its pieces, and when the newest came.
+    /// The number after the highest of its pieces, and when the newest arrived.
     pub(super) upto: u64,
     pub(super) at: Instant,
-    /// For how long it is of use, in microseconds, as its pieces say.
+    /// The lifetime of the message in microseconds, as its pieces say.
     pub(super) lifetime: Option<NonZeroU32>,
 }
 
-/// How pieces that follow each other are kept.
+/// Pieces that follow each other.
 enum Begin<M> {
     /// As they came.
     Pieces(M),
@@ -72,7 +74,8 @@ enum Begin<M> {
 }
 
 impl<M> Assembly<M> {
-    /// What a message costs that is not whole, beside its octets: half of a map's node may be empty.
+    /// Octets of memory that an incomplete message costs beside its own: half of a map's node may
+    /// be empty.
     pub(super) const BESIDE: usize = 2 * size_of::<Self>();
 }
 
@@ -94,14 +97,16 @@ impl<M: Message> Assembly<M> {
         }
     }
 
-    /// Octets that are reserved for it: as many as the whole has at most, and what tells where its pieces are.
+    /// Returns how many octets are reserved for it: the most that the whole can have, and what
+    /// tells where its pieces are.
     pub(super) fn held(&self, bounds: Bounds) -> usize {
         let octets = bounds.whole(self.count, self.piece);
         Self::BESIDE + octets.max(self.octets_aside) + ASIDE * self.aside.len()
     }
 
-    /// Whether pieces belong to it, none of which was here before. Those of a message are numbered in their order: what is not was
-    /// sent of another message with its number, before it or since.
+    /// Returns whether the pieces belong to this message, and none of them arrived before. The
+    /// pieces of a message are numbered in their order: a piece that is out of order belongs to
+    /// another message with the same message number, sent earlier or later.
     pub(super) fn admits(&self, unit: &UnitHeader, octets: usize) -> bool {
         let (index, last) = (unit.label.index, self.count - 1);
         let ends = u64::from(index) + u64::from(unit.count) > u64::from(last);
@@ -119,7 +124,8 @@ impl<M: Message> Assembly<M> {
             && octets > 0
     }
 
-    /// Whether pieces that it does not [admit](Assembly::admits) are of a message that was sent later: the rest of this one has expired.
+    /// Returns whether pieces that it does not [admit](Assembly::admits) belong to a message that
+    /// was sent later: the rest of this one has expired.
     pub(super) fn is_replaced_by(&self, unit: &UnitHeader) -> bool {
         unit.span.start >= self.upto
     }
@@ -131,7 +137,8 @@ impl<M: Message> Assembly<M> {
             || before().is_some_and(|(first, (_, octets))| first + self.pieces(octets.len()) > index)
     }
 
-    /// Whether what is here before a piece has lower numbers, and what is behind it has higher ones.
+    /// Returns whether the pieces before `index` have lower sequence numbers than `number`, and
+    /// those behind it higher ones.
     fn is_in_order(&self, index: u32, number: u64) -> bool {
         let before = self.aside.range(..index).next_back().map(|(_, (before, _))| *before);
         let before = before.or((self.next > 0).then_some(self.newest));
@@ -144,7 +151,10 @@ impl<M: Message> Assembly<M> {
         if self.piece == 0 { 1 } else { octets.div_ceil(self.piece) as u32 }
     }
 
-    /// Takes pieces that it [admits](Assembly::admits); whether the message is whole.
+    /// Takes pieces that it [admits](Assembly::admits), and returns whether the message is whole.
+    ///
+    /// # Errors
+    /// [`Dropped::Unjoinable`] where it does not admit them.
     pub(super) fn take(&mut self, unit: &UnitHeader, body: M, pool: &Pool<M>) -> Result<bool, Dropped> {
         if !self.admits(unit, body.len()) {
             return Err(Dropped::Unjoinable);
@@ -184,7 +194,7 @@ impl<M: Message> Assembly<M> {
         Ok(self.next == self.count)
     }
 
-    /// The next pieces.
+    /// Appends the next pieces.
     fn append(&mut self, body: M, count: u32, pool: &Pool<M>) {
         match &mut self.begin {
             Begin::Pieces(message) => message.join(body),
@@ -203,6 +213,7 @@ impl<M: Message> Assembly<M> {
         self.next += count;
     }
 
+    /// Returns the message, which is whole.
     pub(super) fn whole(self) -> M {
         match self.begin {
             Begin::Pieces(message) => message,

@@ -1,4 +1,4 @@
-//! Messages in fragments, each of which says of which message it is, which one, and of how many.
+//! Messages in fragments, each with the number of its message, its index and their count.
 
 use alloc::collections::BTreeMap;
 use alloc::collections::btree_map::Entry;
@@ -14,27 +14,32 @@ use stackwright_wire::{Message, Pool};
 
 use super::assembly::{ASIDE, Assembly, Bounds};
 
-/// How many of the longest messages may be incomplete, beside what is on its way: those that are overtaken, and the one that leaves, now and when
-/// the first packet that has not arrived left.
+/// How many of the longest messages may be incomplete, beside what is in flight: those that are
+/// overtaken, and the one that is being sent, both now and when the first packet that has not
+/// arrived was sent.
 const INCOMPLETE_LONGEST: usize = 4;
 
-/// After how long without a piece a message is forgotten of which some will never come, where nothing is sent again.
+/// The time without a piece after which an incomplete message is discarded, where nothing is sent
+/// again.
 const FORGOTTEN_AFTER: Nanoseconds = 30 * SECOND;
 
-/// Between two looks for messages that are to be forgotten, at least.
+/// The least time between two looks for messages to discard.
 const LOOKS_EVERY: Nanoseconds = 100 * MILLISECOND;
 
-/// Messages in fragments: message number, index, count. Messages go up when they are whole, in any order.
+/// Sends a message in fragments, which carry a message number, an index and a count, and delivers
+/// messages when they are whole, in any order.
 ///
-/// The number is the application's where it gives one (ARTP's DSEQ); it must not be in use twice at a time. Fragments are
-/// equally long, within one octet, so that no packet is short. What applications tell each other about data
-/// ([`MessageKind::Control`]) is not fragmented.
+/// The message number is the application's where it gives one (ARTP's DSEQ); it must not be in use
+/// twice at a time. Fragments are equally long, within one octet, so that no packet is short. What
+/// applications tell each other about data ([`MessageKind::Control`]) is not fragmented.
 ///
-/// Memory for messages that are not whole is bounded by `most` octets each, and by four times that together, and what is
-/// [on its way](Self::on_the_way). The whole length of a message is reserved with its first piece, so that no other piece of it is refused. Where
-/// there is no room, a piece that begins a message is refused before it is acknowledged, and comes again; but one that everything
-/// waits for is admitted until one message more than that is reserved. A sender that obeys the protocol does not get there: of the
-/// messages that it has begun, those that are overtaken have no more than `most` octets together.
+/// Memory for incomplete messages is bounded by `most` octets for each, and by four times that
+/// together and what is [in flight](Self::on_the_way). The whole length of a message is reserved
+/// with its first piece, so that no other piece of it is refused. Where there is no room, a piece
+/// that begins a message is refused before it is acknowledged, and comes again; but one that
+/// everything waits for is admitted until one message more than that is reserved. A sender that
+/// obeys the protocol stays below: of the messages that it has begun, those that are overtaken have
+/// no more than `most` octets together.
 ///
 /// ```
 /// use stackwright_policies::framing::Fragments;
@@ -43,24 +48,24 @@ const LOOKS_EVERY: Nanoseconds = 100 * MILLISECOND;
 /// # let _ = fragments;
 /// ```
 pub struct Fragments<M> {
-    /// The most fragments that can be said.
+    /// The most fragments of a message that the format can express.
     count_most: u32,
     bounds: Bounds,
-    /// The most octets that are reserved for messages that are not whole, unless everything waits for one.
+    /// The most octets that are reserved for incomplete messages, unless everything waits for one.
     held_most: usize,
     next: u32,
     begun: BTreeMap<u32, Assembly<M>>,
     held: usize,
-    /// Numbers of messages whose own number another one has since.
+    /// Numbers of pieces whose message was replaced by another with its message number.
     gone: u64,
-    /// Whether pieces may never come.
+    /// Which incomplete messages are discarded.
     forgetting: Forgetting,
     /// When to look for messages that will never be whole.
     looks_at: Instant,
 }
 
 impl<M> Fragments<M> {
-    /// Messages of at most `count_most` fragments and `most` octets.
+    /// Creates the policy for messages of at most `count_most` fragments and `most` octets.
     pub const fn new(count_most: u32, most: usize) -> Self {
         Fragments {
             count_most,
@@ -75,7 +80,8 @@ impl<M> Fragments<M> {
         }
     }
 
-    /// How many fragments of at most `room` octets a message of so many has; `None`: more than can be said.
+    /// Returns how many fragments of at most `room` octets a message of `octets` octets has; `None`
+    /// where the format cannot express as many.
     pub fn pieces(&self, octets: usize, kind: MessageKind, room: usize) -> Option<u32> {
         if octets <= room {
             return Some(1); // without a division, as nearly all are
@@ -84,7 +90,7 @@ impl<M> Fragments<M> {
         u32::try_from(octets.div_ceil(room).max(1)).ok().filter(|count| *count <= most)
     }
 
-    /// What the first of `count` fragments of the next message is.
+    /// Returns the label of the first of `count` fragments of the next message.
     #[inline]
     pub fn next_label(&mut self, properties: &MessageProperties, count: u32) -> Label {
         let number = properties.number.unwrap_or(self.next);
@@ -100,8 +106,8 @@ impl<M> Fragments<M> {
         }
     }
 
-    /// Admits as much more of incomplete messages as a sender can have in flight: `pieces` of at
-    /// most `piece_most` octets each.
+    /// Admits as much more of incomplete messages as a sender can have in flight: `pieces` pieces
+    /// of at most `piece_most` octets each.
     #[must_use]
     pub fn on_the_way(self, pieces: usize, piece_most: usize) -> Self {
         // Each may begin a message, or wait for those before it.
@@ -110,28 +116,31 @@ impl<M> Fragments<M> {
         Fragments { held_most, bounds: Bounds { piece: piece_most, ..self.bounds }, ..self }
     }
 
-    /// Pieces may never come.
+    /// Sets which incomplete messages are discarded; by default, none.
     #[must_use]
     pub fn forgetting(self, forgetting: Forgetting) -> Self {
         Fragments { forgetting, ..self }
     }
 }
 
-/// Which messages are forgotten that are not whole.
+/// The incomplete messages that are discarded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Forgetting {
     /// None: what is lost is sent again.
     Nothing,
-    /// Those that expire, when they have: or what is reserved for them would soon be all that a sender may begin. What lives for ever
-    /// may come late, behind all that is more urgent. What left before the sender knew our clock seems to live for ever (ARTP §1.4.2):
-    /// that is kept, and no more than its first window.
+    /// Those whose lifetime is over: what is reserved for them would soon be all that a sender may
+    /// begin. A message without a lifetime may come late, behind all that is more urgent. What was
+    /// sent before the sender knew this side's clock seems to have none (ARTP §1.4.2): it is kept,
+    /// and is no more than the sender's first window.
     Expired,
-    /// Those of which nothing came for 30 s and for as many numbers as the sender may have on their way: nothing is sent again.
+    /// Those of which nothing arrived for 30 s and for this many numbers, which is how many the
+    /// sender may have in flight: nothing is sent again.
     Lost(u64),
 }
 
 impl Forgetting {
-    /// How long after the newest piece a message is forgotten of which `lifetime` is left then, in microseconds; `None`: never.
+    /// Returns how long after the newest piece a message is discarded that has `lifetime`
+    /// microseconds left then; `None`: never.
     fn after(self, lifetime: Option<NonZeroU32>) -> Option<Nanoseconds> {
         match self {
             Forgetting::Nothing => None,
@@ -140,14 +149,14 @@ impl Forgetting {
         }
     }
 
-    /// How many numbers after its newest piece.
+    /// Returns how many numbers must have arrived after its newest piece.
     fn window(self) -> Option<u64> {
         if let Forgetting::Lost(window) = self { Some(window) } else { None }
     }
 }
 
 impl<M: Message> Fragments<M> {
-    /// As [`admits`](Framing::admits), of pieces.
+    /// Does what [`admits`](Framing::admits) does, for pieces.
     #[inline(never)]
     fn admits_pieces(&self, unit: &UnitHeader, octets: usize, follows: bool) -> Result<usize, Dropped> {
         let Label { message, index, count, .. } = unit.label;
@@ -184,7 +193,7 @@ impl<M: Message> Fragments<M> {
         }
     }
 
-    /// Pieces of a message of which others are missing, or were here before.
+    /// Takes pieces of a message of which others are missing, or arrived before.
     #[inline(never)]
     fn gather(
         &mut self,
@@ -225,7 +234,7 @@ impl<M: Message> Fragments<M> {
     }
 }
 
-/// What came with the message of a piece.
+/// Returns the properties that arrived with a piece.
 #[inline]
 fn properties(label: &Label) -> MessageProperties {
     MessageProperties {
@@ -329,7 +338,8 @@ mod tests {
         !fragments.begun.is_empty()
     }
 
-    /// Of a message that was numbered before another one of its number, a part is here, or comes late.
+    /// Of a message that was numbered before another one of its number, a part is here, or comes
+    /// late.
     #[test]
     fn pieces_of_two_messages_of_one_number_are_told_apart_by_their_own_numbers() {
         let mut fragments = Fragments::new(0xffff, 1 << 20);

@@ -1,10 +1,10 @@
-//! The sender never asks.
+//! No inquiries.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Inquiry;
 use stackwright_transport::words::{Occasion, View};
 
-/// The sender never asks: the receiver reports by itself, or not at all.
+/// Never asks: the receiver reports by itself, or not at all.
 ///
 /// ```
 /// use stackwright_policies::inquiry::Absent;

@@ -1,4 +1,11 @@
-//! The slot `inquiry`: when the sender asks, and insists.
+//! The slot `inquiry`: when the sender asks for a report, and repeats that.
+//!
+//! | policy | for | from |
+//! | --- | --- | --- |
+//! | [`Absent`] | receivers that report by themselves | |
+//! | [`Polls`] | paths whose delay varies | SSCOP, XSTP (POLL) |
+//! | [`TailProbe`] | receivers that report by themselves, but for the tail of a burst | RFC 8985 §7 |
+//! | [`WindowEnd`] | whole windows that are sent at a time | XTP §5 (SREQ, WTIMER) |
 
 mod absent;
 mod polls;

@@ -1,14 +1,16 @@
-//! A question every so many packets, and every so often.
+//! An inquiry each `n` packets, and at an interval.
 
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::Inquiry;
 use stackwright_transport::words::{Nanoseconds, Occasion, View};
 
-/// Asks every so many packets, and every so often as long as something is out or waits (SSCOP's POLL, MaxPD and Timer_POLL).
-/// Who answers none for too long is not there (Timer_NO-RESPONSE).
+/// Asks each `most` packets, and at an interval as long as something is in flight or waits (SSCOP's
+/// POLL, MaxPD and Timer_POLL). A peer that answers none for too long counts as gone
+/// (Timer_NO-RESPONSE).
 ///
-/// Choose it for a way whose delay varies: nothing depends on a timeout that fits, and one question more does no harm.
+/// Choose it for a path whose delay varies: nothing depends on a timeout that fits, and one inquiry
+/// more does no harm.
 ///
 /// ```
 /// use stackwright_policies::inquiry::Polls;
@@ -20,17 +22,18 @@ pub struct Polls {
     every: Nanoseconds,
     most: u32,
     silence: Nanoseconds,
-    /// How many packets left since the last question.
+    /// How many packets left since the last inquiry.
     since: u32,
     at: Instant,
     latest: u32,
-    /// When a question was last answered, or when it became of interest.
+    /// When an inquiry was last answered, or when it became of interest.
     heard: Instant,
     gone: bool,
 }
 
 impl Polls {
-    /// Every `every`, and every `most` packets; nobody is there who answers none for `silence`.
+    /// Creates the policy: an inquiry each `every` nanoseconds, and each `most` packets. A peer
+    /// that answers none for `silence` nanoseconds counts as gone.
     pub const fn new(every: Nanoseconds, most: u32, silence: Nanoseconds) -> Self {
         let (at, heard) = (Instant::END, Instant::START);
         Polls { every, most, silence, since: 0, at, latest: 0, heard, gone: false }
@@ -55,7 +58,7 @@ impl Inquiry for Polls {
 
     fn on_asked(&mut self, view: &View, number: u32) {
         self.begin(view);
-        // When nothing else is of interest, this one's answer is, and has its time.
+        // When nothing else is of interest, the answer to this one is, and has its time.
         let over = view.idle && view.drained;
         let wait = if over { self.every.max(view.rtt.timeout) } else { self.every };
         (self.since, self.latest, self.at) = (0, number, view.now.later(wait));
@@ -64,7 +67,7 @@ impl Inquiry for Polls {
 
     fn on_answer(&mut self, view: &View, number: u32, _: Nanoseconds) {
         self.heard = view.now;
-        // An older one says nothing about the signals that the latest bore.
+        // An older one says nothing about the signals that were sent with the latest.
         if view.idle && view.drained && number == self.latest {
             (self.since, self.at) = (0, Instant::END);
         }
@@ -80,6 +83,6 @@ impl Inquiry for Polls {
 }
 
 component! {
-    Polls: "inquiry by polls", "asks every so many packets and every so often",
+    Polls: "inquiry by polls", "asks each n packets, and at an interval",
     needs: Property::INQUIRIES.and(Property::ANSWERS), gives: Property::ASKS,
 }

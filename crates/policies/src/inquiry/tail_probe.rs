@@ -1,25 +1,27 @@
-//! A question where the end of a burst stays unheard of.
+//! An inquiry where the tail of a burst stays unacknowledged.
 
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::Inquiry;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, Occasion, SECOND, View};
 
-/// How much later than two round trips: a report is not sent at once.
+/// How much later than two round trips the probe leaves: a report may be delayed.
 const SLACK: Nanoseconds = 10 * MILLISECOND;
 
-/// How often the wait for an answer is doubled, at most.
+/// How many times the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 6;
 
-/// And no longer than this, unless the timeout is.
+/// The longest wait for an answer, unless the timeout is longer.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
-/// The receiver reports by itself, and so nothing is asked as long as packets follow each other. Where the last of them stay
-/// unheard of for two round trips, nothing that follows shows what was lost: then it asks, as RFC 8985 §7 does by sending one
-/// of them again, and insists, at most `retries` times in a row.
+/// Asks where the tail of a burst stays unacknowledged for two round trips. As long as packets
+/// follow each other, the receiver reports by itself and nothing is asked; but no packet follows
+/// the last ones and shows what was lost. RFC 8985 §7 sends one of them again for that. Asks at
+/// most `retries` times in a row.
 ///
-/// Choose it with [`Ranges`](crate::acknowledgement::Ranges) and [`SelectiveRepeat`](crate::recovery::SelectiveRepeat):
-/// nothing then waits for a timeout but the question.
+/// Choose it with [`AckRanges`](crate::acknowledgement::AckRanges) and
+/// [`SelectiveRepeat`](crate::recovery::SelectiveRepeat): nothing but the inquiry then waits for a
+/// timeout.
 ///
 /// ```
 /// use stackwright_policies::inquiry::TailProbe;
@@ -30,14 +32,14 @@ const WAIT_MOST: Nanoseconds = 8 * SECOND;
 pub struct TailProbe {
     retries: u32,
     at: Instant,
-    /// The last question is not answered.
+    /// Whether the last inquiry is unanswered.
     waiting: bool,
     latest: u32,
     tries: u32,
 }
 
 impl TailProbe {
-    /// Nobody is there who does not answer `retries` questions in a row.
+    /// Creates the policy. A peer that does not answer `retries` inquiries in a row counts as gone.
     pub const fn new(retries: u32) -> Self {
         TailProbe { retries, at: Instant::END, waiting: false, latest: 0, tries: 0 }
     }
@@ -91,6 +93,6 @@ impl Inquiry for TailProbe {
 }
 
 component! {
-    TailProbe: "inquiry by tail probes", "asks where the end of a burst stays unheard of",
+    TailProbe: "inquiry by tail probes", "asks where the tail of a burst stays unacknowledged",
     needs: Property::INQUIRIES.and(Property::ANSWERS).and(Property::UNASKED), gives: Property::ASKS,
 }

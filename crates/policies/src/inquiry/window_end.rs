@@ -1,19 +1,20 @@
-//! A question where nothing may follow, and a handshake where nobody answers.
+//! An inquiry at the end of the window, and a handshake where no answer comes.
 
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::Inquiry;
 use stackwright_transport::words::{Nanoseconds, Occasion, SECOND, View};
 
-/// How often the wait for an answer is doubled, at most.
+/// How many times the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 6;
 
-/// And no longer than this, unless the timeout is.
+/// The longest wait for an answer, unless the timeout is longer.
 const WAIT_MOST: Nanoseconds = 8 * SECOND;
 
-/// Asks with the last packet that may leave, and with signals (XTP's SREQ). Where no answer comes in time (WTIMER), data stop
-/// and questions of their own leave until the newest is answered, at most `retries` in a row: the synchronising handshake (XTP
-/// §5). What older answers say is heeded, but does not end it.
+/// Asks with the last packet that the window allows, and with signals (XTP's SREQ). Where no answer
+/// comes in time (WTIMER), data stop and inquiries of their own leave until the newest is answered,
+/// at most `retries` in a row: the synchronizing handshake (XTP §5). Older answers count, but do
+/// not end it.
 ///
 /// Choose it where whole windows are sent at a time: it costs one report a window.
 ///
@@ -25,15 +26,15 @@ const WAIT_MOST: Nanoseconds = 8 * SECOND;
 #[derive(Clone, Copy, Debug)]
 pub struct WindowEnd {
     retries: u32,
-    /// When the answer should have come.
+    /// When the answer is due.
     at: Instant,
     latest: u32,
-    /// How many questions in a row were asked because no answer came.
+    /// How many inquiries in a row were sent because no answer came.
     tries: u32,
 }
 
 impl WindowEnd {
-    /// Nobody is there who does not answer `retries` questions in a row.
+    /// Creates the policy. A peer that does not answer `retries` inquiries in a row counts as gone.
     pub const fn new(retries: u32) -> Self {
         WindowEnd { retries, at: Instant::END, latest: 0, tries: 0 }
     }
@@ -53,7 +54,8 @@ impl Inquiry for WindowEnd {
     }
 
     fn on_sent(&mut self, view: &View) {
-        // That nothing may follow is a promise about the future, which a window that shrinks breaks.
+        // That nothing may follow is a promise about the future, which a window that shrinks
+        // breaks.
         if self.at == Instant::END {
             self.at = view.now.later(self.wait(view));
         }
@@ -72,7 +74,7 @@ impl Inquiry for WindowEnd {
             return;
         }
         self.tries = 0;
-        // What is still out, or waits for room, is asked about again.
+        // What is still in flight, or waits for credit, is asked about again.
         let over = view.idle && view.drained;
         self.at = if over { Instant::END } else { view.now.later(view.rtt.timeout) };
     }

@@ -1,10 +1,10 @@
-//! The layer below has checked it.
+//! No check.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Integrity;
 use stackwright_wire::Message;
 
-/// Nothing is checked: the layer below does that, as UDP does.
+/// Checks nothing: the layer below does that, as UDP does.
 ///
 /// ```
 /// use stackwright_policies::integrity::Absent;

@@ -4,10 +4,11 @@ use core::ops::Range;
 
 use stackwright_wire::Message;
 
-/// How many octets a format may want to see before it knows where the check lies.
+/// How many octets of a packet a format may need to see before it knows where the check is.
 pub(super) const LOOKS_AT: usize = 64;
 
-/// Lends the octets of `message` that lie in `span` to `take`, piece by piece; whether all of them are there.
+/// Passes the octets of `message` in `span` to `take`, piece by piece, and returns whether all of
+/// them are there.
 pub(super) fn each<M: Message>(message: &M, span: Range<usize>, mut take: impl FnMut(&[u8])) -> bool {
     let mut at = 0;
     message.each(|octets| {
@@ -20,7 +21,7 @@ pub(super) fn each<M: Message>(message: &M, span: Range<usize>, mut take: impl F
     span.start <= span.end && span.end <= at
 }
 
-/// The same of a packet that is still a header and a body.
+/// Does the same for a packet that is still a header and a body.
 pub(super) fn each_of<M: Message>(
     header: &[u8],
     body: Option<&M>,

@@ -7,9 +7,11 @@ use stackwright_wire::{Message, check};
 
 use super::covered::{LOOKS_AT, each, each_of};
 
-/// CRC-32C, 32 bits, over what the format says; in the packet, the least significant octet is first (RFC 9260 appendix A).
+/// Checks packets with CRC-32C, 32 bits, over the octets that the format names; in the packet, the
+/// least significant octet is first (RFC 9260 appendix A).
 ///
-/// Choose it for a format of one's own: it finds every burst of up to 32 bits, and processors have an instruction for it.
+/// Choose it for a new format: it detects every burst of up to 32 bits, and processors have an
+/// instruction for it.
 ///
 /// ```
 /// use stackwright_policies::integrity::Crc32c;
@@ -19,7 +21,7 @@ use super::covered::{LOOKS_AT, each, each_of};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Crc32c;
 
-/// Octets of the check.
+/// The length of the check in octets.
 const LENGTH: usize = 4;
 
 impl<M: Message> Integrity<M> for Crc32c {

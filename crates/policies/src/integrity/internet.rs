@@ -1,4 +1,4 @@
-//! The Internet check.
+//! The Internet checksum.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Integrity};
@@ -7,11 +7,13 @@ use stackwright_wire::{Message, check};
 
 use super::covered::{LOOKS_AT, each, each_of};
 
-/// The Internet check (RFC 1071), 16 bits, over what the format says: XTP, XSTP, UDP, TCP.
+/// Checks packets with the Internet checksum (RFC 1071), 16 bits, over the octets that the format
+/// names: XTP, XSTP, UDP, TCP.
 ///
-/// Octets that both sides know and nobody sends, as a pseudo-header, may be counted too.
+/// Octets that both sides know and that are not sent, as a pseudo-header, may be counted, too.
 ///
-/// Choose it where the specification says so: it finds one altered word, and misses two that change places.
+/// Choose it where the specification demands it: it detects one altered word, and misses two that
+/// were swapped.
 ///
 /// ```
 /// use stackwright_policies::integrity::Internet;
@@ -25,12 +27,12 @@ pub struct Internet {
 }
 
 impl Internet {
-    /// What is sent.
+    /// Creates a check of what is sent.
     pub const fn new() -> Self {
         Internet { before: check::Internet::new() }
     }
 
-    /// `octets`, and then what is sent.
+    /// Creates a check of `octets` and, after them, what is sent.
     pub fn after(octets: &[u8]) -> Self {
         let mut before = check::Internet::new();
         before.add(octets);

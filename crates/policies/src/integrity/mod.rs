@@ -1,4 +1,10 @@
 //! The slot `integrity`: whether a packet is what was sent.
+//!
+//! | policy | for | from |
+//! | --- | --- | --- |
+//! | [`Absent`] | a layer below that checks | UDP |
+//! | [`Crc32c`] | new formats | RFC 9260 appendix A |
+//! | [`Internet`] | specifications that demand it | RFC 1071; XTP, XSTP |
 
 mod absent;
 mod covered;

@@ -1,9 +1,9 @@
-//! Everything is of use for ever.
+//! No expiry.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Lifetime;
 
-/// Everything is of use for ever, whatever is wished.
+/// Lets nothing expire, whatever lifetime a message has.
 ///
 /// ```
 /// use stackwright_policies::lifetime::Absent;

@@ -1,4 +1,4 @@
-//! What is late does not leave.
+//! Expired messages are not sent.
 
 use core::num::NonZeroU32;
 
@@ -7,10 +7,11 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Lifetime;
 use stackwright_transport::words::View;
 
-/// A message whose time is over does not leave, not for the first time and not again: whose lifetime was wished
-/// ([`MessageProperties`](stackwright_contract::services::MessageProperties)). Nothing of it is written, and the receiver knows nothing.
+/// Does not send a message, for the first time or again, whose lifetime is over
+/// ([`MessageProperties`](stackwright_contract::services::MessageProperties)). Packets carry
+/// nothing of it, and the receiver does not know.
 ///
-/// Choose it where a packet has no place for times, or clocks are not to be trusted.
+/// Choose it where a packet has no room for times, or clocks are not to be trusted.
 ///
 /// ```
 /// use stackwright_policies::lifetime::Deadline;
@@ -21,8 +22,8 @@ use stackwright_transport::words::View;
 pub struct Deadline;
 
 impl Lifetime for Deadline {
-    fn is_over(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> bool {
-        wish.is_some_and(|wish| view.now.nanoseconds_since(since) / 1000 >= u64::from(wish.get()))
+    fn is_over(&self, view: &View, since: Instant, lifetime: Option<NonZeroU32>) -> bool {
+        lifetime.is_some_and(|lifetime| view.now.nanoseconds_since(since) / 1000 >= u64::from(lifetime.get()))
     }
 }
 

@@ -1,4 +1,10 @@
-//! The slot `lifetime`: whether something is still of use.
+//! The slot `lifetime`: when a message has expired.
+//!
+//! | policy | for | from |
+//! | --- | --- | --- |
+//! | [`Absent`] | messages that are of use for ever | |
+//! | [`Deadline`] | formats without times | |
+//! | [`Timestamps`] | expiry at both ends | ARTP §1.4.2 |
 
 mod absent;
 mod deadline;

@@ -7,18 +7,21 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Lifetime;
 use stackwright_transport::words::{Dropped, Nanoseconds, Stamp, View};
 
-/// Packets bear when they were sent and for how long they are of use; what is late is dropped, at both ends (ARTP §1.4.2).
+/// Puts on packets when they were sent and their lifetime, and drops what is late at both ends
+/// (ARTP §1.4.2).
 ///
-/// Clocks need not agree. Each report tells the difference: mine − (peer's + half the round trip), which is wrong by at most
-/// half the round trip. Data are then stamped by the peer's clock as we believe it to be, reports by our own. Before the first
-/// report, nothing expires on the wire.
+/// Clocks need not agree. Each report tells the difference: this clock − (the peer's + half the
+/// round trip), which is wrong by at most half the round trip. Data then bear the time of the
+/// peer's clock, as far as it is known, reports that of this side's. Before the first report,
+/// nothing expires on the wire.
 ///
-/// Of two reports the one is believed that took less, since it is less wrong; what is believed is doubted more from second to
-/// second, because clocks do not run alike. Else one report that was late, with a wrong half of it, would make all that follows
-/// look late to the peer, who says nothing of what is late: there would never be a better one.
+/// Of two reports the one with the shorter round trip counts, since it is less wrong; and the error
+/// of the one that counts grows with time, because clocks drift. Otherwise one report that was
+/// late, and wrong by half of that, would make all that follows look late to the peer, which does
+/// not report what is late: there would never be a better one.
 ///
-/// Time is monotonic: the clock of the day is read once, when the association begins, so that a clock that is set does no
-/// harm.
+/// Time is monotonic: the clock of the day is read once, when the association begins, so that
+/// setting it does no harm.
 ///
 /// ```
 /// use stackwright_policies::lifetime::Timestamps;
@@ -29,23 +32,24 @@ use stackwright_transport::words::{Dropped, Nanoseconds, Stamp, View};
 pub struct Timestamps {
     /// The time of day at the start of time, in microseconds since 1970.
     epoch: u64,
-    /// My clock − the peer's, in microseconds.
+    /// This clock − the peer's, in microseconds.
     difference: Option<i64>,
-    /// By how much it may be wrong, in nanoseconds, and when that was so.
+    /// By how much that may be wrong, in nanoseconds, and when that was so.
     doubt: Nanoseconds,
     since: Instant,
 }
 
-/// What is believed is doubted by a nanosecond more each so many: two clocks of 500 ppm.
+/// The error grows by a nanosecond in this time: two clocks of 500 ppm.
 const DOUBTED_EACH: Nanoseconds = 1000;
 
 impl Timestamps {
-    /// `epoch`: what time of day it was at [`Instant::START`], in microseconds since 1970.
+    /// Creates the policy; `epoch` is the time of day at [`Instant::START`], in microseconds since
+    /// 1970.
     pub const fn new(epoch: u64) -> Self {
         Timestamps { epoch, difference: None, doubt: 0, since: Instant::START }
     }
 
-    /// My clock − the peer's, in microseconds; `None` before the first report.
+    /// Returns this clock − the peer's, in microseconds; `None` before the first report.
     pub fn difference(&self) -> Option<i64> {
         self.difference
     }
@@ -56,17 +60,18 @@ impl Timestamps {
 }
 
 impl Lifetime for Timestamps {
-    fn is_over(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> bool {
-        wish.is_some_and(|wish| view.now.nanoseconds_since(since) / 1000 >= u64::from(wish.get()))
+    fn is_over(&self, view: &View, since: Instant, lifetime: Option<NonZeroU32>) -> bool {
+        lifetime.is_some_and(|lifetime| view.now.nanoseconds_since(since) / 1000 >= u64::from(lifetime.get()))
     }
 
-    fn stamp(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> Stamp {
+    fn stamp(&self, view: &View, since: Instant, lifetime: Option<NonZeroU32>) -> Stamp {
         let now = self.now(view);
         match self.difference {
             None => Stamp { at: now, valid: 0 },
             Some(difference) => {
                 let age = || view.now.nanoseconds_since(since) / 1000;
-                let left = wish.map_or(0, |wish| u64::from(wish.get()).saturating_sub(age()).max(1));
+                let left =
+                    lifetime.map_or(0, |lifetime| u64::from(lifetime.get()).saturating_sub(age()).max(1));
                 Stamp { at: now.saturating_add_signed(difference.saturating_neg()), valid: left as u32 }
             }
         }

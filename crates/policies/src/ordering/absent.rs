@@ -1,11 +1,11 @@
-//! Everything goes up as it comes.
+//! Units are delivered as they arrive.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Ordering;
 use stackwright_transport::words::Unit;
 use stackwright_wire::Message;
 
-/// Everything goes up as it comes: nothing waits for what is late.
+/// Delivers every unit as it arrives: nothing waits for what is late.
 ///
 /// ```
 /// use stackwright_policies::ordering::Absent;
@@ -27,4 +27,4 @@ impl<M: Message> Ordering<M> for Absent {
     }
 }
 
-component! { Absent: "ordering absent", "gives everything up as it comes" }
+component! { Absent: "ordering absent", "delivers everything as it arrives" }

@@ -1,12 +1,12 @@
-//! In order, and what is late is lost.
+//! In order, and what is late is dropped.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Ordering;
 use stackwright_transport::words::Unit;
 use stackwright_wire::Message;
 
-/// Units go up as they come, in the order of their numbers: a hole is forgiven as soon as it shows, and what comes late is a
-/// duplicate (XTP's NOERR).
+/// Delivers units as they arrive, in the order of their numbers: a gap is forgiven as soon as it
+/// shows, and what comes late is a duplicate (XTP's NOERR).
 ///
 /// Choose it where only the newest counts: positions, voice.
 ///
@@ -17,7 +17,7 @@ use stackwright_wire::Message;
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sequenced {
-    /// Nothing before this number is waited for.
+    /// No number below is waited for.
     next: u64,
 }
 
@@ -37,4 +37,4 @@ impl<M: Message> Ordering<M> for Sequenced {
     }
 }
 
-component! { Sequenced: "sequenced ordering", "loses what is late", gives: Property::FORGIVES }
+component! { Sequenced: "sequenced ordering", "drops what is late", gives: Property::FORGIVES }

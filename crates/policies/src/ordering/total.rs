@@ -7,12 +7,12 @@ use stackwright_transport::slots::Ordering;
 use stackwright_transport::words::Unit;
 use stackwright_wire::Message;
 
-/// Units go up in the order of their numbers, all of them: what comes early waits.
+/// Delivers all units in the order of their numbers: what comes early waits.
 ///
-/// What waits is bounded by the flow slot: with none, by what the peer sends.
+/// What waits is bounded by the flow slot; without one, by what the peer sends.
 ///
-/// Choose it for streams, and for messages that mean nothing without those before them. One lost packet stops all that
-/// follow for a round trip.
+/// Choose it for streams, and for messages that mean nothing without those before them. One lost
+/// packet stops all that follow for a round trip (head-of-line blocking).
 ///
 /// ```
 /// use stackwright_policies::ordering::Total;
@@ -27,7 +27,7 @@ pub struct Total<M> {
 }
 
 impl<M> Total<M> {
-    /// Nothing has come yet.
+    /// Creates the policy, before anything has arrived.
     pub const fn new() -> Self {
         Total { next: 0, early: BTreeMap::new() }
     }
@@ -69,6 +69,6 @@ impl<M: Message> Ordering<M> for Total<M> {
 component! {
     <M> Total<M>: "total ordering", "lets what comes early wait",
     needs: Property::REPEATS, gives: Property::TOTAL,
-    // Both leave holes for which all would wait for ever.
+    // Both leave gaps for which everything would wait for ever.
     shuns: Property::EXPIRES.and(Property::FORGIVES),
 }

@@ -1,4 +1,4 @@
-//! A plan becomes the policies of an association.
+//! Builds the policies of a plan.
 
 use core::num::NonZeroU64;
 
@@ -18,18 +18,20 @@ use crate::{
     recovery, rtt,
 };
 
-/// How much an association may hold, and how long it waits: what no wish and no path says.
+/// Bounds how much an association holds and how long it waits: what neither requirements nor path
+/// say.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bounds {
-    /// How many numbers are kept for an application that does not read: octets or packets, as the format counts.
+    /// The most numbers that are kept for an application that does not read: octets or packets, as
+    /// the format counts.
     pub window: u64,
     /// The longest message, in octets.
     pub longest: usize,
-    /// The most fragments of a message that the format can say.
+    /// The most fragments of a message that the format can express.
     pub fragments: u32,
-    /// After so long a silence nobody is there.
+    /// The silence after which the peer counts as gone, in nanoseconds.
     pub silence: Nanoseconds,
-    /// What time of day it was at the start of time, in microseconds since 1970.
+    /// The time of day at the start of time, in microseconds since 1970.
     pub epoch: u64,
 }
 
@@ -39,23 +41,24 @@ impl Default for Bounds {
     }
 }
 
-/// Reports are gathered no longer than this.
+/// The longest time for which a report is delayed.
 const GATHER_MOST: Nanoseconds = 50 * MILLISECOND;
 
 /// No timeout is shorter than this, or than half of the round trip.
 const TIMEOUT_LEAST: Nanoseconds = 10 * MILLISECOND;
 
-/// How many packets go with one question.
-const PACKETS_A_QUESTION: u32 = 16;
+/// Packets between two inquiries.
+const PACKETS_AN_INQUIRY: u32 = 16;
 
-/// How many packets may leave at once where a rate is kept.
+/// Packets that may leave at once where a rate is kept.
 const BURST: u32 = 4;
 
 impl Plan {
-    /// The policies of a new association in this format.
+    /// Builds the policies of a new association in this format.
     ///
     /// # Errors
-    /// Where the format carries less than the one that the plan was made for.
+    /// A rule that is broken, where the format carries less than the one for which the plan was
+    /// made.
     pub fn build<M: Message, F: Front<M>>(
         &self,
         format: Part<dyn Format<M, Front = F>>,
@@ -64,7 +67,11 @@ impl Plan {
         let (select, path) = (&self.select, &self.path);
         let packet = path.packet as u64;
         let first = (2 * path.round_trip).max(TIMEOUT_LEAST);
-        let of = if select.inquiry.0 == Asking::Absent { rtt::Of::Units } else { rtt::Of::Answers };
+        let source = if select.inquiry.0 == Asking::Absent {
+            rtt::SampleSource::Units
+        } else {
+            rtt::SampleSource::Answers
+        };
         let parts = Parts {
             format,
             ordering: match select.ordering.0 {
@@ -75,14 +82,14 @@ impl Plan {
             framing: match select.framing.0 {
                 Framing::Fragments => {
                     let forgetting = match select.lifetime.0 {
-                        _ if !self.wishes.reliable => framing::Forgetting::Lost(bounds.window),
+                        _ if !self.requirements.reliable => framing::Forgetting::Lost(bounds.window),
                         Living::Timestamps => framing::Forgetting::Expired,
                         Living::Deadline | Living::Absent => framing::Forgetting::Nothing,
                     };
                     framing::Fragments::new(bounds.fragments, bounds.longest).forgetting(forgetting).part()
                 }
-                Framing::Marks => framing::Marks::new(bounds.longest).part(),
-                Framing::Stream => framing::Stream.part(),
+                Framing::MessageEnd => framing::MessageEnd::new(bounds.longest).part(),
+                Framing::OctetStream => framing::OctetStream.part(),
             },
             integrity: match select.integrity.0 {
                 Checking::Absent => integrity::Absent.part(),
@@ -101,7 +108,7 @@ impl Plan {
             },
             inquiry: match select.inquiry.0 {
                 Asking::Absent => inquiry::Absent.part(),
-                Asking::Polls => inquiry::Polls::new(first, PACKETS_A_QUESTION, bounds.silence).part(),
+                Asking::Polls => inquiry::Polls::new(first, PACKETS_AN_INQUIRY, bounds.silence).part(),
             },
             recovery: match select.recovery.0 {
                 Recovering::Absent => recovery::Absent.part(),
@@ -114,12 +121,12 @@ impl Plan {
             rtt: match select.rtt.0 {
                 Timing::Fixed => rtt::Fixed(first).part(),
                 Timing::Rfc6298 => {
-                    rtt::Rfc6298::new(of, first, (path.round_trip / 2).max(TIMEOUT_LEAST)).part()
+                    rtt::Rfc6298::new(source, first, (path.round_trip / 2).max(TIMEOUT_LEAST)).part()
                 }
             },
             flow: match select.flow.0 {
                 Flowing::Absent => flow::Absent.part(),
-                Flowing::Credit => flow::Credit::new(bounds.window).part(),
+                Flowing::CreditWindow => flow::CreditWindow::new(bounds.window).part(),
             },
             congestion: match select.congestion.0 {
                 Sharing::Absent => congestion::Absent.part(),
@@ -131,7 +138,7 @@ impl Plan {
                 (Pacing::Paced, Some(rate)) => {
                     rate::Paced::new(rate, BURST.saturating_mul(path.packet as u32)).part()
                 }
-                (Pacing::Told, _) => rate::Told::new().part(),
+                (Pacing::PacedByCongestion, _) => rate::PacedByCongestion::new().part(),
                 _ => rate::Absent.part(),
             },
             lifetime: match select.lifetime.0 {

@@ -1,46 +1,48 @@
-//! What was chosen, and why.
+//! The policies of a plan, and why.
 
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{Path, Wishes};
+use super::{Path, Requirements};
 
 /// One policy of a plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Choice {
-    /// For which slot.
+    /// The slot.
     pub slot: &'static str,
-    /// What, as in its facts.
+    /// The name of the policy, as in its facts.
     pub name: &'static str,
-    /// Why.
+    /// Why it was selected.
     pub reason: &'static str,
 }
 
-/// Which policies make the transport that was wished for, and why.
+/// The policies that meet the requirements of an application on a path. Displays as a table of
+/// them, with reasons.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    pub(super) wishes: Wishes,
+    pub(super) requirements: Requirements,
     pub(super) path: Path,
     pub(super) select: super::select::Selection,
 }
 
 impl Plan {
-    /// What was wished.
-    pub fn wishes(&self) -> &Wishes {
-        &self.wishes
+    /// Returns the requirements.
+    pub fn requirements(&self) -> &Requirements {
+        &self.requirements
     }
 
-    /// What is known of the way.
+    /// Returns what was known about the path.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Slot by slot.
+    /// Returns the choices, slot by slot.
     pub fn choices(&self) -> impl Iterator<Item = Choice> {
         self.select.choices()
     }
 
-    /// The choices in which `other` differs: what to exchange when the path has changed.
+    /// Returns the choices of `other` that differ from these: what to exchange when the path has
+    /// changed.
     pub fn differences<'a>(&'a self, other: &'a Plan) -> Vec<Choice> {
         let both = self.choices().zip(other.choices());
         both.filter(|(one, other)| one.name != other.name).map(|(_, other)| other).collect()

@@ -1,12 +1,20 @@
-//! From wishes to a plan: what an application asks, what the path is like and what a format can carry decide which policies
-//! make its transport, and why (UTS's functionality selector; "profile" and "plan" are its words).
+//! From requirements to a plan: what an application requires, what the path is like and what a
+//! format can carry decide which policies fill the slots, and why. (“Profile” and “plan” are the
+//! words of UTS's functionality selector.)
+//!
+//! | type | what |
+//! | --- | --- |
+//! | [`Requirements`] | what the application requires |
+//! | [`Path`] | what is known about the path |
+//! | [`plan`] | selects a policy for each slot, or says what is [`Unmet`] |
+//! | [`Plan`] | the [`Choice`]s, with their reasons; builds the policies within [`Bounds`] |
 //!
 //! ```
-//! use stackwright_policies::profile::{Order, Path, Wishes, plan};
+//! use stackwright_policies::profile::{DeliveryOrder, Path, Requirements, plan};
 //! use stackwright_transport::rules::Property;
 //! let format = Property::SPANS.and(Property::FRAGMENTS).and(Property::CREDIT).and(Property::COUNTS_PACKETS);
-//! let wishes = Wishes { reliable: true, order: Order::Any, ..Wishes::default() };
-//! let plan = plan(&wishes, &Path::default(), format).unwrap();
+//! let requirements = Requirements { reliable: true, order: DeliveryOrder::Any, ..Requirements::default() };
+//! let plan = plan(&requirements, &Path::default(), format).unwrap();
 //! assert!(plan.choices().any(|choice| choice.name == "recovery by individual timeouts"));
 //! println!("{plan}");
 //! ```
@@ -14,11 +22,11 @@
 mod build;
 mod choice;
 mod path;
+mod requirements;
 mod select;
-mod wishes;
 
 pub use build::Bounds;
 pub use choice::{Choice, Plan};
 pub use path::Path;
+pub use requirements::{DeliveryOrder, Requirements, Unmet};
 pub use select::plan;
-pub use wishes::{Order, Unmet, Wishes};

@@ -1,15 +1,16 @@
-//! Which policies serve a wish on a path. Here, and nowhere else, stands why.
+//! Selects the policies that meet requirements on a path. The reasons are written here, and nowhere
+//! else.
 
 use stackwright_transport::rules::{Component, Property, check};
 
 use super::choice::{Choice, Plan};
-use super::{Order, Path, Unmet, Wishes};
+use super::{DeliveryOrder, Path, Requirements, Unmet};
 use crate::{
     acknowledgement, congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate,
     recovery, rtt,
 };
 
-/// A policy for a slot, by name, and the reason.
+/// Defines the policies that can be selected for a slot, with their facts.
 macro_rules! selected {
     ($($(#[$doc:meta])* $Slot:ident in $slot:literal { $($Variant:ident: $Policy:ty),* $(,)? })*) => {
         $(
@@ -36,12 +37,12 @@ macro_rules! selected {
     };
 }
 
-/// What stands in a slot.
+/// A policy that is selected for a slot.
 pub(super) trait Selected: Copy {
     fn choice(self, reason: &'static str) -> Choice;
 }
 
-/// Of these facts alone, no message matters.
+/// The facts of a policy do not depend on the kind of message.
 type M = stackwright_wire::SingleBuffer;
 
 selected! {
@@ -58,14 +59,14 @@ selected! {
         SelectiveRepeat: recovery::SelectiveRepeat,
     }
     Timing in "rtt" { Fixed: rtt::Fixed, Rfc6298: rtt::Rfc6298 }
-    Flowing in "flow" { Absent: flow::Absent, Credit: flow::Credit }
+    Flowing in "flow" { Absent: flow::Absent, CreditWindow: flow::CreditWindow }
     Sharing in "congestion" {
         Absent: congestion::Absent,
         Bbr: congestion::Bbr,
         Cubic: congestion::Cubic,
         Probing: congestion::Probing,
     }
-    Pacing in "rate" { Absent: rate::Absent, Paced: rate::Paced, Told: rate::Told }
+    Pacing in "rate" { Absent: rate::Absent, Paced: rate::Paced, PacedByCongestion: rate::PacedByCongestion }
     Ordering in "ordering" {
         Absent: ordering::Absent,
         Sequenced: ordering::Sequenced,
@@ -73,8 +74,8 @@ selected! {
     }
     Framing in "framing" {
         Fragments: framing::Fragments<M>,
-        Marks: framing::Marks<M>,
-        Stream: framing::Stream,
+        MessageEnd: framing::MessageEnd<M>,
+        OctetStream: framing::OctetStream,
     }
     Living in "lifetime" {
         Absent: lifetime::Absent,
@@ -84,7 +85,7 @@ selected! {
     Checking in "integrity" { Absent: integrity::Absent, Internet: integrity::Internet }
 }
 
-/// One policy a slot, and why.
+/// One policy per slot, and why.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Selection {
     pub(super) connection: (Connecting, &'static str),
@@ -124,146 +125,150 @@ impl Selection {
     }
 }
 
-/// Chooses a policy for each slot.
+/// Selects a policy for each slot.
 ///
-/// `format`: what the format carries, which is what its facts say that it gives.
+/// `format` is what the format carries: what its facts say that it gives.
 ///
 /// # Errors
-/// Which wish cannot be met, and by what it could be.
-pub fn plan(wishes: &Wishes, path: &Path, format: Property) -> Result<Plan, Unmet> {
-    contradictions(wishes)?;
+/// The requirement that cannot be met, and by what it could be.
+pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Result<Plan, Unmet> {
+    contradictions(requirements)?;
     let carries = |property| format.has(property);
-    // A sender that asks is cheap for the way back; one that is told of everything is quick.
-    let asks = wishes.reliable
+    // A sender that asks spares the return path; one that is told of everything is quick.
+    let asks = requirements.reliable
         && carries(Property::INQUIRIES)
         && carries(Property::SPANS)
         && (path.reports_are_dear || !carries(Property::COUNTS_PACKETS));
-    if wishes.reliable && !carries(Property::SPANS) {
+    if requirements.reliable && !carries(Property::SPANS) {
         return Err(Unmet::Format("reliable delivery", Property::SPANS));
     }
-    let sharing = congestion(wishes, path, asks);
+    let sharing = congestion(requirements, path, asks);
     let select = Selection {
-        connection: connection(wishes, format),
-        acknowledgement: match (wishes.reliable, asks) {
-            (true, true) => {
-                (Reporting::OnRequest, "says what it has when it is asked: reports are dear here")
-            }
-            (true, false) => (Reporting::PeriodicList, "says soon what arrived, whatever the order"),
-            (false, _) => (Reporting::Absent, "nothing is sent again, so nobody needs to hear of it"),
+        connection: connection(requirements, format),
+        acknowledgement: match (requirements.reliable, asks) {
+            (true, true) => (Reporting::OnRequest, "reports when it is asked: reports are expensive here"),
+            (true, false) => (Reporting::PeriodicList, "reports soon what arrived, whatever the order"),
+            (false, _) => (Reporting::Absent, "nothing is sent again, so no report is needed"),
         },
         inquiry: match asks {
             true => (Asking::Polls, "asks now and then, so that one report speaks for many packets"),
-            false => (Asking::Absent, "the receiver speaks by itself, or not at all"),
+            false => (Asking::Absent, "the receiver reports by itself, or not at all"),
         },
-        recovery: match (wishes.reliable, asks) {
+        recovery: match (requirements.reliable, asks) {
             (true, true) => {
                 (Recovering::SelectiveRepeat, "sends again exactly what the answer says is missing")
             }
-            (true, false) => (Recovering::IndividualTimeout, "sends again what was not heard of in time"),
-            (false, _) => (Recovering::Absent, "what is lost is not wanted any more"),
+            (true, false) => (Recovering::IndividualTimeout, "sends again what was not acknowledged in time"),
+            (false, _) => (Recovering::Absent, "what is lost is not needed any more"),
         },
-        rtt: match wishes.reliable {
+        rtt: match requirements.reliable {
             true => (Timing::Rfc6298, "the delay varies, and the timeout must know by how much"),
             false => (Timing::Fixed, "nothing is waited for"),
         },
-        flow: match wishes.reliable && carries(Property::CREDIT) {
-            true => (Flowing::Credit, "a receiver that does not read stops the sender"),
-            false if wishes.reliable => (Flowing::Absent, "the format carries no credit"),
-            false => (Flowing::Absent, "what a slow receiver cannot take is lost, like all else that is"),
+        flow: match requirements.reliable && carries(Property::CREDIT) {
+            true => (Flowing::CreditWindow, "a receiver that does not read stops the sender"),
+            false if requirements.reliable => (Flowing::Absent, "the format carries no credit"),
+            false => {
+                (Flowing::Absent, "what a slow receiver cannot take is dropped, and nothing is sent again")
+            }
         },
         congestion: sharing,
-        rate: rate(wishes, path, sharing.0),
-        ordering: match wishes.order {
-            Order::Any => (Ordering::Absent, "nothing waits for what is late"),
-            Order::Rising => (Ordering::Sequenced, "what is late is lost, so that nothing waits for it"),
-            Order::Total => (Ordering::Total, "all in the order in which it was sent"),
+        rate: rate(requirements, path, sharing.0),
+        ordering: match requirements.order {
+            DeliveryOrder::Any => (Ordering::Absent, "nothing waits for what is late"),
+            DeliveryOrder::Sequenced => {
+                (Ordering::Sequenced, "what is late is dropped, so that nothing waits for it")
+            }
+            DeliveryOrder::Total => (Ordering::Total, "all in the order in which it was sent"),
         },
-        framing: framing(wishes, format)?,
-        lifetime: match wishes.expires {
-            false => (Living::Absent, "everything is of use for ever"),
+        framing: framing(requirements, format)?,
+        lifetime: match requirements.expires {
+            false => (Living::Absent, "nothing expires"),
             true if carries(Property::TIMES) => (Living::Timestamps, "what is late is dropped at both ends"),
             true => {
                 (Living::Deadline, "what is late is not sent; the format carries no times to tell the peer")
             }
         },
-        integrity: match wishes.checked {
+        integrity: match requirements.checked {
             false => (Checking::Absent, "the layer below checks"),
-            true if carries(Property::CHECK_FIELD) => (Checking::Internet, "nobody below checks"),
+            true if carries(Property::CHECK_FIELD) => (Checking::Internet, "no layer below checks"),
             true => return Err(Unmet::Format("a check for altered octets", Property::CHECK_FIELD)),
         },
     };
     check(&select.facts(format)).map_err(Unmet::Misfit)?;
-    Ok(Plan { wishes: *wishes, path: *path, select })
+    Ok(Plan { requirements: *requirements, path: *path, select })
 }
 
-fn contradictions(wishes: &Wishes) -> Result<(), Unmet> {
-    if wishes.order == Order::Total && !wishes.reliable {
+fn contradictions(requirements: &Requirements) -> Result<(), Unmet> {
+    if requirements.order == DeliveryOrder::Total && !requirements.reliable {
         return Err(Unmet::Contradiction("total order", "delivery that is not reliable"));
     }
-    if wishes.order == Order::Total && wishes.expires {
+    if requirements.order == DeliveryOrder::Total && requirements.expires {
         return Err(Unmet::Contradiction("total order", "messages that expire"));
     }
-    if wishes.order == Order::Rising && wishes.reliable {
+    if requirements.order == DeliveryOrder::Sequenced && requirements.reliable {
         return Err(Unmet::Contradiction("an order in which the late are lost", "reliable delivery"));
     }
     Ok(())
 }
 
-fn connection(wishes: &Wishes, format: Property) -> (Connecting, &'static str) {
-    match (wishes.decided, format.has(Property::SIGNALS)) {
+fn connection(requirements: &Requirements, format: Property) -> (Connecting, &'static str) {
+    match (requirements.decided, format.has(Property::SIGNALS)) {
         (true, true) => (Connecting::TwoStage, "the other application decides before anything is sent"),
         (true, false) => (Connecting::Agreed, "the format carries no signals: arrange it elsewhere"),
         (false, _) => (Connecting::Agreed, "both sides know of it: no round trip is lost"),
     }
 }
 
-fn congestion(wishes: &Wishes, path: &Path, asks: bool) -> (Sharing, &'static str) {
-    if !wishes.reliable {
-        return (Sharing::Absent, "without reports, nobody knows what is lost: choose a rate");
+fn congestion(requirements: &Requirements, path: &Path, asks: bool) -> (Sharing, &'static str) {
+    if !requirements.reliable {
+        return (Sharing::Absent, "without reports, loss is not known: choose a rate");
     }
     match (path.shared, path.starves(), asks) {
-        (false, ..) => (Sharing::Absent, "the line is ours alone"),
+        (false, ..) => (Sharing::Absent, "the path is dedicated"),
         (true, true, true) => {
-            (Sharing::Probing, "most loss here is no congestion: two questions find out which is")
+            (Sharing::Probing, "most loss here is no congestion: two inquiries find out which is")
         }
         (true, true, false) => (
             Sharing::Bbr,
-            "loss by nature would starve a window: the rate is measured, loss without a queue is none",
+            "loss without congestion would starve a window: the rate is measured, and loss counts only with a queue",
         ),
-        (true, false, false) if wishes.throughput && path.loss.is_none() => (
+        (true, false, false) if requirements.throughput && path.loss.is_none() => (
             Sharing::Bbr,
-            "much is to be sent, and nobody knows whether loss here is congestion: the rate is measured",
+            "much is to be sent, and whether loss here is congestion is not known: the rate is measured",
         ),
-        (true, false, _) => (Sharing::Cubic, "others have their share, and a fast path is found soon"),
+        (true, false, _) => (Sharing::Cubic, "other flows get their share, and a fast path is filled soon"),
     }
 }
 
-fn rate(wishes: &Wishes, path: &Path, sharing: Sharing) -> (Pacing, &'static str) {
-    match path.rate.filter(|_| !path.shared || !wishes.reliable) {
-        Some(_) => (Pacing::Paced, "the rate is known: what is sent faster would only wait, or be lost"),
-        None if sharing == Sharing::Bbr => {
-            (Pacing::Told, "as fast as was measured: a burst would queue, and be measured as a longer way")
-        }
+fn rate(requirements: &Requirements, path: &Path, sharing: Sharing) -> (Pacing, &'static str) {
+    match path.rate.filter(|_| !path.shared || !requirements.reliable) {
+        Some(_) => (Pacing::Paced, "the rate is known: what is sent faster would only queue, or be lost"),
+        None if sharing == Sharing::Bbr => (
+            Pacing::PacedByCongestion,
+            "as fast as was measured: a burst would queue, and be measured as a longer path",
+        ),
         None => (Pacing::Absent, "the windows say how fast"),
     }
 }
 
-fn framing(wishes: &Wishes, format: Property) -> Result<(Framing, &'static str), Unmet> {
-    let total = wishes.order == Order::Total;
-    if !wishes.bounds && total {
-        return Ok((Framing::Stream, "octets are all that counts"));
+fn framing(requirements: &Requirements, format: Property) -> Result<(Framing, &'static str), Unmet> {
+    let total = requirements.order == DeliveryOrder::Total;
+    if !requirements.bounds && total {
+        return Ok((Framing::OctetStream, "octets are all that counts"));
     }
     if format.has(Property::FRAGMENTS) {
-        return Ok((Framing::Fragments, "each piece knows its place, whatever the order of arrival"));
+        return Ok((Framing::Fragments, "each fragment carries its index, whatever the order of arrival"));
     }
     if format.has(Property::MARKS) && total {
-        return Ok((Framing::Marks, "in order, a mark at the end is enough"));
+        return Ok((Framing::MessageEnd, "in order, a mark at the end is enough"));
     }
     Err(Unmet::Format("messages that keep their bounds", Property::FRAGMENTS))
 }
 
 impl Selection {
-    /// For the rule book: these, and a format that carries so much.
+    /// Returns what the rule book checks: the facts of these policies, and of a format that carries
+    /// `format`.
     fn facts(&self, format: Property) -> [stackwright_transport::rules::Facts; 13] {
         let mut carrier = stackwright_transport::rules::Facts::of("the format", "writes packets");
         carrier.gives = format;

@@ -1,9 +1,9 @@
-//! As fast as the windows allow.
+//! No pacing.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Rate;
 
-/// As fast as the windows allow.
+/// Sends as fast as the windows allow.
 ///
 /// ```
 /// use stackwright_policies::rate::Absent;

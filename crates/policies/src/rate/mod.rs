@@ -1,9 +1,15 @@
-//! The slot `rate`: how fast.
+//! The slot `rate`: how fast packets leave.
+//!
+//! | policy | for | from |
+//! | --- | --- | --- |
+//! | [`Absent`] | paths on which the windows suffice | |
+//! | [`Paced`] | a narrowest link whose rate is known | XTP (`rate`, `burst`) |
+//! | [`PacedByCongestion`] | congestion control that names a rate | draft-ietf-ccwg-bbr §5.6.2 |
 
 mod absent;
 mod paced;
-mod told;
+mod paced_by_congestion;
 
 pub use absent::Absent;
 pub use paced::Paced;
-pub use told::Told;
+pub use paced_by_congestion::PacedByCongestion;

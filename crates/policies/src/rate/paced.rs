@@ -1,4 +1,4 @@
-//! So many octets a second, after a burst.
+//! A fixed rate, with a burst.
 
 use core::num::NonZeroU64;
 
@@ -7,10 +7,10 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rate;
 use stackwright_transport::words::{Nanoseconds, SECOND, View};
 
-/// So many octets a second, of which a burst may leave at once (XTP's rate and burst). What is no data is counted and does not
-/// wait.
+/// Paces packets at a fixed rate, and lets a burst leave at once (XTP's rate and burst). Packets
+/// without data count, and do not wait.
 ///
-/// Choose it where the narrowest link is known, or where its queue is short.
+/// Choose it where the rate of the narrowest link is known, or where its queue is short.
 ///
 /// ```
 /// use std::num::NonZeroU64;
@@ -22,12 +22,12 @@ use stackwright_transport::words::{Nanoseconds, SECOND, View};
 pub struct Paced {
     rate: NonZeroU64,
     burst: Nanoseconds,
-    /// When all that has left would have left at this rate.
+    /// When all that was sent would have left at this rate.
     level: Instant,
 }
 
 impl Paced {
-    /// In octets per second, and in octets.
+    /// Creates the policy for `rate` octets per second and bursts of `burst` octets.
     pub const fn new(rate: NonZeroU64, burst: u32) -> Self {
         Paced { rate, burst: burst as u64 * SECOND / rate.get(), level: Instant::START }
     }
@@ -45,4 +45,4 @@ impl Rate for Paced {
     }
 }
 
-component! { Paced: "rate paced", "sends so many octets a second" }
+component! { Paced: "rate paced", "sends at a fixed rate" }

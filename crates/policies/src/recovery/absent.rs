@@ -1,9 +1,9 @@
-//! Nothing is sent again.
+//! No retransmission.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Recovery;
 
-/// Nothing is sent again, and nothing is kept for it.
+/// Sends nothing again, and keeps nothing for that.
 ///
 /// ```
 /// use stackwright_policies::recovery::Absent;

@@ -1,4 +1,4 @@
-//! What is missing is sent again, and all that followed.
+//! Retransmission of what is missing, and of all that followed.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::{Recovery, Suspect, Suspects};
@@ -6,10 +6,12 @@ use stackwright_transport::words::{Report, View};
 
 use super::is_covered;
 
-/// All that left before the question and that its answer does not acknowledge is sent again, from the first missing number on
-/// (XTP §4). A hole that is told without a question makes all that follows leave again, the first time (FASTNAK).
+/// Sends again, from the first missing number on, all that left before the inquiry and that its
+/// answer does not acknowledge (XTP §4). A gap that is reported without an inquiry makes all that
+/// follows leave again, the first time (FASTNAK).
 ///
-/// Choose it with a receiver that says no spans; else [`SelectiveRepeat`](super::SelectiveRepeat) sends less.
+/// Choose it with a receiver that reports no spans; else
+/// [`SelectiveRepeat`](super::SelectiveRepeat) sends less.
 ///
 /// ```
 /// use stackwright_policies::recovery::GoBackN;

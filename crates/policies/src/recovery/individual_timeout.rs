@@ -1,34 +1,39 @@
-//! Each packet is sent again when nothing was heard of it in time.
+//! A retransmission timeout for each packet.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Recovery;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, View};
 
-/// How much later than two round trips the end of a burst is believed to be lost: a report is not sent at once.
+/// How much later than two round trips the tail of a burst counts as lost: a report may be delayed.
 const PROBE_SLACK: Nanoseconds = 10 * MILLISECOND;
 
-/// One that is overtaken in less time than this is not lost: what leaves at one moment takes ways of its own through both hosts.
+/// The least time threshold: packets that leave at one moment do not take the same time through
+/// both hosts.
 const LAG_LEAST: Nanoseconds = MILLISECOND;
 
-/// How many round trips, with their variation, a silence lasts at least before the peer is dead: where a round trip takes
-/// longer than `silence`, it is no sign of death.
+/// How many round trips, with their variation, a silence lasts at least before the peer counts as
+/// gone: where a round trip takes longer than `silence`, silence is no sign.
 const ROUND_TRIPS_LEAST: u64 = 3;
 
-/// A few losses are no death: with fewer timeouts in a row than this, the silence lasts three times as long. With one, nobody can
-/// have answered yet: this host may have slept.
+/// The timeouts in a row with which `silence` suffices, because a few losses are no sign; with
+/// fewer, the silence lasts longer. With one, no answer can have come yet: this host may have
+/// slept.
 const TIMEOUTS_LEAST: u32 = 8;
 
-/// How many times as long.
-const PATIENCE: u64 = 3;
+/// How many times as long a silence lasts with fewer timeouts.
+const FEW_TIMEOUTS_FACTOR: u64 = 3;
 
-/// Each packet is sent again when nothing was heard of it in time (ARTP §1.4.5), until something is heard or the peer is dead:
-/// after max(`silence`, 3 · (SRTT + 4 · RTTVAR)) without an acknowledgement and eight timeouts in a row, which take 255 times the
-/// first, or after three times as long. That is a deadline of its own, whatever is due to be sent again.
+/// Sends each packet again when its retransmission timeout expires (ARTP §1.4.5), until it is
+/// acknowledged or the peer counts as gone: after max(`silence`, 3 · (SRTT + 4 · RTTVAR)) without
+/// an acknowledgement and eight timeouts in a row, which take 255 times the first, or after three
+/// times as long. That is a deadline of its own, whatever is due to be sent again.
 ///
-/// Two things make that quick without making it wrong. A packet is lost already when `reordering` packets that left after it
-/// have arrived, or one that left later by a quarter of the shortest round trip (`None`: neither means anything, as in the
-/// document). And when the end of a burst stays unheard of, its last
-/// packet is sent once more after two round trips, so that what is heard of it tells about the rest.
+/// Two things make that quick without making it wrong. A packet counts as lost already when
+/// `reordering` packets that left after it have arrived (*packet reordering threshold*), or one
+/// that left later by a quarter of the shortest round trip (*time threshold*, RFC 9002 §6.1); with
+/// `None` neither counts, as in the document. And when the tail of a burst stays unacknowledged,
+/// its last packet is sent once more after two round trips, so that a report on it tells about the
+/// rest.
 ///
 /// Choose it where each packet is acknowledged by itself.
 ///
@@ -45,12 +50,14 @@ pub struct IndividualTimeout {
 }
 
 impl IndividualTimeout {
-    /// The peer is dead after `silence` without an acknowledgement, in nanoseconds, while one is owed.
+    /// Creates the policy with a packet reordering threshold of 3. The peer counts as gone after
+    /// `silence` nanoseconds without an acknowledgement, while one is due.
     pub const fn new(silence: Nanoseconds) -> Self {
         IndividualTimeout { silence, reordering: Some(3) }
     }
 
-    /// How many packets may overtake one that is not lost.
+    /// Sets the packet reordering threshold; with `None`, there is no time threshold and no probe
+    /// either.
     #[must_use]
     pub const fn reordering(self, reordering: Option<u64>) -> Self {
         IndividualTimeout { reordering, ..self }
@@ -73,7 +80,7 @@ impl Recovery for IndividualTimeout {
     }
 
     fn probes_after(&self, view: &View) -> Option<Nanoseconds> {
-        self.reordering?; // what is heard of the last one tells nothing then
+        self.reordering?; // a report on the last one tells nothing then
         (view.rtt.smoothed > 0).then(|| 2 * view.rtt.smoothed + PROBE_SLACK)
     }
 
@@ -83,14 +90,14 @@ impl Recovery for IndividualTimeout {
         let silence = self.silence.max(round_trips);
         match timeouts {
             0 | 1 => None,
-            2..TIMEOUTS_LEAST => Some(PATIENCE.saturating_mul(silence)),
+            2..TIMEOUTS_LEAST => Some(FEW_TIMEOUTS_FACTOR.saturating_mul(silence)),
             _ => Some(silence),
         }
     }
 }
 
 component! {
-    IndividualTimeout: "recovery by individual timeouts", "sends a packet again when nothing was heard of it in time",
+    IndividualTimeout: "recovery by individual timeouts", "sends a packet again when it is not acknowledged in time",
     needs: Property::UNASKED, gives: Property::REPEATS,
 }
 
@@ -113,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_peer_is_dead_after_the_silence_or_three_round_trips_however_far_the_timeout_backed_off() {
+    fn the_peer_is_gone_after_the_silence_or_three_round_trips_however_far_the_timeout_backed_off() {
         let dead_after = |view: View| IndividualTimeout::new(30 * SECOND).dead_after(&view, 8);
         let few = [0, 1, 2, 7].map(|few| IndividualTimeout::new(SECOND).dead_after(&view(0, 0, SECOND), few));
         assert_eq!(few, [None, None, Some(3 * SECOND), Some(3 * SECOND)]);

@@ -1,4 +1,11 @@
-//! The slot `recovery`: what is lost.
+//! The slot `recovery`: what is lost, and sent again.
+//!
+//! | policy | for | from |
+//! | --- | --- | --- |
+//! | [`Absent`] | data of which the newest counts | |
+//! | [`GoBackN`] | receivers that report no spans | XTP §4 |
+//! | [`IndividualTimeout`] | packets that are acknowledged one by one | ARTP §1.4.5, RFC 9002 §6.1, RFC 8985 |
+//! | [`SelectiveRepeat`] | packets with room for spans | XTP §4, SSCOP (STAT, USTAT) |
 
 mod absent;
 mod go_back_n;
@@ -10,7 +17,8 @@ pub use go_back_n::GoBackN;
 pub use individual_timeout::IndividualTimeout;
 pub use selective_repeat::SelectiveRepeat;
 
-/// Whether the answer is to a question that left with or after a unit of this stamp, and `more` after that. Numbers wrap.
-fn is_covered(stamp: u32, more: u32, answer: u32) -> bool {
-    answer.wrapping_sub(stamp.wrapping_add(more)) as i32 >= 0
+/// Returns whether the inquiry `answer` was sent with or after a unit that left at inquiry
+/// `inquiry_number`, and `more` inquiries after that. Numbers wrap.
+fn is_covered(inquiry_number: u32, more: u32, answer: u32) -> bool {
+    answer.wrapping_sub(inquiry_number.wrapping_add(more)) as i32 >= 0
 }

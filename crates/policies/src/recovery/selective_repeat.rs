@@ -1,4 +1,4 @@
-//! What is missing is sent again, and nothing else.
+//! Retransmission of what is missing, and of nothing else.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::{Recovery, Suspect, Suspects};
@@ -6,43 +6,46 @@ use stackwright_transport::words::{Report, View};
 
 use super::is_covered;
 
-/// What an answer does not say was received, though it left before the question, is lost and sent again, and nothing else
-/// (XTP §4, SSCOP's STAT). A hole that is told without a question is filled at once, the first time (USTAT).
+/// Sends again what an answer does not report as received, though it left before the inquiry, and
+/// nothing else (XTP §4, SSCOP's STAT). A gap that is reported without an inquiry is filled at
+/// once, the first time (USTAT).
 ///
-/// Two tolerances are for ways on which packets overtake each other. A question that overtakes data makes them look lost: with
-/// `questions(1)`, they are lost when one question more was answered. And where the receiver reports by itself, a packet is lost
-/// when `overtaken` packets that left after it have arrived, before anybody asks.
+/// Two tolerances are for paths on which packets overtake each other. An inquiry that overtakes
+/// data makes them look lost: with `inquiries(1)`, they are lost when one inquiry more was
+/// answered. And where the receiver reports by itself, a packet is lost when `reordering` packets
+/// that left after it have arrived (*packet reordering threshold*), before any inquiry.
 ///
 /// Choose it wherever packets have room for spans.
 ///
 /// ```
 /// use stackwright_policies::recovery::SelectiveRepeat;
 /// use stackwright_transport::slots::Recovery;
-/// let recovery = SelectiveRepeat::new().overtaken(Some(3));
+/// let recovery = SelectiveRepeat::new().reordering(Some(3));
 /// assert_eq!(recovery.tolerance(), Some(3));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SelectiveRepeat {
-    questions: u32,
-    overtaken: Option<u64>,
+    inquiries: u32,
+    reordering: Option<u64>,
 }
 
 impl SelectiveRepeat {
-    /// The first answer counts.
+    /// Creates the policy, in which the first answer counts.
     pub const fn new() -> Self {
-        SelectiveRepeat { questions: 0, overtaken: None }
+        SelectiveRepeat { inquiries: 0, reordering: None }
     }
 
-    /// So many questions more must have been answered.
+    /// Sets how many inquiries more must have been answered.
     #[must_use]
-    pub const fn questions(self, questions: u32) -> Self {
-        SelectiveRepeat { questions, ..self }
+    pub const fn inquiries(self, inquiries: u32) -> Self {
+        SelectiveRepeat { inquiries, ..self }
     }
 
-    /// How many packets may overtake one that is not lost; `None`: any number.
+    /// Sets the packet reordering threshold: how many packets may overtake one that is not lost;
+    /// `None`: any number.
     #[must_use]
-    pub const fn overtaken(self, overtaken: Option<u64>) -> Self {
-        SelectiveRepeat { overtaken, ..self }
+    pub const fn reordering(self, reordering: Option<u64>) -> Self {
+        SelectiveRepeat { reordering, ..self }
     }
 }
 
@@ -56,13 +59,13 @@ impl Recovery for SelectiveRepeat {
 
     fn is_lost(&self, suspect: &Suspect, report: &Report) -> bool {
         match report.answers {
-            Some(answer) => is_covered(suspect.stamp, self.questions, answer),
+            Some(answer) => is_covered(suspect.stamp, self.inquiries, answer),
             None => suspect.times == 1,
         }
     }
 
     fn tolerance(&self) -> Option<u64> {
-        self.overtaken
+        self.reordering
     }
 }
 

@@ -1,10 +1,10 @@
-//! A round trip that is known.
+//! A fixed timeout.
 
 use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds};
 
-/// A timeout that is known and never changes: for a line of one hop.
+/// Takes the round-trip time and the timeout as known: for a line of one hop.
 ///
 /// ```
 /// use stackwright_policies::rtt::Fixed;
@@ -13,7 +13,7 @@ use stackwright_transport::words::{Estimate, Nanoseconds};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Fixed(
-    /// The timeout.
+    /// The timeout in nanoseconds.
     pub Nanoseconds,
 );
 

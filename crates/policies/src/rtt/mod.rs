@@ -1,4 +1,10 @@
-//! The slot `rtt`: how long the way there and back takes.
+//! The slot `rtt`: the round-trip time and the retransmission timeout.
+//!
+//! | policy | for | from |
+//! | --- | --- | --- |
+//! | [`Fixed`] | one hop whose round trip is known | |
+//! | [`Rfc6298`] | networks, whose delay varies | RFC 6298 |
+//! | [`Srtt`] | doing what the document does | ARTP §1.4.2, RFC 793 |
 
 mod fixed;
 mod rfc6298;
@@ -13,7 +19,7 @@ use stackwright_transport::words::{Nanoseconds, SECOND, Sample};
 /// The longest timeout, unless another is chosen (RFC 6298 (2.5): a maximum is at least 60 s).
 const TIMEOUT_MOST: Nanoseconds = 60 * SECOND;
 
-/// How often a timeout is doubled, at most.
+/// How many times a timeout is doubled, at most.
 const DOUBLED_MOST: u32 = 6;
 
 /// Returns `timeout` after it has been doubled `doubled` times: at most `ceiling`, but always up to
@@ -22,19 +28,21 @@ fn backed_off(timeout: Nanoseconds, doubled: u32, ceiling: Nanoseconds) -> Nanos
     (timeout << doubled).min(ceiling.max(2 * timeout))
 }
 
-/// Which samples are believed.
+/// The samples that count.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Of {
-    /// Of questions and their answers: no copy confuses them.
+pub enum SampleSource {
+    /// Those of inquiries and their answers: no retransmission makes them ambiguous.
     Answers,
-    /// Of units that were sent once (Karn's rule).
+    /// Those of units that were sent once (Karn's algorithm).
     Units,
 }
 
-impl Of {
+impl SampleSource {
     fn believes(self, sample: Sample) -> Option<Nanoseconds> {
         match (self, sample) {
-            (Of::Answers, Sample::OfAnswer(took)) | (Of::Units, Sample::OfUnit(took)) => Some(took.max(1)),
+            (SampleSource::Answers, Sample::OfAnswer(took)) | (SampleSource::Units, Sample::OfUnit(took)) => {
+                Some(took.max(1))
+            }
             _ => None,
         }
     }

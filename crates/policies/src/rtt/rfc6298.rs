@@ -4,29 +4,33 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
 
-use super::{DOUBLED_MOST, Of, TIMEOUT_MOST, backed_off};
+use super::{DOUBLED_MOST, SampleSource, TIMEOUT_MOST, backed_off};
 
-/// The retransmission timeout of RFC 6298: SRTT + max(G, 4 · RTTVAR), doubled each time it expires.
+/// Computes the retransmission timeout of RFC 6298: SRTT + max(G, 4 · RTTVAR), doubled each time it
+/// expires.
 ///
 /// G (2.3) is a `margin`, as in Linux (`tcp_rto_min`, 200 ms): it covers the peer's delayed
-/// acknowledgement, as `max_ack_delay` does in RFC 9002 §6.2.1, and the jitter of a path so steady that
-/// RTTVAR goes to 0. A floor below the *sum* would leave no margin on a round trip longer than itself.
+/// acknowledgement, as `max_ack_delay` does in RFC 9002 §6.2.1, and the jitter of a path so steady
+/// that RTTVAR goes to 0. A floor below the *sum* would leave no margin on a round trip longer than
+/// itself.
 ///
-/// A doubled timeout stays doubled until a unit that was sent once is acknowledged (Karn's algorithm,
-/// RFC 6298 (5.7)): where the round trip outgrew the timeout, nothing could be measured otherwise.
+/// A doubled timeout stays doubled until a unit that was sent once is acknowledged (Karn's
+/// algorithm, RFC 6298 (5.7)): where the round trip outgrew the timeout, nothing could be measured
+/// otherwise.
 ///
-/// Choose it for networks: their delay varies, and a timeout that does not know by how much is too short or too long.
+/// Choose it for networks: their delay varies, and a timeout that does not take the variation into
+/// account is too short or too long.
 ///
 /// ```
-/// use stackwright_policies::rtt::{Of, Rfc6298};
+/// use stackwright_policies::rtt::{SampleSource, Rfc6298};
 /// use stackwright_transport::{slots::Rtt, words::Sample};
-/// let mut rtt = Rfc6298::new(Of::Units, 1_000_000_000, 10_000_000);
+/// let mut rtt = Rfc6298::new(SampleSource::Units, 1_000_000_000, 10_000_000);
 /// rtt.on_sample(Sample::OfUnit(40_000_000));
 /// assert_eq!(rtt.estimate().timeout, 40_000_000 + 80_000_000);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Rfc6298 {
-    of: Of,
+    source: SampleSource,
     estimate: Estimate,
     timeout: Nanoseconds,
     margin: Nanoseconds,
@@ -35,14 +39,14 @@ pub struct Rfc6298 {
 }
 
 impl Rfc6298 {
-    /// The timeout is `first` before anything was measured, and at least `margin` more than the smoothed
-    /// round trip after that.
-    pub const fn new(of: Of, first: Nanoseconds, margin: Nanoseconds) -> Self {
+    /// Creates the policy. The timeout is `first` before anything was measured, and at least
+    /// `margin` more than the smoothed round trip after that; both in nanoseconds.
+    pub const fn new(source: SampleSource, first: Nanoseconds, margin: Nanoseconds) -> Self {
         let estimate = Estimate { smoothed: 0, variation: 0, least: 0, timeout: first };
-        Rfc6298 { of, estimate, timeout: first, margin, ceiling: TIMEOUT_MOST, doubled: 0 }
+        Rfc6298 { source, estimate, timeout: first, margin, ceiling: TIMEOUT_MOST, doubled: 0 }
     }
 
-    /// Sets the longest timeout, which a round trip that is longer overrides.
+    /// Sets the longest timeout, in nanoseconds; a round trip that is longer overrides it.
     #[must_use]
     pub const fn at_most(self, ceiling: Nanoseconds) -> Self {
         Rfc6298 { ceiling, ..self }
@@ -60,7 +64,7 @@ impl Rtt for Rfc6298 {
     }
 
     fn on_sample(&mut self, sample: Sample) {
-        let Some(took) = self.of.believes(sample) else { return };
+        let Some(took) = self.source.believes(sample) else { return };
         let estimate = &mut self.estimate;
         if estimate.smoothed == 0 {
             (estimate.smoothed, estimate.variation, estimate.least) = (took, took / 2, took);
@@ -89,7 +93,7 @@ mod tests {
     use super::*;
 
     fn measured(took: Nanoseconds, times: u32) -> Rfc6298 {
-        let mut rtt = Rfc6298::new(Of::Units, SECOND, 200 * MILLISECOND);
+        let mut rtt = Rfc6298::new(SampleSource::Units, SECOND, 200 * MILLISECOND);
         (0..times).for_each(|_| rtt.on_sample(Sample::OfUnit(took)));
         rtt
     }

@@ -4,25 +4,27 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rtt;
 use stackwright_transport::words::{Estimate, Nanoseconds, Sample};
 
-use super::{DOUBLED_MOST, Of, TIMEOUT_MOST, backed_off};
+use super::{DOUBLED_MOST, SampleSource, TIMEOUT_MOST, backed_off};
 
-/// Smoothed with α = 0.875 (ARTP §1.4.2); the timeout is twice that, as in RFC 793 with β = 2, at least `floor`, and doubles
-/// when it expires, to a minute at most unless [`at_most`](Srtt::at_most) says otherwise. Twice the round trip has a margin
-/// of its own above it. A doubled timeout stays so until a sample (Karn's algorithm).
+/// Smooths the round trip with α = 0.875 (ARTP §1.4.2). The timeout is twice that, as in RFC 793
+/// with β = 2, at least `floor`, and doubles when it expires, to a minute at most unless
+/// [`at_most`](Srtt::at_most) says otherwise. Twice the round trip has a margin of its own. A
+/// doubled timeout stays doubled until a sample (Karn's algorithm).
 ///
-/// Choose it to do what the document does; [`Rfc6298`](super::Rfc6298) is better where delay varies.
+/// Choose it to do what the document does; [`Rfc6298`](super::Rfc6298) is better where delay
+/// varies.
 ///
 /// ```
-/// use stackwright_policies::rtt::{Of, Srtt};
+/// use stackwright_policies::rtt::{SampleSource, Srtt};
 /// use stackwright_transport::{slots::Rtt, words::Sample};
-/// let mut rtt = Srtt::new(Of::Units, 1_000_000_000, 10_000_000);
+/// let mut rtt = Srtt::new(SampleSource::Units, 1_000_000_000, 10_000_000);
 /// rtt.on_sample(Sample::OfUnit(40_000_000));
 /// rtt.on_sample(Sample::OfUnit(80_000_000));
 /// assert_eq!(rtt.estimate().smoothed, 45_000_000);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Srtt {
-    of: Of,
+    source: SampleSource,
     estimate: Estimate,
     timeout: Nanoseconds,
     floor: Nanoseconds,
@@ -31,13 +33,14 @@ pub struct Srtt {
 }
 
 impl Srtt {
-    /// The timeout is `first` before anything was measured, and never less than `floor` after that.
-    pub const fn new(of: Of, first: Nanoseconds, floor: Nanoseconds) -> Self {
+    /// Creates the policy. The timeout is `first` before anything was measured, and never less than
+    /// `floor` after that; both in nanoseconds.
+    pub const fn new(source: SampleSource, first: Nanoseconds, floor: Nanoseconds) -> Self {
         let estimate = Estimate { smoothed: 0, variation: 0, least: 0, timeout: first };
-        Srtt { of, estimate, timeout: first, floor, ceiling: TIMEOUT_MOST, doubled: 0 }
+        Srtt { source, estimate, timeout: first, floor, ceiling: TIMEOUT_MOST, doubled: 0 }
     }
 
-    /// Sets the longest timeout, which a round trip that is longer overrides.
+    /// Sets the longest timeout, in nanoseconds; a round trip that is longer overrides it.
     #[must_use]
     pub const fn at_most(self, ceiling: Nanoseconds) -> Self {
         Srtt { ceiling, ..self }
@@ -56,7 +59,7 @@ impl Rtt for Srtt {
     }
 
     fn on_sample(&mut self, sample: Sample) {
-        let Some(took) = self.of.believes(sample) else { return };
+        let Some(took) = self.source.believes(sample) else { return };
         let estimate = &mut self.estimate;
         if estimate.smoothed == 0 {
             (estimate.smoothed, estimate.least) = (took, took);
@@ -81,16 +84,16 @@ mod tests {
 
     use super::*;
 
-    /// The timeout after it has fired so often that it is not doubled any more.
+    /// Returns the timeout after it has expired so often that it is not doubled any more.
     fn longest(mut rtt: Srtt) -> Nanoseconds {
         (0..100).for_each(|_| rtt.on_timeout());
         rtt.estimate().timeout
     }
 
     #[test]
-    fn a_doubled_timeout_is_bounded_but_never_shorter_than_the_way() {
+    fn a_doubled_timeout_is_bounded_but_never_shorter_than_the_round_trip() {
         let measured = |took| {
-            let mut rtt = Srtt::new(Of::Units, SECOND, 0);
+            let mut rtt = Srtt::new(SampleSource::Units, SECOND, 0);
             rtt.on_sample(Sample::OfUnit(took));
             rtt
         };

@@ -30,7 +30,7 @@ pub(crate) fn seeds(usual: u64) -> Range<u64> {
     0..std::env::var("SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(usual)
 }
 
-/// Messages one way on even seeds, both ways on odd ones.
+/// Messages in one direction on even seeds, in both on odd ones.
 pub(crate) fn talk(seed: u64, promise: Promise) -> Talk {
     Talk { there: 16, back: seed % 2 * 12, longest: 3000, promise, ..Talk::default() }
 }

@@ -6,7 +6,8 @@ use stackwright_transport::SLOTS;
 use stackwright_transport::rules::{Facts, Misfit, Property, check};
 use stackwright_trial::choices::{Choice, facts};
 
-/// Policies of a slot of which the rule book knows the same, but for their names: it says the same to all of them.
+/// Policies of a slot of which the rule book knows the same, but for their names: it says the same
+/// to all of them.
 type Alike = Vec<usize>;
 
 /// What the rule book said to all selections.
@@ -69,7 +70,7 @@ pub(crate) fn ask(mut refused: impl FnMut(&[Facts], Misfit)) -> Verdicts {
     }
 }
 
-/// Whether a refusal is true, and says who is at fault.
+/// Whether a refusal is true, and names what is at fault.
 fn examine(parts: &[Facts], misfit: Misfit, known: &mut HashSet<String>) {
     let part = |name: &str| *parts.iter().find(|part| part.name == name).expect("it is one of them");
     let given = |what: Property| parts.iter().any(|part| part.gives.has(what));

@@ -1,4 +1,5 @@
-//! Every selection passes through the rule book; every pair of policies that it accepts keeps what their facts promise.
+//! Every selection passes through the rule book; every pair of policies that it accepts keeps what
+//! their facts promise.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -7,7 +8,8 @@
 //!
 //! The policies are those of `crates/transport/trial/src/choices.rs`.
 //!
-//! `TOTALITY=all cargo test --release -p stackwright-policies --test totality -- --ignored` tries every accepted selection.
+//! `TOTALITY=all cargo test --release -p stackwright-policies --test totality -- --ignored` tries
+//! every accepted selection.
 
 mod book;
 mod talks;

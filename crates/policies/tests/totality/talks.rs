@@ -52,7 +52,8 @@ fn pairs(choice: &Choice) -> impl Iterator<Item = Pair> {
     (0..choice.len()).flat_map(move |one| (0..one).map(move |other| [at(other), at(one)]))
 }
 
-/// One of the selections that `classes` stands for: where several policies of a slot are alike, that which is in more of `open`.
+/// One of the selections that `classes` stands for: where several policies of a slot are alike,
+/// that which is in more of `open`.
 fn pick(verdicts: &Verdicts, classes: &Choice, open: &HashSet<Pair>, random: &mut Rng) -> Choice {
     let mut choice = *classes;
     for (slot, class) in classes.iter().enumerate() {
@@ -87,7 +88,8 @@ fn all_pairs(verdicts: &Verdicts) -> HashSet<Pair> {
     all
 }
 
-/// Selections in which each of these pairs is, in some: greedily, of some that are drawn the one with most of what is open.
+/// Selections in which each of these pairs is, in some: greedily, of some that are drawn the one
+/// with most of what is open.
 fn covering(verdicts: &Verdicts) -> Vec<Choice> {
     let mut open = all_pairs(verdicts);
     let mut random = Rng::with_seed(0);

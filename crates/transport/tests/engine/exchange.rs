@@ -19,14 +19,14 @@ configuration! {
     Modern<M> {
         Format: Everything<false, M>,
         Ordering: ordering::Total<M>,
-        Framing: framing::Marks<M>,
+        Framing: framing::MessageEnd<M>,
         Integrity: integrity::Crc32c,
         Connection: connection::Handshake,
-        Acknowledgement: acknowledgement::Ranges,
+        Acknowledgement: acknowledgement::AckRanges,
         Inquiry: inquiry::TailProbe,
         Recovery: recovery::SelectiveRepeat,
         Rtt: rtt::Rfc6298,
-        Flow: flow::Credit,
+        Flow: flow::CreditWindow,
         Congestion: congestion::Cubic,
         Rate: rate::Paced,
         Lifetime: lifetime::Absent,
@@ -39,14 +39,14 @@ fn modern(_: usize) -> Slots<Modern<M>> {
     Slots::from(Policies {
         format: Everything::new(),
         ordering: ordering::Total::new(),
-        framing: framing::Marks::new(1 << 20),
+        framing: framing::MessageEnd::new(1 << 20),
         integrity: integrity::Crc32c,
         connection: connection::Handshake::new(200 * MILLISECOND).tries(60),
-        acknowledgement: acknowledgement::Ranges::new(2, 10 * MILLISECOND),
+        acknowledgement: acknowledgement::AckRanges::new(2, 10 * MILLISECOND),
         inquiry: inquiry::TailProbe::new(60),
-        recovery: recovery::SelectiveRepeat::new().questions(1).overtaken(Some(3)),
-        rtt: rtt::Rfc6298::new(rtt::Of::Units, 200 * MILLISECOND, 50 * MILLISECOND),
-        flow: flow::Credit::new(64),
+        recovery: recovery::SelectiveRepeat::new().inquiries(1).reordering(Some(3)),
+        rtt: rtt::Rfc6298::new(rtt::SampleSource::Units, 200 * MILLISECOND, 50 * MILLISECOND),
+        flow: flow::CreditWindow::new(64),
         congestion: congestion::Cubic::new(500),
         rate: rate::Paced::new(RATE, 4000),
         lifetime: lifetime::Absent,
@@ -91,19 +91,19 @@ fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) -> usize {
     ];
     let acknowledgement: [fn() -> Part<dyn slots::Acknowledgement>; 4] = [
         || acknowledgement::Cumulative::new(2, 10 * MILLISECOND).part(),
-        || acknowledgement::Ranges::new(1, 0).part(),
-        || acknowledgement::GapAtOnce::new(acknowledgement::Ranges::new(4, 20 * MILLISECOND)).part(),
+        || acknowledgement::AckRanges::new(1, 0).part(),
+        || acknowledgement::GapAtOnce::new(acknowledgement::AckRanges::new(4, 20 * MILLISECOND)).part(),
         || acknowledgement::OnRequest::<true>::new().part(), // a tail probe wants more
     ];
     let rtt: [fn() -> Part<dyn slots::Rtt>; 3] = [
         || rtt::Fixed(150 * MILLISECOND).part(),
-        || rtt::Srtt::new(rtt::Of::Units, 200 * MILLISECOND, 50 * MILLISECOND).part(),
-        || rtt::Rfc6298::new(rtt::Of::Answers, 200 * MILLISECOND, 50 * MILLISECOND).part(),
+        || rtt::Srtt::new(rtt::SampleSource::Units, 200 * MILLISECOND, 50 * MILLISECOND).part(),
+        || rtt::Rfc6298::new(rtt::SampleSource::Answers, 200 * MILLISECOND, 50 * MILLISECOND).part(),
     ];
     let rate: [fn() -> Part<dyn slots::Rate>; 3] = [
         || rate::Absent.part(),
         || rate::Paced::new(RATE, 1000).part(),
-        || rate::Told::new().part(), // where somebody says how fast
+        || rate::PacedByCongestion::new().part(), // where somebody says how fast
     ];
     [
         slots.exchange(recovery[nth % 4]()).is_err(),

@@ -70,11 +70,11 @@ fn a_message_of_no_octets_is_nothing_or_refused_where_it_has_no_number() {
     assert!(stream.sending().is_drained());
 
     let mut marks = parts(&but(polled(), "format", "a format of octets"));
-    marks.framing = framing::Marks::new(100).part();
+    marks.framing = framing::MessageEnd::new(100).part();
     assert!(nothing(association(marks)).is_err());
 
     let mut marks = parts(&polled());
-    marks.framing = framing::Marks::new(100).part();
+    marks.framing = framing::MessageEnd::new(100).part();
     assert!(nothing(association(marks)).is_ok());
 }
 

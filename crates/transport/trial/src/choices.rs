@@ -30,20 +30,20 @@ struct Setting {
     /// What both sides take, as the format counts.
     window: u64,
     /// What is measured: answers, where somebody asks.
-    of: rtt::Of,
+    of: rtt::SampleSource,
 }
 
 impl Setting {
     fn of(choice: &Choice) -> Setting {
         let policy = |slot| choice[place(slot)];
         let window = [WINDOW, WINDOW * PACKET][policy("format")];
-        let of = if policy("inquiry") == 0 { rtt::Of::Units } else { rtt::Of::Answers };
+        let of = if policy("inquiry") == 0 { rtt::SampleSource::Units } else { rtt::SampleSource::Answers };
         Setting { window, of }
     }
 }
 
 /// For facts, which depend on none of it.
-const SETTING: Setting = Setting { window: WINDOW, of: rtt::Of::Units };
+const SETTING: Setting = Setting { window: WINDOW, of: rtt::SampleSource::Units };
 
 macro_rules! choices {
     (|$at:ident| $($slot:ident: $Slot:ty = [$($policy:expr),* $(,)?];)*) => {
@@ -72,8 +72,8 @@ choices! { |at|
     ordering: dyn slots::Ordering<M> = [ordering::Absent, ordering::Total::new(), ordering::Sequenced::default()];
     framing: dyn slots::Framing<M> = [
         framing::Fragments::new(1 << 16, 1 << 20).forgetting(framing::Forgetting::Lost(at.window)),
-        framing::Stream,
-        framing::Marks::new(1 << 20),
+        framing::OctetStream,
+        framing::MessageEnd::new(1 << 20),
     ];
     integrity: dyn slots::Integrity<M> =
         [integrity::Absent, integrity::Internet::new(), integrity::Crc32c];
@@ -87,7 +87,7 @@ choices! { |at|
         acknowledgement::Absent,
         acknowledgement::PeriodicList::new(10 * MILLISECOND, 2),
         acknowledgement::Cumulative::new(2, 10 * MILLISECOND),
-        acknowledgement::Ranges::new(2, 10 * MILLISECOND),
+        acknowledgement::AckRanges::new(2, 10 * MILLISECOND),
         acknowledgement::OnRequest::<false>::new(),
         acknowledgement::OnRequest::<true>::new(),
         acknowledgement::GapAtOnce::new(acknowledgement::OnRequest::<true>::new()),
@@ -102,7 +102,7 @@ choices! { |at|
     recovery: dyn slots::Recovery = [
         recovery::Absent,
         recovery::IndividualTimeout::new(60 * SECOND),
-        recovery::SelectiveRepeat::new().questions(1).overtaken(Some(3)),
+        recovery::SelectiveRepeat::new().inquiries(1).reordering(Some(3)),
         recovery::GoBackN,
     ];
     rtt: dyn slots::Rtt = [
@@ -112,7 +112,7 @@ choices! { |at|
     ];
     flow: dyn slots::Flow = [
         flow::Absent,
-        flow::Credit::new(at.window),
+        flow::CreditWindow::new(at.window),
     ];
     congestion: dyn slots::Congestion = [
         congestion::Absent,
@@ -125,7 +125,7 @@ choices! { |at|
     rate: dyn slots::Rate = [
         rate::Absent,
         rate::Paced::new(NonZeroU64::new(100_000).unwrap(), 4000),
-        rate::Told::new(),
+        rate::PacedByCongestion::new(),
     ];
     lifetime: dyn slots::Lifetime = [
         lifetime::Absent,

@@ -21,8 +21,9 @@ pub struct Config {
     /// How long a session without work stays logged in. Zero: it leaves when the batch is done.
     pub idle: Duration,
     /// How long a server may be silent, or a transfer stand still.
-    pub patience: Duration,
-    /// Whether an abort is sent as expedited octets (RFC 959 §4.1.3). The streams below must promise them.
+    pub timeout: Duration,
+    /// Whether an abort is sent as expedited octets (RFC 959 §4.1.3). The streams below must
+    /// promise them.
     pub expedite: bool,
 }
 
@@ -45,7 +46,7 @@ impl Config {
             data: DataMode::Passive,
             sessions_most: 4,
             idle: Duration::from_secs(30),
-            patience: Duration::from_secs(60),
+            timeout: Duration::from_secs(60),
             expedite: true,
         }
     }

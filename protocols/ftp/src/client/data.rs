@@ -8,7 +8,7 @@ use stackwright_wire::Message;
 
 use super::state::{Data, FIRST_ROOM, Job, LISTING_ROOM, Step, Stream, What};
 use super::{Client, DataMode, Out};
-use crate::reply::{Kind, Reply};
+use crate::reply::{Reply, ReplyKind};
 use crate::{NAME, address};
 
 impl<M: Message> Client<M> {
@@ -29,22 +29,22 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// The reply to EPSV or PASV: we connect to the server that we talk to, whatever address the reply names
-    /// (CVE-2020-8284: a server could make us knock at other people's doors).
+    /// The reply to EPSV or PASV: we connect to the server that we talk to, whatever address the
+    /// reply names (CVE-2020-8284: a server could make us knock at other people's doors).
     pub(super) fn passive_replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Some((_, remote)) = state.ends else { return };
         let port = match (state.step, reply.code) {
             (Step::Epsv, 229) => address::find_epsv(&reply.text),
             (Step::Pasv, 227) => address::find_port(&reply.text).map(|address| address.port()),
-            (Step::Epsv, _) if reply.kind() == Kind::Permanent && remote.is_ipv4() => {
+            (Step::Epsv, _) if reply.kind() == ReplyKind::Permanent && remote.is_ipv4() => {
                 state.only_pasv = true;
                 return self.say(cx, session, Step::Pasv, "PASV", out);
             }
             _ => None,
         };
         let Some(port) = port.filter(|port| *port > 0) else {
-            let failure = if reply.kind() == Kind::Completion {
+            let failure = if reply.kind() == ReplyKind::Completion {
                 Failure::Broken
             } else {
                 super::receive::failure(reply)
@@ -61,7 +61,8 @@ impl<M: Message> Client<M> {
             local: None,
             credit: Credit::of_octets(credit),
         });
-        // The server accepts when it has heard the command: waiting for the connection would cost a round trip.
+        // The server accepts when it has heard the command: waiting for the connection would cost a
+        // round trip.
         self.ready_to_begin(cx, session, out);
     }
 
@@ -199,8 +200,8 @@ impl<M: Message> Client<M> {
         if !matches!(state.step, Step::Begin | Step::Moving) {
             return self.session_job_failed(cx, session, Failure::Lost, out);
         }
-        // A server that is not there any more says nothing, and where no kernel tells it, the control association does not
-        // know.
+        // A server that is not there any more says nothing, and where no kernel tells it, the
+        // control association does not know.
         if never_open || matches!(why, Ended::Unreachable | Ended::Expired) {
             state.data = Data::Gone;
             self.touch(cx, session);
@@ -229,7 +230,7 @@ impl<M: Message> Client<M> {
 
     /// Nothing more than its last word is expected of this name.
     pub(super) fn let_go(&mut self, cx: &Context, name: Handle) {
-        let until = cx.now() + self.config.patience;
+        let until = cx.now() + self.config.timeout;
         if let Some(stream) = self.streams.get_mut(name) {
             *stream = Stream::Lingering { until };
             self.next = earliest(self.next, Some(until));

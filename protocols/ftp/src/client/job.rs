@@ -66,7 +66,7 @@ impl<M: Message> Client<M> {
         }
     }
 
-    // ---- reading ----------------------------------------------------------------------------------------------------
+    // ---- reading --------------------------------------------------------------------------------
 
     pub(super) fn read(&mut self, cx: &Context, file: Handle, offset: u64, length: usize, out: Out<'_, M>) {
         let Some(Job { session: Some(session), what: What::Read(read), .. }) = self.jobs.get_mut(file) else {
@@ -76,7 +76,8 @@ impl<M: Message> Client<M> {
         let first = !mem::replace(&mut read.begun, true);
         let restarts = first && offset != read.next_asked;
         if restarts {
-            // It was begun at the first octet, and is wanted from another one on. At or behind the end there is nothing.
+            // It was begun at the first octet, and is wanted from another one on. At or behind the
+            // end there is nothing.
             (read.next_asked, read.room_to, read.position) = (offset, offset, offset);
             read.gathered = None;
             read.end = read.size.is_some_and(|size| offset >= size);
@@ -142,8 +143,8 @@ impl<M: Message> Client<M> {
         self.say_with_path(cx, session, Step::Begin, verb, &path, out);
     }
 
-    /// The server has agreed to the transfer, and may have told how many octets it will send: most do, in words like
-    /// `(1000 bytes)`. Who does not is asked when all is here.
+    /// The server has agreed to the transfer, and may have told how many octets it will send: most
+    /// do, in words like `(1000 bytes)`. Who does not is asked when all is here.
     pub(super) fn begun(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some((file, job)) = self.job_of(session) else { return };
         match &mut job.what {
@@ -209,7 +210,7 @@ impl<M: Message> Client<M> {
         }
     }
 
-    // ---- writing ----------------------------------------------------------------------------------------------------
+    // ---- writing --------------------------------------------------------------------------------
 
     pub(super) fn write(&mut self, cx: &Context, file: Handle, offset: u64, message: M, out: Out<'_, M>) {
         let Some(Job { session: Some(session), what: What::Create(create), .. }) = self.jobs.get_mut(file)
@@ -263,7 +264,7 @@ impl<M: Message> Client<M> {
         }
     }
 
-    // ---- listing ----------------------------------------------------------------------------------------------------
+    // ---- listing --------------------------------------------------------------------------------
 
     pub(super) fn next_entries(&mut self, cx: &Context, file: Handle, out: Out<'_, M>) {
         let Some(Job { session: Some(session), what: What::List(list), .. }) = self.jobs.get_mut(file) else {
@@ -289,7 +290,7 @@ impl<M: Message> Client<M> {
         }
     }
 
-    // ---- the end ----------------------------------------------------------------------------------------------------
+    // ---- the end --------------------------------------------------------------------------------
 
     /// A transfer is over when both the data and the reply say so, in whichever order.
     pub(super) fn transfer_may_be_over(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
@@ -397,7 +398,8 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// The job of a session failed. A session whose server gave a clear refusal goes on; any other is dropped.
+    /// The job of a session failed. A session whose server gave a clear refusal goes on; any other
+    /// is dropped.
     pub(super) fn session_job_failed(
         &mut self,
         cx: &Context,

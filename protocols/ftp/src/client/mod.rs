@@ -1,10 +1,11 @@
 //! The client: it provides [`Files`] that lie on a server.
 //!
-//! A job (a file that is fetched or stored, a folder that is listed, a question) is given to a session that is idle, or
-//! to a new one as long as there are few; more wait. A session speaks one command at a time.
+//! A job (a file that is fetched or stored, a folder that is listed, a question) is given to a
+//! session that is idle, or to a new one as long as there are few; more wait. A session speaks one
+//! command at a time.
 //!
-//! Files are read and written from the first octet asked to the last, without gaps, because FTP transfers are. A stored
-//! file is not whole or absent by itself: that is up to the server.
+//! Files are read and written from the first octet asked to the last, without gaps, because FTP
+//! transfers are. A stored file is not whole or absent by itself: that is up to the server.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -71,7 +72,8 @@ impl<M: Message> Client<M> {
         self.streams.len()
     }
 
-    /// Whether every session has said its farewell, and the words are on their way: the program may end.
+    /// Whether every session has said its farewell, and the words are on their way: the program may
+    /// end.
     pub fn is_quiet(&self) -> bool {
         self.sessions
             .iter()

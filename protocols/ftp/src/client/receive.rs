@@ -7,7 +7,7 @@ use stackwright_wire::{Leaf, Message};
 use super::state::{Data, Step, Stream};
 use super::{Client, Out};
 use crate::NAME;
-use crate::reply::{Kind, Reply};
+use crate::reply::{Reply, ReplyKind};
 
 impl<M: Message> Client<M> {
     pub(super) fn hear(&mut self, cx: &Context, indication: StreamsIndication<M>, out: Out<'_, M>) {
@@ -127,26 +127,28 @@ impl<M: Message> Client<M> {
         }
         let kind = reply.kind();
         match (state.step, kind) {
-            (Step::Greeting, Kind::Preliminary) => {} // 120: it will be ready soon
-            (Step::Greeting, Kind::Completion) => {
+            (Step::Greeting, ReplyKind::Preliminary) => {} // 120: it will be ready soon
+            (Step::Greeting, ReplyKind::Completion) => {
                 let user = alloc::format!("USER {}", self.config.user);
                 self.say(cx, session, Step::User, &user, out);
             }
-            (Step::User, Kind::Intermediate) => {
+            (Step::User, ReplyKind::Intermediate) => {
                 let password = alloc::format!("PASS {}", self.config.password);
                 self.say(cx, session, Step::Pass, &password, out);
             }
-            (Step::User | Step::Pass, Kind::Completion) => self.say(cx, session, Step::Type, "TYPE I", out),
-            (Step::Type, Kind::Completion) => self.start_job(cx, session, out),
+            (Step::User | Step::Pass, ReplyKind::Completion) => {
+                self.say(cx, session, Step::Type, "TYPE I", out)
+            }
+            (Step::Type, ReplyKind::Completion) => self.start_job(cx, session, out),
             (Step::Size, _) => self.size_replied(cx, session, reply, out),
             (Step::Epsv | Step::Pasv, _) => self.passive_replied(cx, session, reply, out),
-            (Step::Port, Kind::Completion) => self.port_replied(cx, session, out),
-            (Step::Rest, Kind::Intermediate) => self.begin(cx, session, out),
-            (Step::Begin, Kind::Preliminary) => {
+            (Step::Port, ReplyKind::Completion) => self.port_replied(cx, session, out),
+            (Step::Rest, ReplyKind::Intermediate) => self.begin(cx, session, out),
+            (Step::Begin, ReplyKind::Preliminary) => {
                 state.step = Step::Moving;
                 self.begun(cx, session, reply, out);
             }
-            (Step::Begin | Step::Moving, Kind::Completion) => {
+            (Step::Begin | Step::Moving, ReplyKind::Completion) => {
                 // A server that skips 1xx has begun all the same.
                 if state.step == Step::Begin {
                     self.begun(cx, session, reply, out);
@@ -156,14 +158,14 @@ impl<M: Message> Client<M> {
                     self.transfer_may_be_over(cx, session, out);
                 }
             }
-            (Step::Aborting(left), Kind::Completion | Kind::Transient | Kind::Permanent) => {
+            (Step::Aborting(left), ReplyKind::Completion | ReplyKind::Transient | ReplyKind::Permanent) => {
                 if left > 1 {
                     state.step = Step::Aborting(left - 1);
                 } else {
                     self.aborted(cx, session, out);
                 }
             }
-            (Step::Aborting(_), Kind::Preliminary) => {} // it crossed the ABOR
+            (Step::Aborting(_), ReplyKind::Preliminary) => {} // it crossed the ABOR
             (Step::Quitting | Step::Idle, _) => {}
             // A refused login or greeting ends the session: there is nothing else to say.
             (Step::Greeting | Step::User | Step::Pass | Step::Type, _) => {
@@ -173,7 +175,7 @@ impl<M: Message> Client<M> {
                 };
                 self.drop_session(cx, session, failure, out);
             }
-            (_, Kind::Transient | Kind::Permanent) => {
+            (_, ReplyKind::Transient | ReplyKind::Permanent) => {
                 self.session_job_failed(cx, session, failure(reply), out)
             }
             _ => {

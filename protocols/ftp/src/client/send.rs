@@ -162,8 +162,8 @@ impl<M: Message> Client<M> {
         // With the transfer's own final reply outstanding, two are to come.
         let replies = if state.step == Step::Complete { 1 } else { 2 };
         if self.config.expedite && state.unsent.is_empty() && state.credit > 16 {
-            // Telnet's IP and Synch, with the urgent octet where BSD puts it (RFC 959 §4.1.3, erratum of practice: the
-            // mark stands on the IAC, not on the DM).
+            // Telnet's IP and Synch, with the urgent octet where BSD puts it (RFC 959 §4.1.3,
+            // erratum of practice: the mark stands on the IAC, not on the DM).
             let signal = M::with_headroom(0, &[0xFF, 0xF4, 0xFF]);
             state.credit -= signal.len();
             out.request(StreamsRequest::Send {

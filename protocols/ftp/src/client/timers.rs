@@ -16,8 +16,8 @@ use stackwright_wire::Message;
 use super::state::{Data, Step, Stream, What};
 use super::{Client, Out};
 
-/// How long a server may take to close after our farewell, and how long to wait for the replies to ABOR, or for the reply to
-/// a transfer that cannot go on.
+/// How long a server may take to close after our farewell, and how long to wait for the replies to
+/// ABOR, or for the reply to a transfer that cannot go on.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 impl<M: Message> Client<M> {
@@ -29,8 +29,8 @@ impl<M: Message> Client<M> {
             // The file is whole, and who asked for it takes their time.
             Step::Complete if matches!(state.data, Data::Absent) => Duration::MAX,
             Step::Quitting | Step::Aborting(_) => FAREWELL,
-            _ if matches!(state.data, Data::Gone) => FAREWELL.min(self.config.patience),
-            _ => self.config.patience,
+            _ if matches!(state.data, Data::Gone) => FAREWELL.min(self.config.timeout),
+            _ => self.config.timeout,
         };
         state.deadline = cx.now() + patience;
         self.next = earliest(self.next, Some(state.deadline));
@@ -73,7 +73,8 @@ impl<M: Message> Client<M> {
         self.next = sessions.chain(streams).min().filter(|next| *next < Instant::END);
     }
 
-    /// Whether the transfer waits for whoever asked for it, and not for the server: a slow disk is no silent server.
+    /// Whether the transfer waits for whoever asked for it, and not for the server: a slow disk is
+    /// no silent server.
     fn asker_rests(&mut self, session: Handle) -> bool {
         match self.job_of(session).map(|(_, job)| &job.what) {
             Some(What::Read(read)) => read.asked.is_empty(),

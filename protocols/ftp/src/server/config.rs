@@ -13,7 +13,8 @@ pub struct Config {
     pub accounts: Box<dyn Accounts>,
     /// How many sessions at once; one more is told to come again later.
     pub sessions_most: usize,
-    /// How long a session may be silent, or a transfer stand still. RFC 1123 §4.1.3.2 asks for five minutes at least.
+    /// How long a session may be silent, or a transfer stand still. RFC 1123 §4.1.3.2 asks for five
+    /// minutes at least.
     pub idle: Duration,
     /// How long to wait for a data association.
     pub data_wait: Duration,
@@ -40,8 +41,8 @@ impl Config {
 
 /// Says who may come in: it is asked, and never acts.
 pub trait Accounts {
-    /// What `user` with `password` may do; `None` where they may not come in. It should take equally long for every
-    /// wrong answer.
+    /// What `user` with `password` may do; `None` where they may not come in. It should take
+    /// equally long for every wrong answer.
     fn admits(&self, user: &str, password: &str) -> Option<Rights>;
 }
 

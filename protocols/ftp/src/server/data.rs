@@ -116,7 +116,8 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// A transfer wants its data association: one that is open already, one that will come, or one that we open.
+    /// A transfer wants its data association: one that is open already, one that will come, or one
+    /// that we open.
     pub(super) fn want_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match mem::replace(&mut state.data, Data::Absent) {
@@ -221,7 +222,8 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// All was sent, and the kernel has it: the peer closes when it likes. One such association a session is enough.
+    /// All was sent, and the kernel has it: the peer closes when it likes. One such association a
+    /// session is enough.
     pub(super) fn linger(&mut self, cx: &Context, session: Handle, association: Handle, out: Out<'_, M>) {
         self.let_go(cx, association);
         let Some(state) = self.sessions.get_mut(session) else { return };

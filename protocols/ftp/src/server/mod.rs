@@ -22,7 +22,7 @@ mod transfer;
 mod words;
 
 pub use config::{Accounts, Anonymous, Config, Rights};
-pub use words::{Direction, Indication, Request, Serving, Trouble};
+pub use words::{Indication, Request, Serving, TransferDirection, Trouble};
 
 use alloc::vec::Vec;
 

@@ -14,11 +14,12 @@ use super::state::{Data, File, FileUse, Leaving, Login, OBEYED_MOST, Question, T
 use super::transfer::{last_part, refusal};
 use super::{Indication, Out, Server};
 use crate::command::{self, Command, EpsvArgument};
-use crate::line::Heard;
+use crate::line::LineEvent;
 use crate::{NAME, listing, path, reply};
 
 impl<M: Message> Server<M> {
-    /// ABOR does not wait for the transfer that it aborts, even where it was said before that transfer began.
+    /// ABOR does not wait for the transfer that it aborts, even where it was said before that
+    /// transfer began.
     fn obey_abort(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         // A stored file that is getting its name cannot be given up any more.
@@ -26,8 +27,7 @@ impl<M: Message> Server<M> {
         if !can_abort {
             return;
         }
-        let aborts =
-            |heard: &Heard| matches!(heard, Heard::Line(line) if line.trim().eq_ignore_ascii_case("ABOR"));
+        let aborts = |event: &LineEvent| matches!(event, LineEvent::Line(line) if line.trim().eq_ignore_ascii_case("ABOR"));
         let waiting = &mut state.control.waiting;
         if let Some(place) = waiting.iter().position(aborts) {
             waiting.remove(place);
@@ -53,10 +53,10 @@ impl<M: Message> Server<M> {
             state.control.obeyed += 1;
             self.touch(cx, session);
             match heard {
-                Heard::Line(line) => self.obey_line(cx, session, &line, out),
-                Heard::TooLong => self.reply(cx, session, 500, "The line is too long."),
-                Heard::NotText => self.reply(cx, session, 501, "The line is not UTF-8."),
-                Heard::Decline(octets) => self.decline(session, octets),
+                LineEvent::Line(line) => self.obey_line(cx, session, &line, out),
+                LineEvent::TooLong => self.reply(cx, session, 500, "The line is too long."),
+                LineEvent::NotText => self.reply(cx, session, 501, "The line is not UTF-8."),
+                LineEvent::Decline(octets) => self.decline(session, octets),
             }
         }
         self.mark(session);
@@ -250,7 +250,8 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Work::Asked(question) = mem::replace(&mut state.work, Work::Idle) else { return };
         match (question, result) {
-            // Files that cannot tell what a name stands for may list it all the same: those of another server.
+            // Files that cannot tell what a name stands for may list it all the same: those of
+            // another server.
             (Question::List { path, names_only }, Err(Failure::NotFound | Failure::Unsupported)) => {
                 self.list(cx, session, path, names_only, out);
                 return self.obey_waiting(cx, session, out);

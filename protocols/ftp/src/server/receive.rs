@@ -1,4 +1,5 @@
-//! From below: arrivals, commands, data, and the disk's answers, each led to the session that it belongs to.
+//! From below: arrivals, commands, data, and the disk's answers, each led to the session that it
+//! belongs to.
 
 use stackwright_contract::services::{Credit, Ended, FilesIndication, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
@@ -78,7 +79,8 @@ impl<M: Message> Server<M> {
             Stream::Door { .. } => out.indicate(Indication::NotServing { why }),
             Stream::Arrival { door } => {
                 self.one_less_awaited(door);
-                // It left before it was here. Its place is given again, unless the door itself is closing.
+                // It left before it was here. Its place is given again, unless the door itself is
+                // closing.
                 if why != Ended::Unlistened {
                     self.await_clients(door, out);
                 }
@@ -129,7 +131,8 @@ impl<M: Message> Server<M> {
         self.await_clients(door, out);
     }
 
-    /// Octets of a control association. All of them are heard at once; room for more is given when they are obeyed.
+    /// Octets of a control association. All of them are heard at once; room for more is given when
+    /// they are obeyed.
     fn lines_delivered(&mut self, cx: &Context, session: Handle, message: &M, out: Out<'_, M>) {
         for leaf in message.leaves() {
             let Leaf::Octets(mut octets) = leaf else { continue };

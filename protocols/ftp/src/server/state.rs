@@ -9,12 +9,12 @@ use core::net::SocketAddr;
 use stackwright_base::{Subject, generate};
 use stackwright_contract::{Duration, Handle, Instant};
 
-use super::{Direction, Rights};
-use crate::line::{Heard, Lines};
+use super::{Rights, TransferDirection};
+use crate::line::{LineEvent, Lines};
 
 generate! {
-    /// What the sessions of a server stand on, as in the documents (thesis §4.4): a session is found by the association
-    /// below that it came with.
+    /// What the sessions of a server stand on, as in the documents (thesis §4.4): a session is
+    /// found by the association below that it came with.
     strict pub(super) FtpBase<M> { session: Present, events: Simple, opening: ActivePassive }
 }
 
@@ -39,13 +39,13 @@ pub(super) const CONTROL_ROOM: usize = 2048;
 pub(super) const DATA_ROOM: usize = 1 << 20;
 /// How many octets are asked of the disk at once.
 pub(super) const READ_AT_ONCE: usize = 512 << 10;
-/// How many octets are gathered while the disk writes others: a client that sends octet by octet must not make a job of
-/// each.
+/// How many octets are gathered while the disk writes others: a client that sends octet by octet
+/// must not make a job of each.
 pub(super) const WRITE_AT_ONCE: usize = 32 << 10;
 /// How many commands may wait while one is obeyed.
 pub(super) const WAITING_MOST: usize = 8;
-/// How many commands of one session are obeyed in one turn, so that nobody's crowd of commands keeps
-/// the other sessions and their transfers waiting.
+/// How many commands of one session are obeyed in one turn, so that nobody's crowd of commands
+/// keeps the other sessions and their transfers waiting.
 pub(super) const OBEYED_MOST: usize = 32;
 /// A client that does not read its replies is not heard beyond so many octets of them.
 pub(super) const UNSENT_MOST: usize = 4096;
@@ -111,7 +111,8 @@ pub(super) struct Session<M> {
     pub(super) lingering: Option<Handle>,
     /// When patience ends; what then, depends on `work`.
     pub(super) deadline: Instant,
-    /// When its timer expires: then or before. A deadline that moves on costs one idle look, not a timer per event.
+    /// When its timer expires: then or before. A deadline that moves on costs one idle look, not a
+    /// timer per event.
     pub(super) looked_at: Instant,
 }
 
@@ -124,7 +125,7 @@ pub(super) struct Control {
     pub(super) local: SocketAddr,
     pub(super) lines: Lines,
     /// Heard, not obeyed.
-    pub(super) waiting: VecDeque<Heard>,
+    pub(super) waiting: VecDeque<LineEvent>,
     /// Octets heard for which no room was given back.
     pub(super) withheld: usize,
     /// How many commands were obeyed in this turn.
@@ -254,11 +255,11 @@ pub(super) enum Motion<M> {
 }
 
 impl<M> Motion<M> {
-    pub(super) fn direction(&self) -> Direction {
+    pub(super) fn direction(&self) -> TransferDirection {
         match self {
-            Motion::Retrieve { .. } => Direction::Sent,
-            Motion::Store { .. } => Direction::Received,
-            Motion::List { .. } => Direction::Listed,
+            Motion::Retrieve { .. } => TransferDirection::Sent,
+            Motion::Store { .. } => TransferDirection::Received,
+            Motion::List { .. } => TransferDirection::Listed,
         }
     }
 }

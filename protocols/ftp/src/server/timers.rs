@@ -8,7 +8,8 @@
 //! | penalty | a wrong password | its answer |
 //! | lingering | a data association whose peer does not close | it is reset |
 //!
-//! Those of the sessions are the base's; `next` is when the first association that lingers is cut off, or earlier.
+//! Those of the sessions are the base's; `next` is when the first association that lingers is cut
+//! off, or earlier.
 
 use alloc::vec::Vec;
 use core::iter;
@@ -103,7 +104,8 @@ impl<M: Message> Server<M> {
                 self.touch(cx, session);
                 self.obey_waiting(cx, session, out);
             }
-            // The disk says its last word, sooner or later; before it, nobody knows whether the file has its name.
+            // The disk says its last word, sooner or later; before it, nobody knows whether the
+            // file has its name.
             Work::Transfer(transfer) if matches!(transfer.file, File::Keeping(_)) => self.touch(cx, session),
             Work::Transfer(transfer) if transfer.link.is_none() => {
                 let code_and_text = match state.data {

@@ -1,5 +1,6 @@
-//! Octets between a data association and a file. Credit ties the two together: nothing is read from the disk that the
-//! association has no room for, and nothing from the association that the disk has not written.
+//! Octets between a data association and a file. Credit ties the two together: nothing is read from
+//! the disk that the association has no room for, and nothing from the association that the disk
+//! has not written.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -12,7 +13,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
 use super::state::{Data, File, FileUse, Motion, READ_AT_ONCE, Transfer, WRITE_AT_ONCE, Work};
-use super::{Direction, Indication, Out, Server, Trouble};
+use super::{Indication, Out, Server, TransferDirection, Trouble};
 use crate::listing;
 
 impl<M: Message> Server<M> {
@@ -343,7 +344,7 @@ impl<M: Message> Server<M> {
     pub(super) fn succeed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(transfer) = self.end_transfer(session, out) else { return };
         if let Some(link) = &transfer.link {
-            if transfer.motion.direction() == Direction::Received {
+            if transfer.motion.direction() == TransferDirection::Received {
                 Self::ask_streams(out, StreamsRequest::Finish { association: link.association });
             }
             self.linger(cx, session, link.association, out);

@@ -24,7 +24,8 @@ impl<M: Message, B: Service> Speaks<M, B> for Serving {}
 /// What an application asks of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// Accept clients here. Answered by `Serving` or `NotServing`. May be asked for several addresses.
+    /// Accept clients here. Answered by `Serving` or `NotServing`. May be asked for several
+    /// addresses.
     Serve {
         /// Where; port 0 asks for any.
         local: Participant,
@@ -65,7 +66,7 @@ pub enum Indication {
         /// What.
         path: String,
         /// Which way.
-        direction: Direction,
+        direction: TransferDirection,
         /// How many octets went over the data association.
         octets: u64,
         /// How long it took.
@@ -82,7 +83,7 @@ pub enum Indication {
 
 /// Which way a transfer goes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
+pub enum TransferDirection {
     /// To the client.
     Sent,
     /// From the client.

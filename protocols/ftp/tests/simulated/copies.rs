@@ -4,7 +4,7 @@ use std::env;
 
 use fastrand::Rng;
 use stackwright_contract::Duration;
-use stackwright_copy::{Indication as Told, Place, Request as Ask};
+use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::client::DataMode;
 use stackwright_simulator::{Chunks, Conditions, DiskFaults, Fault, Habits, Loss, Pace, Which};
 
@@ -14,7 +14,7 @@ use crate::setting::{
 
 /// One file that is copied.
 struct Job {
-    from: Place,
+    from: CopySide,
     source: String,
     target: String,
     /// What the source may hold when it is read: nothing where it is not there.
@@ -99,8 +99,8 @@ fn conditions(random: &mut Rng, tightness: Tightness) -> Conditions {
 fn jobs(random: &mut Rng, tightness: Tightness, far: &Disk, near: &Disk) -> Vec<Job> {
     (0..random.usize(1..=4))
         .map(|nth| {
-            let from = if random.bool() { Place::Left } else { Place::Right };
-            let (source_disk, target_disk) = if from == Place::Left { (far, near) } else { (near, far) };
+            let from = if random.bool() { CopySide::Left } else { CopySide::Right };
+            let (source_disk, target_disk) = if from == CopySide::Left { (far, near) } else { (near, far) };
             let original = content(size(random, tightness), random.u64(..));
             let mut originals = Vec::new();
             let source = format!("/source {nth}");
@@ -205,7 +205,8 @@ fn run(seed: u64) {
             continue;
         }
         if let Some((_, mishap)) = mishap.take_if(|(when, _)| *when <= steps) {
-            let disk = |job: &Job| if job.from == Place::Left { pair.far.clone() } else { pair.near.clone() };
+            let disk =
+                |job: &Job| if job.from == CopySide::Left { pair.far.clone() } else { pair.near.clone() };
             match mishap {
                 Mishap::GiveUp => pair.world.ask(client, Ask::GiveUp),
                 Mishap::Shrink { job, to } => {
@@ -234,7 +235,7 @@ fn run(seed: u64) {
 fn judge(pair: &Pair, jobs: &[Job], struck: Option<usize>, undisturbed: bool) {
     let mut whole = 0;
     for Job { from, target, originals, before, .. } in jobs {
-        let disk = if *from == Place::Left { &pair.near } else { &pair.far };
+        let disk = if *from == CopySide::Left { &pair.near } else { &pair.far };
         let now = disk.borrow().octets(target);
         if now.as_ref().is_some_and(|now| originals.contains(now)) {
             whole += 1;

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_contract::Duration;
 use stackwright_contract::services::{Ended, Failure};
-use stackwright_copy::{Indication as Told, Place, Request as Ask};
+use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::address;
 use stackwright_ftp::client::DataMode;
 use stackwright_ftp::server::{Indication as ServerTold, Trouble};
@@ -116,7 +116,7 @@ fn a_file_that_shrinks_while_it_is_sent_does_not_pass_for_whole() {
     assert!(pair.world.run_until(|_| near.borrow().written() > 0, AGES));
     pair.far.borrow_mut().shrink("a", 1_500_000);
     pair.run_to(1);
-    assert!(matches!(pair.last_words()[..], [Told::Failed { place: Place::Left, .. }]));
+    assert!(matches!(pair.last_words()[..], [Told::Failed { side: CopySide::Left, .. }]));
     assert_eq!(pair.near.borrow().files(), [""; 0]);
     let shrunk = |told: &ServerTold| {
         matches!(told, ServerTold::Transferred { result: Err(Trouble::File(Failure::Short)), .. })
@@ -135,7 +135,7 @@ fn a_source_that_shrinks_while_it_is_stored_leaves_nothing_there() {
     assert!(pair.world.run_until(|_| far.borrow().written() > 0, AGES));
     pair.near.borrow_mut().shrink("a", 1_500_000);
     pair.run_to(1);
-    assert_eq!(pair.last_words(), [Told::Failed { place: Place::Right, failure: Failure::Short }]);
+    assert_eq!(pair.last_words(), [Told::Failed { side: CopySide::Right, failure: Failure::Short }]);
     assert_eq!(pair.far.borrow().files(), [""; 0]);
     pair.settle();
 }
@@ -421,13 +421,13 @@ fn rest_begins_a_transfer_where_it_says_both_ways() {
 #[test]
 fn giving_up_at_any_time_ends_each_copy_once() {
     for (from, early) in
-        [Place::Left, Place::Right].into_iter().flat_map(|from| [(from, false), (from, true)])
+        [CopySide::Left, CopySide::Right].into_iter().flat_map(|from| [(from, false), (from, true)])
     {
         for steps in 0..150 {
             let mut pair = Pair::new(steps);
             pair.early = early;
             let (source, target) =
-                if from == Place::Left { (&pair.far, &pair.near) } else { (&pair.near, &pair.far) };
+                if from == CopySide::Left { (&pair.far, &pair.near) } else { (&pair.near, &pair.far) };
             source.borrow_mut().put("a", content(50_000, 1));
             let target = target.clone();
             pair.copy(from, "a", "b");
@@ -477,7 +477,7 @@ fn a_folder_is_listed_whatever_its_size() {
     for nth in 0..2000 {
         pair.far.borrow_mut().put(&format!("folder/file {nth}"), vec![0; nth]);
     }
-    pair.world.ask(pair.client, Ask::List { place: Place::Left, path: "/folder".into() });
+    pair.world.ask(pair.client, Ask::List { side: CopySide::Left, path: "/folder".into() });
     pair.run_to(1);
     let heard = &pair.world.application(pair.client).0;
     let mut sizes: Vec<_> = heard

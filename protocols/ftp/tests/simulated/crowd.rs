@@ -8,7 +8,7 @@ use stackwright_contract::services::{Credit, StreamsIndication, StreamsRequest};
 use stackwright_contract::{
     Context, Duration, Either, Handle, IndicationOf, Outlet, Participant, PathLimits, Protocol, RequestOf,
 };
-use stackwright_copy::{Indication as Told, Place, Request as Ask};
+use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::Server;
 use stackwright_ftp::server::Request as ServerAsk;
 use stackwright_simulator::{Conditions, Habits, Tree, World};
@@ -57,7 +57,7 @@ fn empty_lines(clients: usize, server: AddServer) {
     let (raw, sessions) = arrive(&mut world, clients);
 
     let other = add_client(&mut world, client_config(), Habits::default(), &near);
-    let ask = Ask::Copy { from: Place::Left, source: "a".into(), target: "b".into(), early: false };
+    let ask = Ask::Copy { from: CopySide::Left, source: "a".into(), target: "b".into(), early: false };
     world.ask(other, ask);
     let begun = |_: &World<M>| near.borrow().written() > 0;
     assert!(world.run_until(begun, AGES), "the transfer has begun");

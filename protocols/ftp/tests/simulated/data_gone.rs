@@ -2,7 +2,7 @@
 
 use stackwright_contract::Duration;
 use stackwright_contract::services::Failure;
-use stackwright_copy::{Indication as Told, Place, Request as Ask};
+use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_simulator::{Habits, Tree, World};
 
 use crate::raw::Raw;
@@ -14,7 +14,7 @@ fn fails(to_retr: &[u8]) -> (Failure, Duration) {
     let mut raw = Raw::add(&mut world, SERVER);
     let (_, controls) = raw.listen(&mut world, door(), 1);
     let client = add_client(&mut world, client_config(), Habits::default(), &Tree::shared());
-    let ask = Ask::Copy { from: Place::Left, source: "x".into(), target: "y".into(), early: true };
+    let ask = Ask::Copy { from: CopySide::Left, source: "x".into(), target: "y".into(), early: true };
     world.ask(client, ask);
     let replies: [&[u8]; 6] = [
         b"220 hello\r\n",
@@ -35,7 +35,7 @@ fn fails(to_retr: &[u8]) -> (Failure, Duration) {
         .run_until(|world| !last_words(&world.application(client).0).is_empty(), Duration::from_secs(600));
     assert!(ended, "it has a last word");
     match last_words(&world.application(client).0)[..] {
-        [Told::Failed { place: Place::Left, failure }] => (failure, world.now().since(since)),
+        [Told::Failed { side: CopySide::Left, failure }] => (failure, world.now().since(since)),
         ref told => panic!("{told:?}"),
     }
 }

@@ -9,7 +9,7 @@ use stackwright_compose::graph::modules::Delay;
 use stackwright_compose::graph::{Builder, Graph, Inserted};
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::{Duration, Participant, Protocol};
-use stackwright_copy::{Copy, Copying, Indication as Told, Place, Request as Ask};
+use stackwright_copy::{Copy, CopySide, Copying, Indication as Told, Request as Ask};
 use stackwright_ftp::server::{Indication as ServerTold, Request as ServerAsk, Serving};
 use stackwright_ftp::{Client, PORT, Server, client};
 use stackwright_simulator::{
@@ -75,13 +75,14 @@ where
     let (far, near) = (Tree::shared(), Tree::shared());
     server(&mut world, any_habits(&mut random), &far);
     let client = client(&mut world, any_habits(&mut random), &near);
-    for (name, disk, from) in [("a", &far, Place::Left), ("b", &near, Place::Right), ("c", &far, Place::Left)]
+    for (name, disk, from) in
+        [("a", &far, CopySide::Left), ("b", &near, CopySide::Right), ("c", &far, CopySide::Left)]
     {
         disk.borrow_mut().put(name, content(random.usize(..6000), seed));
         let (source, target) = (name.into(), name.into());
         world.ask(client, Ask::Copy { from, source, target, early: random.bool() });
     }
-    world.ask(client, Ask::List { place: Place::Left, path: "/".into() });
+    world.ask(client, Ask::List { side: CopySide::Left, path: "/".into() });
     Scene { world, client, far, near }
 }
 
@@ -193,7 +194,7 @@ fn a_relay_needs_one_address() {
         let [fetched, stored] = [content(random.usize(..50_000), 1), content(random.usize(..50_000), 2)];
         far.borrow_mut().put("fetched", fetched.clone());
         near.borrow_mut().put("stored", stored.clone());
-        for (from, name) in [(Place::Left, "fetched"), (Place::Right, "stored")] {
+        for (from, name) in [(CopySide::Left, "fetched"), (CopySide::Right, "stored")] {
             world.ask(client, Ask::Copy { from, source: name.into(), target: name.into(), early: false });
         }
         let ended = |world: &World<M>| last_words(&world.application(client).0).len() == 2;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stackwright_copy::{Indication as Told, Place};
+use stackwright_copy::{CopySide, Indication as Told};
 use stackwright_simulator::{Conditions, DiskFaults, Habits, Pace};
 
 use crate::setting::{AGES, Pair, client_config, content, last_words, server_config};
@@ -32,17 +32,17 @@ struct Peaks {
     between: u64,
 }
 
-fn peaks(from: Place, octets: usize, disk: Duration, pace: Option<Pace>) -> Peaks {
+fn peaks(from: CopySide, octets: usize, disk: Duration, pace: Option<Pace>) -> Peaks {
     let mut pair = Pair::with(
         1,
         server_config(),
         client_config(),
-        if from == Place::Right { Habits { pace, ..HABITS } } else { HABITS },
-        if from == Place::Left { Habits { pace, ..HABITS } } else { HABITS },
+        if from == CopySide::Right { Habits { pace, ..HABITS } } else { HABITS },
+        if from == CopySide::Left { Habits { pace, ..HABITS } } else { HABITS },
     );
     let delay = Duration::from_millis(5);
     pair.world.network_mut().set_conditions(Conditions { delay, ..Conditions::IDEAL });
-    let (source, target) = if from == Place::Left {
+    let (source, target) = if from == CopySide::Left {
         (pair.far.clone(), pair.near.clone())
     } else {
         (pair.near.clone(), pair.far.clone())
@@ -91,7 +91,7 @@ fn is_bounded(peaks: &Peaks) {
     assert!(*between <= (AHEAD + HABITS.buffer) as u64, "{peaks:?}");
 }
 
-fn does_not_grow(from: Place, disk: Duration, pace: Option<Pace>) {
+fn does_not_grow(from: CopySide, disk: Duration, pace: Option<Pace>) {
     let (small, large) = (peaks(from, 2_000_000, disk, pace), peaks(from, 20_000_000, disk, pace));
     is_bounded(&small);
     is_bounded(&large);
@@ -101,19 +101,19 @@ fn does_not_grow(from: Place, disk: Duration, pace: Option<Pace>) {
 
 #[test]
 fn a_slow_disk_under_the_server_holds_no_more_than_the_room_it_gave() {
-    does_not_grow(Place::Right, Duration::from_millis(200), None);
+    does_not_grow(CopySide::Right, Duration::from_millis(200), None);
 }
 
 #[test]
 fn a_slow_disk_under_the_client_holds_no_more_than_the_room_it_gave() {
-    does_not_grow(Place::Left, Duration::from_millis(200), None);
+    does_not_grow(CopySide::Left, Duration::from_millis(200), None);
 }
 
 #[test]
 fn a_slow_reader_holds_the_sender_back() {
     let pace = Some(Pace { octets: 50_000, rest: Duration::from_millis(100) });
-    does_not_grow(Place::Left, Duration::ZERO, pace);
-    does_not_grow(Place::Right, Duration::ZERO, pace);
+    does_not_grow(CopySide::Left, Duration::ZERO, pace);
+    does_not_grow(CopySide::Right, Duration::ZERO, pace);
 }
 
 /// A client that sends octet by octet must not make a job for the disk of each octet.
@@ -123,7 +123,7 @@ fn octets_that_arrive_one_by_one_are_written_together() {
     let mut pair = Pair::with(1, server_config(), client_config(), habits, habits);
     pair.near.borrow_mut().put("a", content(50_000, 7));
     pair.far.borrow_mut().faults = DiskFaults { delay: Duration::from_millis(5), ..DiskFaults::default() };
-    pair.copy(Place::Right, "a", "b");
+    pair.copy(CopySide::Right, "a", "b");
     let client = pair.client;
     assert!(pair.world.run_until(|world| !last_words(&world.application(client).0).is_empty(), AGES));
     assert!(pair.near.borrow().octets("a") == pair.far.borrow().octets("b"), "octet for octet");

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use pcap_parser::{Block, PcapBlockOwned, PcapNGSlice};
 use stackwright_compose::graph::modules::Recorder;
-use stackwright_copy::{Indication as Told, Place, Request as Ask};
+use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_simulator::{Habits, Heard, Tree, World};
 
 use crate::graphs::{client_graph, woven_server};
@@ -33,7 +33,7 @@ fn recorded(fetched: &[u8], stored: &[u8]) -> Vec<u8> {
     });
     graph.push("ftp", "tcp", "recorder", recorder).expect("it fits there");
     let client = world.add(CLIENT, graph, Heard::default());
-    for (from, name) in [(Place::Left, "fetched"), (Place::Right, "stored")] {
+    for (from, name) in [(CopySide::Left, "fetched"), (CopySide::Right, "stored")] {
         world.ask(client, Ask::Copy { from, source: name.into(), target: name.into(), early: false });
     }
     world.run_for(AGES);

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::Participant;
-use stackwright_copy::{Indication as Told, Place, Request as Ask};
+use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::server::{Indication as ServerTold, Request as ServerAsk};
 use stackwright_ftp::{Client, PORT, Server, client};
 use stackwright_simulator::{
@@ -55,7 +55,7 @@ impl Three {
         last_words(&self.world.application(client).0)
     }
 
-    fn copy(&mut self, from: Place, path: &str) {
+    fn copy(&mut self, from: CopySide, path: &str) {
         let (source, target) = (path.into(), path.into());
         self.world.ask(self.client, Ask::Copy { from, source, target, early: false });
     }
@@ -84,8 +84,8 @@ fn files_pass_both_ways_and_folders_are_listed() {
         three.far.borrow_mut().put("fetched", fetched.clone());
         three.far.borrow_mut().put("folder/inner", "x");
         three.near.borrow_mut().put("stored", stored.clone());
-        three.copy(Place::Left, "fetched");
-        three.copy(Place::Right, "stored");
+        three.copy(CopySide::Left, "fetched");
+        three.copy(CopySide::Right, "stored");
         let words = three.run_to(2);
         assert!(words.iter().all(|told| matches!(told, Told::Copied { .. })), "{words:?}");
         assert!(three.near.borrow().octets("fetched") == Some(fetched));
@@ -94,7 +94,7 @@ fn files_pass_both_ways_and_folders_are_listed() {
             [("/", vec!["fetched", "folder", "stored"]), ("/folder", vec!["inner"])].into_iter().enumerate()
         {
             three.world.application_mut(three.client).0.retain(|told| !matches!(told, Told::Entries { .. }));
-            three.world.ask(three.client, Ask::List { place: Place::Left, path: path.into() });
+            three.world.ask(three.client, Ask::List { side: CopySide::Left, path: path.into() });
             assert_eq!(three.run_to(3 + nth).last(), Some(&Told::Listed));
             let mut names: Vec<String> = Vec::new();
             for told in &three.world.application(three.client).0 {
@@ -112,10 +112,10 @@ fn files_pass_both_ways_and_folders_are_listed() {
 #[test]
 fn what_is_not_behind_the_relay_is_not_there() {
     let mut three = Three::new(1, Habits::default());
-    three.copy(Place::Left, "nothing");
-    three.world.ask(three.client, Ask::List { place: Place::Left, path: "/nowhere".into() });
+    three.copy(CopySide::Left, "nothing");
+    three.world.ask(three.client, Ask::List { side: CopySide::Left, path: "/nowhere".into() });
     let words = three.run_to(2);
-    assert!(words.iter().all(|told| matches!(told, Told::Failed { place: Place::Left, .. })), "{words:?}");
+    assert!(words.iter().all(|told| matches!(told, Told::Failed { side: CopySide::Left, .. })), "{words:?}");
     three.settle();
 }
 
@@ -123,13 +123,13 @@ fn what_is_not_behind_the_relay_is_not_there() {
 fn an_association_cut_anywhere_ends_both_halves() {
     for nth in 0..4 {
         for after in [0, 1, 30, 100, 200, 1000, 20_000] {
-            let from = if after % 2 == 0 { Place::Left } else { Place::Right };
+            let from = if after % 2 == 0 { CopySide::Left } else { CopySide::Right };
             let mut three = Three::new(after, Habits::default());
             let delay = std::time::Duration::from_millis(3);
             three.world.network_mut().set_conditions(Conditions { delay, ..Conditions::IDEAL });
             three.world.network_mut().fail(Which::Nth(nth), Fault::Cut { after });
             let (source, target) =
-                if from == Place::Left { (&three.far, &three.near) } else { (&three.near, &three.far) };
+                if from == CopySide::Left { (&three.far, &three.near) } else { (&three.near, &three.far) };
             source.borrow_mut().put("a", content(50_000, 1));
             let target = target.clone();
             three.copy(from, "a");

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use fastrand::Rng;
 use stackwright_contract::{Duration, Handle};
-use stackwright_copy::{Indication as Told, Place, Request as Ask};
+use stackwright_copy::{CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::address;
 use stackwright_ftp::client::DataMode;
 use stackwright_simulator::{Habits, Tree, World};
@@ -161,21 +161,21 @@ fn one(seed: u64) {
     let jobs = random.usize(1..8);
     for nth in 0..jobs {
         let ask = match random.u8(..4) {
-            0 => Ask::List { place: Place::Left, path: "/x".into() },
+            0 => Ask::List { side: CopySide::Left, path: "/x".into() },
             1 => Ask::Copy {
-                from: Place::Right,
+                from: CopySide::Right,
                 source: "source".into(),
                 target: "x".into(),
                 early: random.bool(),
             },
             2 => Ask::Copy {
-                from: Place::Left,
+                from: CopySide::Left,
                 source: "x".into(),
                 target: "older".into(),
                 early: random.bool(),
             },
             _ => Ask::Copy {
-                from: Place::Left,
+                from: CopySide::Left,
                 source: "x".into(),
                 target: format!("new {nth}"),
                 early: random.bool(),

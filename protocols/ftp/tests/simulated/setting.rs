@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::{Duration, Participant};
-use stackwright_copy::{Copy, Indication as Told, Place, Request as Ask};
+use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::server::{Anonymous, Indication as ServerTold, Request as ServerAsk, Rights};
 use stackwright_ftp::{Client, PORT, Server, client, server};
 use stackwright_simulator::{Habits, Heard, SimulatedDisk, SimulatedStreams, StationId, Tree, World};
@@ -107,14 +107,14 @@ impl Pair {
     }
 
     pub(crate) fn fetch(&mut self, source: &str, target: &str) {
-        self.copy(Place::Left, source, target);
+        self.copy(CopySide::Left, source, target);
     }
 
     pub(crate) fn store(&mut self, source: &str, target: &str) {
-        self.copy(Place::Right, source, target);
+        self.copy(CopySide::Right, source, target);
     }
 
-    pub(crate) fn copy(&mut self, from: Place, source: &str, target: &str) {
+    pub(crate) fn copy(&mut self, from: CopySide, source: &str, target: &str) {
         self.world.ask(
             self.client,
             Ask::Copy { from, source: source.into(), target: target.into(), early: self.early },

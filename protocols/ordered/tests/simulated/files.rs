@@ -7,7 +7,7 @@ use std::rc::Rc;
 use fastrand::Rng;
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::Participant;
-use stackwright_copy::{Copy, Indication as Told, Place, Request as Ask};
+use stackwright_copy::{Copy, CopySide, Indication as Told, Request as Ask};
 use stackwright_ftp::client::DataMode;
 use stackwright_ftp::server::{Anonymous, Indication as ServerTold, Request as ServerAsk, Rights};
 use stackwright_ftp::{Client, PORT, Server, client, server};
@@ -58,7 +58,7 @@ fn are_copied_both_ways_whole() {
             .map(|nth| {
                 let (name, octets) = (format!("/{nth}"), content(random));
                 let fetched = random.bool();
-                let from = if fetched { Place::Left } else { Place::Right };
+                let from = if fetched { CopySide::Left } else { CopySide::Right };
                 let (source, target) = if fetched { (&far, &near) } else { (&near, &far) };
                 source.borrow_mut().put(&name, octets.clone());
                 let ask =

@@ -84,7 +84,7 @@ pub(crate) fn layers_with<M: Message>(
     seed: u64,
 ) -> (StopAndWait<M>, SimulatedDatagrams<M>) {
     let mut rules = Rules::default();
-    rules.patience = patience;
+    rules.timeout = patience;
     (StopAndWait::new(rules, seed), SimulatedDatagrams::new(address, ROOM))
 }
 

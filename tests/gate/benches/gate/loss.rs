@@ -52,7 +52,7 @@ macro_rules! lossy {
                 Inquiry: inquiry::Absent,
                 Recovery: recovery::IndividualTimeout,
                 Rtt: rtt::Rfc6298,
-                Flow: flow::Credit,
+                Flow: flow::CreditWindow,
                 Congestion: congestion::Absent,
                 Rate: rate::Absent,
                 Lifetime: lifetime::Timestamps,
@@ -72,8 +72,8 @@ macro_rules! lossy {
                     acknowledgement: $acknowledgement,
                     inquiry: inquiry::Absent,
                     recovery: recovery::IndividualTimeout::new(30 * SECOND),
-                    rtt: rtt::Rfc6298::new(rtt::Of::Units, SECOND, 200 * MILLISECOND),
-                    flow: flow::Credit::new(WINDOW.into()),
+                    rtt: rtt::Rfc6298::new(rtt::SampleSource::Units, SECOND, 200 * MILLISECOND),
+                    flow: flow::CreditWindow::new(WINDOW.into()),
                     congestion: congestion::Absent,
                     rate: rate::Absent,
                     lifetime: lifetime::Timestamps::new(0),
@@ -90,11 +90,11 @@ lossy! {
 
 lossy! {
     /// Reports repeat all ranges.
-    Ranges, Repeated = Repeated(acknowledgement::Ranges::new(2 * ARRIVE as u32, MILLISECOND))
+    Ranges, Repeated = Repeated(acknowledgement::AckRanges::new(2 * ARRIVE as u32, MILLISECOND))
 }
 
 /// Reports repeat all ranges. ARTP says no number up to which everything arrived, so that is a range as well.
-pub(crate) struct Repeated(acknowledgement::Ranges);
+pub(crate) struct Repeated(acknowledgement::AckRanges);
 
 impl Acknowledgement for Repeated {
     fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) {
@@ -118,7 +118,7 @@ impl Acknowledgement for Repeated {
     }
 }
 
-component! { Repeated: "acknowledgement that repeats", "says all ranges", gives: acknowledgement::Ranges::FACTS.gives }
+component! { Repeated: "acknowledgement that repeats", "says all ranges", gives: acknowledgement::AckRanges::FACTS.gives }
 
 pub(crate) fn add(figures: &mut Vec<Figure>) {
     let packets = (STEPS * ARRIVE) as u64;

@@ -1,4 +1,4 @@
-//! Where it stands.
+//! The phases of the cycle.
 
 use stackwright_contract::Instant;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds};
@@ -8,43 +8,44 @@ use super::path::Path;
 /// How long the round trip is probed, at least (§2.5, ProbeRTTDuration).
 const PROBE: Nanoseconds = 200 * MILLISECOND;
 
-/// How many round trips without a quarter more fill the way (§5.3.1.2).
+/// After how many round trips without a quarter more the path is full (§5.3.1.2).
 const FULL: u32 = 3;
 
-/// No probe of the rate lasts longer, in round trips.
+/// The longest probe of the rate upward and downward, in round trips.
 const UP_MOST: u64 = 3;
 const DOWN_MOST: u64 = 2;
 
-/// Of a quarter more, so much has to pass to try the next quarter at once.
+/// By how much the rate has to rise of the quarter more that was tried, for the next quarter to be
+/// tried at once.
 const PASSED: f64 = 1.15;
 
-/// At least so many round trips between two probes, and up to five more, by chance.
+/// The least number of round trips between two probes; chance adds up to four.
 const CRUISE: u64 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
     /// Doubles with each round trip (§5.3.1).
     Startup,
-    /// What startup queued goes away (§5.3.2).
+    /// The queue of startup goes away (§5.3.2).
     Drain,
     /// A quarter less, until no queue is left.
     Down,
-    /// As measured.
+    /// At the measured rate.
     Cruise,
-    /// A quarter more: does it pass?
+    /// A quarter more, to see whether it passes.
     Up,
     /// Half, so that the shortest round trip is seen (§5.3.4).
     ProbeRtt,
 }
 
-/// What a report says about it.
+/// What a report says about the phase.
 pub(super) struct Turn {
     pub(super) now: Instant,
     pub(super) in_flight: u64,
-    /// A round trip is over; whether there was too little to send.
+    /// Whether there was too little to send, where a round trip is over.
     pub(super) new_round: Option<bool>,
     pub(super) congested: bool,
-    /// The shortest round trip was too long ago.
+    /// Whether the shortest round trip was too long ago.
     pub(super) is_stale: bool,
     /// What may be in flight while the round trip is probed.
     pub(super) half: u64,
@@ -56,11 +57,11 @@ pub(super) struct Cycle {
     /// In which round trip it began, and after how many it is over.
     began: u64,
     lasts: u64,
-    /// The way was full once, and the rate at which that is noticed.
+    /// Whether the path was full once, and the rate at which that is noticed.
     filled: bool,
     full_rate: u64,
     full_rounds: u32,
-    /// The rate when more was tried last.
+    /// The rate when more was last tried.
     tried_at: u64,
     /// When the probe of the round trip is over, once little is in flight.
     probe_over: Option<Instant>,
@@ -88,7 +89,8 @@ impl Cycle {
         self.filled
     }
 
-    /// How fast, of the measured rate; a hundredth less, so that queues go away (§5.6.2).
+    /// Returns the pacing rate as a factor of the measured rate; a hundredth less, so that queues
+    /// go away (§5.6.2).
     pub(super) fn pacing_gain(&self) -> f64 {
         match self.phase {
             Phase::Startup => 2.77,
@@ -99,7 +101,7 @@ impl Cycle {
         }
     }
 
-    /// How much in flight, of what fits on the way.
+    /// Returns what is to be in flight as a factor of what the path holds.
     pub(super) fn window_gain(&self) -> f64 {
         if self.phase == Phase::Up { 2.25 } else { 2.0 }
     }
@@ -119,7 +121,7 @@ impl Cycle {
         self.enter(Phase::Cruise, CRUISE + chance % 5, path);
     }
 
-    /// A report came.
+    /// Takes a report into account.
     pub(super) fn turn(&mut self, turn: &Turn, path: &mut Path) {
         self.fill(turn, path);
         if turn.is_stale && self.phase != Phase::ProbeRtt {

@@ -6,16 +6,16 @@ use stackwright_contract::Instant;
 use stackwright_transport::Acknowledged;
 use stackwright_transport::words::{Nanoseconds, SECOND, View};
 
-/// Of so many times of sending it is remembered what had arrived by then. A round trip is told apart into
-/// [`STEPS`], so that this is enough for a queue of three more.
+/// How many times of sending are remembered with what had arrived by then. A round trip is divided
+/// into [`STEPS`], so that this is enough for a queue of three more.
 const KEPT: usize = 256;
 const STEPS: u64 = 64;
 
 /// What had arrived when something left (§4.1.2.2).
 ///
-/// The draft keeps this with each packet. Packets of a batch leave at one time, and what leaves soon after may use an older
-/// one as well: its rate is then that of a little more than a round trip. So packets carry nothing, and who does not want to
-/// know the rate does not pay for it.
+/// The draft keeps this with each packet. Packets of a batch leave at one time, and what leaves
+/// soon after may use an older one as well: its rate is then that of a little more than a round
+/// trip. So packets carry nothing, and other policies do not pay for the rate.
 #[derive(Clone, Copy, Debug)]
 struct Departure {
     at: Instant,
@@ -26,14 +26,14 @@ struct Departure {
     is_limited: bool,
 }
 
-/// What a report tells of the rate.
+/// The delivery rate that a report shows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RateSample {
     /// In octets per second; `None` where too little time lies between.
     pub(super) rate: Option<u64>,
     /// What had arrived in all when it left.
     pub(super) prior: u64,
-    /// There was too little to send: the path may be faster.
+    /// Whether there was too little to send: the path may be faster.
     pub(super) is_limited: bool,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Delivery {
     pub(super) delivered: u64,
     delivered_at: Instant,
     first_sent_at: Instant,
-    /// Until so much has arrived, there was too little to send (C.app_limited).
+    /// Until this many octets have arrived, there was too little to send (C.app_limited).
     limited_upto: u64,
 }
 
@@ -59,7 +59,7 @@ impl Delivery {
         }
     }
 
-    /// Something left; `least` is the shortest round trip.
+    /// Notes that something left; `least` is the shortest round trip.
     #[inline]
     pub(super) fn on_sent(&mut self, view: &View, least: Nanoseconds) {
         if let Some(last) = self.departures.back()
@@ -89,13 +89,13 @@ impl Delivery {
         });
     }
 
-    /// There is less to send than could be: `in_flight` octets are on their way (§4.1.2.4).
+    /// Notes that there is less to send than could be: `in_flight` octets are in flight (§4.1.2.4).
     pub(super) fn on_limited(&mut self, in_flight: u64) {
         self.limited_upto = (self.delivered + in_flight).max(1);
     }
 
-    /// Something arrived. What tells of the rate is the newest unit of it that left once (§4.1.2.3): of the others nobody knows
-    /// which copy arrived.
+    /// Takes what arrived into account, and returns the rate. It is that of the newest unit which
+    /// was sent once (§4.1.2.3): of the others it is not known which copy arrived.
     pub(super) fn on_acknowledged(
         &mut self,
         now: Instant,

@@ -1,7 +1,7 @@
-//! The greatest of late.
+//! A windowed maximum.
 
-/// The greatest value of the last so many rounds, in constant memory: the greatest, and the greatest of those that came after
-/// it, and after that one (§5.5.5; the filter of K. Nichols).
+/// Keeps the greatest value of the last rounds in constant memory: the greatest, and the greatest
+/// of those that came after it, and after that one (§5.5.5; the filter of K. Nichols).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Greatest {
     /// Value and round, falling.
@@ -18,7 +18,7 @@ impl Greatest {
         self.best[0].0
     }
 
-    /// `value` was seen in this `round`; what is older than `rounds` counts no more.
+    /// Takes a `value` of this `round` into account; what is older than `rounds` counts no more.
     pub(super) fn see(&mut self, value: u64, round: u64, rounds: u64) {
         let newest = (value, round);
         let is_over = |(_, seen): (u64, u64)| round.saturating_sub(seen) > rounds;

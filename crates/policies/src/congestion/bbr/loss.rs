@@ -4,21 +4,23 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds};
 
 use super::path::HARDLY;
 
-/// Of a hundred octets, so many may be lost in a round trip (§2.7, LossThresh), and so many whatever the round trip says.
+/// How many of a hundred octets may be lost in a round trip with a queue (§2.7, LossThresh), and
+/// how many in any other.
 const MANY: u64 = 2;
 const TOO_MANY: u64 = 33;
 
-/// No more octets are believed to have met congestion in a round trip.
+/// The most octets that are believed to have met congestion in a round trip.
 const MARKED_MOST: u64 = 1 << 48;
 
-/// The smoothed share of what is lost is in parts of so many, and a round trip counts for so much of it.
+/// The smoothed share of what is lost is in these parts of one, and a round trip counts for one in
+/// [`SMOOTHED`] of it.
 const PARTS: u64 = 1 << 16;
 const SMOOTHED: u64 = 8;
 
-/// What is sent where a queue stands, of what would be.
+/// The factor of the rate where a queue stands.
 const YIELDING: f64 = 0.97;
 
-/// What is left of what was in flight, in tenths (§2.7, Beta).
+/// What a congestion leaves of what was in flight, in tenths (§2.7, Beta).
 const LEFT: u64 = 7;
 
 #[derive(Clone, Copy, Debug)]
@@ -26,16 +28,16 @@ pub(super) struct Losses {
     /// Of this round trip, in octets.
     lost: u64,
     arrived: u64,
-    /// Of what arrived, so much met congestion, as routers say.
+    /// How many octets of what arrived met congestion, as routers say.
     marked: u64,
-    /// The shortest way there and back, and the most in flight, in this round trip.
+    /// The shortest round trip, and the most in flight, in this round trip.
     least: Nanoseconds,
     in_flight: u64,
     /// What may be in flight (`inflight_longterm`).
     most: u64,
-    /// How much of what is sent is lost, as a rule.
+    /// The smoothed share of what is sent that is lost.
     share: u64,
-    /// In the last round trip a queue stood, however short.
+    /// Whether a queue stood in the last round trip, however short.
     stood: bool,
 }
 
@@ -57,8 +59,9 @@ impl Losses {
         self.most
     }
 
-    /// How much is to be sent of what arrives: less where a queue stands, which others may fill, too. Else what is lost as a rule is
-    /// made up for, as far as that is not [`MANY`].
+    /// Returns the factor of what arrives that is to be sent: less where a queue stands, which
+    /// other flows may fill, too. Else what is usually lost is made up for, as far as that is not
+    /// [`MANY`].
     pub(super) fn gain(&self) -> f64 {
         if self.stood {
             return YIELDING;
@@ -72,7 +75,7 @@ impl Losses {
     }
 
     pub(super) fn marked(&mut self, octets: u64) {
-        // A peer may say what he likes: it is compared with a hundred times what was sent.
+        // A peer may claim anything: it is compared with a hundred times what was sent.
         self.marked = self.marked.saturating_add(octets).min(MARKED_MOST);
     }
 
@@ -82,13 +85,15 @@ impl Losses {
         self.in_flight = self.in_flight.max(in_flight);
     }
 
-    /// Where more is sent to see whether it passes, the bound gives way by a quarter of what arrives: as fast as the rate rises.
+    /// Raises the bound by a quarter of what arrives, where more is sent to see whether it passes:
+    /// as fast as the rate rises.
     pub(super) fn relent(&mut self, octets: u64) {
         self.most = self.most.saturating_add(octets / 4);
     }
 
-    /// A round trip is over; the shortest ever is `least`. Whether it lost so much, and more than `few`, with a queue, that it lost
-    /// because of it, or would have without marks.
+    /// Ends a round trip, where the shortest ever is `least`. Returns whether it was congested:
+    /// more than `few` octets were lost or marked, and those are more than [`MANY`] in a hundred
+    /// where a queue stood or a router marked, or more than [`TOO_MANY`] were lost in any case.
     pub(super) fn judge(&mut self, least: Nanoseconds, floor: u64, few: u64) -> bool {
         let sent = self.lost + self.arrived;
         let exceeds = |octets: u64, percent: u64| 100 * octets > percent * sent;
@@ -112,25 +117,26 @@ impl Losses {
 mod tests {
     use super::*;
 
-    const WAY: Nanoseconds = 20 * MILLISECOND;
+    const ROUND_TRIP: Nanoseconds = 20 * MILLISECOND;
 
-    /// What is sent of what arrives after round trips that take so long, in which so many octets of a million are lost.
+    /// Returns the factor after round trips of this length, in each of which `lost` octets of a
+    /// million are lost.
     fn gain(took: Nanoseconds, lost: u64) -> f64 {
         let mut losses = Losses::new();
         for _ in 0..100 {
             losses.lost(lost);
             losses.see(1_000_000 - lost, Some(took), 0);
-            assert!(!losses.judge(WAY, 0, 0));
+            assert!(!losses.judge(ROUND_TRIP, 0, 0));
         }
         losses.gain()
     }
 
     #[test]
-    fn what_is_lost_by_nature_is_made_up_for_up_to_two_in_a_hundred() {
-        assert!((gain(WAY, 0) - 1.0).abs() < 1e-9);
-        assert!((gain(WAY, 10_000) - 1.0 / 0.99).abs() < 1e-3);
+    fn what_is_lost_without_congestion_is_made_up_for_up_to_two_in_a_hundred() {
+        assert!((gain(ROUND_TRIP, 0) - 1.0).abs() < 1e-9);
+        assert!((gain(ROUND_TRIP, 10_000) - 1.0 / 0.99).abs() < 1e-3);
         assert!(
-            (gain(WAY, 100_000) - 1.0 / 0.98).abs() < 1e-3,
+            (gain(ROUND_TRIP, 100_000) - 1.0 / 0.98).abs() < 1e-3,
             "a queue that is too short to be seen loses as much"
         );
     }
@@ -141,8 +147,8 @@ mod tests {
         let congested = |few| {
             let mut losses = Losses::new();
             losses.lost(1000);
-            losses.see(9000, Some(2 * WAY), 10_000);
-            losses.judge(WAY, 4000, few)
+            losses.see(9000, Some(2 * ROUND_TRIP), 10_000);
+            losses.judge(ROUND_TRIP, 4000, few)
         };
         assert!(congested(0) && !congested(5000));
     }
@@ -150,7 +156,7 @@ mod tests {
     #[test]
     fn where_a_queue_stands_less_is_sent_whatever_is_lost() {
         for lost in [0, 10_000] {
-            assert_eq!(gain(WAY + WAY / 8, lost), YIELDING);
+            assert_eq!(gain(ROUND_TRIP + ROUND_TRIP / 8, lost), YIELDING);
         }
     }
 }

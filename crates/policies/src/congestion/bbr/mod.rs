@@ -1,13 +1,13 @@
-//! A model of the path, not a loss, says how much and how fast.
+//! BBR: a model of the path, and not a loss, says how much and how fast.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `mod.rs` | what is told and asked |
-//! | `path.rs` | the model: rate, round trip, how reports come in lumps |
-//! | `cycle.rs` | where it stands: startup, drain, probing of the rate and of the round trip |
+//! | `mod.rs` | the policy |
+//! | `path.rs` | the model: rate, round trip, aggregation of reports |
+//! | `cycle.rs` | the phases: startup, drain, probing of the rate and of the round trip |
 //! | `loss.rs` | whether loss comes of a queue |
 //! | `delivery.rs` | how fast what was sent arrived |
-//! | `greatest.rs` | the greatest of late |
+//! | `greatest.rs` | a windowed maximum |
 
 mod cycle;
 mod delivery;
@@ -26,38 +26,47 @@ use delivery::Delivery;
 use loss::Losses;
 use path::Path;
 
-/// Before anything was measured (RFC 6928), and at least, in packets.
+/// The initial window (RFC 6928) and the least, in packets.
 const FIRST: u64 = 10;
 const LEAST: u64 = 4;
 
-/// As many packets may be lost in a round trip of startup before that says that the way is full (§5.3.1.3: with the sixth, it does).
+/// How many packets may be lost in a round trip of startup: one more says that the path is full
+/// (§5.3.1.3).
 const STARTUP_LOST_MOST: u64 = 5;
 
-/// A burst is a millisecond of the rate, at least two packets and at most what one system call sends (§5.6.3).
+/// A burst is a millisecond of the rate, at least two packets and at most what one system call
+/// sends (§5.6.3).
 const BURST_MOST: u64 = 64 << 10;
 
-/// BBR (draft-ietf-ccwg-bbr): measures how fast what was sent arrives and how long the shortest way takes, keeps twice as much
-/// on its way as fits between the two, and says how fast to send ([`rate::Told`](crate::rate::Told) listens).
+/// Measures how fast what was sent arrives and how long the shortest round trip takes, keeps twice
+/// as much in flight as the path holds, and names a pacing rate, which
+/// [`rate::PacedByCongestion`](crate::rate::PacedByCongestion) follows (BBR, draft-ietf-ccwg-bbr).
 ///
-/// - The rate is the greatest of ten round trips (§5.5.5, as in BBRv1: two cycles of probing are about as long), the round trip
-///   the shortest of ten seconds (§5.5.7), after which it is measured anew with half of that on its way (§5.3.4).
-/// - Startup doubles until three round trips bring no quarter more (§5.3.1), then the queue is drained (§5.3.2); a cycle follows
-///   of a quarter more, a quarter less, and two to six round trips as measured (§5.3.3, with BBRv1's gains).
-/// - **Loss** bounds what is in flight (§5.5.10, 2 % of a round trip) only where even the shortest round trip of that time was a
-///   quarter, and a millisecond, longer than the shortest of all: then a queue stood, and loss comes of it. What is lost without
-///   a queue is lost by nature, be it a tenth, and more congestion control would not help. Who loses a third cuts in any case:
-///   there the queue may be too short to be seen.
-/// - The rate is what arrives: as long as no queue stands, what is lost all the same, up to 2 %, is sent beside it, or the way would
-///   never be quite full. Where a queue stands, 3 % less is sent: others may fill it, too.
-/// - A round trip that is hardly longer than the shortest shows that no queue stands: then nothing is to be measured anew.
-/// - **Marks** of routers (RFC 3168), which the draft leaves to others, count as much as losses do where a queue stands: a mark says
-///   that one does.
+/// - **The model.** The rate is the greatest of ten round trips (§5.5.5, as in BBRv1: two cycles of
+///   probing are about as long), the round trip the shortest of ten seconds (§5.5.7), after which
+///   it is measured anew with half of that in flight (§5.3.4). A round trip that is hardly longer
+///   than the shortest shows that no queue stands: then it need not be measured anew.
+/// - **The phases.** Startup doubles until three round trips bring no quarter more (§5.3.1), then
+///   the queue is drained (§5.3.2); a cycle follows of a quarter more, a quarter less, and two to
+///   six round trips as measured (§5.3.3, with BBRv1's gains).
+/// - **Loss** bounds what is in flight (§5.5.10, 2 % of a round trip) only where even the shortest
+///   round trip of that time was a quarter, and a millisecond, longer than the shortest of all:
+///   then a queue stood, and loss comes of it. Loss without a queue is no congestion, be it a
+///   tenth, and more congestion control would not help. A loss of a third counts in any case: there
+///   the queue may be too short to be seen.
+/// - **The rate** is what arrives: as long as no queue stands, what is lost all the same, up to 2
+///   %, is sent beside it, or the path would never be quite full. Where a queue stands, 3 % less is
+///   sent: other flows may fill it, too.
+/// - **ECN marks** (RFC 3168), which the draft leaves open, count as much as losses do where a
+///   queue stands: a mark says that one does.
 ///
-/// Left out of the draft: the short-term bounds (`bw_shortterm`, `inflight_shortterm`), the phase REFILL, the headroom and the
-/// recovery of single losses; a loss is sent again within window and pace.
+/// Left out of the draft: the short-term bounds (`bw_shortterm`, `inflight_shortterm`), the phase
+/// REFILL, the headroom and the recovery of single losses; a loss is sent again within window and
+/// pace.
 ///
-/// Choose it where something is lost by nature, or nobody knows, and much is to be sent. Two flows with it share; beside one of
-/// [`Cubic`](super::Cubic) it keeps its part. Where queues are far shorter than what fits on the way, it takes more than others.
+/// Choose it where something is lost without congestion, or that is not known, and much is to be
+/// sent. Two flows with it share; beside one of [`Cubic`](super::Cubic) it keeps its part. Where
+/// queues are far shorter than what the path holds, it takes more than other flows.
 ///
 /// ```
 /// use stackwright_policies::congestion::Bbr;
@@ -68,7 +77,7 @@ const BURST_MOST: u64 = 64 << 10;
 #[derive(Clone, Debug)]
 pub struct Bbr {
     packet: u64,
-    /// What is wanted in flight, in octets, and what may be now.
+    /// What is to be in flight, in octets, and what may be now.
     wanted: u64,
     bound: u64,
     pace: Option<NonZeroU64>,
@@ -76,12 +85,12 @@ pub struct Bbr {
     path: Path,
     cycle: Cycle,
     losses: Losses,
-    /// Nothing was in flight before what is now.
+    /// Whether nothing was in flight before what is now.
     was_idle: bool,
 }
 
 impl Bbr {
-    /// For packets of so many octets.
+    /// Creates the model for packets of `packet` octets.
     pub const fn new(packet: u64) -> Self {
         Bbr {
             packet,
@@ -103,10 +112,10 @@ impl Bbr {
 
     fn settle(&mut self, view: &View, acknowledged: u64) {
         let rate = match self.path.rate() {
-            // §5.6.2: nothing was measured yet but the way.
+            // §5.6.2: nothing was measured yet but the round trip.
             0 => FIRST * self.packet * 1_000_000_000 / self.path.least().max(MILLISECOND),
-            // What came after a long outage, or is reported when it is asked for only, is no measure: the least window is sent
-            // within a round trip in any case.
+            // What came after a long outage, or is reported when it is asked for only, is no
+            // measure: the least window is sent within a round trip in any case.
             rate => rate.max(LEAST * self.packet * 1_000_000_000 / view.rtt.smoothed.max(MILLISECOND)),
         };
         let gain = self.cycle.pacing_gain() * self.losses.gain();
@@ -140,7 +149,8 @@ impl Congestion for Bbr {
         self.bound
     }
 
-    // These are called, not copied: where another window was chosen, the engine shall not be slower for this one.
+    // These are called, not inlined: where another policy was chosen, the engine must not be slower
+    // for this one.
     #[inline(never)]
     fn on_sent(&mut self, view: &View) {
         self.was_idle |= view.idle;

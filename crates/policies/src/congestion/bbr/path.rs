@@ -1,4 +1,4 @@
-//! The model: the rate, the way there and back, how reports come in lumps.
+//! The model: the rate, the round trip, and the aggregation of reports.
 
 use stackwright_contract::Instant;
 use stackwright_transport::words::{Nanoseconds, SECOND};
@@ -6,13 +6,14 @@ use stackwright_transport::words::{Nanoseconds, SECOND};
 use super::delivery::RateSample;
 use super::greatest::Greatest;
 
-/// How many round trips the greatest rate counts.
+/// For how many round trips the greatest rate counts.
 const ROUNDS: u64 = 10;
 
-/// How long the shortest round trip counts (§2.5, MinRTTFilterLen).
+/// For how long the shortest round trip counts (§2.5, MinRTTFilterLen).
 const STALE: Nanoseconds = 10 * SECOND;
 
-/// A round trip that is longer by less than this part shows the same as the shortest: no queue stands, and a probe would see no more.
+/// A round trip that is longer by less than this part shows the same as the shortest: no queue
+/// stands, and a probe would show no more.
 pub(super) const HARDLY: u64 = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +22,8 @@ pub(super) struct Path {
     lumps: Greatest,
     least: Nanoseconds,
     least_at: Instant,
-    /// Round trips, counted by packets: one is over when something arrives that left after the last one was.
+    /// Round trips, counted by packets: one is over when something arrives that left after the last
+    /// one was.
     pub(super) rounds: u64,
     round_upto: u64,
     lump_since: Instant,
@@ -42,28 +44,28 @@ impl Path {
         }
     }
 
-    /// In octets per second; 0 before anything was measured.
+    /// Returns the rate in octets per second; 0 before anything was measured.
     pub(super) fn rate(&self) -> u64 {
         self.rates.get()
     }
 
-    /// The shortest round trip; 0 before anything was measured.
+    /// Returns the shortest round trip; 0 before anything was measured.
     #[inline]
     pub(super) fn least(&self) -> Nanoseconds {
         self.least
     }
 
-    /// So many times what fits on the way, in octets.
+    /// Returns `gain` times what the path holds, in octets.
     pub(super) fn in_flight(&self, gain: f64) -> u64 {
         (self.rate() as f64 * self.least as f64 * (gain / SECOND as f64)) as u64
     }
 
-    /// By how much reports run ahead of the rate (§5.5.9).
+    /// Returns by how many octets reports run ahead of the rate (§5.5.9, extra_acked).
     pub(super) fn lump(&self) -> u64 {
         self.lumps.get()
     }
 
-    /// A round trip took so long. Whether the shortest was too long ago to count.
+    /// Takes a round trip into account, and returns whether the shortest was too long ago to count.
     pub(super) fn see_round_trip(&mut self, now: Instant, took: Nanoseconds) -> bool {
         let is_stale = self.least > 0 && now.nanoseconds_since(self.least_at) > STALE;
         if took <= self.least || self.least == 0 || is_stale {
@@ -74,12 +76,13 @@ impl Path {
         is_stale
     }
 
-    /// The shortest round trip was asked for, and is what it is.
+    /// Renews the shortest round trip, which was probed.
     pub(super) fn confirm(&mut self, now: Instant) {
         self.least_at = now;
     }
 
-    /// Whether a round trip is over. `delivered`: octets, ever.
+    /// Takes a rate into account, and returns whether a round trip is over. `delivered`: octets,
+    /// ever.
     pub(super) fn see_rate(&mut self, sample: &RateSample, delivered: u64) -> bool {
         let is_over = sample.prior >= self.round_upto;
         if is_over {
@@ -93,7 +96,7 @@ impl Path {
         is_over
     }
 
-    /// So much was reported at once.
+    /// Takes into account that `octets` were reported at once.
     pub(super) fn see_lump(&mut self, now: Instant, octets: u64, window: u64) {
         let since = now.nanoseconds_since(self.lump_since);
         let mut expected = (self.rate() as f64 * since as f64 / SECOND as f64) as u64;
@@ -109,7 +112,8 @@ impl Path {
 mod tests {
     use super::*;
 
-    /// Whether the shortest round trip is too long ago after twenty seconds of such ones.
+    /// Returns whether the shortest round trip is too long ago after twenty seconds of round trips
+    /// of this length.
     fn goes_stale(took: Nanoseconds) -> bool {
         let (mut path, least) = (Path::new(), 16_000_000);
         path.see_round_trip(Instant::START, least);

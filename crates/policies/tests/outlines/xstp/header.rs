@@ -1,4 +1,5 @@
-//! What stands before the octets: a wire of our own, because none was ever published. All numbers are big-endian.
+//! What stands before the octets: a wire of our own, because none was ever published. All numbers
+//! are big-endian.
 
 use stackwright_wire::{FieldValue, Header};
 
@@ -18,7 +19,7 @@ pub(super) struct Packet {
     /// Of a packet of data (N(S)), or the first that is missing (N(R)).
     #[bits(24)]
     pub(super) number: u32,
-    /// Of a question (N(PS)).
+    /// The number of an inquiry (N(PS)).
     #[bits(24)]
     pub(super) poll: u32,
     /// How many packets beyond N(R) may be sent; 255 stands for more, too.

@@ -23,14 +23,14 @@ configuration! {
     Xstp<M> {
         Format: Sixteen<M>,
         Ordering: ordering::Total<M>,
-        Framing: framing::Stream,
+        Framing: framing::OctetStream,
         Integrity: integrity::Internet,
         Connection: connection::Handshake,
         Acknowledgement: GapAtOnce<OnRequest<true>>,
         Inquiry: inquiry::Polls,
         Recovery: recovery::SelectiveRepeat,
         Rtt: rtt::Rfc6298,
-        Flow: flow::Credit,
+        Flow: flow::CreditWindow,
         Congestion: congestion::Probing,
         Rate: rate::Paced,
         Lifetime: lifetime::Absent,
@@ -51,14 +51,14 @@ fn connection(here: u16, there: u16) -> Slots<Xstp<M>> {
     Slots::from(Policies {
         format: Sixteen::new(here, there),
         ordering: ordering::Total::new(),
-        framing: framing::Stream,
+        framing: framing::OctetStream,
         integrity: integrity::Internet::after(&PSEUDO_HEADER),
         connection: connection::Handshake::new(500 * MILLISECOND).tries(60),
         acknowledgement: GapAtOnce::new(OnRequest::new()),
         inquiry: inquiry::Polls::new(150 * MILLISECOND, 16, 60 * SECOND),
         recovery: recovery::SelectiveRepeat::new(),
-        rtt: rtt::Rfc6298::new(rtt::Of::Answers, SECOND, 20 * MILLISECOND),
-        flow: flow::Credit::new(64).asked_about(),
+        rtt: rtt::Rfc6298::new(rtt::SampleSource::Answers, SECOND, 20 * MILLISECOND),
+        flow: flow::CreditWindow::new(64).asked_about(),
         congestion: congestion::Probing::new(178),
         rate: rate::Paced::new(RATE, 2000),
         lifetime: lifetime::Absent,
@@ -84,7 +84,7 @@ fn static_and_boxed_policies_have_the_same_trace() {
 fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) {
     let recovery: Part<dyn slots::Recovery> = match nth % 3 {
         0 => recovery::GoBackN.part(),
-        1 => recovery::SelectiveRepeat::new().questions(1).part(),
+        1 => recovery::SelectiveRepeat::new().inquiries(1).part(),
         _ => recovery::SelectiveRepeat::new().part(),
     };
     let acknowledgement: Part<dyn slots::Acknowledgement> = match nth % 2 {

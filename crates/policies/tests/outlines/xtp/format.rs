@@ -214,7 +214,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
             (None, None) if !opening => PacketFormat::Control,
             _ => PacketFormat::First,
         };
-        // The question rides on the last packet there is.
+        // The inquiry rides on the last packet there is.
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
         let mut options = Options::SREQ
             .when(inquiry.is_some())

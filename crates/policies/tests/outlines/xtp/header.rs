@@ -26,7 +26,7 @@ pub(super) struct Packet {
     pub(super) check: u16,
     /// How urgent it is, where an option says so.
     pub(super) sort: u16,
-    /// Of the last question.
+    /// The number of the last inquiry.
     pub(super) sync: u32,
     /// The number of the first octet of data.
     pub(super) sequence: u64,
@@ -76,7 +76,7 @@ pub(super) struct Control {
     pub(super) received: u64,
     /// How far the peer may send (alloc).
     pub(super) allocated: u64,
-    /// The last question that was heard.
+    /// The last inquiry that arrived.
     pub(super) echo: u32,
 }
 

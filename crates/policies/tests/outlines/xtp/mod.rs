@@ -28,14 +28,14 @@ configuration! {
     Xtp<M> {
         Format: Xtp4<M>,
         Ordering: ordering::Total<M>,
-        Framing: framing::Marks<M>,
+        Framing: framing::MessageEnd<M>,
         Integrity: integrity::Internet,
         Connection: connection::Implicit,
         Acknowledgement: acknowledgement::OnRequest<true>,
         Inquiry: inquiry::WindowEnd,
         Recovery: recovery::SelectiveRepeat,
         Rtt: rtt::Rfc6298,
-        Flow: flow::Credit,
+        Flow: flow::CreditWindow,
         Congestion: congestion::Absent,
         Rate: rate::Absent,
         Lifetime: lifetime::Absent,
@@ -47,14 +47,14 @@ configuration! {
     XtpGoBackN<M> {
         Format: Xtp4<M>,
         Ordering: ordering::Total<M>,
-        Framing: framing::Marks<M>,
+        Framing: framing::MessageEnd<M>,
         Integrity: integrity::Internet,
         Connection: connection::Implicit,
         Acknowledgement: acknowledgement::OnRequest<false>,
         Inquiry: inquiry::WindowEnd,
         Recovery: recovery::GoBackN,
         Rtt: rtt::Rfc6298,
-        Flow: flow::Credit,
+        Flow: flow::CreditWindow,
         Congestion: congestion::Absent,
         Rate: rate::Absent,
         Lifetime: lifetime::Absent,
@@ -111,12 +111,12 @@ where
             Message = M,
             Format = Xtp4<M>,
             Ordering = ordering::Total<M>,
-            Framing = framing::Marks<M>,
+            Framing = framing::MessageEnd<M>,
             Integrity = integrity::Internet,
             Connection = connection::Implicit,
             Inquiry = inquiry::WindowEnd,
             Rtt = rtt::Rfc6298,
-            Flow = flow::Credit,
+            Flow = flow::CreditWindow,
             Congestion = congestion::Absent,
             Rate = rate::Absent,
             Lifetime = lifetime::Absent,
@@ -129,14 +129,14 @@ where
     Slots::from(Policies {
         format: Xtp4::new(0x0123_4567_0000 + side as u64, here, there),
         ordering: ordering::Total::new(),
-        framing: framing::Marks::new(1 << 20),
+        framing: framing::MessageEnd::new(1 << 20),
         integrity: integrity::Internet::new(),
         connection: connection::Implicit::new(600 * SECOND),
         acknowledgement,
         inquiry: inquiry::WindowEnd::new(60),
         recovery,
-        rtt: rtt::Rfc6298::new(rtt::Of::Answers, SECOND, 20 * MILLISECOND),
-        flow: flow::Credit::new(16 << 10).asked_about(),
+        rtt: rtt::Rfc6298::new(rtt::SampleSource::Answers, SECOND, 20 * MILLISECOND),
+        flow: flow::CreditWindow::new(16 << 10).asked_about(),
         congestion: congestion::Absent,
         rate: rate::Absent,
         lifetime: lifetime::Absent,
@@ -171,14 +171,14 @@ fn static_and_boxed_policies_have_the_same_trace() {
 fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) {
     let recovery: Part<dyn slots::Recovery> = match nth % 3 {
         0 => recovery::GoBackN.part(),
-        1 => recovery::SelectiveRepeat::new().questions(1).part(),
+        1 => recovery::SelectiveRepeat::new().inquiries(1).part(),
         _ => recovery::SelectiveRepeat::new().part(),
     };
     let acknowledgement: Part<dyn slots::Acknowledgement> = match nth % 4 {
         0 => acknowledgement::OnRequest::<false>::new().part(),
         1 => acknowledgement::OnRequest::<true>::new().part(),
         2 => acknowledgement::GapAtOnce::new(acknowledgement::OnRequest::<true>::new()).part(),
-        _ => acknowledgement::Ranges::new(2, 20 * MILLISECOND).part(),
+        _ => acknowledgement::AckRanges::new(2, 20 * MILLISECOND).part(),
     };
     let congestion: Part<dyn slots::Congestion> = match nth % 5 {
         0 => congestion::NewReno::new(500).part(),
@@ -189,7 +189,7 @@ fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) {
     };
     let rtt: Part<dyn slots::Rtt> = match nth % 2 {
         0 => rtt::Fixed(200 * MILLISECOND).part(),
-        _ => rtt::Rfc6298::new(rtt::Of::Answers, SECOND, 20 * MILLISECOND).part(),
+        _ => rtt::Rfc6298::new(rtt::SampleSource::Answers, SECOND, 20 * MILLISECOND).part(),
     };
     let done = slots.exchange(recovery).map(|_| ());
     let done = done.and_then(|()| slots.exchange(acknowledgement).map(|_| ()));

@@ -1,4 +1,4 @@
-//! An upper edge that never moves back.
+//! A window whose right edge never moves back.
 
 use core::ops::Range;
 
@@ -6,40 +6,41 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Flow;
 use stackwright_transport::words::{Dropped, Nanoseconds, View};
 
-/// Each side says up to which number the other may send: what it has room for, in an edge that never moves back (XTP's alloc,
-/// XSTP's N(MR)). Where the peer says nothing, `window` bounds what is in flight, so that what the other side remembers of
-/// numbers is bounded by as much.
+/// Advertises up to which sequence number the peer may send: a right edge that never moves back
+/// (XTP's `alloc`, XSTP's N(MR)). Where the peer advertises none, `window` bounds what is in
+/// flight, and so how many numbers the peer has to remember.
 ///
-/// Numbers that were received and that the application has not taken count against the room: who does not read stops the
-/// sender. A window that is shut is tried again after a timeout, because what opens it may be lost; where the sender asks as
-/// long as something waits, it need not be ([`asked_about`](Credit::asked_about)).
+/// Numbers that were received and that the application has not read count against the window, so a
+/// receiver that does not read stops the sender. A sender tries a shut window again after a
+/// retransmission timeout, because the advertisement that opens it may be lost; where the inquiry
+/// slot asks as long as something waits, it need not ([`asked_about`](CreditWindow::asked_about)).
 ///
 /// ```
-/// use stackwright_policies::flow::Credit;
-/// let flow = Credit::new(4096);
+/// use stackwright_policies::flow::CreditWindow;
+/// let flow = CreditWindow::new(4096);
 /// # let _ = flow;
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Credit {
+pub struct CreditWindow {
     window: u64,
-    /// Up to where we may send.
+    /// The right edge that the peer advertised.
     theirs: Option<u64>,
-    /// Up to where the peer may, as we said last.
+    /// The right edge that was last advertised to the peer.
     said: u64,
     asked_about: bool,
 }
 
-impl Credit {
-    /// Room for `window` numbers, which are octets or packets as the format counts.
+impl CreditWindow {
+    /// Creates a window of `window` numbers: octets or packets, as the format counts.
     pub const fn new(window: u64) -> Self {
-        Credit { window, theirs: None, said: 0, asked_about: false }
+        CreditWindow { window, theirs: None, said: 0, asked_about: false }
     }
 
-    /// A shut window is left alone: a question finds out when it opens (XTP §5). The inquiry slot must go on asking as long as
-    /// something waits.
+    /// Leaves a shut window to inquiries, which find out when it opens (XTP §5). The inquiry policy
+    /// has to go on asking as long as something waits.
     #[must_use]
     pub const fn asked_about(self) -> Self {
-        Credit { asked_about: true, ..self }
+        CreditWindow { asked_about: true, ..self }
     }
 
     fn edge(&self, view: &View) -> u64 {
@@ -47,7 +48,7 @@ impl Credit {
     }
 }
 
-impl Flow for Credit {
+impl Flow for CreditWindow {
     #[inline]
     fn limit(&self, view: &View) -> u64 {
         (view.settled_upto + self.window).min(self.theirs.unwrap_or(u64::MAX))
@@ -79,7 +80,7 @@ impl Flow for Credit {
 
     #[inline]
     fn on_taken(&mut self, view: &View) -> bool {
-        // Where it stands at its end, or half of the window is free again.
+        // The peer is at the edge, or half of the window is free again.
         let edge = self.edge(view);
         edge > self.said && (edge - self.said > self.window / 2 || self.said <= view.received_upto)
     }
@@ -90,8 +91,8 @@ impl Flow for Credit {
 }
 
 component! {
-    Credit: "flow by credit", "lets the peer send what there is room for",
+    CreditWindow: "flow by credit", "lets the peer send what there is room for",
     needs: Property::CREDIT.and(Property::REPORTS),
-    // A hole that nothing fills and nobody forgives would shut the window.
+    // A gap that nothing fills and no policy forgives would shut the window.
     needs_one_of: Property::REPEATS.and(Property::FORGIVES).and(Property::SETTLES),
 }

@@ -1,4 +1,4 @@
-//! The first number that is missing, and what lies beyond.
+//! The first number that is missing, and the ranges beyond it.
 
 use core::ops::Range;
 
@@ -7,36 +7,38 @@ use stackwright_transport::slots::Acknowledgement;
 use stackwright_transport::words::{Nanoseconds, Report, UnitHeader, View};
 use stackwright_transport::{Receipts, component};
 
-use super::delay::Delay;
+use super::delayed_ack::DelayedAck;
 
-/// Says the first number that is missing and the spans beyond it, as a receiver of today does (RFC 2018, RFC 9000 §13.2): with
-/// every so manyth unit, at most so long after the first that it covers, and at once where a unit came out of order or came
-/// again.
+/// Reports the first number that is missing and the ranges that arrived beyond it, as receivers do
+/// today (RFC 2018, RFC 9000 §13.2). Delayed ACK: every `n`-th unit, at the latest `delay` after
+/// the first; at once where a unit arrived out of order, or again.
 ///
-/// Where there are more spans than room, the one that holds the newest unit is said, and then the highest: the sender heard of
-/// the others before.
+/// Where there are more ranges than room, the one that holds the newest unit is reported, and then
+/// the highest: the others were reported before.
 ///
-/// Choose it, unless something speaks against it: a report that is lost costs nothing, because the next one says it all.
+/// Choose it, unless something speaks against it: a report that is lost costs nothing, because the
+/// next one repeats all of it.
 ///
 /// ```
-/// use stackwright_policies::acknowledgement::Ranges;
-/// let ranges = Ranges::new(2, 25_000_000);
+/// use stackwright_policies::acknowledgement::AckRanges;
+/// let ranges = AckRanges::new(2, 25_000_000);
 /// # let _ = ranges;
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Ranges {
-    delay: Delay,
+pub struct AckRanges {
+    delay: DelayedAck,
     newest: u64,
 }
 
-impl Ranges {
-    /// With every `every`th unit, at most `most` after the first.
-    pub const fn new(every: u32, most: Nanoseconds) -> Self {
-        Ranges { delay: Delay::new(every, most), newest: 0 }
+impl AckRanges {
+    /// Creates the policy, with a delayed ACK: every `n`-th unit, at the latest `delay` nanoseconds
+    /// after the first.
+    pub const fn new(n: u32, delay: Nanoseconds) -> Self {
+        AckRanges { delay: DelayedAck::new(n, delay), newest: 0 }
     }
 }
 
-impl Acknowledgement for Ranges {
+impl Acknowledgement for AckRanges {
     fn on_received(&mut self, view: &View, unit: &UnitHeader, _octets: usize, _gap: Option<Range<u64>>) {
         self.delay.on_received(view, unit);
         self.newest = unit.span.end - 1;
@@ -82,6 +84,6 @@ impl Acknowledgement for Ranges {
 }
 
 component! {
-    Ranges: "acknowledgement of ranges", "says the first number that is missing, and what lies beyond",
+    AckRanges: "acknowledgement of ranges", "reports the first missing number and the ranges beyond",
     needs: Property::SPANS, gives: Property::REPORTS.and(Property::UNASKED).and(Property::ANSWERS),
 }

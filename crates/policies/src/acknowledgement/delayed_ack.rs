@@ -1,28 +1,29 @@
-//! When a report is due that nobody asked for.
+//! When a report is due that was not asked for.
 
 use stackwright_contract::Instant;
 use stackwright_transport::words::{Nanoseconds, UnitHeader, View};
 
-/// A report is due with every so manyth unit, at most so long after the first that it covers, and at once where a unit came out
-/// of order or came again (RFC 5681 §4.2), where it was asked for, and where the sender waits for room.
+/// Delayed ACK: a report is due with every `n`-th unit, at the latest `delay` after the first that
+/// it covers, and at once where a unit arrived out of order or again (RFC 5681 §4.2), where it was
+/// asked for, and where the sender waits for credit.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Delay {
-    every: u32,
-    most: Nanoseconds,
+pub(super) struct DelayedAck {
+    n: u32,
+    delay: Nanoseconds,
     units: u32,
     at: Instant,
     pub(super) asked: Option<u32>,
 }
 
-impl Delay {
-    pub(super) const fn new(every: u32, most: Nanoseconds) -> Self {
-        Delay { every, most, units: 0, at: Instant::END, asked: None }
+impl DelayedAck {
+    pub(super) const fn new(n: u32, delay: Nanoseconds) -> Self {
+        DelayedAck { n, delay, units: 0, at: Instant::END, asked: None }
     }
 
     pub(super) fn on_received(&mut self, view: &View, unit: &UnitHeader) {
         self.units = self.units.saturating_add(unit.count);
-        let wanted = self.units >= self.every || unit.span.start != view.received_upto;
-        self.at = if wanted { view.now } else { self.at.min(view.now.later(self.most)) };
+        let wanted = self.units >= self.n || unit.span.start != view.received_upto;
+        self.at = if wanted { view.now } else { self.at.min(view.now.later(self.delay)) };
     }
 
     pub(super) fn on_inquiry(&mut self, view: &View, number: u32) {
@@ -38,7 +39,7 @@ impl Delay {
     }
 
     pub(super) fn on_reported(&mut self) {
-        *self = Delay::new(self.every, self.most);
+        *self = DelayedAck::new(self.n, self.delay);
     }
 
     pub(super) fn deadline(&self) -> Instant {

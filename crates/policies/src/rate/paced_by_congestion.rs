@@ -1,4 +1,4 @@
-//! As fast as what bounds the octets in flight says.
+//! Pacing at the rate that congestion control names.
 
 use core::num::NonZeroU64;
 
@@ -7,44 +7,46 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Rate;
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND, View};
 
-/// What may leave at once, in time: one timer for each of these is enough, however fast the path.
+/// What may leave at once, in time: a timer for each of these is enough, however fast the path.
 const QUANTUM: Nanoseconds = MILLISECOND;
 
-/// A timer may be late by so much, and what it missed leaves all the same.
+/// How late a timer may be whose packets all leave at once.
 const LATE: Nanoseconds = 2 * MILLISECOND;
 
-/// Of a nanosecond an octet takes: a fast path takes less than one.
+/// Binary places of a nanosecond: an octet takes less than one on a fast path.
 const PARTS: u32 = 16;
 
-/// As fast as the congestion judge says ([`Congestion::pace`](stackwright_transport::slots::Congestion::pace)); as fast as the
-/// windows allow, where it says nothing. Packets of a millisecond leave together, at least one: so there is at most one timer
-/// a millisecond. What a late timer missed is made up for, up to two milliseconds of it.
+/// Paces packets at the rate that the congestion slot names
+/// ([`Congestion::pace`](stackwright_transport::slots::Congestion::pace)); where it names none,
+/// they leave as fast as the windows allow. Packets of a millisecond leave together, at least one:
+/// so there is at most one timer a millisecond. What a late timer missed is made up for, up to two
+/// milliseconds of it.
 ///
-/// Choose it with [`Bbr`](crate::congestion::Bbr); it costs two comparisons where nobody says how fast.
+/// Choose it with [`Bbr`](crate::congestion::Bbr); it costs two comparisons where there is no rate.
 ///
 /// ```
-/// use stackwright_policies::rate::Told;
-/// let told = Told::default();
+/// use stackwright_policies::rate::PacedByCongestion;
+/// let told = PacedByCongestion::default();
 /// # let _ = told;
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Told {
+pub struct PacedByCongestion {
     pace: Option<NonZeroU64>,
-    /// How long an octet takes, in parts of a nanosecond.
+    /// How long an octet takes, in 2⁻¹⁶ ns; 0 where there is no rate.
     each: u64,
-    /// When all that has left would have left at this pace, and when the next may.
+    /// When all that was sent would have left at this rate, and when the next packet may leave.
     level: Instant,
     ready: Instant,
 }
 
-impl Told {
-    /// Before anybody has said how fast.
+impl PacedByCongestion {
+    /// Creates the policy without a rate.
     pub const fn new() -> Self {
-        Told { pace: None, each: 0, level: Instant::START, ready: Instant::START }
+        PacedByCongestion { pace: None, each: 0, level: Instant::START, ready: Instant::START }
     }
 }
 
-impl Rate for Told {
+impl Rate for PacedByCongestion {
     #[inline]
     fn ready(&self, _: &View) -> Instant {
         self.ready
@@ -70,7 +72,7 @@ impl Rate for Told {
     }
 }
 
-impl Told {
+impl PacedByCongestion {
     #[inline(never)]
     fn count(&mut self, view: &View, octets: usize) {
         let earliest = view.now.sooner(LATE);
@@ -83,7 +85,7 @@ impl Told {
 
     fn change(&mut self, view: &View, pace: NonZeroU64) {
         let each = ((SECOND << PARTS) / pace).max(1);
-        // What has left takes its time at this pace now.
+        // What was sent takes its time at the new rate.
         if self.level > view.now && self.each > 0 {
             let left = u128::from(self.level.nanoseconds_since(view.now));
             let left = left * u128::from(each) / u128::from(self.each);
@@ -97,7 +99,7 @@ impl Told {
 }
 
 component! {
-    Told: "rate as told", "sends as fast as the congestion judge says",
+    PacedByCongestion: "rate as told", "sends as fast as the congestion judge says",
     needs: Property::PACES,
 }
 
@@ -117,9 +119,10 @@ mod tests {
         }
     }
 
-    /// Octets that leave in `time`, in packets of `packet`, where timers are `late`; and how many timers that took.
+    /// Returns how many octets leave in `time`, in packets of `packet` octets, where timers are
+    /// `late`; and how many timers that took.
     fn leaves(pace: u64, packet: usize, time: Nanoseconds, late: Nanoseconds) -> (u64, u64) {
-        let mut told = Told::new();
+        let mut told = PacedByCongestion::new();
         let (mut now, mut octets, mut timers) = (SECOND, 0, 0);
         told.on_pace(&view(now), NonZeroU64::new(pace).unwrap());
         while now < SECOND + time {
@@ -147,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_waits_before_anybody_has_said_how_fast() {
-        let mut told = Told::new();
+    fn nothing_waits_where_there_is_no_rate() {
+        let mut told = PacedByCongestion::new();
         told.on_sent(&view(5), 1 << 30, 1 << 30);
         assert_eq!(told.ready(&view(5)), Instant::START);
     }

@@ -9,48 +9,49 @@ use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{Dropped, Label, UnitHeader, View};
 use stackwright_wire::{Message, Pool};
 
-/// The last packet of a message is marked (XTP's EOM). Units have to come in order; where one is missing, what came of its
-/// message is let go, and so is all up to the next mark, because nobody knows where a message begins.
+/// Marks the last packet of a message (XTP's EOM). Units have to arrive in order; where one is
+/// missing, everything up to the next mark is discarded, because only a mark tells where a message
+/// begins.
 ///
-/// A message has at most `most` octets. Where octets are numbered, one of no octets cannot be sent: its mark would have no
-/// number, and nobody would hear whether it arrived.
+/// A message has at most `most` octets. Where octets are numbered, an empty message cannot be sent:
+/// its mark would have no number, and could not be acknowledged.
 ///
 /// Choose it for messages over a format that has one bit for them.
 ///
 /// ```
-/// use stackwright_policies::framing::Marks;
+/// use stackwright_policies::framing::MessageEnd;
 /// use stackwright_wire::BufferTree;
-/// let marks = Marks::<BufferTree>::new(10 << 20);
+/// let marks = MessageEnd::<BufferTree>::new(10 << 20);
 /// # let _ = marks;
 /// ```
 #[derive(Debug)]
-pub struct Marks<M> {
+pub struct MessageEnd<M> {
     most: usize,
     open: Option<Open<M>>,
-    /// What comes belongs to a message of which something is missing.
+    /// Whether what arrives belongs to a message of which something is missing.
     skips: bool,
-    /// The number that comes next, where all do.
+    /// The number that comes next where nothing is missing.
     next: u64,
-    /// How many numbers were let go.
+    /// How many numbers were discarded since [`forget`](Framing::forget) was called.
     gone: u64,
 }
 
-/// A message whose mark has not come.
+/// A message whose mark has not arrived.
 #[derive(Debug)]
 struct Open<M> {
     message: M,
     numbers: u64,
 }
 
-impl<M> Marks<M> {
-    /// For messages of at most `most` octets.
+impl<M> MessageEnd<M> {
+    /// Creates the policy for messages of at most `most` octets.
     pub const fn new(most: usize) -> Self {
-        Marks { most, open: None, skips: false, next: 0, gone: 0 }
+        MessageEnd { most, open: None, skips: false, next: 0, gone: 0 }
     }
 }
 
-impl<M: Message> Marks<M> {
-    fn let_go(&mut self, pool: &Pool<M>) {
+impl<M: Message> MessageEnd<M> {
+    fn discard(&mut self, pool: &Pool<M>) {
         if let Some(open) = self.open.take() {
             self.gone += open.numbers;
             open.message.reclaim(pool);
@@ -58,7 +59,7 @@ impl<M: Message> Marks<M> {
     }
 }
 
-impl<M: Message> Framing<M> for Marks<M> {
+impl<M: Message> Framing<M> for MessageEnd<M> {
     fn begin(
         &mut self,
         message: M,
@@ -85,7 +86,7 @@ impl<M: Message> Framing<M> for Marks<M> {
         self.next = unit.span.end;
         let octets = self.open.as_ref().map_or(0, |open| open.message.len()) + body.len();
         if !follows || octets > self.most {
-            self.let_go(pool);
+            self.discard(pool);
             self.skips = true;
         }
         if self.skips {
@@ -118,6 +119,6 @@ impl<M: Message> Framing<M> for Marks<M> {
 }
 
 component! {
-    <M> Marks<M>: "framing by marks", "marks the last packet of a message",
+    <M> MessageEnd<M>: "framing by marks", "marks the last packet of a message",
     needs: Property::MARKS, needs_one_of: Property::TOTAL.and(Property::FORGIVES), gives: Property::BOUNDS,
 }

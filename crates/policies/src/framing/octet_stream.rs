@@ -1,4 +1,4 @@
-//! Octets without bounds.
+//! Octets without bounds of messages.
 
 use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
@@ -6,19 +6,19 @@ use stackwright_transport::slots::{Framing, Joined};
 use stackwright_transport::words::{Dropped, Label, UnitHeader, View};
 use stackwright_wire::{Message, Pool};
 
-/// Octets in order: the bounds of messages are not kept. One of no octets is nothing.
+/// Carries octets in order and does not keep the bounds of messages. An empty message vanishes.
 ///
 /// Choose it for files and for terminals: no packet says anything about messages.
 ///
 /// ```
-/// use stackwright_policies::framing::Stream;
+/// use stackwright_policies::framing::OctetStream;
 /// use stackwright_transport::rules::{Component, Property};
-/// assert!(!Stream::FACTS.gives.has(Property::BOUNDS));
+/// assert!(!OctetStream::FACTS.gives.has(Property::BOUNDS));
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Stream;
+pub struct OctetStream;
 
-impl<M: Message> Framing<M> for Stream {
+impl<M: Message> Framing<M> for OctetStream {
     fn begin(
         &mut self,
         message: M,
@@ -45,4 +45,4 @@ impl<M: Message> Framing<M> for Stream {
     }
 }
 
-component! { Stream: "framing as a stream", "keeps no bounds of messages", needs: Property::TOTAL }
+component! { OctetStream: "framing as a stream", "keeps no bounds of messages", needs: Property::TOTAL }

@@ -1,44 +1,44 @@
-//! What an application asks of its transport.
+//! What an application requires of its transport.
 
 use stackwright_transport::rules::{Misfit, Property};
 
-/// In which order messages are wanted.
+/// The order in which messages are delivered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
-pub enum Order {
-    /// As they come: nothing waits for what is late.
+pub enum DeliveryOrder {
+    /// As they arrive: nothing waits for what is late.
     #[default]
     Any,
-    /// None overtakes another; what is late is lost.
-    Rising,
+    /// In the order in which they were sent; what is late is dropped.
+    Sequenced,
     /// All of them, in the order in which they were sent.
     Total,
 }
 
-/// What an application asks.
+/// What an application requires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wishes {
-    /// What is sent arrives, or the end of the association says that it did not.
+pub struct Requirements {
+    /// Whether what is sent arrives, or the end of the association says that it did not.
     pub reliable: bool,
-    /// In which order.
-    pub order: Order,
-    /// Messages keep their bounds; else octets are all that counts.
+    /// The order of delivery.
+    pub order: DeliveryOrder,
+    /// Whether messages keep their bounds; else octets are all that counts.
     pub bounds: bool,
-    /// Messages can be of no use after a while, and are dropped then.
+    /// Whether messages may have a lifetime, after which they are dropped.
     pub expires: bool,
-    /// What was altered must be noticed here: the layer below does not.
+    /// Whether altered octets have to be noticed here: the layer below does not notice them.
     pub checked: bool,
-    /// Much is to be sent, as fast as the way takes it.
+    /// Whether much is to be sent, as fast as the path takes it.
     pub throughput: bool,
-    /// The other application decides whether there is an association at all.
+    /// Whether the peer's application decides on an association before anything is sent.
     pub decided: bool,
 }
 
-impl Default for Wishes {
-    /// Reliable messages in any order, over a layer that checks.
+impl Default for Requirements {
+    /// Returns reliable messages in any order, over a layer that checks.
     fn default() -> Self {
-        Wishes {
+        Requirements {
             reliable: true,
-            order: Order::Any,
+            order: DeliveryOrder::Any,
             bounds: true,
             expires: false,
             checked: false,
@@ -51,9 +51,9 @@ impl Default for Wishes {
 /// Why there is no plan.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Unmet {
-    /// Two wishes exclude each other.
+    /// Two requirements exclude each other.
     Contradiction(&'static str, &'static str),
-    /// The format carries none of what a wish takes.
+    /// The format carries none of what a requirement takes.
     Format(&'static str, Property),
     /// The rule book refuses what was chosen.
     Misfit(Misfit),
@@ -63,8 +63,8 @@ impl core::fmt::Display for Unmet {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         match self {
             Unmet::Contradiction(one, other) => write!(f, "{one} excludes {other}: give up one of them"),
-            Unmet::Format(wish, needed) => {
-                write!(f, "{wish} takes ")?;
+            Unmet::Format(requirement, needed) => {
+                write!(f, "{requirement} takes ")?;
                 for (nth, words) in needed.words().enumerate() {
                     write!(f, "{}{words}", if nth == 0 { "" } else { ", or " })?;
                 }
