@@ -164,16 +164,10 @@ impl<H: Host> Associations<H> {
                 break;
             }
             session.room_came = false;
-            if let Some(packets) = session.engine.transmit_batch(now, &mut self.memory, room) {
-                session.sent += packets.count() as u64;
-                Self::bear(at);
-                at.send_batch(packets);
-                continue;
-            }
-            let Some(packet) = session.engine.transmit(now, &mut self.memory) else { break };
-            session.sent += 1;
+            let Some(packets) = session.engine.transmit(now, &mut self.memory, room) else { break };
+            session.sent += packets.count() as u64;
             Self::bear(at);
-            at.send_batch(packet.into());
+            at.send_batch(packets);
         }
         debug_assert!(
             at.association().engine.may_transmit(now)
@@ -218,7 +212,7 @@ impl<H: Host> Associations<H> {
         Self::deliver(at);
         let now = at.cx().now();
         let engine = &at.association().engine;
-        if engine.may_transmit(now) || engine.sending().has_released() {
+        if engine.may_transmit(now) || engine.has_released() {
             self.conclude(at);
             return at.later();
         }
