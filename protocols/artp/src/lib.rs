@@ -159,8 +159,8 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline]
-    fn runs(&self) -> bool {
-        self.path != PathMtu::BlackHole
+    fn runs(&self, number: u64) -> bool {
+        self.path != PathMtu::BlackHole && !self.black_hole.probes(number)
     }
 
     #[inline]

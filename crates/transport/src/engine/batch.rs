@@ -1,7 +1,7 @@
-//! Packets that leave as one batch: pieces of messages, for the first time, and nothing else is said.
+//! Packets that leave as one batch: pieces of messages, for the first time or again, and nothing else is said.
 //!
-//! The judges are asked how many pieces may leave, a writer writes their packets, and the judges are told. The answers are those
-//! of `send.rs`: a batch is what [`transmit`](Association::transmit) would give packet by packet.
+//! The judges are asked how many packets may leave, a writer writes them, and the judges are told: by the same questions as for
+//! one packet that leaves alone (`send.rs`), whose octets are the same.
 //!
 //! | writer | where | what it writes |
 //! | --- | --- | --- |
@@ -10,18 +10,17 @@
 
 use alloc::vec::Vec;
 
-use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, Credit};
 use stackwright_wire::{Message, Pool};
 
 use super::{Association, Memory};
 use crate::configuration::Configuration;
-use crate::sending::Pieces;
+use crate::sending::Next;
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, Format as _, Inquiry as _, Integrity as _,
-    Lifetime as _, Rate as _, Recovery as _,
+    Acknowledgement as _, Connection as _, Format as _, Inquiry as _, Integrity as _, Lifetime as _,
+    Recovery as _,
 };
-use crate::words::{Cargo, Occasion, Saying, Signals, View};
+use crate::words::{Saying, Signals, View};
 
 /// How many blocks may be on their way down: more of them would not be in the processor's cache any more when they leave.
 const LENT_MOST: usize = 16;
@@ -110,30 +109,11 @@ impl<M: Message> Unfinished<M> {
 }
 
 impl<C: Configuration> Association<C> {
-    /// The next packets that are to leave, within `room`, if they are pieces of messages and nothing else is to be said. `None`:
-    /// [`transmit`](Association::transmit) tells what leaves next.
-    #[inline]
-    pub fn transmit_batch(
-        &mut self,
-        now: Instant,
-        memory: &mut Memory<C::Message>,
-        room: Credit,
-    ) -> Option<Batch<C::Message>> {
-        if !self.sending.has_several() {
-            return None;
-        }
-        let view = self.view(now);
-        if !self.has_only_data(&view) {
-            return None;
-        }
-        self.write_batch(view, memory, room)
-    }
-
     /// Whether the association is well, and nobody but the application has something to say.
     pub(super) fn has_only_data(&self, view: &View) -> bool {
         let slots = &self.slots;
         <C::Message as Message>::SHARES
-            && slots.format.runs()
+            && slots.format.runs(view.sent_upto)
             && slots.integrity.looks_at() == 0
             && slots.recovery.keeps()
             && slots.acknowledgement.deadline() > view.now
@@ -142,16 +122,17 @@ impl<C: Configuration> Association<C> {
             && !self.has_ended(view)
     }
 
+    /// Writes as many of the next packets of data as may leave: they leave.
     #[inline(never)]
-    fn write_batch(
+    pub(super) fn write_batch(
         &mut self,
-        view: View,
+        view: &mut View,
         memory: &mut Memory<C::Message>,
         room: Credit,
     ) -> Option<Batch<C::Message>> {
         let one = memory.blocks.octets();
         if self.lies_apart(memory, room) {
-            let several = self.sending.together().is_some_and(|(octets, _)| octets > one as u64);
+            let several = self.sending.waiting.together().is_some_and(|(octets, _)| octets > one as u64);
             let most = if several { memory.several_runs() } else { one };
             let writer = Writer::InPlace { packets: None, before: 0 };
             let mut batch = Unfinished::new(writer, most.min(room.octets), room.messages);
@@ -168,23 +149,23 @@ impl<C: Configuration> Association<C> {
         batch.finish(&mut memory.blocks)
     }
 
-    /// Writes as many packets as may leave: of `one` entry of what waits, or of all.
+    /// Writes as many packets as may leave: of `one` entry of what is next, or of all.
     #[inline]
     fn fill(
         &mut self,
-        mut view: View,
+        view: &mut View,
         memory: &mut Memory<C::Message>,
         room: Credit,
         one: bool,
         batch: &mut Unfinished<C::Message>,
     ) {
         while !(batch.is_ended || one && batch.octets > 0) {
-            if self.drop_expired(&view, memory) {
-                view = self.view(view.now);
-            }
-            let Some(pieces) = self.sending.ahead() else { break };
-            let packets = if batch.is_in_place() { pieces.count() } else { pieces.in_message() };
-            if batch.ends_before(packets) || self.defers(&view) {
+            self.drop_expired(view, memory);
+            let Some(mut next) = self.sending.next() else { break };
+            let pieces = &next.pieces;
+            next.count =
+                next.count.min(if batch.is_in_place() { pieces.count() } else { pieces.in_message() });
+            if batch.ends_before(next.count) || self.defers(view) {
                 break;
             }
             // What lies apart waits for the next batch: once its first packets are copied, somebody holds its block, and all of it is
@@ -192,53 +173,54 @@ impl<C: Configuration> Association<C> {
             if !batch.is_in_place() && batch.octets > 0 && self.lies_apart(memory, room) {
                 break;
             }
-            if !self.write_entry(&mut view, &pieces, packets, memory, batch) {
+            if !self.write_entry(view, &next, memory, batch) {
                 break;
             }
         }
     }
 
-    /// Writes as many of the first `most` pieces that wait as may leave: they leave. Whether there are any.
+    /// Writes as many of the next packets as may leave: they leave. Whether there are any.
     #[inline]
     fn write_entry(
         &mut self,
         view: &mut View,
-        pieces: &Pieces,
-        most: usize,
+        next: &Next,
         memory: &mut Memory<C::Message>,
         batch: &mut Unfinished<C::Message>,
     ) -> bool {
-        let (mut written, before, numbering) = (0, batch.octets, self.sending.sent.numbering());
-        let mut rest = None;
-        while written < most {
-            let (left, start) = (pieces.skip(written), view.sent_upto);
-            let several = self.choose_several(view, &left, batch.left.min(most - written));
-            if several == 0 {
+        let (mut written, before, mut rest) = (0, batch.octets, None);
+        while written < next.count {
+            let left = next.skip(written);
+            let several = self.choose_several(view, &left, batch.left.min(left.count));
+            if several == 0 || !self.slots.format.runs(left.start) {
                 break;
             }
             if written == 0 {
-                let span = start..start + left.numbers(1, numbering);
-                let cargo = Cargo { span: &span, label: left.label(), octets: left.first_octets() };
-                self.write_header(view, cargo, &mut memory.header);
+                self.write_header(view, &left, &mut memory.header);
             }
             let header = &mut memory.header;
             let (count, octets) = if let Writer::InPlace { before, .. } = &mut batch.writer {
-                let segment = header.len() + pieces.first_octets();
+                let segment = header.len() + next.pieces.first_octets();
                 if batch.octets > 0 && (batch.segment, *before) != (segment, header.len()) {
                     break;
                 }
                 (batch.segment, *before) = (segment, header.len());
                 let fitting = (batch.most - batch.octets) / segment;
-                self.write_gaps(left, start, written, several.min(fitting), header)
+                self.write_gaps(&left, written, several.min(fitting), header)
             } else {
-                self.copy(view, left, several, &mut rest, header, batch)
+                self.copy(view, left.first(several), &mut rest, header, batch)
             };
             if count == 0 {
                 break;
             }
             (written, batch.left, batch.octets) =
                 (written + count, batch.left - count, batch.octets + octets);
-            self.on_batch(view, octets, left.octets(count), start + left.numbers(count, numbering));
+            let body = left.pieces.octets(count);
+            self.tell_packets(view, Signals::NONE, octets, body);
+            self.tell_units(view);
+            view.in_flight += body as u64;
+            view.sent_upto = view.sent_upto.max(left.number(count));
+            view.idle = false;
             batch.is_ended |= count < several;
             // A judge that heeds what follows looks at what waits.
             if batch.is_ended || self.slots.inquiry.heeds_last() {
@@ -250,29 +232,27 @@ impl<C: Configuration> Association<C> {
             return false;
         }
         if let Writer::InPlace { packets, before: header } = &mut batch.writer {
-            let these = self.sending.first_body().and_then(|body| body.with_gaps(*header, written));
+            let these = self.sending.body().and_then(|body| body.with_gaps(*header, written));
             match (packets, these) {
                 (Some(packets), Some(these)) => packets.join(these),
                 (packets, these) => *packets = these,
             }
             // All are equally long, or nothing follows.
-            batch.is_ended |= written < most || batch.octets - before < most * batch.segment;
+            batch.is_ended |= written < next.count || batch.octets - before < next.count * batch.segment;
         }
-        let stamp = self.asked.wrapping_add(1);
-        self.sending.on_together(written, view.now, stamp, &memory.pool);
+        self.leave(view, (written, None, false), memory, |_, _, _| ());
         view.drained = self.sending.is_drained();
         true
     }
 
-    /// Copies the packets of as many of the pieces that are `left` as fit, and that are no longer than the packets before them. `rest` is
-    /// what is left of their message, of which the packet behind `header` was written before; `None`: none was. Gives how many they
-    /// are, and the octets of their packets.
+    /// Copies as many of the packets that are `left` as fit, and that are no longer than the packets before them. `rest` is what is
+    /// left of their octets, of which the packet behind `header` was written before; `None`: none was. Gives how many they are, and
+    /// the octets of their packets.
     #[inline]
     fn copy(
         &mut self,
         view: &View,
-        mut left: Pieces,
-        most: usize,
+        mut left: Next,
         rest: &mut Option<C::Message>,
         header: &mut Vec<u8>,
         batch: &mut Unfinished<C::Message>,
@@ -280,19 +260,20 @@ impl<C: Configuration> Association<C> {
         let Writer::Copied { block, start } = &mut batch.writer else { return (0, 0) };
         let (from, end) = (*start + batch.octets, *start + batch.most);
         let Some(mut into) = block.get_mut(from..end) else { return (0, 0) };
-        let (mut count, mut octets, numbering) = (0, 0, self.sending.sent.numbering());
-        let mut number = view.sent_upto;
-        while count < most {
-            let span = number..number + left.numbers(1, numbering);
-            let cargo = Cargo { span: &span, label: left.label(), octets: left.first_octets() };
-            let followed = if rest.is_some() { self.slots.format.follow(header, &cargo, into) } else { None };
+        let (mut count, mut octets) = (0, 0);
+        loop {
+            let (span, piece) = (left.span(), left.pieces.first_octets());
+            let followed = match rest {
+                Some(_) => self.slots.format.follow(header, &left.pieces.cargo(&span), into),
+                None => None,
+            };
             let before = followed.unwrap_or_else(|| {
                 if rest.is_some() {
-                    self.write_header(view, cargo, header);
+                    self.write_header(view, &left, header);
                 }
                 header.len()
             });
-            let packet = before + left.first_octets();
+            let packet = before + piece;
             if packet > into.len() || batch.segment > 0 && packet > batch.segment {
                 break;
             }
@@ -301,32 +282,34 @@ impl<C: Configuration> Association<C> {
             }
             let body = match rest {
                 Some(body) => body,
-                None => match self.sending.first_body() {
+                None => match self.sending.body() {
                     Some(body) => rest.insert(body.share()),
                     None => break,
                 },
             };
             body.copy_to(&mut into[before..packet]);
-            body.advance(left.first_octets());
-            (count, octets, number) = (count + 1, octets + packet, span.end);
+            body.advance(piece);
+            (count, octets) = (count + 1, octets + packet);
             into = &mut into[packet..];
             batch.is_ended = packet < batch.segment;
             batch.segment = batch.segment.max(packet);
-            if batch.is_ended || count == most {
+            if batch.is_ended || left.count == 1 {
                 break;
             }
             left = left.skip(1);
+            if !self.slots.format.runs(left.start) {
+                break;
+            }
         }
         (count, octets)
     }
 
-    /// Writes what stands before a piece.
+    /// Writes what stands before a packet of data.
     #[inline]
-    fn write_header(&mut self, view: &View, cargo: Cargo<'_>, header: &mut Vec<u8>) {
-        let slots = &mut self.slots;
-        let (since, lifetime) = self.sending.waiting_wish();
+    fn write_header(&mut self, view: &View, next: &Next, header: &mut Vec<u8>) {
+        let (slots, span, (since, lifetime)) = (&mut self.slots, next.span(), next.wish);
         let mut saying = Saying {
-            unit: Some(cargo),
+            unit: Some(next.pieces.cargo(&span)),
             part: None,
             report: None,
             inquiry: None,
@@ -338,29 +321,5 @@ impl<C: Configuration> Association<C> {
         header.clear();
         slots.format.encode(view, &mut saying, header);
         debug_assert!(saying.unit.is_none(), "a format that writes batches takes each unit as it is");
-    }
-
-    /// Whether a question leaves with the next piece.
-    #[inline]
-    pub(super) fn asks(&self, view: &View, last: bool) -> bool {
-        let slots = &self.slots;
-        slots.inquiry.due(view, Occasion::Unit { last }) || slots.congestion.asks(view)
-    }
-
-    /// Packets of so many octets have left, with those of their pieces, and the numbers before `end`: as in
-    /// [`transmit`](Association::transmit), the judges are told. One packet, or [several](Association::choose_several).
-    #[inline]
-    fn on_batch(&mut self, view: &mut View, octets: usize, body: usize, end: u64) {
-        if view.idle {
-            (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
-        }
-        (self.stirred, self.probed, self.left_at) = (view.now, false, view.now);
-        let slots = &mut self.slots;
-        slots.connection.on_said(view, Signals::NONE, octets);
-        slots.rate.on_sent(view, octets, body);
-        slots.inquiry.on_sent(view);
-        slots.congestion.on_sent(view);
-        view.in_flight += body as u64;
-        (view.sent_upto, view.idle) = (end, false);
     }
 }

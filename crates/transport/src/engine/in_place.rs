@@ -10,9 +10,8 @@ use stackwright_wire::{Block as _, Layout, Message, Strides};
 
 use super::{Association, Memory, RUNS_MOST};
 use crate::configuration::Configuration;
-use crate::sending::Pieces;
+use crate::sending::Next;
 use crate::slots::{Format as _, Framing as _, Inquiry as _, Integrity as _};
-use crate::words::Cargo;
 
 impl<C: Configuration> Association<C> {
     /// Messages of so many octets to be written, and then to be [sent](Association::send_batch), that lie where their packets leave from:
@@ -21,7 +20,8 @@ impl<C: Configuration> Association<C> {
     /// in one packet, or in more than one run, or what stands before its pieces is not known yet.
     pub fn draft(&self, octets: usize, most: usize, memory: &Memory<C::Message>) -> Option<C::Message> {
         let slots = &self.slots;
-        let runs = C::Message::SHARES && slots.format.runs() && memory.blocks.octets() > 0;
+        let runs =
+            C::Message::SHARES && slots.format.runs(self.sending.sent_upto()) && memory.blocks.octets() > 0;
         if !runs || slots.integrity.looks_at() > 0 || octets > slots.format.longest() {
             return None;
         }
@@ -69,11 +69,13 @@ impl<C: Configuration> Association<C> {
     #[inline]
     pub(super) fn lies_apart(&mut self, memory: &Memory<C::Message>, room: Credit) -> bool {
         let headroom = self.slots.format.headroom();
-        let Some(body) = self.sending.ahead().map(|ahead| ahead.first_octets()) else { return false };
+        let Some(next) = self.sending.next().filter(|next| !next.is_lost) else { return false };
+        let body = next.pieces.first_octets();
         !self.slots.inquiry.heeds_last()
             && headroom + body <= memory.blocks.octets().min(room.octets)
             && self
                 .sending
+                .waiting
                 .stretches()
                 .next()
                 .is_some_and(|first| first.first_part() == body && first.first_gap() >= headroom)
@@ -84,21 +86,20 @@ impl<C: Configuration> Association<C> {
     #[inline]
     pub(super) fn write_gaps(
         &mut self,
-        mut left: Pieces,
-        mut number: u64,
+        next: &Next,
         behind: usize,
         most: usize,
         header: &[u8],
     ) -> (usize, usize) {
-        let (stride, numbering) = (header.len() + left.first_octets(), self.sending.sent.numbering());
+        let (mut left, stride) = (*next, header.len() + next.pieces.first_octets());
         let (mut count, mut octets, mut skip) = (0, 0, behind);
-        for mut there in self.sending.stretches() {
+        for mut there in self.sending.waiting.stretches() {
             skip -= there.split_to(skip).count();
             if there.count() == 0 {
                 continue;
             }
             let mut packets = there.split_to(most - count);
-            if packets.count() == 0 || !left.lie_in(&packets) {
+            if packets.count() == 0 || !left.pieces.lie_in(&packets) {
                 break;
             }
             // Before the first is room for any header.
@@ -107,7 +108,6 @@ impl<C: Configuration> Association<C> {
                 let Some(packet) = packets.split_to(1).packets().next() else { break };
                 let Some(start) = gap.checked_sub(header.len()) else { break };
                 packet[start..gap].copy_from_slice(header);
-                number += left.numbers(1, numbering);
                 (count, octets, left) = (1, stride, left.skip(1));
                 if packets.count() == 0 {
                     continue;
@@ -119,14 +119,13 @@ impl<C: Configuration> Association<C> {
                 break;
             }
             let several = if packet < stride { 1 } else { packets.count() };
-            let span = number..number + left.numbers(1, numbering);
-            let cargo = Cargo { span: &span, label: left.label(), octets: left.first_octets() };
-            let written = self.slots.format.follow_alike(header, &cargo, packets.split_to(several));
+            let (span, several_packets) = (left.span(), packets.split_to(several));
+            let first = left.pieces.cargo(&span);
+            let written = self.slots.format.follow_alike(header, &first, several_packets);
             (count, octets) = (count + written, octets + written * packet);
             if written < several || packet < stride {
                 break;
             }
-            number += left.numbers(written, numbering);
             left = left.skip(written);
         }
         (count, octets)

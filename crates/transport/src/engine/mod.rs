@@ -18,6 +18,7 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
+use core::mem;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::{Batch, Code, Credit, Ecn, MessageProperties};
@@ -76,7 +77,7 @@ impl<M: Message> Memory<M> {
         Memory { budget: Budget::new(limits), ..self }
     }
 
-    /// Packets that [leave together](Association::transmit_batch) lie in blocks of so many octets, and `headroom` before them: as many
+    /// Packets that [leave together](Association::transmit) lie in blocks of so many octets, and `headroom` before them: as many
     /// as the driver below sends by one system call.
     #[must_use]
     pub fn with_runs(self, octets: usize) -> Self {
@@ -257,27 +258,27 @@ impl<C: Configuration> Association<C> {
     ) -> Result<(), C::Message> {
         let octets = message.len();
         self.used = Some(now);
-        if self.sending.is_bare() {
+        if self.sending.waiting.is_bare() {
             self.sending.furnish();
         }
         if octets > self.slots.format.longest() {
             return Err(message);
         }
         if octets == 0 && !self.slots.framing.keeps_bounds() {
-            self.sending.release(octets);
+            self.sending.messages.release(1, octets);
             return Ok(());
         }
         if octets == 0 && self.slots.format.numbering() == Numbering::Octets {
             return Err(message); // no octet, no number: nobody would hear of it
         }
         let room = self.slots.format.room(octets, &properties);
-        let (message, label, piece) = self.slots.framing.begin(message, &properties, room, &memory.pool)?;
+        let cut = self.slots.framing.begin(message, &properties, room, &memory.pool)?;
         let lifetime = properties.lifetime.filter(|_| self.slots.format.expires());
         // Those that are counted follow it, in however many pieces it leaves.
         if properties.number.is_some() {
             self.sending.watch_numbers();
         }
-        self.sending.push(message, label, piece, octets, now, lifetime);
+        self.sending.push(cut, 1, octets, now, lifetime);
         Ok(())
     }
 
@@ -293,12 +294,12 @@ impl<C: Configuration> Association<C> {
         }
         let room = slots.format.room(octets, &MessageProperties::default());
         match slots.framing.begin_run(batch.into_octets(), octets, room) {
-            Ok((run, label, piece)) => {
+            Ok(cut) => {
                 self.used = Some(now);
-                if self.sending.is_bare() {
+                if self.sending.waiting.is_bare() {
                     self.sending.furnish();
                 }
-                self.sending.push_run(run, messages, label, piece, octets, now);
+                self.sending.push(cut, messages as u32, octets, now, None);
                 Ok(())
             }
             Err(run) => Err(Batch::new(run, octets)),
@@ -374,7 +375,13 @@ impl<C: Configuration> Association<C> {
 
     /// What the layer above may send again since this was asked last.
     pub fn released(&mut self) -> Credit {
-        self.sending.released()
+        mem::take(&mut self.sending.messages.released)
+    }
+
+    /// Whether the layer above may send something again.
+    #[inline]
+    pub(crate) fn has_released(&self) -> bool {
+        self.sending.messages.released != Credit::default()
     }
 
     /// Where the association stands.

@@ -12,7 +12,7 @@ use stackwright_wire::{Message as _, Pool};
 use super::{Arrived, Association, Memory, QUESTIONS};
 use crate::configuration::{Configuration, FrontOf};
 use crate::receipts::Receipts;
-use crate::sending::Acknowledged;
+use crate::sending::{Acknowledged, Sending, Settling};
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
     Inquiry as _, Integrity as _, Joined, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _,
@@ -184,12 +184,12 @@ impl<C: Configuration> Association<C> {
             least if least > 0 && view.drained => view.now.sooner(least),
             _ => Instant::START,
         };
+        let Sending { sent, messages, .. } = &mut self.sending;
+        let mut settling = Settling { copies, messages, pool, sum: &mut sum };
         if report.upto > view.settled_upto {
-            self.sending.acknowledge(view.settled_upto..report.upto, copies, pool, &mut sum);
+            sent.acknowledge(view.settled_upto..report.upto, &mut settling);
         }
-        for span in &report.held {
-            self.sending.acknowledge(span.clone(), copies, pool, &mut sum);
-        }
+        report.held.iter().for_each(|span| sent.acknowledge(span.clone(), &mut settling));
         self.sending.free_numbers();
         (self.quiet_since, self.timeouts) = (view.now, 0);
         let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };

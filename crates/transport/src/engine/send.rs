@@ -2,14 +2,15 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Credit;
+use stackwright_contract::services::{Batch, Credit};
 use stackwright_wire::Message;
 
 use super::{Association, Memory, QUESTIONS};
 use crate::configuration::{Configuration, Slots};
-use crate::sending::{Leaving, Next, Pieces};
+use crate::sending::{Leaving, Next};
 use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
@@ -34,42 +35,63 @@ impl<C: Configuration> Association<C> {
         !view.drained
             || slots.acknowledgement.deadline() <= now
             || slots.connection.due(&view)
-            || slots.connection.may_send(0)
-                && (slots.inquiry.due(&view, Occasion::Nothing) || slots.congestion.asks(&view))
+            || self.asks(&view, Occasion::Nothing)
     }
 
     /// Whether nothing would leave now. Each is asked what it has to say, and not, as [`may_transmit`](Self::may_transmit) does, when it
     /// will have: both must agree. Nothing changes but the memory in which reports are written.
     pub(crate) fn is_silent(&self, now: Instant, memory: &mut Memory<C::Message>) -> bool {
         let (view, slots) = (self.view(now), &self.slots);
-        let mut reports = || {
-            let (room, into) = (slots.format.report_room(), &mut memory.saying);
-            self.begun && slots.acknowledgement.report(&view, &self.receipts, room, into)
-        };
         let signals = slots.connection.signals(&view) != Signals::NONE && slots.connection.due(&view);
-        let asks = || slots.inquiry.due(&view, Occasion::Nothing) || slots.congestion.asks(&view);
-        let says = signals || reports() || slots.connection.may_send(0) && asks();
+        let says = signals || self.reports(&view, memory) || self.asks(&view, Occasion::Nothing);
         self.has_ended(&view) || view.drained && !says
     }
 
-    /// The next packet that is to leave; `None`: nothing is, now.
-    pub fn transmit(&mut self, now: Instant, memory: &mut Memory<C::Message>) -> Option<C::Message> {
+    /// Writes what is to be reported now; whether there is anything.
+    #[inline]
+    fn reports(&self, view: &View, memory: &mut Memory<C::Message>) -> bool {
+        let (slots, into) = (&self.slots, &mut memory.saying);
+        self.begun && slots.acknowledgement.report(view, &self.receipts, slots.format.report_room(), into)
+    }
+
+    /// Whether a question leaves with it.
+    #[inline]
+    fn asks(&self, view: &View, occasion: Occasion) -> bool {
+        let slots = &self.slots;
+        slots.connection.may_send(0) && (slots.inquiry.due(view, occasion) || slots.congestion.asks(view))
+    }
+
+    /// The next packets that are to leave, within `room`; `None`: none are, now. What would leave one by one leaves as one batch where
+    /// it is data and nothing else is to be said.
+    #[inline]
+    pub fn transmit(
+        &mut self,
+        now: Instant,
+        memory: &mut Memory<C::Message>,
+        room: Credit,
+    ) -> Option<Batch<C::Message>> {
         let mut view = self.view(now);
+        if room.messages > 1
+            && self.sending.has_several()
+            && self.has_only_data(&view)
+            && let Some(batch) = self.write_batch(&mut view, memory, room)
+        {
+            return Some(batch);
+        }
+        self.write_alone(view, memory).map(Batch::from)
+    }
+
+    /// Writes one packet, which may say anything, and shares the octets of its unit.
+    fn write_alone(&mut self, mut view: View, memory: &mut Memory<C::Message>) -> Option<C::Message> {
         if self.has_ended(&view) {
             return None;
         }
-        if self.drop_expired(&view, memory) {
-            view = self.view(now);
-        }
-        let chosen = if self.defers(&view) { None } else { self.choose(&view) };
+        self.drop_expired(&mut view, memory);
+        let next = if self.defers(&view) { None } else { self.sending.next() };
+        let chosen = next.as_ref().and_then(|next| self.choose(&view, next));
+        let next = if chosen.is_some() { next.as_ref() } else { None };
+        let reporting = self.reports(&view, memory);
         let slots = &mut self.slots;
-        let reporting = self.begun
-            && slots.acknowledgement.report(
-                &view,
-                &self.receipts,
-                slots.format.report_room(),
-                &mut memory.saying,
-            );
         if reporting && slots.format.tells_marks() {
             memory.saying.ecn = Some(self.marks.received());
         }
@@ -80,19 +102,18 @@ impl<C: Configuration> Association<C> {
             None if signalling => Occasion::Signal,
             None => Occasion::Nothing,
         };
-        let asking = slots.connection.may_send(0)
-            && (slots.inquiry.due(&view, occasion) || slots.congestion.asks(&view));
-        if chosen.is_none() && !reporting && !signalling && !asking {
+        let asking = self.asks(&view, occasion);
+        if next.is_none() && !reporting && !signalling && !asking {
             return None;
         }
 
-        let next = if chosen.is_some() { self.sending.next() } else { None };
+        let slots = &mut self.slots;
         let number = self.asked.wrapping_add(1);
-        let (since, lifetime) = next.as_ref().map_or((now, None), Next::wish);
-
+        let (since, lifetime) = next.map_or((view.now, None), |next| next.wish);
         let credit = slots.flow.credit(&view);
+        let span = next.map_or(0..0, Next::span);
         let mut saying = Saying {
-            unit: next.as_ref().map(Next::cargo),
+            unit: next.map(|next| next.pieces.cargo(&span)),
             part: None,
             report: reporting.then_some(&memory.saying),
             inquiry: asking.then_some(number),
@@ -104,43 +125,93 @@ impl<C: Configuration> Association<C> {
         let header = &mut memory.header;
         header.clear();
         slots.format.encode(&view, &mut saying, header);
-        if let (Some(part), Some(next)) = (&saying.part, &next) {
-            let (part, last) = (part.clone(), saying.unit.is_none());
-            let body = next.part(part, memory.headroom + header.len());
-            return Some(self.transmit_part(&view, body, last, memory));
+        if let Some(part) = saying.part.clone() {
+            let last = saying.unit.is_none();
+            return self.write_part(&view, part, last, memory);
         }
-        let (unit_left, reported) =
-            (next.is_some() && saying.unit.is_none(), reporting && saying.report.is_none());
-        let (asked, said) = (asking && saying.inquiry.is_none(), signals.without(saying.signals));
-        let credit_left = saying.credit.is_none();
-        assert!(unit_left || reported || asked || said != Signals::NONE, "a format takes something");
-        let body = next.filter(|_| unit_left).map_or(0, |next| next.cargo().octets);
-        let octets = header.len() + body;
-        let check = slots.integrity.looks_at() > 0;
-        let check = check.then(|| slots.format.check(header, octets));
-
+        let unit_left = next.is_some() && saying.unit.is_none();
+        let (reported, credited) = (reporting && saying.report.is_none(), saying.credit.is_none());
+        let asked = (asking && saying.inquiry.is_none()).then_some(number);
+        let said = signals.without(saying.signals);
+        assert!(
+            unit_left || reported || asked.is_some() || said != Signals::NONE,
+            "a format takes something"
+        );
+        let body = next.filter(|_| unit_left).map(|next| next.pieces.first_octets());
+        let octets = header.len() + body.unwrap_or(0);
+        let check = (slots.integrity.looks_at() > 0).then(|| slots.format.check(header, octets));
         if reported {
             slots.acknowledgement.on_reported(&view, &memory.saying);
         }
-        if let Some(credit) = credit.filter(|_| credit_left) {
+        if let Some(credit) = credit.filter(|_| credited) {
             slots.flow.on_credit_said(credit);
         }
-        slots.connection.on_said(&view, said, octets);
-        slots.rate.on_sent(&view, octets, body);
+        self.tell_packets(&view, said, octets, body.unwrap_or(0));
         if !unit_left {
-            self.on_asked(&view, asked.then_some(number));
+            self.on_asked(&view, asked);
             if let Some(at) = check {
                 self.slots.integrity.seal(&mut memory.header, None::<&C::Message>, at);
             }
             return Some(memory.packet());
         }
-        self.leave(&view, asked.then_some(number), false, memory, |slots, header, body| {
+        self.tell_units(&view);
+        self.leave(&view, (1, asked, false), memory, |slots, header, body| {
             if let Some(at) = check {
                 slots.integrity.seal(header, Some(body), at);
             }
             // In front of the octets themselves: in place where nobody else holds them, and again when they are sent again.
             body.behind(header)
         })
+    }
+
+    /// Writes a part of a unit behind the header that was written. The unit has left with the last one.
+    #[cold]
+    #[inline(never)]
+    fn write_part(
+        &mut self,
+        view: &View,
+        part: Range<usize>,
+        last: bool,
+        memory: &mut Memory<C::Message>,
+    ) -> Option<C::Message> {
+        let (slots, header) = (&mut self.slots, &mut memory.header);
+        let mut body = self.sending.part(part, memory.headroom + header.len())?;
+        let octets = header.len() + body.len();
+        if slots.integrity.looks_at() > 0 {
+            let at = slots.format.check(header, octets);
+            slots.integrity.seal(header, Some(&body), at);
+        }
+        self.tell_packets(view, Signals::NONE, octets, body.len());
+        body.push_front(header.len()).copy_from_slice(header);
+        if last {
+            self.tell_units(view);
+            self.leave(view, (1, None, true), memory, |_, _, _| ());
+        } else {
+            self.sending.hold();
+        }
+        Some(body)
+    }
+
+    /// Packets of so many octets leave, and so many of them are of units: who judges packets is told.
+    #[inline]
+    pub(super) fn tell_packets(&mut self, view: &View, said: Signals, octets: usize, body: usize) {
+        self.slots.connection.on_said(view, said, octets);
+        self.slots.rate.on_sent(view, octets, body);
+    }
+
+    /// Units leave: who judges units is told.
+    #[inline]
+    pub(super) fn tell_units(&mut self, view: &View) {
+        if view.idle {
+            (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
+        }
+        // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
+        if !self.sending.is_losing() {
+            (self.stirred, self.probed) = (view.now, false);
+        }
+        self.left_at = view.now;
+        self.slots.inquiry.on_sent(view);
+        self.slots.congestion.on_sent(view);
     }
 
     /// The question of this number left.
@@ -154,79 +225,41 @@ impl<C: Configuration> Association<C> {
         self.slots.congestion.on_asked(view, number);
     }
 
-    /// A part of a unit leaves behind the header that was written. The unit has left with the last one.
-    #[cold]
-    #[inline(never)]
-    fn transmit_part(
-        &mut self,
-        view: &View,
-        mut body: C::Message,
-        last: bool,
-        memory: &mut Memory<C::Message>,
-    ) -> C::Message {
-        let header = &mut memory.header;
-        let octets = header.len() + body.len();
-        let slots = &mut self.slots;
-        if slots.integrity.looks_at() > 0 {
-            let at = slots.format.check(header, octets);
-            slots.integrity.seal(header, Some(&body), at);
-        }
-        slots.connection.on_said(view, Signals::NONE, octets);
-        slots.rate.on_sent(view, octets, body.len());
-        body.push_front(header.len()).copy_from_slice(header);
-        if last {
-            self.leave(view, None, true, memory, |_, _, _| ());
-        } else {
-            self.sending.hold();
-        }
-        body
-    }
-
-    /// The unit leaves, and with it perhaps the question of a number, as the packet that `pack` makes of the header and its octets.
+    /// The first `count` units leave, and with them perhaps the question of a number, as the packet that `pack` makes of the header
+    /// and their octets.
     #[inline(always)] // a packet is not moved once more
-    fn leave<T>(
+    pub(super) fn leave<T>(
         &mut self,
         view: &View,
-        asked: Option<u32>,
-        in_parts: bool,
+        (count, asked, in_parts): (usize, Option<u32>, bool),
         memory: &mut Memory<C::Message>,
         pack: impl FnOnce(&mut Slots<C>, &mut Vec<u8>, &mut C::Message) -> T,
     ) -> Option<T> {
-        if self.sending.is_idle() {
-            (self.quiet_since, self.moved, self.timeouts) = (view.now, view.now, 0);
+        if self.sending.is_losing() {
+            self.tell_repeated(view, count);
         }
-        // Not by what is sent again: a probe would be followed by a probe, and nobody would ever give up.
-        if !self.sending.is_losing() {
-            (self.stirred, self.probed) = (view.now, false);
-        } else if let Some(next) = self.sending.next() {
-            self.slots.format.on_repeated(view, next.span.start, next.cargo().octets);
-        }
-        self.left_at = view.now;
-        let slots = &mut self.slots;
-        slots.inquiry.on_sent(view);
-        slots.congestion.on_sent(view);
-        let stamp = self.asked.wrapping_add(1);
+        // The next question covers them, be it in this very packet or in a later one.
+        let inquiry_number = self.asked.wrapping_add(1);
         self.on_asked(view, asked);
         let (slots, header) = (&mut self.slots, &mut memory.header);
-        let leaving =
-            Leaving { now: view.now, inquiry_number: stamp, in_parts, is_kept: slots.recovery.keeps() };
+        let is_kept = slots.recovery.keeps();
+        let leaving = Leaving { now: view.now, inquiry_number, in_parts, is_kept };
         // Pieces that are shared stay where they are.
         let headroom = if C::Message::SHARES { 0 } else { memory.headroom + slots.format.headroom() };
-        // The next question covers it, be it in this very packet or in a later one.
-        self.sending.leave(leaving, (&memory.pool, headroom), |body| pack(slots, header, body))
+        self.sending.leave(count, leaving, (&memory.pool, headroom), |body| pack(slots, header, body))
     }
 
-    /// Whether a unit may leave now, and then whether nothing may follow it.
-    #[inline]
-    pub(super) fn choose(&mut self, view: &View) -> Option<bool> {
-        let next = self.sending.next()?;
-        let (octets, end) = (next.cargo().octets, next.span.end);
-        self.choose_unit(view, octets, end)
+    fn tell_repeated(&mut self, view: &View, count: usize) {
+        let Some(next) = self.sending.next() else { return };
+        for unit in (0..count).map(|nth| next.skip(nth)) {
+            self.slots.format.on_repeated(view, unit.start, unit.pieces.first_octets());
+        }
     }
 
-    /// The same, of a unit of so many octets, whose last number is the one before `end`.
+    /// Whether the next unit may leave now, and then whether nothing may follow it.
     #[inline]
-    pub(super) fn choose_unit(&mut self, view: &View, octets: usize, end: u64) -> Option<bool> {
+    pub(super) fn choose(&mut self, view: &View, next: &Next) -> Option<bool> {
+        let (octets, end) = (next.pieces.first_octets(), next.span().end);
         let slots = &self.slots;
         if !slots.connection.may_send(octets)
             || slots.inquiry.holds(view)
@@ -261,35 +294,33 @@ impl<C: Configuration> Association<C> {
         Some(!more)
     }
 
-    /// How many of the pieces that lie ahead may leave at this moment, of `most`, and with no question: all answers are as if each were
-    /// asked for.
+    /// How many of the next packets may leave at this moment, of `most`, and with no question: all answers are as if each were asked
+    /// for.
     #[inline]
-    pub(super) fn choose_several(&mut self, view: &View, ahead: &Pieces, most: usize) -> usize {
-        let first = ahead.first_octets();
+    pub(super) fn choose_several(&mut self, view: &View, next: &Next, most: usize) -> usize {
         if most == 0 {
             return 0;
         }
-        let end = view.sent_upto + ahead.numbers(1, self.sending.sent.numbering());
-        let Some(last) = self.choose_unit(view, first, end) else { return 0 };
-        if self.asks(view, last) {
+        let Some(last) = self.choose(view, next) else { return 0 };
+        let slots = &self.slots;
+        if slots.inquiry.due(view, Occasion::Unit { last }) || slots.congestion.asks(view) {
             return 0;
         }
-        let slots = &self.slots;
         // What leaves after an idle time shrinks the window for what leaves behind it.
         let heeds = view.idle || slots.rate.heeds_sent() || slots.inquiry.heeds_sent();
         if heeds || slots.inquiry.heeds_last() {
             return 1;
         }
         let window = usize::try_from(slots.congestion.window().saturating_sub(view.in_flight));
-        let limit = usize::try_from(slots.flow.limit(view).saturating_sub(view.sent_upto));
+        let limit = usize::try_from(slots.flow.limit(view).max(view.sent_upto) - next.start);
         let (window, limit) = (window.unwrap_or(usize::MAX), limit.unwrap_or(usize::MAX));
-        let count = ahead.count().min(most).min(limit);
-        let octets = ahead.octets(count);
-        let headers = count * slots.format.headroom();
-        if !slots.connection.may_send(octets + headers) {
+        let count = next.count.min(most).min(limit);
+        let octets = next.pieces.octets(count);
+        if !slots.connection.may_send(octets + count * slots.format.headroom()) {
             return 1;
         }
         // A number each: so many were counted.
+        let first = next.pieces.first_octets();
         let several = if octets <= window { count } else { count.min(window / first.max(1)) };
         several.max(1)
     }
@@ -302,13 +333,14 @@ impl<C: Configuration> Association<C> {
         if view.in_flight < GATHER_LEAST || self.sending.is_losing() {
             return false;
         }
-        let Some(first) = self.sending.first_octets() else { return false };
+        let Some(first) = self.sending.waiting.first() else { return false };
+        let first = first.pieces.first_octets();
         let (window, limit) = (self.slots.congestion.window(), self.slots.flow.limit(view));
         let packets = limit.saturating_sub(view.sent_upto) / self.sending.numbers_in(first).max(1);
         let room = window.saturating_sub(view.in_flight);
         let part = part_at_once(view, view.in_flight + room);
         // What left of messages that were sent together could not be written before any more, and the rest would be copied.
-        if let Some((octets, all)) = self.sending.together()
+        if let Some((octets, all)) = self.sending.waiting.together()
             && octets <= part
             && (room < octets || packets < all)
         {
@@ -329,7 +361,7 @@ impl<C: Configuration> Association<C> {
     /// there is `most`.
     #[inline]
     pub fn waits_for_room(&self, now: Instant, room: Credit, most: Credit) -> bool {
-        let Some((octets, packets)) = self.sending.together() else { return false };
+        let Some((octets, packets)) = self.sending.waiting.together() else { return false };
         let octets = octets + packets * self.slots.format.headroom() as u64;
         let fits = |room: Credit| octets <= room.octets as u64 && packets <= room.messages as u64;
         !fits(room) && fits(most) && self.has_only_data(&self.view(now))
@@ -358,26 +390,22 @@ impl<C: Configuration> Association<C> {
         tries
     }
 
-    /// What is of no use any more does not leave, not for the first time and not again. Whether there was any.
+    /// What is of no use any more does not leave, not for the first time and not again.
     #[inline]
-    pub(super) fn drop_expired(&mut self, view: &View, memory: &mut Memory<C::Message>) -> bool {
+    pub(super) fn drop_expired(&mut self, view: &mut View, memory: &mut Memory<C::Message>) {
         // Else the wish was let go when it was sent.
-        self.slots.format.expires() && self.drop_over(view, memory)
+        if self.slots.format.expires() {
+            self.drop_over(view, memory);
+        }
     }
 
-    fn drop_over(&mut self, view: &View, memory: &mut Memory<C::Message>) -> bool {
-        let lifetime = &self.slots.lifetime;
-        let mut dropped = false;
-        while let Some((since, wish @ Some(_))) = self.sending.first_wish()
-            && lifetime.is_over(view, since, wish)
+    fn drop_over(&mut self, view: &mut View, memory: &mut Memory<C::Message>) {
+        while let Some(Next { wish: (since, wish @ Some(_)), .. }) = self.sending.next()
+            && self.slots.lifetime.is_over(view, since, wish)
         {
             self.sending.drop_first(&memory.pool);
-            dropped = true;
+            *view = self.view(view.now);
         }
-        if dropped {
-            self.sending.free_numbers();
-        }
-        dropped
     }
 }
 

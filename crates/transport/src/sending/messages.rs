@@ -11,11 +11,11 @@ use super::pieces::Pieces;
 
 /// Messages of which a part is settled, and what the application may send again.
 #[derive(Debug)]
-pub(super) struct Messages {
+pub(crate) struct Messages {
     serials: u32,
     /// Octets that are not settled, by serial.
     partial: BTreeMap<u32, usize>,
-    pub(super) released: Credit,
+    pub(crate) released: Credit,
 }
 
 impl Messages {
@@ -57,7 +57,7 @@ impl Messages {
 
     /// Releases messages.
     #[inline]
-    pub(super) fn release(&mut self, messages: usize, credit: usize) {
+    pub(crate) fn release(&mut self, messages: usize, credit: usize) {
         self.released.octets += messages * credit;
         self.released.messages += messages;
     }

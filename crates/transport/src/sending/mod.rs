@@ -27,16 +27,16 @@ use core::num::NonZeroU32;
 use core::ops::Range;
 
 use stackwright_contract::Instant;
-use stackwright_contract::services::Credit;
-use stackwright_wire::{Message, Pool, Stretch};
+use stackwright_wire::{Message, Pool};
 
-use crate::words::{Cargo, Label, Numbering};
+use crate::words::{Label, Numbering};
 use messages::Messages;
 use numbers::{Expired, Numbers};
-use sent::{SentQueue, Settling};
+use sent::SentQueue;
 use waiting::{Payload, Waiting};
 
 pub(crate) use pieces::Pieces;
+pub(crate) use sent::Settling;
 pub use sent::{Acknowledged, Suspect};
 
 /// What waits to be sent, and what was sent and is not settled.
@@ -44,56 +44,71 @@ pub use sent::{Acknowledged, Suspect};
 pub struct Sending<M> {
     pub(crate) waiting: Waiting<M>,
     pub(crate) sent: SentQueue<M>,
-    messages: Messages,
+    pub(crate) messages: Messages,
     /// Where an application chooses numbers of messages.
     numbers: Option<Box<Numbers<M>>>,
     expired: Expired,
 }
 
-/// How a packet leaves.
+/// How packets leave.
 #[derive(Clone, Copy)]
 pub(crate) struct Leaving {
     pub(crate) now: Instant,
-    /// The first inquiry that covers it.
+    /// The first inquiry that covers them.
     pub(crate) inquiry_number: u32,
     pub(crate) in_parts: bool,
-    /// Whether it is kept until it is acknowledged; else it is settled.
+    /// Whether they are kept until they are acknowledged; else they are settled.
     pub(crate) is_kept: bool,
 }
 
-/// The packet that leaves next.
-pub(crate) struct Next<'a, M> {
-    /// Its numbers.
-    pub(crate) span: Range<u64>,
-    /// Its octets, and those of what follows it in its message.
-    payload: &'a Payload<M>,
+/// What leaves next: pieces that wait, or the lowest lost range.
+#[derive(Clone, Copy)]
+pub(crate) struct Next {
+    /// Number of the first packet.
+    pub(crate) start: u64,
+    numbering: Numbering,
+    pub(crate) pieces: Pieces,
+    /// Packets that may leave together, at most: the first of the pieces.
+    pub(crate) count: usize,
+    /// Since when they wait, and for how long they are of use.
+    pub(crate) wish: (Instant, Option<NonZeroU32>),
+    pub(crate) is_lost: bool,
 }
 
-impl<M: Message> Next<'_, M> {
-    #[inline]
-    pub(crate) fn cargo(&self) -> Cargo<'_> {
-        let pieces = &self.payload.pieces;
-        Cargo { span: &self.span, label: pieces.label(), octets: pieces.first_octets() }
+impl Next {
+    #[inline(always)] // most of it is not looked at
+    fn of<M>(payload: &Payload<M>, start: u64, numbering: Numbering, count: usize, is_lost: bool) -> Self {
+        let wish = (payload.since, payload.lifetime);
+        Next { start, numbering, pieces: payload.pieces, count, wish, is_lost }
     }
 
-    /// Since when it waits, and for how long it is of use.
+    /// Returns the number of packet `index`.
     #[inline]
-    pub(crate) fn wish(&self) -> (Instant, Option<NonZeroU32>) {
-        (self.payload.since, self.payload.lifetime)
+    pub(crate) fn number(&self, index: usize) -> u64 {
+        self.start + self.pieces.numbers(index, self.numbering)
     }
 
-    /// Returns a part of its octets, with `headroom` octets before them where they have to be copied.
-    pub(crate) fn part(&self, part: Range<usize>, headroom: usize) -> M {
-        let whole = &self.payload.body;
-        if !M::SHARES {
-            let mut octets = vec![0; part.end];
-            whole.copy_to(&mut octets);
-            return M::with_headroom(headroom, &octets[part.start..]);
+    /// Returns the numbers of the first packet.
+    #[inline]
+    pub(crate) fn span(&self) -> Range<u64> {
+        self.start..self.number(1)
+    }
+
+    /// Returns the first `count` packets.
+    #[inline]
+    pub(crate) fn first(self, count: usize) -> Self {
+        Next { count, ..self }
+    }
+
+    /// Returns what follows the first `count` packets, at least one of which there is.
+    #[inline]
+    pub(crate) fn skip(&self, count: usize) -> Self {
+        Next {
+            start: self.number(count),
+            pieces: self.pieces.skip(count),
+            count: self.count - count,
+            ..*self
         }
-        let mut body = whole.share();
-        body.truncate(part.end);
-        body.advance(part.start);
-        body
     }
 }
 
@@ -124,13 +139,16 @@ impl<M: Message> Sending<M> {
     /// Whether nothing waits to be sent, again or for the first time.
     #[inline]
     pub fn is_drained(&self) -> bool {
-        self.sent.lost_packets() == 0 && self.waiting.is_empty()
+        !self.is_losing() && self.waiting.is_empty()
     }
 
-    /// Whether several packets wait, and none that was lost leaves before them.
+    /// Whether several packets leave next, which were lost or were not.
     #[inline]
     pub(crate) fn has_several(&self) -> bool {
-        self.sent.lost_packets() == 0 && self.waiting.has_several()
+        match self.sent.lost_packets() {
+            0 => self.waiting.has_several(),
+            lost => lost > 1,
+        }
     }
 
     /// Whether something that was lost leaves next.
@@ -162,12 +180,6 @@ impl<M: Message> Sending<M> {
         self.waiting.octets()
     }
 
-    /// Whether it holds no memory: it never had a message, or has given all back.
-    #[inline]
-    pub(crate) fn is_bare(&self) -> bool {
-        self.waiting.is_bare()
-    }
-
     /// Takes memory for one message, where queues that grow would begin with four: most associations never have more on its way.
     #[cold]
     #[inline(never)]
@@ -182,57 +194,21 @@ impl<M: Message> Sending<M> {
         self.sent.shrink();
     }
 
-    /// Whether the application may send something again.
-    #[inline]
-    pub(crate) fn has_released(&self) -> bool {
-        self.messages.released != Credit::default()
-    }
-
-    /// Returns what the application may send again for what was settled since this was asked last.
-    pub(crate) fn released(&mut self) -> Credit {
-        core::mem::take(&mut self.messages.released)
-    }
-
-    /// A message of so many octets is done with.
-    pub(crate) fn release(&mut self, octets: usize) {
-        self.messages.release(1, octets);
-    }
-
-    /// A message of the application, which gets `credit` octets back when all is done. It is cut into pieces of `piece` octets as they
-    /// leave.
+    /// Messages of the application, one behind the other and equally long, and how they are cut as they leave: the label of the
+    /// first piece, and the octets of each. The application gets `credit` octets back for each message when all of it is done.
     #[inline(always)] // a message is not moved to get there
     pub(crate) fn push(
         &mut self,
-        body: M,
-        label: Label,
-        piece: usize,
+        (body, label, piece): (M, Label, usize),
+        messages: u32,
         credit: usize,
         since: Instant,
         lifetime: Option<NonZeroU32>,
     ) {
-        let pieces = Pieces::new(label, self.messages.enter(1), piece, body.len());
-        self.enter(Payload { pieces, body, since, lifetime, credit });
-    }
-
-    /// Several messages in pieces, one behind the other, of which nothing is wished; the application gets `credit` octets back for each.
-    /// `label` is that of the first.
-    pub(crate) fn push_run(
-        &mut self,
-        body: M,
-        messages: usize,
-        label: Label,
-        piece: usize,
-        credit: usize,
-        since: Instant,
-    ) {
-        let (each, count) = (body.len() / messages, messages as u32);
-        let pieces = Pieces::new(label, self.messages.enter(count), piece, each).and(count - 1);
-        self.enter(Payload { pieces, body, since, lifetime: None, credit });
-    }
-
-    #[inline(always)] // as `push`
-    fn enter(&mut self, payload: Payload<M>) {
-        if self.watches_numbers() && payload.pieces.label().count > 1 {
+        let (serial, each) = (self.messages.enter(messages), body.len() / messages as usize);
+        let pieces = Pieces::new(label, serial, piece, each).and(messages - 1);
+        let payload = Payload { pieces, body, since, lifetime, credit };
+        if self.watches_numbers() && label.count > 1 {
             return self.wait_for_number(payload);
         }
         self.waiting.push(payload);
@@ -249,24 +225,44 @@ impl<M: Message> Sending<M> {
 
     /// What could leave next. What was lost comes first.
     #[inline(always)] // for each packet, more than once
-    pub(crate) fn next(&mut self) -> Option<Next<'_, M>> {
+    pub(crate) fn next(&mut self) -> Option<Next> {
         if self.is_losing() {
             return self.next_lost();
         }
         if self.waits_for_first() {
             return None;
         }
-        let numbering = self.sent.numbering();
-        let (payload, start) = (self.waiting.first()?, self.sent.sent_upto());
-        Some(Next { span: start..start + payload.pieces.numbers(1, numbering), payload })
+        let payload = self.waiting.first()?;
+        let count = if self.leaves_alone() { 1 } else { usize::MAX };
+        Some(Next::of(payload, self.sent.sent_upto(), self.sent.numbering(), count, false))
     }
 
     #[inline(never)]
-    fn next_lost(&mut self) -> Option<Next<'_, M>> {
+    fn next_lost(&mut self) -> Option<Next> {
         let numbering = self.sent.numbering();
         let range = self.sent.first_lost()?;
-        let span = range.numbers.start..range.number(1, numbering);
-        Some(Next { span, payload: &range.payload })
+        Some(Next::of(&range.payload, range.numbers.start, numbering, range.count, true))
+    }
+
+    /// The octets of what leaves next, and perhaps of what follows it.
+    pub(crate) fn body(&mut self) -> Option<&M> {
+        let payload =
+            if self.is_losing() { &self.sent.first_lost()?.payload } else { self.waiting.first()? };
+        Some(&payload.body)
+    }
+
+    /// A part of the octets of the next packet, with `headroom` octets before them where they have to be copied.
+    pub(crate) fn part(&mut self, part: Range<usize>, headroom: usize) -> Option<M> {
+        let whole = self.body()?;
+        if !M::SHARES {
+            let mut octets = vec![0; part.end];
+            whole.copy_to(&mut octets);
+            return Some(M::with_headroom(headroom, &octets[part.start..]));
+        }
+        let mut body = whole.share();
+        body.truncate(part.end);
+        body.advance(part.start);
+        Some(body)
     }
 
     /// The octets of what could follow it, and the number after its last one.
@@ -288,35 +284,44 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// What leaves [next](Self::next) leaves, as the packet that `pack` makes of its body.
+    /// The first `count` packets of what leaves [next](Self::next) leave, as the packet that `pack` makes of their body.
     #[inline(always)] // a packet is not moved once more
     pub(crate) fn leave<T>(
         &mut self,
+        count: usize,
         leaving: Leaving,
         (pool, headroom): (&Pool<M>, usize),
         pack: impl FnOnce(&mut M) -> T,
     ) -> Option<T> {
-        if self.is_losing() {
-            if leaving.is_kept {
-                return Some(pack(self.sent.resend(1, &leaving)?));
-            }
-            let (mut payload, count) = self.sent.take_lost(1)?;
-            let packet = pack(&mut payload.body);
-            self.settle(payload, count, pool);
-            self.free_numbers();
-            return Some(packet);
+        if !leaving.is_kept {
+            return self.leave_settled(count, (pool, headroom), pack);
         }
-        if self.leaves_alone() && leaving.is_kept {
+        if self.is_losing() {
+            return Some(pack(self.sent.resend(count, &leaving)?));
+        }
+        if self.leaves_alone() {
             self.on_alone();
         }
-        let mut payload = self.waiting.leave(1, pool, headroom)?;
-        if leaving.is_kept {
-            return Some(pack(self.sent.push(payload, 1, &leaving)));
-        }
-        self.sent.pass(&payload.pieces, 1);
+        let payload = self.waiting.leave(count, pool, headroom)?;
+        Some(pack(self.sent.push(payload, count, &leaving)))
+    }
+
+    /// The same, of packets of which nobody will hear.
+    fn leave_settled<T>(
+        &mut self,
+        count: usize,
+        (pool, headroom): (&Pool<M>, usize),
+        pack: impl FnOnce(&mut M) -> T,
+    ) -> Option<T> {
+        let mut payload = if self.is_losing() {
+            self.sent.take_lost(count)?.0
+        } else {
+            let payload = self.waiting.leave(count, pool, headroom)?;
+            self.sent.pass(&payload.pieces, count);
+            payload
+        };
         let packet = pack(&mut payload.body);
-        self.settle(payload, 1, pool);
-        self.free_numbers();
+        self.settle(payload, count, pool);
         Some(packet)
     }
 
@@ -324,90 +329,23 @@ impl<M: Message> Sending<M> {
     fn settle(&mut self, payload: Payload<M>, count: usize, pool: &Pool<M>) {
         self.messages.settle(&payload.pieces, count, payload.credit);
         payload.body.reclaim(pool);
-    }
-
-    /// The pieces that leave next for the first time; `None` where there are none, or something that was lost leaves before them.
-    #[inline]
-    pub(crate) fn ahead(&self) -> Option<Pieces> {
-        let is_next = !self.is_losing() && !self.leaves_alone() && !self.waits_for_first();
-        if is_next { Some(self.waiting.first()?.pieces) } else { None }
-    }
-
-    /// The octets and the pieces of several messages that were sent together, if they are what leaves next and nothing of the first has left.
-    #[inline]
-    pub(crate) fn together(&self) -> Option<(u64, u64)> {
-        let first = self.waiting.first()?;
-        let pieces = &first.pieces;
-        let whole = pieces.messages() > 1 && pieces.label().index == 0;
-        whole.then(|| (first.body.len() as u64, pieces.count() as u64))
-    }
-
-    /// The octets of the first piece that waits.
-    #[inline]
-    pub(crate) fn first_octets(&self) -> Option<usize> {
-        Some(self.waiting.first()?.pieces.first_octets())
-    }
-
-    /// The body of what waits first.
-    #[inline]
-    pub(crate) fn first_body(&self) -> Option<&M> {
-        Some(&self.waiting.first()?.body)
-    }
-
-    /// The parts of what waits first, with what may be written before them: nothing where the messages do not lie so, or somebody else
-    /// holds them.
-    #[inline]
-    pub(crate) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
-        self.waiting.first_mut().into_iter().flat_map(|first| first.body.stretches())
-    }
-
-    /// Since when what waits first does, and for how long it is of use.
-    #[inline]
-    pub(crate) fn waiting_wish(&self) -> (Instant, Option<NonZeroU32>) {
-        self.waiting.first().map_or((Instant::START, None), |first| (first.since, first.lifetime))
-    }
-
-    /// The first `count` pieces that wait have left together.
-    #[inline]
-    pub(crate) fn on_together(&mut self, count: usize, now: Instant, inquiry_number: u32, pool: &Pool<M>) {
-        if let Some(payload) = self.waiting.leave(count, pool, 0) {
-            let leaving = Leaving { now, inquiry_number, in_parts: false, is_kept: true };
-            self.sent.push(payload, count, &leaving);
-        }
-    }
-
-    /// What leaves next: since when it waits, and for how long it is of use.
-    #[inline]
-    pub(crate) fn first_wish(&mut self) -> Option<(Instant, Option<NonZeroU32>)> {
-        self.next().map(|next| next.wish())
+        self.free_numbers();
     }
 
     /// What leaves next is of no use any more. What never left gives its number to another.
     #[cold]
     pub(crate) fn drop_first(&mut self, pool: &Pool<M>) {
-        if self.is_losing() {
-            if let Some((payload, count)) = self.sent.take_lost(usize::MAX) {
-                self.expire(&payload.pieces, count);
-                self.settle(payload, count, pool);
-            }
-        } else if let Some(payload) = self.waiting.take_message() {
-            let count = payload.pieces.in_message();
-            if payload.pieces.label().index > 0 {
-                self.expire(&payload.pieces, count);
-            }
-            self.settle(payload, count, pool);
+        let dropped = match self.is_losing() {
+            true => self.sent.take_lost(usize::MAX).map(|(payload, count)| (payload, count, true)),
+            false => self.waiting.take_message().map(|payload| {
+                let (count, is_begun) = (payload.pieces.in_message(), payload.is_begun());
+                (payload, count, is_begun)
+            }),
+        };
+        let Some((payload, count, is_begun)) = dropped else { return };
+        if is_begun {
+            self.expire(&payload.pieces, count);
         }
-    }
-
-    /// The packets that lie in `span` have arrived. What was sent again later than `copies` did not arrive in this copy.
-    #[inline]
-    pub(crate) fn acknowledge(
-        &mut self,
-        span: Range<u64>,
-        copies: Instant,
-        pool: &Pool<M>,
-        sum: &mut Acknowledged,
-    ) {
-        self.sent.acknowledge(span, &mut Settling { copies, messages: &mut self.messages, pool, sum });
+        self.settle(payload, count, pool);
     }
 }

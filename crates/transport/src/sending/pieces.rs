@@ -3,9 +3,11 @@
 //! Waiting messages and sent ranges use the same description, so a range that leaves is the front of one that waits, and splitting
 //! a range is [`Pieces::skip`].
 
+use core::ops::Range;
+
 use stackwright_wire::Stretch;
 
-use crate::words::{Label, Numbering};
+use crate::words::{Cargo, Label, Numbering};
 
 /// The rest of a message, cut into pieces, and equally long messages behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +38,7 @@ pub(super) struct Parts {
 impl Pieces {
     /// Describes one message of `octets` octets, cut into pieces of `piece` octets. `label` is that of its first piece.
     #[inline]
-    pub(super) fn new(label: Label, serial: u32, piece: usize, octets: usize) -> Self {
+    pub(crate) fn new(label: Label, serial: u32, piece: usize, octets: usize) -> Self {
         debug_assert!(piece > 0, "a piece has octets");
         let label = Label { last: octets <= piece, ..label };
         Pieces { label, piece, left: octets, more: 0, each: octets, serial }
@@ -61,6 +63,12 @@ impl Pieces {
     #[inline]
     pub(crate) fn first_octets(&self) -> usize {
         self.left.min(self.piece)
+    }
+
+    /// Describes the first piece, whose numbers are `span`.
+    #[inline]
+    pub(crate) fn cargo<'a>(&'a self, span: &'a Range<u64>) -> Cargo<'a> {
+        Cargo { span, label: &self.label, octets: self.first_octets() }
     }
 
     /// Returns the octets of the second piece, if there is one.

@@ -6,7 +6,7 @@ use core::num::NonZeroU32;
 use core::ptr;
 
 use stackwright_contract::Instant;
-use stackwright_wire::{Message, Pool};
+use stackwright_wire::{Message, Pool, Stretch};
 
 use super::pieces::Pieces;
 
@@ -39,7 +39,7 @@ impl<M: Message> Payload<M> {
 
     /// Whether a piece of its first message has left.
     #[inline]
-    fn is_begun(&self) -> bool {
+    pub(super) fn is_begun(&self) -> bool {
         self.pieces.label().index > 0
     }
 }
@@ -103,13 +103,24 @@ impl<M: Message> Waiting<M> {
 
     /// Returns what leaves next.
     #[inline]
-    pub(super) fn first(&self) -> Option<&Payload<M>> {
+    pub(crate) fn first(&self) -> Option<&Payload<M>> {
         self.queue.front()
     }
 
+    /// Returns the parts of what leaves next, with what may be written before them: nothing where the messages do not lie so, or
+    /// somebody else holds them.
     #[inline]
-    pub(super) fn first_mut(&mut self) -> Option<&mut Payload<M>> {
-        self.queue.front_mut()
+    pub(crate) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
+        self.queue.front_mut().into_iter().flat_map(|first| first.body.stretches())
+    }
+
+    /// Returns the octets and the pieces of several messages that were sent together, if they are what leaves next and nothing of the
+    /// first has left.
+    #[inline]
+    pub(crate) fn together(&self) -> Option<(u64, u64)> {
+        let first = self.first()?;
+        let whole = first.pieces.messages() > 1 && !first.is_begun();
+        whole.then(|| (first.body.len() as u64, first.pieces.count() as u64))
     }
 
     /// Returns the octets of the second piece.
@@ -196,7 +207,7 @@ impl<M: Message> Waiting<M> {
     }
 
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.queue.is_empty()
     }
 
@@ -212,12 +223,13 @@ impl<M: Message> Waiting<M> {
     }
 
     #[inline]
-    pub(super) fn octets(&self) -> usize {
+    pub(crate) fn octets(&self) -> usize {
         self.octets
     }
 
+    /// Whether it holds no memory: it never had a message, or has given all back.
     #[inline]
-    pub(super) fn is_bare(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         self.queue.capacity() == 0
     }
 

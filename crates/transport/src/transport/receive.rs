@@ -25,7 +25,7 @@ impl<H: Host> Associations<H> {
         Self::deliver(at);
         let now = at.cx().now();
         let engine = &at.association().engine;
-        if engine.may_transmit(now) || engine.sending().has_released() {
+        if engine.may_transmit(now) || engine.has_released() {
             self.conclude(at);
             return at.later();
         }

@@ -24,16 +24,10 @@ impl<H: Host> Associations<H> {
                 break;
             }
             session.room_came = false;
-            if let Some(packets) = session.engine.transmit_batch(now, &mut self.memory, room) {
-                session.sent += packets.count() as u64;
-                Self::bear(at);
-                at.send_batch(packets);
-                continue;
-            }
-            let Some(packet) = session.engine.transmit(now, &mut self.memory) else { break };
-            session.sent += 1;
+            let Some(packets) = session.engine.transmit(now, &mut self.memory, room) else { break };
+            session.sent += packets.count() as u64;
             Self::bear(at);
-            at.send_batch(packet.into());
+            at.send_batch(packets);
         }
         debug_assert!(
             at.association().engine.may_transmit(now)

@@ -1,6 +1,6 @@
 //! What policies rely on.
 
-use stackwright_contract::services::{Credit, MessageProperties};
+use stackwright_contract::services::{Batch, Credit, MessageProperties};
 use stackwright_contract::{Duration, Instant};
 use stackwright_policies::{framing, recovery};
 use stackwright_simulator::Conditions;
@@ -41,7 +41,7 @@ fn who_has_not_shown_that_he_hears_is_not_flooded_with_questions() {
     let mut memory = Memory::new(2048, 32, 64);
     let start = Instant::from_nanoseconds(1_000_000_000);
     caller.open(start);
-    let mut opening = caller.transmit(start, &mut memory).expect("it asks");
+    let mut opening = transmit(&mut caller, start, &mut memory).expect("it asks");
     let heard = opening.len();
     called.receive(start, None, &mut opening, None, &mut memory, Credit::default()).expect("it is heard");
     for _ in 0..4 {
@@ -51,7 +51,7 @@ fn who_has_not_shown_that_he_hears_is_not_flooded_with_questions() {
     for step in 0..600 {
         let now = start.later(step * 100 * MILLISECOND);
         called.handle_timeout(now);
-        while let Some(packet) = called.transmit(now, &mut memory) {
+        while let Some(packet) = transmit(&mut called, now, &mut memory) {
             said += packet.len();
         }
     }
@@ -116,10 +116,16 @@ fn probed(differs: &[(&str, &str)]) -> Choice {
     probed.iter().chain(differs).fold([0; SLOTS.len()], |choice, (slot, name)| but(choice, slot, name))
 }
 
+/// The next packet.
+fn transmit(end: &mut Association<Boxed<M>>, now: Instant, memory: &mut Memory<M>) -> Option<M> {
+    let one = Credit { octets: usize::MAX, messages: 1 };
+    end.transmit(now, memory, one).map(Batch::into_octets)
+}
+
 /// What leaves at one moment.
 fn said(end: &mut Association<Boxed<M>>, now: Instant, memory: &mut Memory<M>) -> Vec<M> {
     end.handle_timeout(now);
-    core::iter::from_fn(|| end.transmit(now, memory)).collect()
+    core::iter::from_fn(|| transmit(end, now, memory)).collect()
 }
 
 #[test]
@@ -173,7 +179,7 @@ fn who_has_spent_what_he_may_send_hears_a_confirmation_though_many_are_lost() {
     let mut memory = Memory::new(2048, 32, 64);
     let mut now = Instant::from_nanoseconds(1_000_000_000);
     caller.open(now);
-    let mut opening = caller.transmit(now, &mut memory).expect("it asks");
+    let mut opening = transmit(&mut caller, now, &mut memory).expect("it asks");
     called.receive(now, None, &mut opening, None, &mut memory, Credit::default()).expect("it is heard");
     let mut granted = said(&mut called, now, &mut memory).swap_remove(0);
     caller.receive(now, None, &mut granted, None, &mut memory, Credit::default()).expect("it is heard");

@@ -179,10 +179,8 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             return Some(packet);
         }
         let now = self.clock.reads(now);
-        self.run =
-            self.association.transmit_batch(now, &mut self.memory, EVERYTHING).map(IntoIterator::into_iter);
-        let first = self.run.as_mut().and_then(Iterator::next);
-        first.or_else(|| self.association.transmit(now, &mut self.memory))
+        self.run = self.association.transmit(now, &mut self.memory, EVERYTHING).map(IntoIterator::into_iter);
+        self.run.as_mut().and_then(Iterator::next)
     }
 
     pub(crate) fn handle_timeout(&mut self, now: Instant) {

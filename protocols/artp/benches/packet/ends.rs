@@ -3,7 +3,7 @@
 use stackwright_artp::header::Packet;
 use stackwright_artp::{Artp, Config, Secrets, policies};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Credit, MessageProperties};
+use stackwright_contract::services::{Batch, Credit, MessageProperties};
 use stackwright_transport::words::{Dropped, Phase};
 use stackwright_transport::{Association, Boxed, Configuration, Memory, Slots};
 use stackwright_wire::{BufferTree, Message as _, Pool};
@@ -12,6 +12,9 @@ use crate::monolith::Monolith;
 
 /// Room for everything.
 const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
+
+/// One packet.
+const ONE: Credit = Credit { octets: usize::MAX, messages: 1 };
 
 /// The session.
 pub(crate) const SESSION: u8 = 5;
@@ -62,7 +65,7 @@ impl<C: Configuration<Message = BufferTree>> End for Association<C> {
 
     #[inline]
     fn transmit(&mut self, now: Instant, memory: &mut Memory<BufferTree>) -> Option<BufferTree> {
-        Association::transmit(self, now, memory)
+        Association::transmit(self, now, memory, ONE).map(Batch::into_octets)
     }
 
     #[inline]

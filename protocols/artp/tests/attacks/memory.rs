@@ -187,6 +187,9 @@ fn a_datagram_that_is_too_long_ends_the_session_and_is_not_acknowledged() {
 
 const ALL: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
+/// One packet.
+const ONE: Credit = Credit { octets: usize::MAX, messages: 1 };
+
 /// One of many sessions of a layer, and its peer, which has memory of its own.
 struct Session {
     own: Association<Artp<BufferTree>>,
@@ -219,12 +222,14 @@ impl Layer {
             session.own.handle_timeout(self.now);
             session.peer.handle_timeout(self.now);
             for _ in 0..4 {
-                while let Some(mut packet) = session.peer.transmit(self.now, &mut self.peers) {
+                while let Some(packet) = session.peer.transmit(self.now, &mut self.peers, ONE) {
+                    let mut packet = packet.into_octets();
                     let received =
                         session.own.receive(self.now, None, &mut packet, None, &mut self.memory, ALL);
                     arrived += usize::from(matches!(received, Ok(Some(_))));
                 }
-                while let Some(mut packet) = session.own.transmit(self.now, &mut self.memory) {
+                while let Some(packet) = session.own.transmit(self.now, &mut self.memory, ONE) {
+                    let mut packet = packet.into_octets();
                     let _ = session.peer.receive(self.now, None, &mut packet, None, &mut self.peers, ALL);
                 }
             }

@@ -21,6 +21,9 @@ const OVERHEAD: usize = 28;
 const MESSAGE: usize = 11_000;
 const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
+/// One packet.
+const ONE: Credit = Credit { octets: usize::MAX, messages: 1 };
+
 /// A way with a queue before it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Way {
@@ -309,7 +312,8 @@ impl Bottleneck {
                     "it is short enough"
                 );
             }
-            while let Some(packet) = end.transmit(now, memory) {
+            while let Some(packet) = end.transmit(now, memory, ONE) {
+                let packet = packet.into_octets();
                 let mut ecn = end.ecn();
                 self.departed += u64::from(side == 0);
                 if side == 0 && self.lost.contains(&self.departed) {

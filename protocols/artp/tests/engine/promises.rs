@@ -3,12 +3,14 @@
 use std::num::NonZeroU32;
 
 use fastrand::Rng;
-use stackwright_artp::Config;
-use stackwright_contract::services::MessageProperties;
+use stackwright_artp::{Config, Congestion};
+use stackwright_contract::services::{Credit, MessageProperties};
 use stackwright_contract::{Duration, Instant};
 use stackwright_simulator::{Conditions, Deed, Event};
+use stackwright_transport::Memory;
 use stackwright_transport::words::Phase;
 use stackwright_trial::Trial;
+use stackwright_wire::{BufferTree, Message as _};
 
 use crate::conversation::Ends;
 use crate::setting::{config, end};
@@ -160,4 +162,44 @@ fn datagrams_that_expire_in_part_are_not_in_the_way_of_others() {
     let now = ends.now();
     ends.ends[0].send(now, &[7; 60_000], MessageProperties::default());
     assert_eq!(heard(&mut ends, Duration::from_secs(5)), [vec![7; 60_000]]);
+}
+
+/// Room for everything.
+const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
+
+#[test]
+fn what_was_lost_in_several_places_is_retransmitted_as_one_batch() {
+    let config = Config { packet: 1200, reordering: Some(1), congestion: Congestion::NewReno, ..config() };
+    let mut ends = open(&config, Vec::new());
+    let mut now = ends.now();
+    // The congestion window grows.
+    (0..60).for_each(|nth| ends.ends[0].send(now, &[nth; 900], MessageProperties::default()));
+    assert_eq!(heard(&mut ends, Duration::from_secs(5)).len(), 60);
+    now = ends.now();
+    let [here, there] = &mut ends.ends;
+    let memory = &mut Memory::new(2048, 32, 64).with_runs(1 << 16);
+    (0..10).for_each(|nth| here.send(now, &[nth; 900], MessageProperties::default()));
+    let sent: Vec<BufferTree> =
+        core::iter::from_fn(|| here.association.transmit(now, memory, EVERYTHING)).flatten().collect();
+    assert_eq!(sent.len(), 10);
+    for (nth, mut packet) in sent.into_iter().enumerate() {
+        if ![1, 4, 6].contains(&nth) {
+            let room = Credit::default();
+            let received = there.association.receive(now, None, &mut packet, None, memory, room);
+            assert_eq!(received.expect("it is taken"), None);
+        }
+    }
+    now = now.later(config.gather);
+    let report = there.association.transmit(now, memory, EVERYTHING).expect("it reports");
+    let mut report = report.into_single();
+    here.association.receive(now, None, &mut report, None, memory, EVERYTHING).expect("it is heeded");
+    let lost = here.association.transmit(now, memory, EVERYTHING).expect("some is lost");
+    assert_eq!(lost.count(), 3);
+    let last = |packet: BufferTree| {
+        let mut octets = vec![0; packet.len()];
+        packet.copy_to(&mut octets);
+        octets.last().copied()
+    };
+    assert!(lost.into_iter().map(last).eq([Some(1), Some(4), Some(6)]));
+    assert!(here.association.transmit(now, memory, EVERYTHING).is_none());
 }

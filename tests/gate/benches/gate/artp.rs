@@ -3,7 +3,7 @@
 
 use stackwright_artp::{Artp, Config, Secrets, policies};
 use stackwright_contract::Instant;
-use stackwright_contract::services::{Credit, MessageProperties};
+use stackwright_contract::services::{Batch, Credit, MessageProperties};
 use stackwright_gate::subject::{Figure, Subject};
 use stackwright_transport::words::Phase;
 use stackwright_transport::{Association, Configuration, Memory, Slots};
@@ -17,6 +17,9 @@ const PAYLOAD: usize = 64;
 const HEADROOM: usize = 128;
 /// Room for everything.
 const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
+
+/// One packet.
+const ONE: Credit = Credit { octets: usize::MAX, messages: 1 };
 /// From one step to the next, in nanoseconds.
 const STEP: u64 = 100_000;
 
@@ -89,7 +92,7 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
         for message in self.messages.drain(..) {
             let sent = self.here.send(self.now, message, MessageProperties::default(), &self.memory);
             assert!(sent.is_ok(), "it is not too long");
-            self.packets.extend(self.here.transmit(self.now, &mut self.memory));
+            self.packets.extend(self.here.transmit(self.now, &mut self.memory, ONE).map(Batch::into_octets));
         }
     }
 
@@ -109,7 +112,8 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
     /// Gives how many octets went the other way.
     fn acknowledge(&mut self) -> usize {
         let mut octets = 0;
-        while let Some(mut packet) = self.there.transmit(self.now, &mut self.memory) {
+        while let Some(packet) = self.there.transmit(self.now, &mut self.memory, ONE) {
+            let mut packet = packet.into_octets();
             octets += packet.len();
             let received = self.here.receive(self.now, None, &mut packet, None, &mut self.memory, EVERYTHING);
             assert!(matches!(received, Ok(None)), "nothing is dropped");
@@ -120,7 +124,7 @@ impl<C: Configuration<Message = BufferTree>> Talk<C> {
     /// All that is under way arrives.
     fn settle(&mut self) {
         self.now = self.now.later(STEP);
-        self.packets.extend(self.here.transmit(self.now, &mut self.memory));
+        self.packets.extend(self.here.transmit(self.now, &mut self.memory, ONE).map(Batch::into_octets));
         self.receive();
         self.acknowledge();
     }

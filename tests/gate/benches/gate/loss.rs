@@ -191,16 +191,9 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
     }
 
     fn leave(&mut self) {
-        loop {
-            if let Some(run) = self.here.transmit_batch(self.now, &mut self.memory, EVERYTHING) {
-                let stride = run.longest();
-                self.carry(run.into_octets(), stride);
-            } else if let Some(packet) = self.here.transmit(self.now, &mut self.memory) {
-                let stride = packet.len();
-                self.carry(packet, stride);
-            } else {
-                break;
-            }
+        while let Some(run) = self.here.transmit(self.now, &mut self.memory, EVERYTHING) {
+            let stride = run.longest();
+            self.carry(run.into_octets(), stride);
         }
     }
 
@@ -260,7 +253,8 @@ impl<C: Configuration<Message = BufferTree>> Flow<C> {
 
     /// What the other end has to say arrives at once.
     fn report(&mut self) {
-        while let Some(mut packet) = self.there.transmit(self.now, &mut self.memory) {
+        while let Some(packet) = self.there.transmit(self.now, &mut self.memory, EVERYTHING) {
+            let mut packet = packet.into_single();
             let received = self.here.receive(self.now, None, &mut packet, None, &mut self.memory, EVERYTHING);
             assert!(matches!(received, Ok(None)), "a report is dropped: {received:?}");
         }
@@ -319,7 +313,7 @@ impl<C: Configuration<Message = BufferTree>> Subject for Hole<C> {
         flow.arrive(flow.packets);
         // It is late.
         flow.push(first, stride);
-        self.report = flow.there.transmit(flow.now, &mut flow.memory);
+        self.report = flow.there.transmit(flow.now, &mut flow.memory, EVERYTHING).map(Batch::into_single);
     }
 
     fn work(&mut self) -> u64 {

@@ -38,12 +38,12 @@ impl Acknowledged {
 }
 
 /// Whom an acknowledgement concerns beside the queue.
-pub(in crate::sending) struct Settling<'a, M: Message> {
+pub(crate) struct Settling<'a, M: Message> {
     /// Of packets that were sent again after this, the last copy is not the one that arrived.
-    pub(in crate::sending) copies: Instant,
-    pub(in crate::sending) messages: &'a mut Messages,
-    pub(in crate::sending) pool: &'a Pool<M>,
-    pub(in crate::sending) sum: &'a mut Acknowledged,
+    pub(crate) copies: Instant,
+    pub(crate) messages: &'a mut Messages,
+    pub(crate) pool: &'a Pool<M>,
+    pub(crate) sum: &'a mut Acknowledged,
 }
 
 /// What is acknowledged of ranges in rising order.
@@ -96,7 +96,7 @@ impl Tally {
 impl<M: Message> SentQueue<M> {
     /// Settles the packets that lie wholly in `span`.
     #[inline]
-    pub(in crate::sending) fn acknowledge(&mut self, span: Range<u64>, settling: &mut Settling<'_, M>) {
+    pub(crate) fn acknowledge(&mut self, span: Range<u64>, settling: &mut Settling<'_, M>) {
         let mut tally = Tally::default();
         let mut first = self.find(span.start);
         if self.ranges.get(first).is_some_and(|range| range.numbers.start < span.start) {

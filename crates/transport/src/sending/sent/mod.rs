@@ -25,7 +25,7 @@ use stackwright_contract::Instant;
 use stackwright_wire::Message;
 
 pub use acknowledge::Acknowledged;
-pub(super) use acknowledge::Settling;
+pub(crate) use acknowledge::Settling;
 pub use loss::Suspect;
 
 use super::Leaving;
@@ -47,7 +47,7 @@ pub(crate) struct SentRange<M> {
     /// Numbers of all packets.
     pub(crate) numbers: Range<u64>,
     /// Packets.
-    count: usize,
+    pub(crate) count: usize,
     /// Transmissions of this range.
     times: u16,
     state: State,
@@ -172,31 +172,31 @@ impl<M: Message> SentQueue<M> {
 
     /// Octets in flight: sent, and neither acknowledged nor lost.
     #[inline]
-    pub(super) fn in_flight(&self) -> u64 {
+    pub(crate) fn in_flight(&self) -> u64 {
         self.in_flight
     }
 
     /// Number after the last one sent.
     #[inline]
-    pub(super) fn sent_upto(&self) -> u64 {
+    pub(crate) fn sent_upto(&self) -> u64 {
         self.sent_upto
     }
 
     /// The lowest number that was sent and is not settled.
     #[inline]
-    pub(super) fn settled_upto(&self) -> u64 {
+    pub(crate) fn settled_upto(&self) -> u64 {
         self.ranges.front().map_or(self.sent_upto, |range| range.numbers.start)
     }
 
     /// Packets that are lost and wait to be sent again.
     #[inline]
-    pub(super) fn lost_packets(&self) -> usize {
+    pub(crate) fn lost_packets(&self) -> usize {
         self.lost_packets
     }
 
     /// Whether everything that was sent is settled.
     #[inline]
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.ranges.is_empty()
     }
 
