@@ -1,5 +1,6 @@
-//! Two protocols as configurations, in outline: a format each, what they select, and a host that tells their associations
-//! apart. `SEEDS=2000 cargo test --release -p stackwright-policies --test outlines` tries so many seeds of each test.
+//! Two protocols as configurations, in outline: a format each, what they select, and a host that
+//! tells their associations apart. `SEEDS=2000 cargo test --release -p stackwright-policies --test
+//! outlines` tries so many seeds of each test.
 //!
 //! | file | what |
 //! | --- | --- |

@@ -1,4 +1,5 @@
-//! What stands before the octets: a wire of our own, because none was ever published. All numbers are big-endian.
+//! What stands before the octets: a wire of our own, because none was ever published. All numbers
+//! are big-endian.
 
 use stackwright_wire::{FieldValue, Header};
 
