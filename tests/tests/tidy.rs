@@ -151,3 +151,22 @@ fn what_was_rewritten_stays_plain() {
     }
     assert!(found.is_empty(), "phrases to write plainly:\n{}", found.join("\n"));
 }
+
+/// Protocols whose names neither the base nor the engine knows.
+const PROTOCOLS: &[&str] = &["artp", "sscop", "xstp", "xtp"];
+
+#[test]
+fn the_base_and_the_engine_name_no_protocol() {
+    let mut named = Vec::new();
+    for folder in ["crates/base/src", "crates/transport/src"] {
+        each(&root().join(folder), &mut |path, text| {
+            for (nth, line) in text.lines().enumerate() {
+                let mut words = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+                if words.any(|word| PROTOCOLS.contains(&word.to_lowercase().as_str())) {
+                    named.push(format!("{path}:{}: {line}", nth + 1));
+                }
+            }
+        });
+    }
+    assert!(named.is_empty(), "{}", named.join("\n"));
+}

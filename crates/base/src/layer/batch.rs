@@ -38,8 +38,8 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// A message goes to its association, and those that follow it and are for the same. Returns the
-    /// first that is not.
+    /// A message goes to its association, and those that follow it and are for the same. Returns
+    /// the first that is not.
     #[inline(always)]
     fn lead_several(
         &mut self,

@@ -2,10 +2,12 @@
 
 use stackwright_wire::{Header, Malformed, Message};
 
-/// What is read of a message from below before it is known whose it is, and put before one that goes down.
+/// What is read of a message from below before it is known whose it is, and put before one that
+/// goes down.
 ///
-/// Every [`Header`] is one: it is taken off, and put before. A protocol whose check covers its header has one of its own,
-/// which only looks at the front of the message and leaves it as it came.
+/// Every [`Header`] is one: it is taken off, and put before. A protocol whose check covers its
+/// header has one of its own, which only looks at the front of the message and leaves it as it
+/// came.
 pub trait Envelope<M>: Sized {
     /// Reads it, and takes off what need not stay.
     ///

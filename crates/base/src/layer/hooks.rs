@@ -1,4 +1,5 @@
-//! What the author of a protocol adds to a base, with defaults: PIX's overridable operations (thesis §4.1.2, §4.4).
+//! What the author of a protocol adds to a base, with defaults: PIX's overridable operations
+//! (thesis §4.1.2, §4.4).
 
 use stackwright_contract::ask::Question;
 use stackwright_contract::services::{Batch, BatchMessages, Code, Credit, Ended, PropertiesOf, Transfer};
@@ -12,7 +13,8 @@ use crate::map::Key;
 /// The message of a protocol's base.
 pub type MessageOf<H> = <<H as Hooks>::Features as Configuration>::Message;
 
-/// A protocol with associations over another one, of messages or of streams: what it adds to [`Layer`](super::Layer).
+/// A protocol with associations over another one, of messages or of streams: what it adds to
+/// [`Layer`](super::Layer).
 ///
 /// | here | PIX |
 /// | --- | --- |
@@ -46,7 +48,8 @@ pub trait Hooks: Sized + 'static {
     const FACTS: Facts;
     /// Which features it cannot do without.
     const NEEDS: Needs = Needs::NOTHING;
-    /// How much may be on its way down on one association, where [`first_room`](Hooks::first_room) does not say otherwise.
+    /// How much may be on its way down on one association, where [`first_room`](Hooks::first_room)
+    /// does not say otherwise.
     const ROOM: Credit = Credit { octets: 64 << 10, messages: 16 };
 
     /// How much may be on its way down on an association that begins now.
@@ -54,7 +57,8 @@ pub trait Hooks: Sized + 'static {
         Self::ROOM
     }
 
-    /// An association is to be opened: with whom below, and what is its key? By default with the same, and the only one.
+    /// An association is to be opened: with whom below, and what is its key? By default with the
+    /// same, and the only one.
     ///
     /// # Errors
     /// Why it cannot be.
@@ -62,7 +66,8 @@ pub trait Hooks: Sized + 'static {
         Ok((remote, Self::Key::default()))
     }
 
-    /// Somebody listens: where below, and what is its key? By default in the same place, and the only one.
+    /// Somebody listens: where below, and what is its key? By default in the same place, and the
+    /// only one.
     ///
     /// # Errors
     /// Why that cannot be.
@@ -85,8 +90,8 @@ pub trait Hooks: Sized + 'static {
         Self::PassiveKey::default()
     }
 
-    /// A message came whose key nobody has, from `remote`; somebody listens for it, and a name waits. By default he is
-    /// welcome.
+    /// A message came whose key nobody has, from `remote`; somebody listens for it, and a name
+    /// waits. By default he is welcome.
     fn arrival(
         &mut self,
         _cx: &Context,
@@ -97,12 +102,13 @@ pub trait Hooks: Sized + 'static {
         Arrival::Welcome
     }
 
-    /// Whether senders for whose messages nobody is here are told so: then one name more waits below than above, and whoever
-    /// comes under it is [refused](Hooks::refuse).
+    /// Whether senders for whose messages nobody is here are told so: then one name more waits
+    /// below than above, and whoever comes under it is [refused](Hooks::refuse).
     const REFUSES: bool = false;
 
-    /// A message came from `remote` whose key nobody has, and no name waits for it: returns the answer, where there is one. An
-    /// answer has at most as many octets as the message, or 64, so that nobody is overwhelmed in another's name.
+    /// A message came from `remote` whose key nobody has, and no name waits for it: returns the
+    /// answer, where there is one. An answer has at most as many octets as the message, or 64, so
+    /// that nobody is overwhelmed in another's name.
     fn refuse(
         &mut self,
         _cx: &Context,
@@ -122,14 +128,15 @@ pub trait Hooks: Sized + 'static {
         origin: Origin,
     ) -> Self::Association;
 
-    /// An association that was asked for can speak below. `true`: it is open; `false`: the protocol has something to agree
-    /// on first, and says [`opened`](Place::opened) then. An arrival is open from the first.
+    /// An association that was asked for can speak below. `true`: it is open; `false`: the protocol
+    /// has something to agree on first, and says [`opened`](Place::opened) then. An arrival is open
+    /// from the first.
     fn opened(&mut self, _at: &mut impl Place<Self>) -> bool {
         true
     }
 
-    /// A message comes from above. What the protocol has to say of it stands in the header with which it
-    /// [forwards](Place::forward) it.
+    /// A message comes from above. What the protocol has to say of it stands in the header with
+    /// which it [forwards](Place::forward) it.
     fn push(
         &mut self,
         at: &mut impl Place<Self>,
@@ -151,8 +158,8 @@ pub trait Hooks: Sized + 'static {
     }
 
     /// Returns the limits of the path above an association, of those below. By default a header is
-    /// put before each message, as long as the facts say; a layer that cuts messages knows better, and
-    /// a stream has no bound.
+    /// put before each message, as long as the facts say; a layer that cuts messages knows better,
+    /// and a stream has no bound.
     fn path(_association: &Self::Association, below: PathLimits) -> PathLimits {
         if Self::Provides::MESSAGES {
             below.behind_header(Self::FACTS.header_room as u32)
@@ -161,8 +168,8 @@ pub trait Hooks: Sized + 'static {
         }
     }
 
-    /// Does what the layer above [commands](stackwright_contract::Command); `None`: it is done later,
-    /// and [answered](Place::controlled) then. By default no command is known.
+    /// Does what the layer above [commands](stackwright_contract::Command); `None`: it is done
+    /// later, and [answered](Place::controlled) then. By default no command is known.
     fn control(
         &mut self,
         _at: &mut impl Place<Self>,
@@ -171,18 +178,19 @@ pub trait Hooks: Sized + 'static {
         Some(Err(CommandError::Unknown))
     }
 
-    /// Answers a [question](stackwright_contract::ask) about an association. One that stays open goes
-    /// on to the layer below: behind a header, as long as the facts say.
+    /// Answers a [question](stackwright_contract::ask) about an association. One that stays open
+    /// goes on to the layer below: behind a header, as long as the facts say.
     fn ask(&self, _association: &Self::Association, _question: &mut Question<'_>) {}
 
-    /// A message came from below, and its header was read. By default it goes up; where there is no room, it is dropped.
+    /// A message came from below, and its header was read. By default it goes up; where there is no
+    /// room, it is dropped.
     #[inline(always)]
     fn pop(&mut self, at: &mut impl Place<Self>, _header: Self::Header, message: MessageOf<Self>) {
         at.deliver(message, Default::default());
     }
 
-    /// A message came, and others `behind` it in the same batch: those may be taken, from the first on, that are known to be for
-    /// the same association. By default none is.
+    /// A message came, and others `behind` it in the same batch: those may be taken, from the first
+    /// on, that are known to be for the same association. By default none is.
     #[inline(always)]
     fn pop_batch(
         &mut self,
@@ -194,8 +202,8 @@ pub trait Hooks: Sized + 'static {
         self.pop(at, header, message);
     }
 
-    /// What came for it has been [popped](Hooks::pop): one message, or several of a batch. By default there is nothing
-    /// left to do.
+    /// What came for it has been [popped](Hooks::pop): one message, or several of a batch. By
+    /// default there is nothing left to do.
     #[inline(always)]
     fn popped(&mut self, _at: &mut impl Place<Self>) {}
 
@@ -205,7 +213,8 @@ pub trait Hooks: Sized + 'static {
     /// The association below, where [room was wanted](Place::wants_room), has some.
     fn room_came(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The batch is done, and flushed, in which it was [put off](Place::later) what there is to say.
+    /// The batch is done, and flushed, in which it was [put off](Place::later) what there is to
+    /// say.
     fn batch(&mut self, _at: &mut impl Place<Self>) {}
 
     /// A timer has expired.
@@ -214,21 +223,23 @@ pub trait Hooks: Sized + 'static {
     /// An association is over, or was not needed: what was kept of it elsewhere can go.
     fn gone(&mut self, _association: Self::Association) {}
 
-    /// The layer below delivers no more. By default nothing follows from that: datagrams have no half close.
+    /// The layer below delivers no more. By default nothing follows from that: datagrams have no
+    /// half close.
     fn finished_below(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The upper layer sends no more, and takes what still comes. By default nothing follows from that: a service without half
-    /// close does nothing.
+    /// The upper layer sends no more, and takes what still comes. By default nothing follows from
+    /// that: a service without half close does nothing.
     fn finish(&mut self, _at: &mut impl Place<Self>) {}
 
-    /// The upper layer ends it at once, and the peer is told `code` where the protocol can say it. `true`: it is over; `false`:
-    /// the protocol says [`end`](Place::end). By default as [`close`](Hooks::close).
+    /// The upper layer ends it at once, and the peer is told `code` where the protocol can say it.
+    /// `true`: it is over; `false`: the protocol says [`end`](Place::end). By default as
+    /// [`close`](Hooks::close).
     fn abort(&mut self, at: &mut impl Place<Self>, _code: Code) -> bool {
         self.close(at)
     }
 
-    /// The upper layer has closed it: both halves. `true`: at once; `false`: the protocol has something to bring to its end, and
-    /// says [`end`](Place::end) then.
+    /// The upper layer has closed it: both halves. `true`: at once; `false`: the protocol has
+    /// something to bring to its end, and says [`end`](Place::end) then.
     fn close(&mut self, _at: &mut impl Place<Self>) -> bool {
         true
     }
@@ -250,8 +261,8 @@ pub enum Arrival<M> {
     Welcome,
     /// Nothing is made of it; it is counted, with the reason.
     Ignored(&'static str),
-    /// Nothing is made of it, and this goes back as it is, where there is room below: one message at most for one, so that
-    /// nobody is overwhelmed in another's name.
+    /// Nothing is made of it, and this goes back as it is, where there is room below: one message
+    /// at most for one, so that nobody is overwhelmed in another's name.
     Answered(M),
 }
 
@@ -263,12 +274,14 @@ pub trait Place<H: Hooks> {
     fn cx(&self) -> &Context;
     /// With whom it is, as he is called below.
     fn remote(&self) -> Participant;
-    /// It is open: the layer above is told, where it was not yet. Does nothing before the association below is open.
+    /// It is open: the layer above is told, where it was not yet. Does nothing before the
+    /// association below is open.
     fn opened(&mut self);
     /// Sends a message of the protocol's own.
     fn send(&mut self, header: &H::Header, message: MessageOf<H>);
-    /// Sends messages of the protocol's own that bear their headers already: no envelope is closed on them. Where there is room
-    /// below for all of them, they are one word; otherwise each is sent by itself.
+    /// Sends messages of the protocol's own that bear their headers already: no envelope is closed
+    /// on them. Where there is room below for all of them, they are one word; otherwise each is
+    /// sent by itself.
     fn send_batch(&mut self, messages: Batch<MessageOf<H>>);
     /// The properties of the message that is [popped](Hooks::pop) now.
     fn arrived(&self) -> PropertiesOf<H::Uses>;
@@ -278,20 +291,23 @@ pub trait Place<H: Hooks> {
     fn forward(&mut self, header: &H::Header, message: MessageOf<H>);
     /// Delivers a message, where there is room for it; otherwise it is dropped, and counted.
     fn deliver(&mut self, message: MessageOf<H>, properties: PropertiesOf<H::Provides>);
-    /// Delivers messages together, as if one by one; the number in `properties` is that of the first.
+    /// Delivers messages together, as if one by one; the number in `properties` is that of the
+    /// first.
     fn deliver_batch(&mut self, messages: Batch<MessageOf<H>>, properties: PropertiesOf<H::Provides>);
     /// How much may be delivered.
     fn room(&self) -> Credit;
     /// So much of what the upper layer sent is done with: it may send more.
     fn give_room(&mut self, credit: Credit);
-    /// How much may be sent now: what is sent beyond it waits. All associations with one peer share it.
+    /// How much may be sent now: what is sent beyond it waits. All associations with one peer share
+    /// it.
     fn room_below(&self) -> Credit;
     /// How much that is when nothing is on its way: who waits for so much gets it.
     fn room_below_most(&self) -> Credit;
-    /// [`room_came`](Hooks::room_came) is called, once, when there is more room below. Those that want it are called in the
-    /// order in which they asked, as long as there is some.
+    /// [`room_came`](Hooks::room_came) is called, once, when there is more room below. Those that
+    /// want it are called in the order in which they asked, as long as there is some.
     fn wants_room(&mut self);
-    /// [`batch`](Hooks::batch) is called, once, when this batch is done; from within it, with the next one.
+    /// [`batch`](Hooks::batch) is called, once, when this batch is done; from within it, with the
+    /// next one.
     fn later(&mut self);
     /// The timer expires at `at`, and not when it was to before.
     fn wake(&mut self, timer: H::Timer, at: Instant);
@@ -301,7 +317,8 @@ pub trait Place<H: Hooks> {
     fn controlled(&mut self, outcome: Result<u32, CommandError>);
     /// The peer sends no more: the layer above is told, once what came before it was delivered.
     fn finished(&mut self);
-    /// Nothing more is sent on the association below, behind what waits: half close, where nobody else shares it.
+    /// Nothing more is sent on the association below, behind what waits: half close, where nobody
+    /// else shares it.
     fn finish_below(&mut self);
     /// The association is over, when the hook is.
     fn end(&mut self, why: Ended);

@@ -9,8 +9,8 @@ use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, 
 use super::{Hooks, Layer, MessageOf, Spot, charged};
 use crate::map::{ChainedHash, Keyed, Kind, Map};
 
-/// Room upward on each association below: what is delivered is handled at once. A driver that gets much in one system call
-/// has room for all of it.
+/// Room upward on each association below: what is delivered is handled at once. A driver that gets
+/// much in one system call has room for all of it.
 const ROOM: Credit = Credit { octets: 1 << 20, messages: 1024 };
 
 /// How much of it is used before it is given back, in one word.
@@ -26,7 +26,8 @@ pub(super) enum Lower<K> {
     Awaited {
         door: Handle,
     },
-    /// What is known of it stands in a table of its own: who sends and delivers looks there and nowhere else.
+    /// What is known of it stands in a table of its own: who sends and delivers looks there and
+    /// nowhere else.
     Association,
     /// Nobody cares any more; its last word is awaited.
     Closing,
@@ -57,7 +58,8 @@ pub(super) struct Association<T: Transfer> {
     /// Names above that want to hear when there is more room.
     pub(super) wanting: VecDeque<Handle>,
     credit: Credit,
-    /// How many octets and messages that is when nothing is on its way: so many of each that it is not asked whether there are more.
+    /// How many octets and messages that is when nothing is on its way: so many of each that it is
+    /// not asked whether there are more.
     room_most: [u32; 2],
     /// What was delivered since room was last given back.
     used: Credit,
@@ -169,7 +171,8 @@ impl<H: Hooks> Lowers<H> {
         self.names.iter().find(|(_, lower)| has(lower)).map(|(name, _)| name)
     }
 
-    /// The enable object of a place, where nobody listens any more, is gone; with the last one, the listener.
+    /// The enable object of a place, where nobody listens any more, is gone; with the last one, the
+    /// listener.
     pub(super) fn unlisten(&mut self, (name, key): &Spot<H>, out: &mut impl Outlet<Layer<H>>) {
         let name = *name;
         let Some(door) = self.door(name) else { return };
@@ -227,7 +230,8 @@ impl<H: Hooks> Lowers<H> {
         true
     }
 
-    /// Counts one user less, who need not hear that it is open any more, and closes what nobody uses.
+    /// Counts one user less, who need not hear that it is open any more, and closes what nobody
+    /// uses.
     pub(super) fn release(&mut self, name: Handle, user: Handle, out: &mut impl Outlet<Layer<H>>) {
         let Some(association) = self.association(name) else { return };
         association.users = association.users.saturating_sub(1);
@@ -265,8 +269,8 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// Sends a message, or several by one word; gives them back where there is no room for all of them yet, or others wait
-    /// already.
+    /// Sends a message, or several by one word; gives them back where there is no room for all of
+    /// them yet, or others wait already.
     #[inline(always)]
     pub(super) fn send(
         &mut self,
@@ -286,8 +290,8 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// Keeps a message until there is room; `back` gets its room back then. What nobody gets room back for is bounded by
-    /// nobody: where much waits already, it is dropped.
+    /// Keeps a message until there is room; `back` gets its room back then. What nobody gets room
+    /// back for is bounded by nobody: where much waits already, it is dropped.
     #[cold]
     pub(super) fn queue(
         &mut self,
@@ -305,8 +309,8 @@ impl<H: Hooks> Lowers<H> {
         }
     }
 
-    /// There is more room below: what waits for it leaves, and `back` hears who gets his room back. Gives whether somebody
-    /// wants to hear of it.
+    /// There is more room below: what waits for it leaves, and `back` hears who gets his room back.
+    /// Gives whether somebody wants to hear of it.
     #[inline]
     pub(super) fn more_room<O: Outlet<Layer<H>>>(
         &mut self,

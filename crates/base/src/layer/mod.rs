@@ -1,5 +1,5 @@
-//! A whole protocol on a base: it opens, listens, finds the association for a message, delivers, counts, times out and
-//! closes. Its author adds [`Hooks`].
+//! A whole protocol on a base: it opens, listens, finds the association for a message, delivers,
+//! counts, times out and closes. Its author adds [`Hooks`].
 //!
 //! | file | what |
 //! | --- | --- |
@@ -63,7 +63,8 @@ const fn charged<T: Transfer>(credit: Credit) -> Credit {
 struct Associations<H>(core::marker::PhantomData<H>);
 
 impl<H: Hooks> Subject for Associations<H> {
-    // Associations of several peers may have the same key: what tells them apart is who brings the message, and the key.
+    // Associations of several peers may have the same key: what tells them apart is who brings the
+    // message, and the key.
     type Key = (Handle, H::Key);
     type PassiveKey = Spot<H>;
     type Association = Link<H>;
@@ -106,7 +107,8 @@ struct Enabled {
     awaiting: VecDeque<Awaiting>,
 }
 
-/// A name for somebody who arrives, the listener that gave it, and the room above for what he sends.
+/// A name for somebody who arrives, the listener that gave it, and the room above for what he
+/// sends.
 struct Awaiting {
     listener: Handle,
     association: Handle,
@@ -117,7 +119,8 @@ impl<H: Hooks> Layer<H> {
     /// What was selected.
     pub const SELECTION: Selection = <H::Features as Configuration>::SELECTION;
 
-    /// Whether the selection has what the protocol needs. In a constant, a refusal is an error where the constant stands.
+    /// Whether the selection has what the protocol needs. In a constant, a refusal is an error
+    /// where the constant stands.
     ///
     /// # Panics
     /// With the refusal.
@@ -136,7 +139,8 @@ impl<H: Hooks> Layer<H> {
         Self::SELECTION.offers(H::NEEDS, H::FACTS.name)
     }
 
-    /// The protocol of `hooks`. A peer must not know `seed`. Does not compile where the selection lacks what it needs.
+    /// The protocol of `hooks`. A peer must not know `seed`. Does not compile where the selection
+    /// lacks what it needs.
     pub fn new(hooks: H, seed: u64) -> Self {
         const { Self::fits() };
         Layer {
@@ -164,7 +168,8 @@ impl<H: Hooks> Layer<H> {
         self.lowers.names.len()
     }
 
-    /// A name of the same association that is not over: an endpoint that is shared outlives its names.
+    /// A name of the same association that is not over: an endpoint that is shared outlives its
+    /// names.
     fn living(&self, name: Handle) -> Handle {
         match Self::SELECTION.session {
             Session::Absent if self.base.get(name).is_none() => {

@@ -11,8 +11,8 @@ use super::lower::Lowers;
 use super::{Associations, Envelope as _, Hooks, Layer, Link, MessageOf, Place, charged};
 use crate::base::Timers;
 
-// All on the way of a message is always inlined: only then does a hook work on the association itself, and not on a
-// place in memory that holds what leads to it.
+// All on the way of a message is always inlined: only then does a hook work on the association
+// itself, and not on a place in memory that holds what leads to it.
 
 pub(super) struct At<'a, H: Hooks, O> {
     cx: &'a Context,

@@ -66,8 +66,8 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// The path below has changed: every association on it hears of it that the layer above knows to
-    /// be open.
+    /// The path below has changed: every association on it hears of it that the layer above knows
+    /// to be open.
     #[cold]
     pub(super) fn changed_below(&mut self, lower: Handle, path: PathLimits, out: &mut impl Outlet<Self>) {
         let Some(association) = self.lowers.association(lower) else { return };
@@ -99,7 +99,8 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// Those that want room below hear of it, in the order in which they asked. For whom none is left, it is his turn next.
+    /// Those that want room below hear of it, in the order in which they asked. For whom none is
+    /// left, it is his turn next.
     #[cold]
     fn room_came(&mut self, cx: &Context, lower: Handle, out: &mut impl Outlet<Self>) {
         // Who asks from now on hears of the next room.
@@ -172,7 +173,8 @@ impl<H: Hooks> Layer<H> {
         }
     }
 
-    /// The first message of somebody: he gets a name, where one waits and he is welcome. Otherwise it is dealt with.
+    /// The first message of somebody: he gets a name, where one waits and he is welcome. Otherwise
+    /// it is dealt with.
     #[cold]
     #[inline(never)]
     fn arrive(
@@ -220,7 +222,8 @@ impl<H: Hooks> Layer<H> {
         Some(name)
     }
 
-    /// A message for which no association is here, and no name waits: its sender is told so, where the protocol can.
+    /// A message for which no association is here, and no name waits: its sender is told so, where
+    /// the protocol can.
     fn refuse_arrival(
         &mut self,
         cx: &Context,
@@ -260,7 +263,8 @@ impl<H: Hooks> Layer<H> {
         let below = self.lowers.association(lower)?;
         let (remote, door) = (below.remote, below.door);
         below.local?;
-        // An association that we opened came through no listener: whoever listens for that key takes what arrives on it.
+        // An association that we opened came through no listener: whoever listens for that key
+        // takes what arrives on it.
         let spot = (door.or_else(|| self.lowers.door_of(&asked))?, asked);
         let enabled = self.base.enabled().get_mut(&spot)?;
         (!enabled.awaiting.is_empty()).then_some((spot, remote))

@@ -1,6 +1,7 @@
 //! From above, downward: openings, listeners, messages, closing.
 //!
-//! What happens once an association is marked as cold: out of line, it does not crowd the way of the messages.
+//! What happens once an association is marked as cold: out of line, it does not crowd the way of
+//! the messages.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

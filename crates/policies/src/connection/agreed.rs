@@ -4,8 +4,8 @@ use stackwright_transport::component;
 use stackwright_transport::slots::Connection;
 use stackwright_transport::words::{Ending, Phase, View};
 
-/// Both sides know of the association from elsewhere: it is open from the start, and over here when all that was sent has
-/// arrived. Nobody is told.
+/// Both sides know of the association from elsewhere: it is open from the start, and over here when
+/// all that was sent has arrived. Nobody is told.
 ///
 /// Choose it where something else arranges associations: a control channel, a configuration file.
 ///

@@ -7,8 +7,8 @@ use stackwright_transport::words::{Nanoseconds, Signals, View};
 /// How often the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
-/// Which half is closed, and who knows. `FINISH` closes a half; `STOP` answers it, when all that was sent is there, and is
-/// said besides by a side that takes no more whatever comes.
+/// Which half is closed, and who knows. `FINISH` closes a half; `STOP` answers it, when all that
+/// was sent is there, and is said besides by a side that takes no more whatever comes.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Halves {
     finishing: bool,
@@ -62,7 +62,8 @@ impl Halves {
         self.their_end.is_some_and(|end| view.received_upto >= end)
     }
 
-    /// All that we have to send has left: the number after the last is known, even if some of it has to leave again.
+    /// All that we have to send has left: the number after the last is known, even if some of it
+    /// has to leave again.
     pub(super) fn has_said_all(&self, view: &View) -> bool {
         self.finishing && (view.drained || self.said.is_some())
     }
@@ -85,7 +86,8 @@ impl Halves {
         }
     }
 
-    /// The peer knows all that we have to tell of our half. That we take no more, only an end answers.
+    /// The peer knows all that we have to tell of our half. That we take no more, only an end
+    /// answers.
     const fn is_answered(&self) -> bool {
         self.they_stop && !self.stopping
     }

@@ -11,14 +11,16 @@ use super::halves::Halves;
 /// How often a question is asked (MaxCC, Q.2110), where nothing else is wished.
 const TRIES_MOST: u32 = 4;
 
-/// A question and its answer open (SSCOP's BGN and BGAK), and a question and its answer close when all that was sent has
-/// arrived (END and ENDAK). A question is asked every so often (Timer_CC) until it is answered.
+/// A question and its answer open (SSCOP's BGN and BGAK), and a question and its answer close when
+/// all that was sent has arrived (END and ENDAK). A question is asked every so often (Timer_CC)
+/// until it is answered.
 ///
-/// Each side may close its half before, and hears that all of it has arrived; where both halves are closed, it is over. An
-/// end that closes no half is an abort.
+/// Each side may close its half before, and hears that all of it has arrived; where both halves are
+/// closed, it is over. An end that closes no half is an abort.
 ///
-/// The side that is asked for an association sends as soon as it has agreed. Choose it where addresses cannot be forged:
-/// [`TwoStage`](super::TwoStage) does not believe one that has not shown that it hears.
+/// The side that is asked for an association sends as soon as it has agreed. Choose it where
+/// addresses cannot be forged: [`TwoStage`](super::TwoStage) does not believe one that has not
+/// shown that it hears.
 ///
 /// ```
 /// use stackwright_policies::connection::Handshake;
@@ -186,7 +188,8 @@ impl Connection for Handshake {
             _ if signals.has(Signals::ENDED) => State::Ended(match self.left {
                 _ if self.why != Ending::Finished => self.why,
                 Some(Err(code)) => Ending::Reset(code),
-                // It has all that it sent acknowledged; what of ours has not arrived nobody takes any more.
+                // It has all that it sent acknowledged; what of ours has not arrived nobody takes
+                // any more.
                 _ if view.idle && view.drained || self.halves.they_stop() => Ending::Finished,
                 _ => Ending::Reset(0),
             }),

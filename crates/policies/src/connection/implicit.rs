@@ -15,16 +15,17 @@ const DOUBLED_MOST: u32 = 3;
 
 /// The first packet opens, with data in it (XTP's FIRST); no answer is waited for.
 ///
-/// Each side closes its half when it has sent all (WCLOSE), and hears that all has arrived (RCLOSE). Where both halves are
-/// closed, it is over (END). A side that takes no more besides says so with its half, and closes both in one round trip
-/// (XTP §5, *abbreviated*): the other one has all of that, says the same, and that it is over. An end that closes no half is
-/// an abort: it is told several times, and whenever something comes, because nothing answers it.
+/// Each side closes its half when it has sent all (WCLOSE), and hears that all has arrived
+/// (RCLOSE). Where both halves are closed, it is over (END). A side that takes no more besides says
+/// so with its half, and closes both in one round trip (XTP §5, *abbreviated*): the other one has
+/// all of that, says the same, and that it is over. An end that closes no half is an abort: it is
+/// told several times, and whenever something comes, because nothing answers it.
 ///
-/// The questions of the inquiry slot carry the signals. The linger of the side that says last that it is over must be longer
-/// than the other side's patience.
+/// The questions of the inquiry slot carry the signals. The linger of the side that says last that
+/// it is over must be longer than the other side's patience.
 ///
-/// Choose it for short exchanges. The side that answers knows nothing of the one that asks: a listener bounds what one may
-/// cost.
+/// Choose it for short exchanges. The side that answers knows nothing of the one that asks: a
+/// listener bounds what one may cost.
 ///
 /// ```
 /// use stackwright_policies::connection::Implicit;
@@ -120,7 +121,8 @@ impl Connection for Implicit {
         }
         self.halves.on_heard(tidings);
         if signals.has(Signals::END) {
-            // A side that closes its half with the end has all that we sent, if we have said that it is all.
+            // A side that closes its half with the end has all that we sent, if we have said that
+            // it is all.
             let closes = signals.has(Signals::FINISH) && self.halves.is_finishing();
             let ending = if closes { Ending::Finished } else { Ending::Reset(signals.code()) };
             self.state = match self.state {

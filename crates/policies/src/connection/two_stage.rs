@@ -5,35 +5,39 @@ use stackwright_transport::component;
 use stackwright_transport::slots::{Connection, Tidings};
 use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
 
-/// How often a question is asked before the other side is believed to be gone, where nothing else is wished.
+/// How often a question is asked before the other side is believed to be gone, where nothing else
+/// is wished.
 const TRIES_MOST: u32 = 10;
 
 /// How often the wait for an answer is doubled, at most.
 const DOUBLED_MOST: u32 = 3;
 
-/// How often an end is told before it is believed without an answer: what was sent has arrived anyhow.
+/// How often an end is told before it is believed without an answer: what was sent has arrived
+/// anyhow.
 const FAREWELLS_MOST: u32 = 3;
 
 /// How often a silent peer is asked whether he is there before he is not.
 const ALIVE_MOST: u32 = 5;
 
-/// What may be sent to whom nobody has heard yet, in octets for each octet from there: who asks in another's name must not
-/// make us flood him (RFC 9000 §8.1).
+/// What may be sent to whom nobody has heard yet, in octets for each octet from there: who asks in
+/// another's name must not make us flood him (RFC 9000 §8.1).
 const AMPLIFICATION_MOST: u64 = 3;
 
-/// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who asked confirms that it
-/// heard the answer; before that, or before it reports anything or ends it, it is sent at most three times what came from it.
-/// So it confirms as often as it would have asked, and nothing that it hears shows that it need not: who has spent what he
-/// may send says nothing more by himself. Where data comes and no confirmation, the answer is said again at once, the first time:
-/// it calls forth another.
+/// An association is asked for, and granted or refused, before any data flows (ARTP §1.4.3). Who
+/// asked confirms that it heard the answer; before that, or before it reports anything or ends it,
+/// it is sent at most three times what came from it. So it confirms as often as it would have
+/// asked, and nothing that it hears shows that it need not: who has spent what he may send says
+/// nothing more by himself. Where data comes and no confirmation, the answer is said again at once,
+/// the first time: it calls forth another.
 ///
-/// Who has nothing to say may ask now and then whether the peer is still there, where that is wished: as he asked or granted
-/// before, and is answered as he was before.
+/// Who has nothing to say may ask now and then whether the peer is still there, where that is
+/// wished: as he asked or granted before, and is answered as he was before.
 ///
-/// It is closed by telling (stage 1 of §1.4.4) when all that was sent has arrived; who hears that has lost what is still
-/// under way from his own side.
+/// It is closed by telling (stage 1 of §1.4.4) when all that was sent has arrived; who hears that
+/// has lost what is still under way from his own side.
 ///
-/// Choose it where the application decides whom it serves. It costs a round trip before the first datagram.
+/// Choose it where the application decides whom it serves. It costs a round trip before the first
+/// datagram.
 ///
 /// ```
 /// use stackwright_policies::connection::TwoStage;
@@ -65,7 +69,8 @@ enum State {
     Idle,
     /// We ask, again at this time.
     Asking(Question),
-    /// We have said yes, and say it again at this time, until it is heard; but not longer than until then.
+    /// We have said yes, and say it again at this time, until it is heard; but not longer than
+    /// until then.
     Granting(Question, Budget, Instant),
     Open,
     /// We tell that it is over, again at this time.
@@ -129,7 +134,8 @@ impl TwoStage {
         TwoStage { tries_most: most, ..self }
     }
 
-    /// Asks whether the peer is there when nothing was heard for so long; `None`: never, as in the document.
+    /// Asks whether the peer is there when nothing was heard for so long; `None`: never, as in the
+    /// document.
     #[must_use]
     pub const fn keepalive(self, silence: Option<Nanoseconds>) -> Self {
         TwoStage { every_silence: silence, ..self }
@@ -160,7 +166,8 @@ impl TwoStage {
         }
     }
 
-    /// Signals came, or something came before the association is open, or the peer is to be asked now and then.
+    /// Signals came, or something came before the association is open, or the peer is to be asked
+    /// now and then.
     fn hear(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
         let signals = tidings.signals;
         // As long as the other side may go on asking.
@@ -176,7 +183,8 @@ impl TwoStage {
             } else if signals == Signals::NONE && question.tries == 1 {
                 question.at = view.now; // who sends has heard it, and his confirmation is lost, or late
             }
-            // Who ends it has heard our answer as well: what he sent goes up before he is answered, or it never would.
+            // Who ends it has heard our answer as well: what he sent goes up before he is answered,
+            // or it never would.
             if signals.has(Signals::CONFIRM | Signals::END) || tidings.reports {
                 self.state = State::Open;
             }
@@ -245,7 +253,8 @@ impl TwoStage {
             State::Leaving(question) if signals.has(Signals::END) => {
                 State::Leaving(question.asked(view.now, self.every))
             }
-            // Whoever leaves has all that it sent acknowledged; what we have sent nobody takes any more.
+            // Whoever leaves has all that it sent acknowledged; what we have sent nobody takes any
+            // more.
             _ if signals.has(Signals::ENDED) => {
                 let all_arrived = view.idle && view.drained;
                 let ending = if all_arrived { Ending::Finished } else { Ending::Reset(0) };

@@ -10,7 +10,7 @@ use stackwright_contract::services::{
 };
 use stackwright_contract::{Context, Duration, Handle, IndicationOf, Protocol};
 use stackwright_simulator::{Application, Asks, Conditions, Reorder, SimulatedDatagrams, StationId, World};
-use stackwright_transport::{Associations, Host, Transport};
+use stackwright_transport::{Associations, Configuration, Host, Transport};
 use stackwright_wire::Message;
 
 use crate::setting::{M, seeds};
@@ -195,9 +195,17 @@ struct Counts {
     closed: usize,
 }
 
+/// A host of streams.
+pub(crate) trait Streaming:
+    Host<Configuration: Configuration<Message = M>, Transfer = Streams<M>>
+{
+}
+
+impl<H: Host<Configuration: Configuration<Message = M>, Transfer = Streams<M>>> Streaming for H {}
+
 type Stack<H> = Over<Transport<H>, SimulatedDatagrams<M>>;
 
-/// It loses, doubles and reorders.
+/// It loses, doubles, reorders and alters.
 fn bad(random: &mut Rng) -> Conditions {
     Conditions {
         delay: Duration::from_millis(random.u64(0..20)),
@@ -205,12 +213,13 @@ fn bad(random: &mut Rng) -> Conditions {
         loss: (random.f64() * 0.19).into(),
         duplicate: random.f64() * 0.1,
         reorder: Reorder { probability: random.f64() * 0.1, by: Duration::from_millis(random.u64(1..80)) },
+        corrupt: random.f64() * 0.05,
         ..Conditions::IDEAL
     }
 }
 
-/// Clients open more streams than a server awaits; each side sends, and ends it in its own way. `make` makes the host of
-/// the station at this address.
+/// Clients open more streams than a server awaits; each side sends, and ends it in its own way.
+/// `make` makes the host of the station at this address.
 pub(crate) fn streams<
     H: Host<Configuration: stackwright_transport::Configuration<Message = M>, Transfer = Streams<M>>,
 >(
@@ -222,6 +231,9 @@ pub(crate) fn streams<
     let seeds = range.end as usize;
     for seed in range {
         one(&make, seed, &mut counts);
+        if seed % 10 == 0 {
+            nothing(&make, seed);
+        }
     }
     if seeds >= 100 {
         let least = seeds / 10;
@@ -231,64 +243,109 @@ pub(crate) fn streams<
     println!("{seeds} seeds: {counts:?}");
 }
 
-fn one<H: Host<Configuration: stackwright_transport::Configuration<Message = M>, Transfer = Streams<M>>>(
-    make: &impl Fn(u8) -> H,
+/// A server, two clients, and the streams that they open.
+struct Scene<H: Streaming> {
     seed: u64,
-    counts: &mut Counts,
-) {
+    world: World<M>,
+    stations: [StationId<Stack<H>, Talker>; 3],
+}
+
+impl<H: Streaming> Scene<H> {
+    /// The server awaits as many streams as it has sides; each client opens as many as it has.
+    fn new(make: &impl Fn(u8) -> H, seed: u64, random: &mut Rng, sides: [Vec<Side>; 3]) -> Self {
+        let mut world = World::new(seed);
+        world.network_mut().set_conditions(bad(random));
+        // Of half of the seeds, less credit than a packet has octets.
+        let credit = Credit::of_octets(if seed.is_multiple_of(2) { 1 << 16 } else { random.usize(50..300) });
+        let counts = sides.each_ref().map(Vec::len);
+        let mut last = 0;
+        let stations = sides.map(|sides| {
+            last += 1;
+            let talker = Talker { sides, random: Rng::with_seed(seed + u64::from(last)) };
+            let address = IpAddr::from([10, 0, 0, last]);
+            let layer = Transport::new(Associations::new(make(last)), seed);
+            world.add(address, Over::new(layer, SimulatedDatagrams::new(address, ROOM_BELOW)), talker)
+        });
+        let local = SocketAddr::from((SERVER, PORT)).into();
+        world.ask(stations[0], StreamsRequest::Listen { listener: LISTENER, local });
+        for (nth, (station, count)) in stations.into_iter().zip(counts).enumerate() {
+            for index in 1..=count as u32 {
+                let association = Handle { index, generation: 0 };
+                world.ask(
+                    station,
+                    match nth {
+                        0 => StreamsRequest::Await { listener: LISTENER, association, credit },
+                        _ => StreamsRequest::Open { association, remote: local, local: None, credit },
+                    },
+                );
+            }
+        }
+        Scene { seed, world, stations }
+    }
+
+    fn sides(&self, nth: usize) -> &[Side] {
+        &self.world.application(self.stations[nth]).sides
+    }
+
+    /// Runs until all streams have ended; nothing is left of them.
+    fn ends(mut self) -> Self {
+        let (seed, stations) = (self.seed, self.stations);
+        let ended = |world: &World<M>, station| {
+            let Talker { sides, .. } = world.application(station);
+            sides.iter().all(|side| side.ended.is_some())
+        };
+        let all = |world: &World<M>| stations.iter().all(|station| ended(world, *station));
+        let over = self.world.run_until(all, Duration::from_secs(1200));
+        assert!(over, "not over, {self:#?}");
+        for (nth, station) in stations.into_iter().enumerate() {
+            let layer = &self.world.stack(station).upper;
+            assert_eq!(layer.associations(), 0, "seed {seed}");
+            assert!(nth == 0 || layer.names() == 0, "seed {seed}");
+        }
+        self
+    }
+}
+
+impl<H: Streaming> fmt::Debug for Scene<H> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "seed {}: ", self.seed)?;
+        f.debug_list().entries((0..3).flat_map(|nth| self.sides(nth))).finish()
+    }
+}
+
+/// Both sides send nothing at all.
+fn nothing<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64) {
     let mut random = Rng::with_seed(seed);
-    let mut world = World::new(seed);
-    world.network_mut().set_conditions(bad(&mut random));
-    // Of half of the seeds, less credit than a packet has octets.
-    let credit = Credit::of_octets(if seed % 2 == 0 { 1 << 16 } else { random.usize(50..300) });
-    let local = SocketAddr::from((SERVER, PORT)).into();
+    let mut side = |id: u8, deeds: &[Deed]| {
+        let deed = deeds[random.usize(..deeds.len())];
+        vec![Side { length: 0, deed, ..Side::new(id, true, &mut random) }]
+    };
+    let server = side(1, &[Deed::Finish, Deed::Close]);
+    let client = side(2, &[Deed::Finish, Deed::Close, Deed::CloseLast]);
+    let scene = Scene::new(make, seed, &mut random, [server, client, Vec::new()]).ends();
+    for (one, other) in [(1, 0), (0, 1)] {
+        let [[one], [other]] = [one, other].map(|nth| scene.sides(nth)) else { panic!("one side each") };
+        check(one, other, &mut Counts::default(), &scene);
+    }
+}
+
+fn one<H: Streaming>(make: &impl Fn(u8) -> H, seed: u64, counts: &mut Counts) {
+    let mut random = Rng::with_seed(seed);
     let opened: [usize; 2] = [random.usize(1..4), random.usize(0..3)];
     let awaited = random.usize(1..=opened.iter().sum());
-
     let mut id = 0;
-    let mut add = |world: &mut World<M>, last: u8, sides: usize| -> StationId<Stack<H>, Talker> {
-        let sides = (0..sides).map(|_| {
+    let sides = [awaited, opened[0], opened[1]].map(|count| {
+        let listens = id == 0;
+        let side = |_| {
             id += 1;
-            Side::new(id, last == 1, &mut random)
-        });
-        let talker = Talker { sides: sides.collect(), random: Rng::with_seed(seed + u64::from(last)) };
-        let address = IpAddr::from([10, 0, 0, last]);
-        let layer = Transport::new(Associations::new(make(last)), seed);
-        world.add(address, Over::new(layer, SimulatedDatagrams::new(address, ROOM_BELOW)), talker)
-    };
-    let name = |nth: usize| Handle { index: nth as u32 + 1, generation: 0 };
-    let server = add(&mut world, 1, awaited);
-    let clients = [2, 3].map(|last| add(&mut world, last, opened[usize::from(last) - 2]));
-    world.ask(server, StreamsRequest::Listen { listener: LISTENER, local });
-    for nth in 0..awaited {
-        world.ask(server, StreamsRequest::Await { listener: LISTENER, association: name(nth), credit });
-    }
-    for (client, opened) in clients.into_iter().zip(opened) {
-        for nth in 0..opened {
-            let association = name(nth);
-            world.ask(client, StreamsRequest::Open { association, remote: local, local: None, credit });
-        }
-    }
-
-    let stations = [server, clients[0], clients[1]];
-    let all = |world: &World<M>| {
-        stations
-            .iter()
-            .all(|station| world.application(*station).sides.iter().all(|side| side.ended.is_some()))
-    };
-    let over = world.run_until(all, Duration::from_secs(1200));
-    let sides = |station: StationId<Stack<H>, Talker>| world.application(station).sides.iter();
-    let everything = || stations.iter().flat_map(|station| sides(*station)).collect::<Vec<_>>();
-    assert!(over, "seed {seed}: not over: {:#?}", everything());
-    for station in stations {
-        assert_eq!(world.stack(station).upper.associations(), 0, "seed {seed}");
-    }
-    for client in clients {
-        assert_eq!(world.stack(client).upper.names(), 0, "seed {seed}");
-    }
+            Side::new(id, listens, &mut random)
+        };
+        (0..count).map(side).collect()
+    });
+    let scene = Scene::new(make, seed, &mut random, sides).ends();
 
     let mut refused = 0;
-    for client in stations[1..].iter().flat_map(|station| sides(*station)) {
+    for client in scene.sides(1).iter().chain(scene.sides(2)) {
         if let Some(Ended::Refused(code)) = client.ended {
             assert_eq!((code, client.heard.len(), client.finished), (REFUSAL, 0, 0), "seed {seed}");
             refused += 1;
@@ -301,14 +358,14 @@ fn one<H: Host<Configuration: stackwright_transport::Configuration<Message = M>,
                 || told(side, client)
                 || told(client, side)
         };
-        let Some(server) = sides(server).find(is_peer) else {
+        let Some(server) = scene.sides(0).iter().find(is_peer) else {
             // Both have closed at once, and so nothing was given to either.
             let closed = |side: &Side| {
                 let ended = matches!(side.ended, Some(Ended::Finished | Ended::Reset(0)));
                 side.closed() && side.heard.is_empty() && ended
             };
-            let both = closed(client) && sides(server).any(closed);
-            assert!(both, "seed {seed}: nobody's: {client:?}, {:#?}", everything());
+            let both = closed(client) && scene.sides(0).iter().any(closed);
+            assert!(both, "nobody's: {client:?}, {scene:#?}");
             continue;
         };
         for (one, other) in [(client, server), (server, client)] {
@@ -320,26 +377,26 @@ fn one<H: Host<Configuration: stackwright_transport::Configuration<Message = M>,
 }
 
 /// What one side was told is what the other one did.
-fn check(one: &Side, other: &Side, counts: &mut Counts, what: &dyn std::fmt::Display) {
+fn check(one: &Side, other: &Side, counts: &mut Counts, what: &dyn fmt::Debug) {
     let ended = one.ended.expect("it is over");
-    assert!(one.heard == other.octets(0..one.heard.len()), "what was sent, {what}");
+    assert!(one.heard == other.octets(0..one.heard.len()), "what was sent, {what:?}");
     let whole = one.heard.len() == other.length;
     if one.aborted() {
-        return assert_eq!(ended, Ended::Aborted, "{what}");
+        return assert_eq!(ended, Ended::Aborted, "{what:?}");
     }
     if other.aborted() {
         let code = Ended::Reset(other.code());
-        assert!(ended == code || one.closed() && ended == Ended::Finished, "{what}");
+        assert!(ended == code || one.closed() && ended == Ended::Finished, "{what:?}");
         counts.told_codes += usize::from(ended == code);
-        return assert_eq!(one.finished, 0, "{what}");
+        return assert_eq!(one.finished, 0, "{what:?}");
     }
     if one.closed() {
         counts.closed += 1;
-        return assert!(ended == Ended::Finished || other.closed() && ended == Ended::Reset(0), "{what}");
+        return assert!(ended == Ended::Finished || other.closed() && ended == Ended::Reset(0), "{what:?}");
     }
-    assert!(whole, "{what}");
-    assert_eq!(one.finished, 1, "{what}");
+    assert!(whole, "{what:?}");
+    assert_eq!(one.finished, 1, "{what:?}");
     // The peer may have closed before all had arrived.
-    assert!(ended == Ended::Finished || other.closed() && ended == Ended::Reset(0), "{what}");
+    assert!(ended == Ended::Finished || other.closed() && ended == Ended::Reset(0), "{what:?}");
     counts.half_closes += usize::from(other.deed == Deed::Finish);
 }

@@ -224,8 +224,8 @@ impl<C: Configuration> Association<C> {
         self.slots.connection.stop();
     }
 
-    /// The layer above ends it at once: what was not sent does not leave any more, and what was is not repeated. The peer is
-    /// told `code`, where the format can say it.
+    /// The layer above ends it at once: what was not sent does not leave any more, and what was is
+    /// not repeated. The peer is told `code`, where the format can say it.
     pub fn abort(&mut self, now: Instant, code: Code) {
         self.stop();
         let view = self.view(now);

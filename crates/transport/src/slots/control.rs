@@ -32,8 +32,8 @@ slot! {
         fn stop(&mut self) = ();
         /// Whether the peer has closed its half, and all that it sent is here.
         fn heard_all(&self, view: &View) -> bool = false;
-        /// This side ends the association, whatever is still to arrive: the peer is told why, as far as it can be. Whether it is
-        /// being told; else the association is over at once.
+        /// This side ends the association, whatever is still to arrive: the peer is told why, as
+        /// far as it can be. Whether it is being told; else the association is over at once.
         fn abandon(&mut self, view: &View, why: Ending) -> bool = false;
         /// A packet arrived.
         ///
@@ -60,8 +60,8 @@ slot! {
 slot! {
     /// The receiver's half: when something is to be reported, and what.
     trait Acknowledgement {
-        /// A unit of so many octets arrived, perhaps not for the first time, or several did: it is as if each had arrived by itself.
-        /// `gap` is a hole that they show.
+        /// A unit of so many octets arrived, perhaps not for the first time, or several did: it is
+        /// as if each had arrived by itself. `gap` is a hole that they show.
         fn on_received(&mut self, view: &View, unit: &UnitHeader, octets: usize, gap: Option<Range<u64>>) = ();
         /// A unit arrived for which there was no room: the peer has to hear where we stand.
         fn on_refused(&mut self, view: &View, receipts: &Receipts) = ();
@@ -69,7 +69,8 @@ slot! {
         fn on_inquiry(&mut self, view: &View, number: u32) = ();
         /// The application took so much that the peer may send more.
         fn on_room(&mut self, view: &View, receipts: &Receipts) = ();
-        /// Writes what is to be reported now, of at most `room` spans or numbers; whether there is anything.
+        /// Writes what is to be reported now, of at most `room` spans or numbers; whether there is
+        /// anything.
         fn report(&self, view: &View, receipts: &Receipts, room: usize, into: &mut Report) -> bool;
         /// It left.
         fn on_reported(&mut self, view: &View, report: &Report) = ();
@@ -85,8 +86,8 @@ slot! {
         fn due(&self, view: &View, occasion: Occasion) -> bool;
         /// Whether it is of interest that nothing may follow a unit.
         fn heeds_last(&self) -> bool = false;
-        /// Whether what leaves at a moment changes its answers for what leaves at the same moment; else it is asked, and told, once for
-        /// several packets.
+        /// Whether what leaves at a moment changes its answers for what leaves at the same moment;
+        /// else it is asked, and told, once for several packets.
         fn heeds_sent(&self) -> bool = true;
         /// A unit left.
         fn on_sent(&mut self, view: &View) = ();

@@ -11,12 +11,13 @@ use crate::configuration::{Configuration, FrontOf, Slots};
 use crate::limits::Limits;
 use crate::slots::Front as _;
 
-/// What a protocol says of its associations as a whole: the half of its format that has no association yet.
+/// What a protocol says of its associations as a whole: the half of its format that has no
+/// association yet.
 pub trait Host: Sized + 'static {
     /// What it selected.
     type Configuration: Configuration;
-    /// What it offers to the layer above: datagrams, or a stream. A stream is cut anywhere: its configuration keeps no bounds
-    /// of messages.
+    /// What it offers to the layer above: datagrams, or a stream. A stream is cut anywhere: its
+    /// configuration keeps no bounds of messages.
     type Transfer: Transfer<Message = MessageOf<Self>, Properties: From<MessageProperties> + Into<MessageProperties>>;
     /// Tells an association from the others with the same peer.
     type Key: Key + Default;
@@ -24,7 +25,8 @@ pub trait Host: Sized + 'static {
     /// What the rule book of stacks has to know of it.
     const FACTS: Facts;
 
-    /// Whose packet this is, whose front was read. There may be no association, and no trust is spent on it.
+    /// Whose packet this is, whose front was read. There may be no association, and no trust is
+    /// spent on it.
     ///
     /// # Errors
     /// Where it cannot be read.
@@ -39,7 +41,8 @@ pub trait Host: Sized + 'static {
     /// Why there cannot be one.
     fn open(&mut self, cx: &Context, remote: Participant) -> Result<Self::Key, Ended>;
 
-    /// A packet came whose key nobody has, while somebody listens and `half_open` others have not shown that they hear us.
+    /// A packet came whose key nobody has, while somebody listens and `half_open` others have not
+    /// shown that they hear us.
     fn arrival(
         &mut self,
         cx: &Context,
@@ -58,8 +61,8 @@ pub trait Host: Sized + 'static {
     /// Whether senders for whose packets nobody is here are [told](Host::unawaited) so.
     const REFUSES: bool = false;
 
-    /// A packet came whose key nobody has, and nobody waits for it: returns what its sender is told, where there is something to
-    /// say. It is no longer than the packet, or 64 octets.
+    /// A packet came whose key nobody has, and nobody waits for it: returns what its sender is
+    /// told, where there is something to say. It is no longer than the packet, or 64 octets.
     fn unawaited(
         &mut self,
         _cx: &Context,
@@ -93,14 +96,15 @@ pub trait Host: Sized + 'static {
     /// The longest packet, in octets, and the header room that the layers below need.
     fn packet(&self) -> (usize, usize);
 
-    /// How many octets of packets are written one behind the other, at most, for a driver that sends them by one system call; 0:
-    /// each has memory of its own.
+    /// How many octets of packets are written one behind the other, at most, for a driver that
+    /// sends them by one system call; 0: each has memory of its own.
     fn run(&self) -> usize {
         0
     }
 }
 
-/// Whose packet it is, and what was read to know that. Nothing is taken off: a check may cover the header.
+/// Whose packet it is, and what was read to know that. Nothing is taken off: a check may cover the
+/// header.
 pub struct Located<H: Host> {
     pub(super) key: H::Key,
     pub(super) front: FrontOf<H::Configuration>,

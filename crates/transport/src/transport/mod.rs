@@ -53,8 +53,8 @@ impl<H: Host> Associations<H> {
         Self::sharing(host, Rc::new(Pool::new(headroom + packet, BLOCKS_KEPT)))
     }
 
-    /// Those of `host`, whose blocks come from the pool of the stack. Where its blocks are shorter than a packet and the headroom
-    /// before it, memory is asked for with every packet.
+    /// Those of `host`, whose blocks come from the pool of the stack. Where its blocks are shorter
+    /// than a packet and the headroom before it, memory is asked for with every packet.
     pub fn sharing(host: H, pool: Rc<Pool<MessageOf<H>>>) -> Self {
         let (packet, headroom) = host.packet();
         let memory = Memory::sharing(pool, headroom).with_runs(host.run()).limited(host.limits());

@@ -1,4 +1,5 @@
-//! A packet is received, what is whole goes up, and the layer above is told where the association stands.
+//! A packet is received, what is whole goes up, and the layer above is told where the association
+//! stands.
 
 use core::mem;
 
@@ -14,8 +15,8 @@ use crate::words::{Dropped, Ending, Phase};
 const EVERYTHING: Credit = Credit { octets: usize::MAX, messages: usize::MAX };
 
 impl<H: Host> Associations<H> {
-    /// Something came, or there is room above. Where it has nothing to say to that now, as to most of what comes, the batch need not
-    /// come back to it.
+    /// Something came, or there is room above. Where it has nothing to say to that now, as to most
+    /// of what comes, the batch need not come back to it.
     #[inline]
     pub(super) fn turn(&mut self, at: &mut impl Place<Self>) {
         // That it is open is heard before all else: both may have come together.
@@ -31,7 +32,8 @@ impl<H: Host> Associations<H> {
         }
         let session = at.association();
         if mem::replace(&mut session.only_messages, true) {
-            // They have changed nothing else: neither where it stands, nor when the peer is asked again for what he was sent.
+            // They have changed nothing else: neither where it stands, nor when the peer is asked
+            // again for what he was sent.
             let deadline = session.engine.next_receiving();
             debug_assert!(
                 session.engine.next_deadline(now).is_none_or(|all| all >= deadline.min(session.armed))
@@ -62,7 +64,8 @@ impl<H: Host> Associations<H> {
         }
     }
 
-    /// The room for a message that goes up as it comes. Who has closed takes none, nor who has not heard that it is open.
+    /// The room for a message that goes up as it comes. Who has closed takes none, nor who has not
+    /// heard that it is open.
     #[inline(always)]
     pub(super) fn room_at_once(at: &mut impl Place<Self>) -> Credit {
         let session = at.association();
@@ -73,7 +76,8 @@ impl<H: Host> Associations<H> {
         }
     }
 
-    /// A packet is received, and those `behind` it that are taken with it. Messages may go up with them.
+    /// A packet is received, and those `behind` it that are taken with it. Messages may go up with
+    /// them.
     #[inline(always)]
     pub(super) fn receive(
         &mut self,
@@ -89,7 +93,8 @@ impl<H: Host> Associations<H> {
             engine.receive(now, Some(&header.front), &mut packet, behind.as_deref_mut(), memory, room);
         let packets = 1 + before - behind.map_or(0, |behind| behind.len());
         at.association().received += packets as u64;
-        // Whoever only knows where we are could otherwise say in the peer's name that there is congestion.
+        // Whoever only knows where we are could otherwise say in the peer's name that there is
+        // congestion.
         let ecn = at.arrived().ecn;
         if ecn != Ecn::NotEct && matches!(received, Ok(_) | Err(Dropped::Duplicate)) {
             at.association().engine.on_marked(ecn, packets as u32);

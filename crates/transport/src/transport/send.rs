@@ -8,10 +8,12 @@ use super::{Associations, Host};
 use crate::words::MILLISECOND;
 
 impl<H: Host> Associations<H> {
-    /// All that the association has to say, as far as there is room below; and when it wants to be woken.
+    /// All that the association has to say, as far as there is room below; and when it wants to be
+    /// woken.
     pub(super) fn speak(&mut self, at: &mut impl Place<Self>) {
         let now = at.cx().now();
-        // Where only room is missing, that wakes it: other deadlines are then looked at now and again.
+        // Where only room is missing, that wakes it: other deadlines are then looked at now and
+        // again.
         let mut least = now;
         while at.association().engine.may_transmit(now) {
             let (room, most) = (at.room_below(), at.room_below_most());

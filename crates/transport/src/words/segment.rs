@@ -6,8 +6,9 @@ use stackwright_contract::services::Code;
 
 use super::{Cargo, Report, Unit};
 
-/// What the two ends tell each other of the association itself: a set; and with an end or a refusal its [code](Signals::code),
-/// which lies behind it, so that they are compared and combined as one number.
+/// What the two ends tell each other of the association itself: a set; and with an end or a refusal
+/// its [code](Signals::code), which lies behind it, so that they are compared and combined as one
+/// number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Signals(u64);
 
@@ -94,7 +95,8 @@ pub struct Stamp {
 pub struct Segment<M> {
     /// What it carries.
     pub unit: Option<Unit<M>>,
-    /// Whether it reports what its sender has received; the format has written that where it was told to.
+    /// Whether it reports what its sender has received; the format has written that where it was
+    /// told to.
     pub reports: bool,
     /// A question, to be answered with a report of this number.
     pub inquiry: Option<u32>,
@@ -104,7 +106,8 @@ pub struct Segment<M> {
     pub signals: Signals,
     /// The number after the last one that its sender has sent, or the first one that it will send.
     pub next: Option<u64>,
-    /// Its sender sends nothing again that has a lower number: what is missing there will never come.
+    /// Its sender sends nothing again that has a lower number: what is missing there will never
+    /// come.
     pub settled: Option<u64>,
     /// When it was sent.
     pub stamp: Option<Stamp>,
@@ -129,19 +132,21 @@ impl<M> Segment<M> {
     }
 }
 
-/// What is to be said. A format *takes* what one packet can carry; the engine is back at once with the rest.
+/// What is to be said. A format *takes* what one packet can carry; the engine is back at once with
+/// the rest.
 #[derive(Debug)]
 pub struct Saying<'a> {
     /// Data.
     pub unit: Option<Cargo<'a>>,
-    /// Written by a format that says a unit in several packets: only these octets of its body stand behind this header, and the
-    /// packet says nothing else. The unit is taken with its last part.
+    /// Written by a format that says a unit in several packets: only these octets of its body stand
+    /// behind this header, and the packet says nothing else. The unit is taken with its last part.
     pub part: Option<Range<usize>>,
     /// What was received.
     pub report: Option<&'a Report>,
     /// A question.
     pub inquiry: Option<u32>,
-    /// How far the peer may send. It is never said alone: whoever has something to say takes it along.
+    /// How far the peer may send. It is never said alone: whoever has something to say takes it
+    /// along.
     pub credit: Option<u64>,
     /// Of the association itself.
     pub signals: Signals,

@@ -5,8 +5,8 @@ use stackwright_contract::services::Code;
 
 use super::Nanoseconds;
 
-/// What a policy may know of an association beyond its own opinion. It is gathered once per packet, so that no policy needs
-/// another.
+/// What a policy may know of an association beyond its own opinion. It is gathered once per packet,
+/// so that no policy needs another.
 #[derive(Clone, Copy, Debug)]
 pub struct View {
     /// The time of this batch.
@@ -17,7 +17,8 @@ pub struct View {
     pub in_flight: u64,
     /// The number after the last one sent.
     pub sent_upto: u64,
-    /// The first number that was sent and of which nothing was heard; `sent_upto` where there is none.
+    /// The first number that was sent and of which nothing was heard; `sent_upto` where there is
+    /// none.
     pub settled_upto: u64,
     /// All numbers before this one were received.
     pub received_upto: u64,

@@ -96,7 +96,8 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
         self.association.send(self.clock.reads(now), message, properties, &self.memory).is_ok()
     }
 
-    /// Where packets lie one behind the other, every second message lies so that nothing of it has to be copied, if it can.
+    /// Where packets lie one behind the other, every second message lies so that nothing of it has
+    /// to be copied, if it can.
     fn message(&mut self, octets: &[u8]) -> BufferTree {
         self.lays_out = self.runs && !self.lays_out;
         let laid_out =

@@ -1,5 +1,5 @@
-//! Two ends of any transport on a bad link, in virtual time, without the layers around them: what tries an engine, its
-//! policies and its formats a hundred thousand times.
+//! Two ends of any transport on a bad link, in virtual time, without the layers around them: what
+//! tries an engine, its policies and its formats a hundred thousand times.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -63,7 +63,8 @@ impl<C: Configuration<Message = BufferTree>> Trial<C> {
         self
     }
 
-    /// Packets lie one behind the other where they can: those that leave, and those that arrive in one batch.
+    /// Packets lie one behind the other where they can: those that leave, and those that arrive in
+    /// one batch.
     #[must_use]
     pub fn in_runs(mut self) -> Self {
         self.ends.iter_mut().for_each(End::in_runs);

@@ -64,7 +64,8 @@ pub struct Talk {
     pub promise: Promise,
     /// All must be over by then.
     pub limit: Duration,
-    /// Whether the end that opens says nothing before the association is open, as a layer above would.
+    /// Whether the end that opens says nothing before the association is open, as a layer above
+    /// would.
     pub waits: bool,
     /// Whether the ends are closed when all is said, which must end well.
     pub closes: bool,
@@ -173,7 +174,8 @@ impl Heard {
 }
 
 impl<C: Configuration<Message = BufferTree>> Trial<C> {
-    /// Opens, talks and closes. `meddle` is called after each packet, with the end that sent it and how many were sent.
+    /// Opens, talks and closes. `meddle` is called after each packet, with the end that sent it and
+    /// how many were sent.
     ///
     /// # Errors
     /// What was promised and not kept.

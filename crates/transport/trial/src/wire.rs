@@ -86,7 +86,8 @@ impl Wire {
     }
 }
 
-/// A link that loses, doubles and reorders packets, as follows from `seed`; and alters them, where that is `checked`.
+/// A link that loses, doubles and reorders packets, as follows from `seed`; and alters them, where
+/// that is `checked`.
 pub fn bad(seed: u64, checked: bool) -> Conditions {
     let mut random = Rng::with_seed(seed);
     Conditions {

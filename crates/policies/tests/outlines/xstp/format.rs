@@ -16,7 +16,8 @@ use super::header::{Kind, Packet};
 /// The longest packet: what a frame of packet radio leaves after two headers below.
 const PACKET: usize = 178;
 
-/// The flag of POLL: its sender has sent all; of STAT: its sender has all of that; of END: without it, it is an abort.
+/// The flag of POLL: its sender has sent all; of STAT: its sender has all of that; of END: without
+/// it, it is an abort.
 const STREAM_END: u8 = 8;
 
 /// The flag of END: its sender has all of the other side's stream.

@@ -219,7 +219,8 @@ impl<M: Message> Format<M> for Xtp4<M> {
         let mut options = Options::SREQ
             .when(inquiry.is_some())
             .with(Options::EOM.when(unit.is_some_and(|unit| unit.label.last)));
-        // The end of a half rides on its last data; all else tells what was received as well, and so on none.
+        // The end of a half rides on its last data; all else tells what was received as well, and
+        // so on none.
         let says = match &unit {
             None => say.signals,
             Some(unit) => {
