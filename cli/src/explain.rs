@@ -4,7 +4,7 @@ mod protocol;
 
 use serde_json::json;
 use stackwright::catalogue;
-use stackwright::compose::graph::{Graph, Kind, Parameter, Unasked};
+use stackwright::compose::graph::{Graph, Parameter, ParameterKind, Unasked};
 use stackwright_drivers::Readiness;
 
 use crate::arguments::{Draw, Explain};
@@ -96,10 +96,10 @@ fn list(json: bool) {
     }
 }
 
-fn noun(kind: Kind) -> &'static str {
+fn noun(kind: ParameterKind) -> &'static str {
     match kind {
-        Kind::Text => "a text",
-        Kind::Number => "a number",
-        Kind::Truth => "true or false",
+        ParameterKind::Text => "a text",
+        ParameterKind::Number => "a number",
+        ParameterKind::Truth => "true or false",
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use indicatif::HumanBytes;
 use serde_json::json;
-use stackwright::contract::services::{Entry, Kind};
+use stackwright::contract::services::{FileKind, FolderEntry};
 use stackwright::copy::Request;
 
 use crate::arguments::Ls;
@@ -21,9 +21,9 @@ pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
     transfer::run(&remote, &ls.connection, Path::new("."), &request, &mut Watch::Entries(&mut entries))?;
     for entry in &entries {
         if ls.connection.json {
-            let Entry { name, status } = entry;
+            let FolderEntry { name, status } = entry;
             say!("{}", json!({ "name": name, "kind": kind(status.kind), "octets": status.size }));
-        } else if entry.status.kind == Kind::Folder {
+        } else if entry.status.kind == FileKind::Folder {
             say!("{:>12}  {}/", "", entry.name);
         } else {
             say!("{:>12}  {}", HumanBytes(entry.status.size).to_string(), entry.name);
@@ -35,10 +35,10 @@ pub(crate) fn run(ls: &Ls) -> Result<(), Problem> {
     Ok(())
 }
 
-fn kind(kind: Kind) -> &'static str {
+fn kind(kind: FileKind) -> &'static str {
     match kind {
-        Kind::File => "file",
-        Kind::Folder => "folder",
-        Kind::Other => "other",
+        FileKind::File => "file",
+        FileKind::Folder => "folder",
+        FileKind::Other => "other",
     }
 }

@@ -12,7 +12,9 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use stackwright::catalogue::{self, CatalogueEntry};
-use stackwright::compose::graph::{Erased, Flaw, Kind, Node, Parameter, Parameters, Registry, Table};
+use stackwright::compose::graph::{
+    Erased, Flaw, Node, Parameter, ParameterKind, ParameterTable, Parameters, ProtocolRegistry,
+};
 use stackwright::contract::words::Outside;
 use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
@@ -75,87 +77,95 @@ pub(crate) struct Taken {
 }
 
 const CLIENT: &[Parameter] = &[
-    Parameter::new("server", Kind::Text, "its address and port, where the command does not say it"),
-    Parameter::new("active", Kind::Truth, "the server opens the data connections"),
-    Parameter::new("timeout", Kind::Number, "how long a silent server is waited for, in seconds"),
-    Parameter::new("sessions", Kind::Number, "how many files are moved at once"),
+    Parameter::new("server", ParameterKind::Text, "its address and port, where the command does not say it"),
+    Parameter::new("active", ParameterKind::Truth, "the server opens the data connections"),
+    Parameter::new("timeout", ParameterKind::Number, "how long a silent server is waited for, in seconds"),
+    Parameter::new("sessions", ParameterKind::Number, "how many files are moved at once"),
 ];
 const SERVER: &[Parameter] = &[
-    Parameter::new("writable", Kind::Truth, "clients may store; the disk has to be writable, too"),
-    Parameter::new("sessions", Kind::Number, "how many clients at once"),
-    Parameter::new("idle", Kind::Number, "how long a client may be silent, in seconds"),
-    Parameter::new("greeting", Kind::Text, "said to everybody who comes"),
+    Parameter::new("writable", ParameterKind::Truth, "clients may store; the disk has to be writable, too"),
+    Parameter::new("sessions", ParameterKind::Number, "how many clients at once"),
+    Parameter::new("idle", ParameterKind::Number, "how long a client may be silent, in seconds"),
+    Parameter::new("greeting", ParameterKind::Text, "said to everybody who comes"),
 ];
 const ARTP: &[Parameter] = &[
     Parameter::new(
         "packet",
-        Kind::Number,
+        ParameterKind::Number,
         "the longest packet, in octets; the smaller one of both ends is used",
     ),
     Parameter::new(
         "window",
-        Kind::Number,
+        ParameterKind::Number,
         "how many packets may be on their way, and are kept for who does not read",
     ),
-    Parameter::new("longest", Kind::Number, "the longest datagram that is taken, in octets"),
-    Parameter::new("send", Kind::Number, "how many octets may wait to leave, in one session"),
+    Parameter::new("longest", ParameterKind::Number, "the longest datagram that is taken, in octets"),
+    Parameter::new("send", ParameterKind::Number, "how many octets may wait to leave, in one session"),
     Parameter::new(
         "expires",
-        Kind::Truth,
+        ParameterKind::Truth,
         "datagrams may expire: nobody waits long for what is missing of them",
     ),
     Parameter::new(
         "ranges",
-        Kind::Truth,
+        ParameterKind::Truth,
         "acknowledgements name ranges where the peer knows them, as by default",
     ),
     Parameter::new(
         "large",
-        Kind::Truth,
+        ParameterKind::Truth,
         "datagrams of more than 65535 fragments where the peer knows them, as by default",
     ),
     Parameter::new(
         "ecn",
-        Kind::Truth,
+        ParameterKind::Truth,
         "routers mark packets, and need not drop them, where there is congestion and the peer tells of it, as by default",
     ),
     Parameter::new(
         "single",
-        Kind::Truth,
+        ParameterKind::Truth,
         "datagrams in one packet say nothing of fragments where the peer knows that, as by default",
     ),
     Parameter::new(
         "parts",
-        Kind::Truth,
+        ParameterKind::Truth,
         "packets leave in parts where the way takes long ones no more and the peer knows them, as by default",
     ),
-    Parameter::new("reordering", Kind::Number, "how many packets may overtake one that is not lost"),
+    Parameter::new("reordering", ParameterKind::Number, "how many packets may overtake one that is not lost"),
     Parameter::new(
         "gather",
-        Kind::Number,
+        ParameterKind::Number,
         "how long numbers are gathered before they are acknowledged, in milliseconds",
     ),
-    Parameter::new("first", Kind::Number, "how long the first answer is waited for, in milliseconds"),
+    Parameter::new(
+        "first",
+        ParameterKind::Number,
+        "how long the first answer is waited for, in milliseconds",
+    ),
     Parameter::new(
         "timeout",
-        Kind::Number,
+        ParameterKind::Number,
         "how much longer than the round trip any answer is waited for at least, in milliseconds",
     ),
-    Parameter::new("silence", Kind::Number, "after so many seconds without an answer the peer is dead"),
-    Parameter::new("tries", Kind::Number, "how often a session is asked for at most"),
+    Parameter::new(
+        "silence",
+        ParameterKind::Number,
+        "after so many seconds without an answer the peer is dead",
+    ),
+    Parameter::new("tries", ParameterKind::Number, "how often a session is asked for at most"),
     Parameter::new(
         "congestion",
-        Kind::Text,
+        ParameterKind::Text,
         "what bounds what is on its way: `cubic` as by default, `bbr`, `new-reno`, or `document`",
     ),
 ];
 const DISK: &[Parameter] = &[
-    Parameter::new("root", Kind::Text, "the folder, where the command does not say it"),
-    Parameter::new("writable", Kind::Truth, "files may be created, renamed and removed"),
+    Parameter::new("root", ParameterKind::Text, "the folder, where the command does not say it"),
+    Parameter::new("writable", ParameterKind::Truth, "files may be created, renamed and removed"),
 ];
 
 /// All of them. Without a setting they can be looked at, and nothing is opened.
-pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> Registry<Message, Readiness> {
+pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Message, Readiness> {
     type Make = fn(&Parameters<'_>, Option<&Setting>) -> Made;
     let own: [(_, _, &'static [Parameter], Make); 6] = [
         ("artp", purpose("artp"), ARTP, make_artp),

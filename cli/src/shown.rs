@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::marker::PhantomData;
 
-use stackwright::compose::graph::{Mouth, Node};
+use stackwright::compose::graph::{Node, NodeOutlet};
 use stackwright::contract::words::{Indication, Port, Request, Speaks};
 use stackwright::contract::{Context, Facts, Protocol, Service};
 use stackwright::wire::Message;
@@ -35,11 +35,17 @@ where
 
     // Nobody can ask a graph of such nodes for anything, so that none of them ever hears a word.
 
-    fn handle_request(&mut self, _: &Context, _: usize, _: Request<M, B>, _: &mut Mouth<'_, M, B>) {
+    fn handle_request(&mut self, _: &Context, _: usize, _: Request<M, B>, _: &mut NodeOutlet<'_, M, B>) {
         unreachable!("a graph that is looked at is no protocol");
     }
 
-    fn handle_indication(&mut self, _: &Context, _: usize, _: Indication<M, B>, _: &mut Mouth<'_, M, B>) {
+    fn handle_indication(
+        &mut self,
+        _: &Context,
+        _: usize,
+        _: Indication<M, B>,
+        _: &mut NodeOutlet<'_, M, B>,
+    ) {
         unreachable!("a graph that is looked at is no protocol");
     }
 

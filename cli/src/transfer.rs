@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use signal_hook::consts::{SIGINT, SIGTERM};
-use stackwright::contract::services::{Entry, Failure};
+use stackwright::contract::services::{Failure, FolderEntry};
 use stackwright::contract::{Outlet, Protocol, RequestOf};
 use stackwright::copy::{CopySide, Copying, Indication, Request};
 use stackwright::ftp::client;
@@ -84,7 +84,7 @@ fn parent(path: &Path) -> PathBuf {
 /// Who hears what the copy tells.
 pub(crate) enum Watch<'a> {
     Bar(&'a Progress),
-    Entries(&'a mut Vec<Entry>),
+    Entries(&'a mut Vec<FolderEntry>),
     Nobody,
 }
 

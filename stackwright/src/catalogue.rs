@@ -1,6 +1,6 @@
 //! What there is: one line per protocol.
 
-use stackwright_compose::graph::Registry;
+use stackwright_compose::graph::ProtocolRegistry;
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Facts, Nothing, Protocol, Service};
 use stackwright_transport::{Configuration, rules};
@@ -97,12 +97,12 @@ macro_rules! catalogue {
         /// The protocols of which a file may say all that there is to say, to be put into described
         /// stacks; a program adds its adapters, and the protocols that need an address, an account
         /// or a secret of it. Each that is made is given a random `number`.
-        pub fn registry<M, B>(number: impl Fn() -> u64 + Clone + 'static) -> Registry<M, B>
+        pub fn registry<M, B>(number: impl Fn() -> u64 + Clone + 'static) -> ProtocolRegistry<M, B>
         where
             M: Message + 'static,
             B: Service + 'static,
         {
-            let registry = Registry::new();
+            let registry = ProtocolRegistry::new();
             $($(let registry = registry.describe::<$protocol>($purpose, $described(), number.clone());)?)*
             registry
         }

@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 
 use stackwright::catalogue::{PROTOCOLS, find, registry};
-use stackwright::compose::graph::{Description, Erased, Flaw, Node, Parameters, Registry};
+use stackwright::compose::graph::{Description, Erased, Flaw, Node, Parameters, ProtocolRegistry};
 use stackwright::contract::services::{Datagrams, Files, Streams};
 use stackwright::contract::words::Speaks;
 use stackwright::contract::{
@@ -48,7 +48,7 @@ fn adapter<S: Speaks<M, Silence>>(_: &Parameters<'_>) -> Result<Box<dyn Node<M, 
 }
 
 /// What a file may describe, and an adapter for each service, called as the service.
-fn all() -> Registry<M, Silence> {
+fn all() -> ProtocolRegistry<M, Silence> {
     registry(|| 7)
         .with("Datagrams", "", &[], adapter::<Datagrams<M>>)
         .with("Streams", "", &[], adapter::<Streams<M>>)

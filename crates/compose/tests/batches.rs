@@ -2,7 +2,7 @@
 
 use stackwright_compose::filter::{Counter, Tap};
 use stackwright_compose::graph::{Builder, Graph, Inserted};
-use stackwright_compose::{Beside, Joined, Over, fork};
+use stackwright_compose::{Beside, JoinedLowers, Over, fork};
 use stackwright_contract::services::{
     Batch, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
@@ -193,7 +193,7 @@ fn neighbours_side_by_side_are_handed_what_each_takes() {
     assert_eq!(right, (WHOLE.to_vec(), WHOLE.to_vec()));
 
     // No name lives here, so what is sent goes nowhere; what is told comes through.
-    let mut joined = Joined::new(one(), several());
+    let mut joined = JoinedLowers::new(one(), several());
     let (cx, mut ends) = (Context::new(1), Ends::default());
     joined.handle_indication(&cx, Either::Left(delivered()), &mut ends);
     joined.handle_indication(&cx, Either::Right(delivered()), &mut ends);

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use stackwright_compose::filter::{Counter, Filtered, Tap};
 use stackwright_compose::graph::modules::{Delay, Recorder};
 use stackwright_compose::graph::{Builder, Graph, Inserted};
-use stackwright_compose::{Beside, Joined, Over, Split, fork, join};
+use stackwright_compose::{Beside, JoinedLowers, Over, Split, fork, join};
 use stackwright_contract::services::{
     Batch, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
@@ -170,7 +170,7 @@ fn stacks_leak_nothing() {
     crosses("beside", || Beside::new(careless(), careless()), either, either);
     crosses("split", Split::<D>::new, either, plain);
     crosses("fork", || fork(careless(), careless(), careless()), either, plain);
-    crosses("joined", || Joined::new(careless(), careless()), plain, either);
+    crosses("joined", || JoinedLowers::new(careless(), careless()), plain, either);
     crosses("join", || join(careless(), careless(), careless()), plain, either);
 }
 

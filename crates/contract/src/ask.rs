@@ -32,7 +32,7 @@ struct Asked<Q: Query> {
     answer: Option<Option<Q::Answer>>,
 }
 
-/// A question whose kind is not known.
+/// A question of a kind that is not known.
 trait Unknown {
     fn is_open(&self) -> bool;
     fn as_any(&mut self) -> &mut dyn Any;
@@ -83,7 +83,7 @@ impl Question<'_> {
     }
 }
 
-/// Can be asked about a name of service `S`: the layer below, with everything below it.
+/// Answers questions about names of service `S`: the layer below, with everything below it.
 pub trait Ask<S: Service> {
     /// Passes a question on.
     fn ask(&self, about: S::Name, question: &mut Question<'_>);
@@ -92,14 +92,14 @@ pub trait Ask<S: Service> {
 /// Asks a stack about a name above it.
 ///
 /// ```
-/// use stackwright_contract::ask::{Longest, Nobody, ask};
+/// use stackwright_contract::ask::{Longest, NothingBelow, ask};
 /// use stackwright_contract::{Handle, Protocol};
 /// /// Returns how many octets may be sent at once.
 /// fn longest<P>(stack: &P, association: Handle) -> usize
 /// where
 ///     P: Protocol<Provides: stackwright_contract::Service<Name = Handle>>,
 /// {
-///     ask(stack, association, Longest, &Nobody).unwrap_or(0)
+///     ask(stack, association, Longest, &NothingBelow).unwrap_or(0)
 /// }
 /// ```
 pub fn ask<P: Protocol, Q: Query>(
@@ -130,11 +130,11 @@ pub fn ask_behind_header<M: Message, S: Service>(
     question.alter_answer::<Longest>(|longest| *longest = longest.saturating_sub(octets));
 }
 
-/// Nobody is below, or what is below knows nothing.
+/// Nothing is below, or what is below knows no answers.
 #[derive(Clone, Copy, Debug)]
-pub struct Nobody;
+pub struct NothingBelow;
 
-impl<S: Service> Ask<S> for Nobody {
+impl<S: Service> Ask<S> for NothingBelow {
     fn ask(&self, _about: S::Name, _question: &mut Question<'_>) {}
 }
 

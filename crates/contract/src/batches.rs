@@ -1,22 +1,22 @@
-//! Where several messages cross as one word, and where they are taken apart.
+//! Where several messages cross as one word, and where they are split.
 //!
-//! A protocol is handed one message at a time, unless it says otherwise. It is never asked to take a batch apart itself:
-//! a branch in each layer, hardly ever taken, would keep the words of the straight path in memory (65 for 15 ns through
-//! four layers). Whoever joins two neighbours does it, and only where the constants of the two differ: combinators, the
-//! nodes of a graph, and the edges of a stack.
+//! A protocol is handed one message at a time, unless it says otherwise. It never splits a batch
+//! itself: a branch in each layer, hardly ever taken, would keep the words of the straight path in
+//! memory (65 for 15 ns through four layers). Splitting is the work of what joins two neighbours, and
+//! only where their constants differ: combinators, graphs, and the edges of a stack.
 
 use crate::{Context, IndicationTo, Outlet, Protocol, RequestTo, Service};
 
-/// Which batches of several messages a protocol takes, and which it sends.
+/// Which batches of several messages a protocol takes, and which it emits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Batches {
-    /// Whether requests with several messages are taken as they are.
+    /// Whether requests with several messages are taken whole.
     pub from_above: bool,
-    /// Whether requests with several messages are sent to the layer below.
+    /// Whether requests with several messages are emitted to the layer below.
     pub to_below: bool,
-    /// Whether indications with several messages are taken as they are.
+    /// Whether indications with several messages are taken whole.
     pub from_below: bool,
-    /// Whether indications with several messages are sent to the layer above.
+    /// Whether indications with several messages are emitted to the layer above.
     pub to_above: bool,
 }
 
@@ -27,7 +27,7 @@ impl Batches {
     /// Several at once, both ways.
     pub const ALL: Self = Batches { from_above: true, to_below: true, from_below: true, to_above: true };
 
-    /// Returns what `upper` over `lower` takes and sends at its outer sides.
+    /// Returns what `upper` over `lower` takes and emits at its outer sides.
     pub const fn over(upper: Self, lower: Self) -> Self {
         Batches {
             from_above: upper.from_above,
@@ -37,7 +37,7 @@ impl Batches {
         }
     }
 
-    /// Returns what two neighbours beside each other take and send, of which each is handed what it takes.
+    /// Returns what two neighbours beside each other take and emit; each is handed what it takes.
     pub const fn beside(left: Self, right: Self) -> Self {
         Batches {
             from_above: left.from_above || right.from_above,
@@ -48,7 +48,8 @@ impl Batches {
     }
 }
 
-/// Hands a request to a protocol: message by message where it takes one at a time, and `several` may come.
+/// Hands a request to a protocol: message by message where it takes one at a time, and `several` may
+/// come.
 #[inline(always)]
 pub fn hand_down<P: Protocol>(
     protocol: &mut P,
@@ -57,7 +58,7 @@ pub fn hand_down<P: Protocol>(
     request: RequestTo<P>,
     out: &mut impl Outlet<P>,
 ) {
-    // Constants: where the sender sends one at a time, or the receiver takes several, nothing is looked at.
+    // Constants: where the sender emits one at a time, or the receiver takes several, nothing is checked.
     if several && !P::BATCHES.from_above && P::Provides::requests_several(&request) {
         return down_one_by_one(protocol, cx, request, out);
     }
@@ -78,7 +79,8 @@ fn down_one_by_one<P: Protocol>(
     protocol.handle_request(cx, request, out);
 }
 
-/// Hands an indication to a protocol: message by message where it takes one at a time, and `several` may come.
+/// Hands an indication to a protocol: message by message where it takes one at a time, and `several`
+/// may come.
 #[inline(always)]
 pub fn hand_up<P: Protocol>(
     protocol: &mut P,

@@ -1,13 +1,13 @@
 //! Commands to a layer below: the other half of what the x-Kernel calls xControl.
 
-/// Something to be done on an association, asked for by `Control` and answered by `Controlled`.
+/// A command on an association, asked for by `Control` and answered by `Controlled`.
 ///
 /// It is `Copy`, so that a word has one thing to drop: what it carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Command {
-    /// Nobody above reads what is delivered from now on: it may come as regions of files, and
-    /// milliseconds later where more comes together then. Returns 0.
+    /// Declares that payload delivered from now on is not read above: it may come as regions of files,
+    /// and milliseconds later where more comes together then. Returns 0.
     Unread,
     /// Starts a TLS handshake here (RFC 4217 §4). Returns 0.
     StartTls,

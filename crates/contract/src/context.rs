@@ -1,15 +1,16 @@
-//! What a handler may use of the world.
+//! What a handler may use of the world: time, randomness and notes.
 
 use alloc::boxed::Box;
 use core::cell::{Cell, RefCell};
 
 use crate::Instant;
 
-/// Hears what the protocols of a stack note in passing.
+/// Receives what the protocols of a stack note in passing.
 pub trait Listener {
-    /// A packet, a word or a request was dropped: the network's or the peer's fault, never an error of ours.
+    /// Notes that a packet, a word or a request was dropped: the network's or the peer's fault, never
+    /// an error of this side.
     fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str);
-    /// Something worth a line in a trace. Never holds a secret.
+    /// Notes something worth a line in a trace. It never holds a secret.
     fn event(&mut self, now: Instant, protocol: &'static str, what: core::fmt::Arguments<'_>);
 }
 
@@ -25,7 +26,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context at the start of time whose randomness follows from `seed`.
+    /// Makes a context at the start of time, with randomness that follows from `seed`.
     pub fn new(seed: u64) -> Self {
         Context {
             now: Cell::default(),
@@ -36,17 +37,17 @@ impl Context {
         }
     }
 
-    /// The time of the batch that is being handled.
+    /// Returns the time of the batch that is being handled.
     pub fn now(&self) -> Instant {
         self.now.get()
     }
 
-    /// For drivers, once a batch. Time never runs backwards: an earlier instant is ignored.
+    /// Sets the time: for drivers, once a batch. An earlier instant than the last is ignored.
     pub fn set_now(&self, now: Instant) {
         self.now.set(now.max(self.now.get()));
     }
 
-    /// The seeded source of randomness.
+    /// Returns a random number below `below`, from the seeded source.
     ///
     /// It is for jitter and choices that may be guessed, not for secrets.
     pub fn random(&self, below: u64) -> u64 {
@@ -54,7 +55,7 @@ impl Context {
     }
 
     /// Counts what `protocol` dropped, and tells the listener if there is one.
-    // Faults are rare: out of line, they do not crowd the way of good messages.
+    // Faults are rare: out of line, they do not slow down the path of good messages.
     #[cold]
     #[inline(never)]
     pub fn dropped(&self, protocol: &'static str, reason: &'static str) {
@@ -64,7 +65,7 @@ impl Context {
         }
     }
 
-    /// Tells the listener; costs one comparison where nobody listens.
+    /// Tells the listener; costs one comparison where there is none.
     #[inline]
     pub fn event(&self, protocol: &'static str, what: core::fmt::Arguments<'_>) {
         if self.listens.get() {
@@ -72,12 +73,12 @@ impl Context {
         }
     }
 
-    /// How much was dropped so far, by all protocols that share this context.
+    /// Returns how much was dropped so far, by all protocols that share this context.
     pub fn dropped_count(&self) -> u64 {
         self.dropped.get()
     }
 
-    /// From now on, `listener` hears all notes.
+    /// Sends all notes to `listener` from now on.
     pub fn listen(&self, listener: Box<dyn Listener>) {
         self.listens.set(true);
         *self.listener.borrow_mut() = Some(listener);

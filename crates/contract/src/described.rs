@@ -1,4 +1,5 @@
-//! How a file describes a protocol: which parameters its table may have, and what is made of them.
+//! How a file describes a protocol: the parameters that its table may have, and how the protocol is
+//! made of them.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,16 +11,16 @@ pub struct Parameter {
     /// The key.
     pub name: &'static str,
     /// The kind of its value.
-    pub kind: Kind,
-    /// Whether it must be there.
+    pub kind: ParameterKind,
+    /// Whether it is required.
     pub required: bool,
-    /// What it is, in a few words.
+    /// Its purpose, in a few words.
     pub about: &'static str,
 }
 
 /// The kind of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum ParameterKind {
     /// Any text.
     Text,
     /// A whole number.
@@ -28,31 +29,31 @@ pub enum Kind {
     Truth,
 }
 
-impl Kind {
-    /// The kind as a sentence names it.
+impl ParameterKind {
+    /// Returns the kind as a sentence names it.
     pub const fn noun(self) -> &'static str {
         match self {
-            Kind::Text => "a text",
-            Kind::Number => "a number",
-            Kind::Truth => "true or false",
+            ParameterKind::Text => "a text",
+            ParameterKind::Number => "a number",
+            ParameterKind::Truth => "true or false",
         }
     }
 }
 
 impl Parameter {
-    /// An optional parameter.
-    pub const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
+    /// Makes an optional parameter.
+    pub const fn new(name: &'static str, kind: ParameterKind, about: &'static str) -> Self {
         Parameter { name, kind, required: false, about }
     }
 
-    /// A required parameter.
-    pub const fn required(name: &'static str, kind: Kind, about: &'static str) -> Self {
+    /// Makes a required parameter.
+    pub const fn required(name: &'static str, kind: ParameterKind, about: &'static str) -> Self {
         Parameter { name, kind, required: true, about }
     }
 }
 
 /// The values in the table of one protocol. Their keys and kinds were checked before.
-pub trait Table {
+pub trait ParameterTable {
     /// Returns a text.
     fn text(&self, key: &str) -> Option<&str>;
 
@@ -84,11 +85,11 @@ pub struct Unfit {
     pub is: String,
 }
 
-/// How a protocol is made of a table, for the catalogue: the table says everything that is to be said.
+/// How a protocol is made of a table, for the catalogue: the table says everything about it.
 #[derive(Clone, Copy)]
 pub struct Described<P> {
-    /// What may stand in the table.
+    /// The parameters that the table may have.
     pub parameters: &'static [Parameter],
     /// Makes the protocol. The number is random, for protocols that need one a peer does not know.
-    pub make: fn(&dyn Table, u64) -> Result<P, Unfit>,
+    pub make: fn(&dyn ParameterTable, u64) -> Result<P, Unfit>,
 }

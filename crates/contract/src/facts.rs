@@ -41,28 +41,28 @@ impl Guarantees {
         (Self::SENT, "word of when a frame was transmitted"),
     ];
 
-    /// These and those.
+    /// Returns the promises that are in either set.
     pub const fn and(self, other: Self) -> Self {
         Guarantees(self.0 | other.0)
     }
 
-    /// Those that are in both.
+    /// Returns the promises that are in both sets.
     pub const fn shared(self, other: Self) -> Self {
         Guarantees(self.0 & other.0)
     }
 
-    /// Returns these but for those in `other`.
+    /// Returns these promises without those in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Guarantees(self.0 & !other.0)
     }
 
-    /// The promises in words, as a refusal uses them.
+    /// Returns the promises in words, as a refusal uses them.
     pub fn words(self) -> impl Iterator<Item = &'static str> {
         Self::WORDS.into_iter().filter(move |(promise, _)| self.has(*promise)).map(|(_, words)| words)
     }
 
-    /// Whether all of `wanted` are here.
+    /// Returns whether all promises in `wanted` are here.
     pub const fn has(self, wanted: Self) -> bool {
         self.0 & wanted.0 == wanted.0
     }
@@ -82,18 +82,18 @@ pub struct Facts {
     pub name: &'static str,
     /// Needed from the layer below.
     pub needs: Guarantees,
-    /// Of its own making.
+    /// Promised by its own work.
     pub gives: Guarantees,
-    /// Let through where the layer below gives it.
+    /// Promised where the layer below promises it.
     pub passes: Guarantees,
-    /// How many octets of header it may push before a message.
+    /// Octets of header that it may push before a message, at most.
     pub header_room: usize,
     /// Whether it reads or changes payload: then no region of a file may pass it.
     pub reads_payload: bool,
 }
 
 impl Facts {
-    /// Nothing needed, nothing given, nothing pushed: the start of a description.
+    /// Returns facts that need, give and push nothing: the start of a description.
     ///
     /// ```
     /// use stackwright_contract::{Facts, Guarantees};

@@ -1,14 +1,15 @@
 //! What a protocol is, and how it speaks with its neighbours.
 //!
-//! A protocol is a state machine without I/O, clock, threads or randomness of its own. It hears a *request* from above,
-//! an *indication* from below or a timeout, and answers into an [`Outlet`] that its caller lends. It never names its
-//! neighbours: it says which [`Service`] it [`Provides`](Protocol::Provides) and which it [`Uses`](Protocol::Uses), and
-//! only a combinator joins two of them.
+//! A protocol is a state machine without I/O, clock, threads or randomness of its own. It handles a
+//! *request* from above, an *indication* from below or a timeout, and answers into an [`Outlet`] that
+//! its caller lends. It never names its neighbours: it says which [`Service`] it
+//! [`Provides`](Protocol::Provides) and which it [`Uses`](Protocol::Uses), and only a combinator joins
+//! two of them.
 //!
 //! | to read | for |
 //! | --- | --- |
 //! | [`Protocol`], [`Outlet`], [`Context`] | the contract itself |
-//! | [`Batches`] | who takes several messages at once, and who takes them apart |
+//! | [`Batches`] | which protocol takes several messages at once, and where they are split |
 //! | [`Handle`], [`Names`], [`Mirror`] | how both sides of a boundary speak of one association |
 //! | [`ask`] | questions: how long a message may be, which peer, what round-trip time |
 //! | [`services`] | the closed set of vocabularies |

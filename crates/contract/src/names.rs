@@ -1,16 +1,18 @@
-//! Names: both sides of a boundary speak of an association by one name, given by the side that asked for it.
+//! Names: both sides of a boundary speak of an association by one name, given by the side that asked
+//! for it.
 //!
-//! A name lives until its last word (`Ended`, `Closed`, an answer), which always comes, exactly once. Only then is its
-//! index given again, with the next generation, so that a word that crossed its end is recognised and dropped.
+//! A name lives until its last word (`Ended`, `Closed`, an answer), which always comes, exactly once.
+//! Only then is its index given again, with the next generation, so that a word that crossed its end
+//! is recognised and dropped.
 
 use alloc::vec::Vec;
 
-/// The asker's name for what it asked for.
+/// A name: what the side that asks for an association, or a listener, calls it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Handle {
-    /// The place in both sides' tables.
+    /// The index in both sides' tables.
     pub index: u32,
-    /// How many names had this index before.
+    /// The number of names that had this index before.
     pub generation: u32,
 }
 
@@ -28,7 +30,7 @@ impl<T> Default for Names<T> {
 }
 
 impl<T> Names<T> {
-    /// An empty table.
+    /// Makes an empty table.
     pub const fn new() -> Self {
         Names { slots: Vec::new(), free: Vec::new() }
     }
@@ -44,7 +46,7 @@ impl<T> Names<T> {
         Handle { index, generation: *generation }
     }
 
-    /// What the name stands for; `None` after its last word.
+    /// Returns what the name stands for; `None` after its last word.
     pub fn get(&self, name: Handle) -> Option<&T> {
         match self.slots.get(name.index as usize)? {
             (generation, Some(value)) if *generation == name.generation => Some(value),
@@ -52,7 +54,7 @@ impl<T> Names<T> {
         }
     }
 
-    /// What the name stands for; `None` after its last word.
+    /// Returns what the name stands for; `None` after its last word.
     pub fn get_mut(&mut self, name: Handle) -> Option<&mut T> {
         match self.slots.get_mut(name.index as usize)? {
             (generation, Some(value)) if *generation == name.generation => Some(value),
@@ -60,7 +62,7 @@ impl<T> Names<T> {
         }
     }
 
-    /// The last word on `name` was heard: its index may be given again.
+    /// Ends `name` after its last word: its index may be given again. Returns what it stood for.
     pub fn forget(&mut self, name: Handle) -> Option<T> {
         self.get(name)?;
         let (generation, slot) = &mut self.slots[name.index as usize];
@@ -69,19 +71,19 @@ impl<T> Names<T> {
         slot.take()
     }
 
-    /// All living names, in the order of their index.
+    /// Returns all living names, in the order of their index.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, (generation, value))| {
             Some((Handle { index: index as u32, generation: *generation }, value.as_ref()?))
         })
     }
 
-    /// How many names live.
+    /// Returns the number of living names.
     pub fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 
-    /// Whether none lives.
+    /// Returns whether no name lives.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -100,7 +102,7 @@ impl<T> Default for Mirror<T> {
 }
 
 impl<T> Mirror<T> {
-    /// An empty table.
+    /// Makes an empty table.
     pub const fn new() -> Self {
         Mirror { slots: Vec::new() }
     }
@@ -115,7 +117,7 @@ impl<T> Mirror<T> {
         self.slots[index] = Some((name.generation, value));
     }
 
-    /// What the name stands for; `None` after its last word.
+    /// Returns what the name stands for; `None` after its last word.
     pub fn get(&self, name: Handle) -> Option<&T> {
         match self.slots.get(name.index as usize)? {
             Some((generation, value)) if *generation == name.generation => Some(value),
@@ -123,7 +125,7 @@ impl<T> Mirror<T> {
         }
     }
 
-    /// What the name stands for; `None` after its last word.
+    /// Returns what the name stands for; `None` after its last word.
     pub fn get_mut(&mut self, name: Handle) -> Option<&mut T> {
         match self.slots.get_mut(name.index as usize)? {
             Some((generation, value)) if *generation == name.generation => Some(value),
@@ -131,20 +133,21 @@ impl<T> Mirror<T> {
         }
     }
 
-    /// Says farewell; the last word follows.
+    /// Ends `name`; the last word follows. Returns what it stood for.
     pub fn remove(&mut self, name: Handle) -> Option<T> {
         self.get(name)?;
         self.slots[name.index as usize].take().map(|(_, value)| value)
     }
 
-    /// Frees the place of `name`, whoever has it: for a bystander who may have missed a last word.
+    /// Frees the index of `name`, whatever its generation: for an observer that may have missed a last
+    /// word.
     pub fn vacate(&mut self, name: Handle) {
         if let Some(slot) = self.slots.get_mut(name.index as usize) {
             *slot = None;
         }
     }
 
-    /// All living names, in the order of their index.
+    /// Returns all living names, in the order of their index.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
             let (generation, value) = slot.as_ref()?;

@@ -3,7 +3,7 @@
 use crate::ask::{Ask, Question};
 use crate::{Batches, Context, Facts, Instant, Service};
 
-/// A state machine that provides one service to the layer above and uses one service of the layer below.
+/// A state machine that provides one service to the layer above and uses one of the layer below.
 ///
 /// # The calling contract
 ///
@@ -24,18 +24,18 @@ use crate::{Batches, Context, Facts, Instant, Service};
 pub trait Protocol {
     /// What the rule book has to know of it.
     const FACTS: Facts;
-    /// Which batches of several messages it takes, and sends. By default none: it is handed one message at a time, and sends one
-    /// at a time.
+    /// Which batches of several messages it takes and emits. By default none: it is handed one message
+    /// at a time, and emits one at a time.
     const BATCHES: Batches = Batches::NONE;
     /// Offered to the layer above.
     type Provides: Service;
     /// Expected from the layer below.
     type Uses: Service;
 
-    /// A request from above.
+    /// Handles a request from above.
     fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>);
 
-    /// An indication from below.
+    /// Handles an indication from below.
     fn handle_indication(
         &mut self,
         cx: &Context,
@@ -43,7 +43,8 @@ pub trait Protocol {
         out: &mut impl Outlet<Self>,
     );
 
-    /// Time may have passed. It may be called early, or for a neighbour's sake, and then does nothing.
+    /// Handles the passage of time. It may be called early, or because of a neighbour, and then does
+    /// nothing.
     fn handle_timeout(&mut self, _cx: &Context, _out: &mut impl Outlet<Self>) {}
 
     /// Returns when to call [`handle_timeout`](Protocol::handle_timeout): a time, never a sign that
@@ -63,26 +64,26 @@ pub trait Protocol {
         false
     }
 
-    /// Answers a question about a name above; passes one that stays open on to `below`, under the
-    /// name that it uses there. By default it does neither: no layer below can be reached by questions then.
+    /// Answers a question about a name above; passes one that stays open on to `below`, under the name
+    /// that it uses there. By default it does neither, and questions reach no layer below it.
     fn ask(&self, _about: NameAbove<Self>, _question: &mut Question<'_>, _below: &dyn Ask<Self::Uses>) {}
 }
 
-/// Where a protocol's words go.
+/// Takes the words of a protocol.
 pub trait Outlet<P: Protocol + ?Sized> {
-    /// To the layer above.
+    /// Hands an indication to the layer above.
     fn indicate(&mut self, indication: IndicationOf<P>);
-    /// To the layer below.
+    /// Hands a request to the layer below.
     fn request(&mut self, request: RequestOf<P>);
 }
 
-/// What a question to `P` is about.
+/// The name that a question to `P` is about.
 pub type NameAbove<P> = <<P as Protocol>::Provides as Service>::Name;
-/// What the layer above may ask of `P`.
+/// A request that `P` handles.
 pub type RequestTo<P> = <<P as Protocol>::Provides as Service>::Request;
-/// What the layer below may tell `P`.
+/// An indication that `P` handles.
 pub type IndicationTo<P> = <<P as Protocol>::Uses as Service>::Indication;
-/// What `P` may ask of the layer below.
+/// A request that `P` emits.
 pub type RequestOf<P> = <<P as Protocol>::Uses as Service>::Request;
-/// What `P` may tell the layer above.
+/// An indication that `P` emits.
 pub type IndicationOf<P> = <<P as Protocol>::Provides as Service>::Indication;

@@ -1,9 +1,9 @@
-//! The rule book: which protocol may sit on which. One book for stacks, which ask it in a constant, and for graphs,
-//! which ask it when they are built; one sentence per refusal.
+//! The rule book: which protocol may sit on which. Stacks ask it in a constant, graphs when they are
+//! built; there is one sentence for each refusal.
 
 use crate::{Facts, Guarantees};
 
-/// How many octets of header a stack may push in all: the headroom with which messages are made.
+/// Octets of header that a stack may push in all: the headroom with which messages are made.
 pub const HEADER_ROOM_MOST: usize = 256;
 
 /// Why two neighbours do not fit.
@@ -11,11 +11,11 @@ pub const HEADER_ROOM_MOST: usize = 256;
 pub enum Misfit {
     /// The upper needs something that the lower does not give.
     Missing {
-        /// Who needs it.
+        /// The protocol that needs it.
         upper: &'static str,
-        /// Who does not give it.
+        /// The protocol that does not give it.
         lower: &'static str,
-        /// What.
+        /// The promise, in words.
         what: &'static str,
     },
     /// The two push more header than a message has room for.
@@ -27,26 +27,26 @@ pub enum Misfit {
     },
     /// A region of a file would have to pass a protocol that reads payload.
     RegionRead {
-        /// Who wants regions to pass.
+        /// The protocol that needs regions to pass.
         upper: &'static str,
-        /// Who reads them.
+        /// The protocol that reads them.
         lower: &'static str,
     },
-    /// The two do not speak the same service. In a stack, the compiler sees it; in a graph, the builder.
+    /// The two do not speak the same service. The compiler finds it in a stack, the builder in a graph.
     Service {
         /// The upper neighbour.
         upper: &'static str,
         /// The lower neighbour.
         lower: &'static str,
-        /// What the upper expects.
+        /// The service that the upper uses.
         uses: &'static str,
-        /// What the lower offers.
+        /// The service that the lower provides.
         provides: &'static str,
     },
 }
 
 impl Misfit {
-    /// The refusal as a sentence that names the two neighbours and what is missing.
+    /// Returns the refusal as a sentence that names the two neighbours and what is missing.
     pub const fn explain(&self) -> Sentence {
         match self {
             Misfit::Missing { upper, lower, what } => Sentence::of(&[
@@ -96,7 +96,7 @@ impl Misfit {
     }
 }
 
-/// Whether `upper` may sit on `lower`.
+/// Checks whether `upper` may sit on `lower`.
 ///
 /// # Errors
 /// The first rule that they break.
@@ -118,7 +118,7 @@ pub const fn fits(upper: &Facts, lower: &Facts) -> Result<(), Misfit> {
     Ok(())
 }
 
-/// The facts of `upper` on `lower`, seen from outside.
+/// Returns the facts of `upper` on `lower`, as seen from outside.
 pub const fn stacked(upper: &Facts, lower: &Facts) -> Facts {
     Facts {
         name: upper.name,
@@ -130,7 +130,7 @@ pub const fn stacked(upper: &Facts, lower: &Facts) -> Facts {
     }
 }
 
-/// The facts of two lowers side by side, seen from above.
+/// Returns the facts of two lowers side by side, as seen from above.
 pub const fn beside(left: &Facts, right: &Facts) -> Facts {
     Facts {
         name: left.name,
@@ -142,8 +142,8 @@ pub const fn beside(left: &Facts, right: &Facts) -> Facts {
     }
 }
 
-/// The facts of two lowers of one service, of which the upper chooses one for each association: only what both give is
-/// promised.
+/// Returns the facts of two lowers of one service, of which the upper chooses one for each
+/// association: only what both give is promised.
 pub const fn joined(left: &Facts, right: &Facts) -> Facts {
     Facts { gives: left.gives.shared(right.gives), ..beside(left, right) }
 }
@@ -175,7 +175,7 @@ impl Sentence {
         sentence
     }
 
-    /// The words.
+    /// Returns the sentence as text.
     pub const fn as_str(&self) -> &str {
         match core::str::from_utf8(self.octets.split_at(self.length).0) {
             Ok(words) => words,

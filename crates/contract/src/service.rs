@@ -29,7 +29,8 @@ pub trait Service {
         false
     }
 
-    /// Splits the first message off a request that carries several, as a request of its own; `None`: it carries one, or none.
+    /// Splits the first message off a request that carries several, as a request of its own; `None`: it
+    /// carries one, or none.
     #[inline]
     fn split_request(_several: &mut Self::Request) -> Option<Self::Request> {
         None
@@ -73,7 +74,7 @@ impl Service for Nothing {
     type Name = Infallible;
 }
 
-/// Two services side by side, of two lowers that do not know each other.
+/// Two services side by side, of two independent lowers.
 pub struct Both<A, B>(PhantomData<(A, B)>);
 
 /// A word, or a name, of one of two services.
@@ -136,8 +137,8 @@ impl<A: Service, B: Service> Service for Both<A, B> {
     }
 }
 
-/// That a service offered from below is the one expected above. It exists for its sentence: every service meets itself
-/// and nothing else.
+/// Holds where a service provided from below is the one used above. It exists for its sentence: every
+/// service meets itself and nothing else.
 #[diagnostic::on_unimplemented(
     message = "these protocols do not meet: the lower one provides `{Self}`, the upper one uses `{Expected}`",
     label = "a wrong neighbour below",

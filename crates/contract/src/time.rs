@@ -1,4 +1,4 @@
-//! Time is an argument: nobody but a driver looks at a clock.
+//! Time is an argument: only a driver reads a clock.
 
 pub use core::time::Duration;
 
@@ -13,7 +13,7 @@ impl Instant {
     /// The end of time: a deadline that never comes.
     pub const END: Instant = Instant(u64::MAX);
 
-    /// The instant `nanoseconds` after the run began.
+    /// Returns the instant `nanoseconds` after the run began.
     pub const fn from_nanoseconds(nanoseconds: u64) -> Self {
         Instant(nanoseconds)
     }
@@ -23,22 +23,22 @@ impl Instant {
         self.0
     }
 
-    /// The instant so many nanoseconds later. Saturates: a deadline past the end of time never comes.
+    /// Returns the instant `nanoseconds` later. Saturates: a deadline past the end of time never comes.
     pub const fn later(self, nanoseconds: u64) -> Self {
         Instant(self.0.saturating_add(nanoseconds))
     }
 
-    /// The instant so many nanoseconds sooner. Saturates: nothing is before the beginning of the run.
+    /// Returns the instant `nanoseconds` sooner. Saturates: nothing is before the beginning of the run.
     pub const fn sooner(self, nanoseconds: u64) -> Self {
         Instant(self.0.saturating_sub(nanoseconds))
     }
 
-    /// The nanoseconds from `earlier` to here; zero where `earlier` is the later one.
+    /// Returns the nanoseconds from `earlier` to this instant; 0 where `earlier` is the later one.
     pub const fn nanoseconds_since(self, earlier: Instant) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The time from `earlier` to here; zero where `earlier` is the later one.
+    /// Returns the time from `earlier` to this instant; zero where `earlier` is the later one.
     pub const fn since(self, earlier: Instant) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -53,7 +53,7 @@ impl core::ops::Add<Duration> for Instant {
     }
 }
 
-/// The earlier of two deadlines, where `None` is "never".
+/// Returns the earlier of two deadlines, where `None` is "never".
 pub fn earliest(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }

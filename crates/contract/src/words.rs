@@ -1,8 +1,9 @@
-//! The words of any service as one closed enum: how protocols speak in a graph that is built while a program runs.
+//! The words of any service as one closed enum: how protocols speak in a graph that is built while a
+//! program runs.
 //!
-//! A protocol itself never sees these. [`Speaks`] turns the typed words of a service into them and back; a service that
-//! is none of the closed set travels as [`Request::Own`]. Nothing here names a driver: whatever is outside of a graph is
-//! the parameter `B`.
+//! A protocol itself never sees these. [`Speaks`] turns the typed words of a service into them and
+//! back; a service that is none of the closed set travels as [`Request::Own`]. Nothing here names a
+//! driver: what is outside of a graph is the parameter `B`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,7 +19,8 @@ use crate::services::{
 };
 use crate::{Both, Either, Handle, Life, Nothing, Participant, Service, Word};
 
-// The variants are singular, so that the compiler can go on calling a service by its short name in a refusal.
+// The variants are singular, so that the compiler can go on calling a service by its short name in a
+// refusal.
 
 /// A request of any service.
 pub enum Request<M: Message, B: Service> {
@@ -148,7 +150,8 @@ impl<M: Message, B: Service> Indication<M, B> {
     }
 }
 
-/// One vocabulary that a protocol offers or expects. Two that are equal are the same type, message and all.
+/// One vocabulary that a protocol provides or uses. Two that are equal are the same type, including
+/// the type of the message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Port {
     /// The service's name, as it stands in a refusal.
@@ -157,15 +160,15 @@ pub struct Port {
 }
 
 impl Port {
-    /// The port where `S` is spoken.
+    /// Returns the port where `S` is spoken.
     pub fn of<S: Service + 'static>() -> Self {
         Port { service: S::NAME, kind: TypeId::of::<S>() }
     }
 }
 
-/// A service whose words can travel through a graph.
+/// A service with words that can travel through a graph.
 ///
-/// As it stands, they travel as an application's own, and that is all that such a service has to say:
+/// By default they travel as an application's own, so that such a service implements nothing:
 ///
 /// ```
 /// use stackwright_contract::{Service, words::Speaks};
@@ -182,7 +185,7 @@ impl Port {
 pub trait Speaks<M: Message, B: Service>:
     Service<Request: 'static, Indication: 'static> + Sized + 'static
 {
-    /// How many vocabularies it consists of.
+    /// The number of vocabularies that it consists of.
     const PORTS: usize = 1;
 
     /// Adds its vocabularies to `ports`, from the left.
@@ -190,36 +193,36 @@ pub trait Speaks<M: Message, B: Service>:
         ports.push(Port::of::<Self>());
     }
 
-    /// On which port a request is said.
+    /// Returns the port on which a request is spoken.
     #[inline(always)]
     fn request_port(request: &Self::Request) -> usize {
         let _only = request;
         0
     }
 
-    /// On which port an indication is said.
+    /// Returns the port on which an indication is spoken.
     #[inline(always)]
     fn indication_port(indication: &Self::Indication) -> usize {
         let _only = indication;
         0
     }
 
-    // The word is not given together with its port: out of a pair it would be moved once more.
+    // The word is not returned together with its port: out of a pair it would be moved once more.
 
-    /// A request as a word.
+    /// Turns a request into a word of a graph.
     fn erase_request(request: Self::Request) -> Request<M, B> {
         Request::Own(Box::new(request))
     }
 
-    /// An indication as a word.
+    /// Turns an indication into a word of a graph.
     fn erase_indication(indication: Self::Indication) -> Indication<M, B> {
         Indication::Own(Box::new(indication))
     }
 
-    /// The request in a word that was said on `port`.
+    /// Returns the request in a word that was spoken on `port`.
     ///
     /// # Panics
-    /// Where the word is of another vocabulary: whoever joins two ports compares them first.
+    /// Where the word is of another vocabulary: two ports are compared before they are joined.
     fn recall_request(port: usize, word: Request<M, B>) -> Self::Request {
         let _only = port;
         match word {
@@ -228,10 +231,10 @@ pub trait Speaks<M: Message, B: Service>:
         }
     }
 
-    /// The indication in a word that was said on `port`.
+    /// Returns the indication in a word that was spoken on `port`.
     ///
     /// # Panics
-    /// Where the word is of another vocabulary: whoever joins two ports compares them first.
+    /// Where the word is of another vocabulary: two ports are compared before they are joined.
     fn recall_indication(port: usize, word: Indication<M, B>) -> Self::Indication {
         let _only = port;
         match word {
@@ -289,7 +292,8 @@ macro_rules! __speaks {
     };
 }
 
-/// Lets a service be what is outside of graphs of messages `$message`: its words get the variant `Outside`.
+/// Makes a service what is outside of graphs of messages `$message`: its words get the variant
+/// `Outside`.
 ///
 /// ```
 /// use stackwright_contract::{Service, outermost};
@@ -427,8 +431,8 @@ impl<M: Message, B: Service, L: Speaks<M, B>, R: Speaks<M, B>> Speaks<M, B> for 
     }
 }
 
-/// What is outside of a graph: the service `B`, once for each lane. How many there are is known when the graph is built;
-/// they are counted from the left, as a static stack counts them.
+/// What is outside of a graph: the service `B`, once for each lane. The number of lanes is known when
+/// the graph is built; they are counted from the left, as in a static stack.
 pub struct Outside<B>(PhantomData<B>);
 
 /// A word, or a name, and its lane.
@@ -436,7 +440,7 @@ pub struct Outside<B>(PhantomData<B>);
 pub struct InLane<W> {
     /// Counted from 0.
     pub lane: usize,
-    /// What is said, or what is spoken of.
+    /// The word, or the name.
     pub word: W,
 }
 
@@ -478,7 +482,7 @@ impl<B: Service> Service for Outside<B> {
 macro_rules! any_word {
     ($word:ident $own:literal) => {
         impl<M: Message, B: Service> $word<M, B> {
-            /// Returns the name of the service in whose words it is, for people.
+            /// Returns the name of its service, for people.
             pub fn service(&self) -> &'static str {
                 match self {
                     Self::Line(_) => Octets::<M>::NAME,

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use stackwright_contract::ask::{Nobody, Query, Reserve, ask};
+use stackwright_contract::ask::{NothingBelow, Query, Reserve, ask};
 use stackwright_contract::services::{Code, MessageProperties};
 use stackwright_contract::{Command, Handle};
 use stackwright_wire::{Block as _, Message};
@@ -56,7 +56,7 @@ impl<S: Ground> Hold<S> {
     pub(crate) fn reserve(&self, len: usize, n: usize) -> SendBuffer<S::Message> {
         let shared = &mut *self.shared.borrow_mut();
         let n = shared.desk.link(self.name).map_or(1, |link| link.takes_at_once(len, n));
-        match ask(&shared.stack, self.name, Reserve::new(len, n), &Nobody) {
+        match ask(&shared.stack, self.name, Reserve::new(len, n), &NothingBelow) {
             Some(batch) => {
                 let octets = batch.into_octets();
                 SendBuffer::new(octets, len, true).owned(shared.desk.has_one())
@@ -70,7 +70,7 @@ impl<S: Ground> Hold<S> {
 
     /// Asks the stack a question about it.
     pub(crate) fn ask<Q: Query>(&self, query: Q) -> Option<Q::Answer> {
-        ask(&self.shared.borrow().stack, self.name, query, &Nobody)
+        ask(&self.shared.borrow().stack, self.name, query, &NothingBelow)
     }
 
     /// Octets as a message, as the stack would have it.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use stackwright_contract::services::{
-    Failure, FilesIndication as Told, FilesRequest as Ask, Kind, Purpose, Status,
+    Failure, FileKind, FilesIndication as Told, FilesRequest as Ask, Purpose, Status,
 };
 use stackwright_contract::{Duration, Handle};
 use stackwright_simulator::{DiskFaults, Heard, SimulatedDisk, StationId, Tree, World};
@@ -231,7 +231,7 @@ fn the_time_of_a_change_is_told() {
     disk.ask(Ask::Stat { token: name(0), path: "pub/songs.txt".into() });
     disk.world.run_for(Duration::from_secs(1));
     let modified = Some(1_000_000_000);
-    let status = Status { kind: Kind::File, size: 8, modified };
+    let status = Status { kind: FileKind::File, size: 8, modified };
     let [Told::Stated { result, .. }] = &disk.world.application(disk.station).0[..] else {
         panic!("it is stated")
     };

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use serde::Deserialize;
 use stackwright::catalogue;
 use stackwright::compose::graph::{
-    Description, Erased, Flaw, Graph, Kind, Node, Parameter, Parameters, Registry, Table,
+    Description, Erased, Flaw, Graph, Node, Parameter, ParameterKind, ParameterTable, Parameters,
+    ProtocolRegistry,
 };
 use stackwright::contract::words::Speaks;
 use stackwright_contract::services::Datagrams;
@@ -42,10 +43,10 @@ impl PartialEq for Described {
 }
 
 const WINDOW: &[Parameter] = &[
-    Parameter::required("octets", Kind::Number, "how many octets may be on their way"),
+    Parameter::required("octets", ParameterKind::Number, "how many octets may be on their way"),
     Parameter::new(
         "patience",
-        Kind::Number,
+        ParameterKind::Number,
         "after how long what nobody hears of is forgiven, in milliseconds",
     ),
 ];
@@ -86,7 +87,7 @@ impl Described {
 
 type Made<U> = Result<Box<dyn Node<M, U>>, Flaw>;
 
-fn registry<L>(lowers: L, seed: u64) -> Registry<M, L::Uses>
+fn registry<L>(lowers: L, seed: u64) -> ProtocolRegistry<M, L::Uses>
 where
     L: Lowers + 'static,
     L::Uses: Speaks<M, L::Uses>,

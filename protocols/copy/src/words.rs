@@ -3,7 +3,7 @@
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use stackwright_contract::services::{Entry, Failure};
+use stackwright_contract::services::{Failure, FolderEntry};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Duration, Service};
 use stackwright_wire::Message;
@@ -91,7 +91,7 @@ pub enum Indication {
     /// Some names of a folder.
     Entries {
         /// In the folder's order.
-        entries: Vec<Entry>,
+        entries: Vec<FolderEntry>,
     },
     /// The folder was listed.
     Listed,

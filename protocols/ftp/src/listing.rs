@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::String;
 
-use stackwright_contract::services::{Entry, Kind, Status};
+use stackwright_contract::services::{FileKind, FolderEntry, Status};
 
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
@@ -14,11 +14,11 @@ const DAY: u64 = 86_400;
 const RECENT: u64 = 182 * DAY;
 
 /// A line of LIST, with its end. `now` is in seconds since 1970, where it is known.
-pub fn line(entry: &Entry, writable: bool, now: Option<u64>) -> String {
+pub fn line(entry: &FolderEntry, writable: bool, now: Option<u64>) -> String {
     let Status { kind, size, modified } = entry.status;
     let mode = match (kind, writable) {
-        (Kind::Folder, true) => "drwxr-xr-x",
-        (Kind::Folder, false) => "dr-xr-xr-x",
+        (FileKind::Folder, true) => "drwxr-xr-x",
+        (FileKind::Folder, false) => "dr-xr-xr-x",
         (_, true) => "-rw-r--r--",
         (_, false) => "-r--r--r--",
     };
@@ -36,7 +36,7 @@ pub fn line(entry: &Entry, writable: bool, now: Option<u64>) -> String {
 
 /// Reads a line of LIST: nine columns, of which the name may hold spaces. `None` where it is of
 /// another form.
-pub fn parse(line: &str) -> Option<Entry> {
+pub fn parse(line: &str) -> Option<FolderEntry> {
     let mut rest = line;
     let mut columns = [""; 8];
     for column in &mut columns {
@@ -46,13 +46,13 @@ pub fn parse(line: &str) -> Option<Entry> {
     }
     let mut name = rest.strip_prefix(' ')?;
     let kind = match columns[0].as_bytes().first()? {
-        b'-' => Kind::File,
-        b'd' => Kind::Folder,
+        b'-' => FileKind::File,
+        b'd' => FileKind::Folder,
         b'l' => {
             name = name.split(" -> ").next()?;
-            Kind::Other
+            FileKind::Other
         }
-        b'b' | b'c' | b'p' | b's' => Kind::Other,
+        b'b' | b'c' | b'p' | b's' => FileKind::Other,
         _ => return None,
     };
     if name.is_empty()
@@ -65,7 +65,7 @@ pub fn parse(line: &str) -> Option<Entry> {
     }
     let size = columns[4].parse().ok()?;
     // The date has no year, or no time: what is not known is not made up.
-    Some(Entry { name: name.into(), status: Status { kind, size, modified: None } })
+    Some(FolderEntry { name: name.into(), status: Status { kind, size, modified: None } })
 }
 
 /// Year, month from 0, day from 1, of a day since 1970-01-01, in the Gregorian calendar (the era
@@ -86,8 +86,8 @@ fn date(day: u64) -> (u64, usize, u64) {
 mod tests {
     use super::*;
 
-    fn entry(name: &str, kind: Kind, size: u64, modified: u64) -> Entry {
-        Entry { name: name.into(), status: Status { kind, size, modified: Some(modified) } }
+    fn entry(name: &str, kind: FileKind, size: u64, modified: u64) -> FolderEntry {
+        FolderEntry { name: name.into(), status: Status { kind, size, modified: Some(modified) } }
     }
 
     #[test]
@@ -102,9 +102,10 @@ mod tests {
 
     #[test]
     fn a_line_is_read_as_it_was_written() {
-        for one in
-            [entry("a b  c", Kind::File, 1 << 40, 1_700_000_000), entry("d", Kind::Folder, 0, 1_800_000_000)]
-        {
+        for one in [
+            entry("a b  c", FileKind::File, 1 << 40, 1_700_000_000),
+            entry("d", FileKind::Folder, 0, 1_800_000_000),
+        ] {
             let text = line(&one, true, Some(1_800_000_100));
             let read = parse(text.trim_end()).unwrap();
             assert_eq!(
@@ -113,7 +114,7 @@ mod tests {
             );
         }
         assert_eq!(
-            line(&entry("x", Kind::File, 5, 1_800_000_000), false, Some(1_800_000_100)),
+            line(&entry("x", FileKind::File, 5, 1_800_000_000), false, Some(1_800_000_100)),
             "-r--r--r--   1 ftp      ftp                 5 Jan 15 08:00 x\r\n"
         );
     }
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn strangers_lines() {
         let read = parse("lrwxrwxrwx    1 0        0               4 Nov 21 03:44 link -> real").unwrap();
-        assert_eq!((read.name.as_str(), read.status.kind), ("link", Kind::Other));
+        assert_eq!((read.name.as_str(), read.status.kind), ("link", FileKind::Other));
         assert!(parse("total 12").is_none());
         assert!(parse("-rw-r--r-- 1 0 0 4 Nov 21 03:44 ../x").is_none());
         assert!(parse("").is_none());

@@ -1,13 +1,13 @@
 //! How a file describes it.
 
-use stackwright_contract::described::{Described, Kind, Parameter};
+use stackwright_contract::described::{Described, Parameter, ParameterKind};
 use stackwright_wire::Message;
 
 use crate::{Config, Ordered};
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new("window", Kind::Number, "how many octets of an association may wait to be read"),
-    Parameter::new("piece", Kind::Number, "how many octets go into one datagram at most"),
+    Parameter::new("window", ParameterKind::Number, "how many octets of an association may wait to be read"),
+    Parameter::new("piece", ParameterKind::Number, "how many octets go into one datagram at most"),
 ];
 
 /// How a file describes it.

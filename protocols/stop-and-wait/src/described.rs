@@ -1,14 +1,18 @@
 //! How a file describes it.
 
 use stackwright_contract::Duration;
-use stackwright_contract::described::{Described, Kind, Parameter};
+use stackwright_contract::described::{Described, Parameter, ParameterKind};
 use stackwright_wire::Message;
 
 use crate::{Rules, StopAndWait};
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new("patience", Kind::Number, "how long an acknowledgement is waited for, in milliseconds"),
-    Parameter::new("tries", Kind::Number, "how often a message is sent at most"),
+    Parameter::new(
+        "patience",
+        ParameterKind::Number,
+        "how long an acknowledgement is waited for, in milliseconds",
+    ),
+    Parameter::new("tries", ParameterKind::Number, "how often a message is sent at most"),
 ];
 
 /// How a file describes it.

@@ -3,9 +3,9 @@
 use std::net::SocketAddr;
 
 use stackwright_compose::graph::{
-    Description, Erased, Flaw, Graph, Kind, Node, Parameter, Parameters, Registry,
+    Description, Erased, Flaw, Graph, Node, Parameter, ParameterKind, Parameters, ProtocolRegistry,
 };
-use stackwright_contract::described::Table;
+use stackwright_contract::described::ParameterTable;
 use stackwright_contract::services::{Datagrams, Octets, OctetsIndication, OctetsRequest};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{
@@ -103,12 +103,13 @@ where
     Ok(Box::new(Erased(protocol)))
 }
 
-fn registry() -> Registry<M, Line> {
+fn registry() -> ProtocolRegistry<M, Line> {
     const RELAY: &[Parameter] = &[
-        Parameter::new("local", Kind::Text, "an address"),
-        Parameter::new("window", Kind::Number, "how many octets"),
+        Parameter::new("local", ParameterKind::Text, "an address"),
+        Parameter::new("window", ParameterKind::Number, "how many octets"),
     ];
-    const MUTE: &[Parameter] = &[Parameter::required("quite", Kind::Truth, "whether it is quite mute")];
+    const MUTE: &[Parameter] =
+        &[Parameter::required("quite", ParameterKind::Truth, "whether it is quite mute")];
     let relay = |parameters: &Parameters<'_>| {
         parameters.parsed::<SocketAddr>("local", "an address and a port")?;
         match parameters.number("window") {
@@ -116,7 +117,7 @@ fn registry() -> Registry<M, Line> {
             _ => boxed(Relay),
         }
     };
-    Registry::new()
+    ProtocolRegistry::new()
         .with("relay", "says onward what it hears", RELAY, relay)
         .with("pair", "says it left and right", &[], |_| boxed(Pair(false)))
         .with("echo", "gives it back", &[], |_| boxed(Echo))

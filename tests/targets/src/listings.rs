@@ -1,6 +1,6 @@
 //! Lines of listings.
 
-use stackwright_contract::services::{Entry, Kind, Status};
+use stackwright_contract::services::{FileKind, FolderEntry, Status};
 use stackwright_ftp::listing::{line, parse};
 
 use crate::Input;
@@ -15,13 +15,13 @@ pub fn listings(octets: &[u8]) {
         }
     }
     let mut input = Input(octets);
-    let kind = [Kind::File, Kind::Folder][usize::from(input.octet() % 2)];
+    let kind = [FileKind::File, FileKind::Folder][usize::from(input.octet() % 2)];
     let mut number = || (0..8).fold(0, |number, _| number << 8 | u64::from(input.octet()));
     let status = Status { kind, size: number(), modified: Some(number() >> 16) };
     let now = Some(number() >> 16);
     let name = String::from_utf8_lossy(input.0).into_owned();
     if is_name(&name) {
-        again(&Entry { name, status }, octets.len().is_multiple_of(2), now);
+        again(&FolderEntry { name, status }, octets.len().is_multiple_of(2), now);
     }
 }
 
@@ -30,13 +30,13 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name != "." && name != ".." && !name.contains(['/', '\r', '\n', '\0'])
 }
 
-fn again(entry: &Entry, writable: bool, now: Option<u64>) {
+fn again(entry: &FolderEntry, writable: bool, now: Option<u64>) {
     let written = line(entry, writable, now);
     assert!(written.ends_with("\r\n") && written.matches('\n').count() == 1);
     let read = parse(written.trim_end_matches(['\r', '\n'])).expect("our own line is of a known form");
     assert_eq!(read.name, entry.name);
     assert_eq!(read.status.size, entry.status.size);
-    if entry.status.kind != Kind::Other {
+    if entry.status.kind != FileKind::Other {
         assert_eq!(read.status.kind, entry.status.kind);
     }
 }

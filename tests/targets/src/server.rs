@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::net::SocketAddr;
 
 use stackwright_contract::services::{
-    Entry, Failure, FilesIndication, FilesRequest, Kind, Status, StreamsRequest,
+    Failure, FileKind, FilesIndication, FilesRequest, FolderEntry, Status, StreamsRequest,
 };
 use stackwright_contract::{Context, Duration, Either, Handle, IndicationOf, Outlet, Protocol, RequestOf};
 use stackwright_ftp::server::{Anonymous, Config, Request, Rights};
@@ -169,7 +169,7 @@ impl Stage {
         let fails = dice >= 200;
         let answer = match ask {
             FilesRequest::Stat { token, .. } => {
-                let kind = [Kind::File, Kind::Folder, Kind::Other][usize::from(dice) % 3];
+                let kind = [FileKind::File, FileKind::Folder, FileKind::Other][usize::from(dice) % 3];
                 let result = if fails { Err(failure) } else { Ok(Status { kind, size: 77, modified: None }) };
                 FilesIndication::Stated { token, result }
             }
@@ -213,8 +213,8 @@ impl Stage {
             }
             FilesRequest::Next { file } => {
                 let name = String::from_utf8_lossy(input.take(usize::from(dice) % 16)).into_owned();
-                let status = Status { kind: Kind::File, size: 5, modified: Some(u64::from(dice)) };
-                let entries = vec![Entry { name, status }; usize::from(dice) % 4];
+                let status = Status { kind: FileKind::File, size: 5, modified: Some(u64::from(dice)) };
+                let entries = vec![FolderEntry { name, status }; usize::from(dice) % 4];
                 FilesIndication::Entries { file, entries }
             }
         };

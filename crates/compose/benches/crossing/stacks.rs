@@ -353,17 +353,17 @@ pub(crate) fn trusting(station: &Station) -> Trusting {
     joined(station)
 }
 
-type Joined<const CHECKS: bool> = Over<
+type JoinedLowers<const CHECKS: bool> = Over<
     Records<Buffer, CHECKS>,
     Over<Packets<Buffer, CHECKS>, Over<Internets<Buffer, CHECKS>, Frames<Buffer, CHECKS>>>,
 >;
 
-fn joined<const CHECKS: bool>(station: &Station) -> Joined<CHECKS> {
+fn joined<const CHECKS: bool>(station: &Station) -> JoinedLowers<CHECKS> {
     let below = Over::new(Internets::new(station), Frames::new(station));
     Over::new(Records::new(station), Over::new(Packets::new(station), below))
 }
 
-impl<const CHECKS: bool> BothWays for Joined<CHECKS> {
+impl<const CHECKS: bool> BothWays for JoinedLowers<CHECKS> {
     #[inline(never)]
     fn down(&mut self, cx: &Context, message: SingleBuffer, ends: &mut Ends) {
         // Asked once here, this is not asked again by each of the four.
@@ -398,11 +398,11 @@ impl<const CHECKS: bool> BothWays for Joined<CHECKS> {
 #[cold]
 #[inline(never)]
 fn down_with_room<const CHECKS: bool>(
-    stack: &mut Joined<CHECKS>,
+    stack: &mut JoinedLowers<CHECKS>,
     cx: &Context,
     message: &SingleBuffer,
     ends: &mut Ends,
 ) {
-    let room = Joined::<CHECKS>::FACTS.header_room;
+    let room = JoinedLowers::<CHECKS>::FACTS.header_room;
     stack.down(cx, SingleBuffer::with_headroom(room, message.octets()), ends);
 }

@@ -1,4 +1,5 @@
-//! What the builder puts between others: forks and joins, on the words of a graph. They know names as the static ones do.
+//! What the builder puts between nodes: forks and joins, on the words of a graph. They keep names as
+//! the static ones do.
 
 use alloc::vec::Vec;
 use core::any::Any;
@@ -8,11 +9,11 @@ use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Batches, Context, Facts, Guarantees, Service, Word};
 use stackwright_wire::Message;
 
-use super::{AskPort, Mouth, Node};
+use super::{AskPort, Node, NodeOutlet};
 use crate::stack::fork::{self, Branches};
-use crate::stack::join::{self, Way, Ways};
+use crate::stack::join::{self, Route, Routes};
 
-/// So many uppers of one service on one lower.
+/// Several uppers of one service on one lower.
 pub(super) struct ForkNode {
     pub(super) port: Port,
     pub(super) uppers: usize,
@@ -41,10 +42,10 @@ impl<M: Message, B: Service + 'static> Node<M, B> for ForkNode {
         cx: &Context,
         port: usize,
         mut request: Request<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
         if self.branches.sink(port, &mut request) {
-            mouth.ask(0, request);
+            outlet.ask(0, request);
         } else {
             cx.dropped(fork::NAME, fork::ENDED);
         }
@@ -55,10 +56,10 @@ impl<M: Message, B: Service + 'static> Node<M, B> for ForkNode {
         cx: &Context,
         _port: usize,
         mut indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
         match self.branches.rise(&mut indication) {
-            Some(upper) => mouth.tell(upper, indication),
+            Some(upper) => outlet.tell(upper, indication),
             None => cx.dropped(fork::NAME, fork::ENDED),
         }
     }
@@ -75,11 +76,11 @@ impl<M: Message, B: Service + 'static> Node<M, B> for ForkNode {
     }
 }
 
-/// One upper on so many lowers of one service.
+/// One upper on several lowers of one service.
 pub(super) struct JoinNode {
     pub(super) port: Port,
     pub(super) lowers: usize,
-    pub(super) ways: Ways,
+    pub(super) routes: Routes,
 }
 
 impl<M: Message, B: Service + 'static> Node<M, B> for JoinNode {
@@ -104,18 +105,18 @@ impl<M: Message, B: Service + 'static> Node<M, B> for JoinNode {
         cx: &Context,
         _port: usize,
         mut request: Request<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
-        match self.ways.sink(self.lowers, &mut request) {
-            Way::Lower(lower) => mouth.ask(lower, request),
-            Way::Nowhere => {
+        match self.routes.sink(self.lowers, &mut request) {
+            Route::Lower(lower) => outlet.ask(lower, request),
+            Route::Nowhere => {
                 let name = request.name_mut().copied();
                 match name.and_then(|name| request.unreachable(name)) {
-                    Some(last) => mouth.tell(0, last),
+                    Some(last) => outlet.tell(0, last),
                     None => cx.dropped(join::NAME, join::NOWHERE),
                 }
             }
-            Way::Ended => cx.dropped(join::NAME, fork::ENDED),
+            Route::Ended => cx.dropped(join::NAME, fork::ENDED),
         }
     }
 
@@ -124,17 +125,17 @@ impl<M: Message, B: Service + 'static> Node<M, B> for JoinNode {
         _cx: &Context,
         port: usize,
         mut indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
-        self.ways.rise(port, &mut indication);
-        mouth.tell(0, indication);
+        self.routes.rise(port, &mut indication);
+        outlet.tell(0, indication);
     }
 
     fn ask(&self, _port: usize, about: &dyn Any, question: &mut Question<'_>, below: &dyn AskPort) {
-        let lower = about.downcast_ref().and_then(|name| self.ways.lower(*name));
+        let lower = about.downcast_ref().and_then(|name| self.routes.lower(*name));
         if let Some(lower) = lower {
             below.ask(lower, about, question);
-            Ways::answered(lower, question);
+            Routes::answered(lower, question);
         }
     }
 

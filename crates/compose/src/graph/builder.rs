@@ -1,11 +1,11 @@
-//! A graph from its parts: nodes by name, and on whom each stands.
+//! A graph from its parts: nodes by name, and the lowers of each.
 
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
-use core::cell::Cell;
+use core::cell::{Cell, RefCell};
 use core::marker::PhantomData;
 
 use stackwright_contract::rules::{self, Misfit};
@@ -21,12 +21,12 @@ use super::web::Web;
 use super::wiring::Wiring;
 use super::{Erased, Node};
 
-/// How many nodes a graph has at most, modules not counted.
+/// The most nodes of a graph, modules not counted.
 pub const NODES_MOST: usize = 64;
 
-/// Collects the nodes of a graph, and whom each stands on.
+/// Collects the nodes of a graph, and the lowers of each.
 ///
-/// The same rule book is asked as for a static stack, in the same words.
+/// The rule book is the one of static stacks, and refuses in the same words.
 pub struct Builder<M: Message, B: Service> {
     pub(super) nodes: Vec<Part<M, B>>,
     pub(super) tops: Vec<String>,
@@ -49,7 +49,7 @@ impl<M: Message, B: Service + 'static> Default for Builder<M, B> {
 }
 
 impl<M: Message, B: Service + 'static> Builder<M, B> {
-    /// Without any node.
+    /// Makes a builder without any node.
     pub fn new() -> Self {
         Builder { nodes: Vec::new(), tops: Vec::new() }
     }
@@ -79,7 +79,8 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
         self.over_joined(&[lower])
     }
 
-    /// Puts the node that was added last on several lowers of one service, with the next of its ports.
+    /// Puts the node that was added last on several lowers of one service, with the next of its
+    /// ports.
     #[must_use]
     pub fn over_joined(mut self, lowers: &[&str]) -> Self {
         if let Some(part) = self.nodes.last_mut() {
@@ -88,7 +89,8 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
         self
     }
 
-    /// The application stands on this node. Several of them provide their services side by side, from the left.
+    /// Names the node on which the application stands. Several of them provide their services side by
+    /// side, from the left.
     #[must_use]
     pub fn top(mut self, name: &str) -> Self {
         self.tops.push(name.to_owned());
@@ -109,7 +111,7 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
         self.finish(Some(&expected))
     }
 
-    /// The same for a graph that is only drawn and explained: whatever its top provides.
+    /// Does the same for a graph that is only drawn and explained, whatever its top provides.
     ///
     /// # Errors
     /// The first flaw.
@@ -143,13 +145,14 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
             steps: Vec::new(),
             descent: Vec::new(),
             order: Vec::new(),
+            several: RefCell::new(None),
             waiting: Cell::new(0),
         };
         web.join();
         Ok(Graph { web, roots, tops, lanes, leaving: Vec::new(), service: PhantomData })
     }
 
-    /// What is below each port of each node: some lowers, or the outside.
+    /// Returns what is below each port of each node: some lowers, or the outside.
     fn lowers_of_ports(&self, known: &Known, outside: &[Port]) -> Result<Vec<Vec<Lowers>>, Flaw> {
         let (mut all, mut stood_on) = (Vec::new(), Vec::new());
         for (index, part) in self.nodes.iter().enumerate() {
@@ -170,7 +173,7 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
                 };
                 for (which, lower) in lowers.iter().enumerate() {
                     self.meets(part, *port, *lower, (nth, which))?;
-                    // A fork knows by the names in its words to whom an answer goes; a line's have none.
+                    // A fork leads an answer by the name in it; the words of a line have none.
                     if port.service == "Octets" && stood_on.contains(lower) {
                         return Err(Flaw::new(
                             About::Lower { node: part.name.clone(), nth, lower: which },
@@ -229,7 +232,7 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
         Err(Flaw::misfit_of(About::Lower { node: upper.name.clone(), nth, lower: which }, misfit))
     }
 
-    /// The facts of each node on all that it stands on.
+    /// Returns the facts of each node on all that it stands on.
     fn ask_rule_book(&self, known: &Known, ports: &[Vec<Lowers>]) -> Result<Vec<Facts>, Flaw> {
         let mut wholes: Vec<Facts> = self.nodes.iter().map(|part| part.node.facts()).collect();
         for index in known.order.iter().rev().copied() {
@@ -254,7 +257,8 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
         Ok(wholes)
     }
 
-    /// Who is at each port of the service that the application expects; `None` expects nothing in particular.
+    /// Returns the node and port at each port of the service that the application expects; `None`
+    /// expects nothing in particular.
     fn meet_tops(&self, known: &Known, expected: Option<&[Port]>) -> Result<Vec<(usize, usize)>, Flaw> {
         let tops = known.tops.iter().flat_map(|top| {
             self.nodes[*top].provides.iter().enumerate().map(|(port, provided)| (*top, port, *provided))
@@ -284,10 +288,10 @@ pub(super) enum Lowers {
     Places(Vec<usize>),
 }
 
-/// A place for a node that was added.
+/// Makes a place for a node that was added.
 pub(super) fn place_of<M: Message, B: Service + 'static>(part: Part<M, B>, whole: Facts) -> Place<M, B> {
     let mut place = place(part.name, Kind::Named, part.uses, part.node);
     place.whole = whole;
-    place.above = alloc::vec![Above::Nobody; part.provides.len()];
+    place.above = alloc::vec![Above::Nothing; part.provides.len()];
     place
 }

@@ -12,7 +12,8 @@ use super::graph::Graph;
 use super::place::{Below, Kind};
 
 impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
-    /// As text: a box for each node, each below one that stands on it, with the service between them.
+    /// Draws the graph as text: a box for each node, each below one that stands on it, with the service
+    /// between them.
     pub fn draw(&self) -> String {
         let mut picture = String::new();
         let mut drawn = Vec::new();
@@ -63,7 +64,7 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         }
     }
 
-    /// For Graphviz: `dot -Tsvg`.
+    /// Draws the graph for Graphviz: `dot -Tsvg`.
     pub fn dot(&self) -> String {
         let mut text =
             String::from("digraph graph_of_protocols {\n    node [shape=box];\n    edge [dir=both];\n");
@@ -92,7 +93,7 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         text
     }
 
-    /// The node's name, and its protocol's where that is another.
+    /// Returns the node's name, and its protocol's where that is another.
     fn label(&self, place: usize) -> String {
         let here = &self.web.places[place];
         if here.name == here.facts.name || here.kind == Kind::Between {
@@ -103,7 +104,7 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
     }
 }
 
-/// A text in DOT's quotation marks.
+/// Returns a text in DOT's quotation marks.
 fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -11,11 +11,32 @@ use stackwright_contract::{
 };
 use stackwright_wire::Message;
 
-use super::{AskPort, Mouth, Node};
+use super::{AskPort, Node, NodeOutlet};
 
 /// A protocol in a graph.
 #[derive(Debug)]
 pub struct Erased<P>(pub P);
+
+impl<P> Erased<P> {
+    // Each message of several comes back as a word of its own: so the protocol's handler is called in
+    // one place, and stays inlined there.
+    #[cold]
+    #[inline(never)]
+    fn indications<M: Message, B: Service + 'static>(
+        &mut self,
+        cx: &Context,
+        port: usize,
+        mut indication: Indication<M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
+    ) where
+        P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>> + 'static,
+    {
+        while let Some(first) = indication.split_first() {
+            self.handle_indication(cx, port, first, outlet);
+        }
+        self.handle_indication(cx, port, indication, outlet);
+    }
+}
 
 impl<M: Message, B: Service + 'static, P> Node<M, B> for Erased<P>
 where
@@ -43,9 +64,13 @@ where
         cx: &Context,
         port: usize,
         request: Request<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
-        self.0.handle_request(cx, P::Provides::recall_request(port, request), mouth);
+        // A neighbour is any node, and may send several.
+        if !P::BATCHES.from_above && request.has_several() {
+            return outlet.split(port, request);
+        }
+        self.0.handle_request(cx, P::Provides::recall_request(port, request), outlet);
     }
 
     #[inline]
@@ -54,21 +79,24 @@ where
         cx: &Context,
         port: usize,
         indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
-        self.0.handle_indication(cx, P::Uses::recall_indication(port, indication), mouth);
+        if !P::BATCHES.from_below && indication.has_several() {
+            return self.indications(cx, port, indication, outlet);
+        }
+        self.0.handle_indication(cx, P::Uses::recall_indication(port, indication), outlet);
     }
 
-    fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
-        self.0.handle_timeout(cx, mouth);
+    fn handle_timeout(&mut self, cx: &Context, outlet: &mut NodeOutlet<'_, M, B>) {
+        self.0.handle_timeout(cx, outlet);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
         self.0.next_deadline()
     }
 
-    fn flush(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
-        self.0.flush(cx, mouth);
+    fn flush(&mut self, cx: &Context, outlet: &mut NodeOutlet<'_, M, B>) {
+        self.0.flush(cx, outlet);
     }
 
     fn wants_flush(&self) -> bool {
@@ -97,7 +125,7 @@ impl<M: Message, B: Service, S: Speaks<M, B>> Ask<S> for Below<'_, M, B> {
     }
 }
 
-impl<M: Message, B: Service + 'static, P> Outlet<P> for Mouth<'_, M, B>
+impl<M: Message, B: Service + 'static, P> Outlet<P> for NodeOutlet<'_, M, B>
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>>,
 {

@@ -12,7 +12,8 @@ use super::graph::Graph;
 use super::place::{Below, Kind};
 
 impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
-    /// Why each joint fits, what the whole guarantees, and how much header it pushes: one sentence a line.
+    /// Explains why each joint fits, what the whole guarantees, and how much header it pushes: one
+    /// sentence a line.
     pub fn explain(&self) -> String {
         let mut text = String::new();
         // Writing into a text does not fail.

@@ -16,7 +16,7 @@ pub struct At {
     pub column: usize,
 }
 
-/// What a flaw is about, so that whoever has read a text can say where.
+/// What a flaw is about, so that a reader of the text can find the place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum About {
     Graph,
@@ -65,17 +65,17 @@ impl Flaw {
         Flaw(Box::new(Inner { says, at: None, about, misfit: Some(misfit) }))
     }
 
-    /// The sentence, without the place.
+    /// Returns the sentence, without the place.
     pub fn says(&self) -> &str {
         &self.0.says
     }
 
-    /// Where it is, in a description that was read from a text.
+    /// Returns where it is, in a description that was read from a text.
     pub fn at(&self) -> Option<At> {
         self.0.at
     }
 
-    /// What the rule book said, where it was the rule book.
+    /// Returns the refusal of the rule book, where it is one.
     pub fn misfit(&self) -> Option<Misfit> {
         self.0.misfit
     }
@@ -86,7 +86,7 @@ impl Flaw {
         &self.0.about
     }
 
-    /// The same flaw, at a place that is known now.
+    /// Returns the same flaw, at a place that is known now.
     #[cfg(feature = "std")]
     #[must_use]
     pub(super) fn located(mut self, at: Option<At>) -> Self {

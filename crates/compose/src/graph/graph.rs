@@ -20,27 +20,27 @@ use super::web::{Ends, Web};
 
 /// Protocols of messages `M` over what is outside, `B`, that together provide `T`.
 ///
-/// A [`Builder`](super::Builder) makes one, of protocols or of a description. What it says to the outside, and in which
-/// order, is the same as of a static stack of the same parts.
+/// A [`Builder`](super::Builder) makes one, of protocols or of a description. What it says to the
+/// outside, and in which order, is the same as of a static stack of the same parts.
 pub struct Graph<M: Message, B: Service, T> {
     pub(super) web: Web<M, B>,
-    /// Who is on top.
+    /// The places on top.
     pub(super) roots: Vec<usize>,
-    /// Who is at each port of `T`.
+    /// The place and port at each port of `T`.
     pub(super) tops: Vec<(usize, usize)>,
-    /// Who is in each lane.
+    /// The place and port in each lane.
     pub(super) lanes: Vec<(usize, usize)>,
     pub(super) leaving: Vec<Leaving>,
     pub(super) service: PhantomData<fn() -> T>,
 }
 
-/// What a graph provides that is only looked at ([`Builder::look`](super::Builder::look)). It is no service, so that nobody
-/// can ask such a graph for anything.
+/// What a graph provides that is only drawn and explained ([`Builder::look`](super::Builder::look)). It
+/// is no service, so that nothing can be asked of such a graph.
 #[derive(Debug)]
 pub enum Unasked {}
 
 impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
-    /// The services that it provides to the application, from the left.
+    /// Returns the services that it provides to the application, from the left.
     pub fn provides(&self) -> Vec<&'static str> {
         let service = |(place, port): &(usize, usize)| {
             let mut ports = Vec::new();
@@ -50,13 +50,13 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         self.tops.iter().map(service).collect()
     }
 
-    /// The names of the nodes on which the application stands, from the left.
+    /// Returns the names of the nodes on which the application stands, from the left.
     pub fn tops(&self) -> impl Iterator<Item = &str> {
         self.roots.iter().map(|place| self.web.places[*place].name.as_str())
     }
 
-    /// The name of the node on which the one called `name` stands with one of its ports, counted from the left; what is only
-    /// put between passes for its lower. `None` where that is the outside, or several.
+    /// Returns the name of the node on which `name` stands with one of its ports, counted from the left;
+    /// modules and forks between are passed over. `None` where that is the outside, or several.
     pub fn lower(&self, name: &str, port: usize) -> Option<&str> {
         let mut below = self.web.places[self.web.place(name)?].below.get(port)?;
         loop {
@@ -70,40 +70,40 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         }
     }
 
-    /// The facts of the whole, as the rule book sees it from outside.
+    /// Returns the facts of the whole, as the rule book sees it from outside.
     pub fn facts(&self) -> Facts {
         let mut facts = self.roots.iter().map(|place| self.web.places[*place].whole);
         let first = facts.next().unwrap_or(Facts::named("graph"));
         facts.fold(first, |left, right| stackwright_contract::rules::beside(&left, &right))
     }
 
-    /// The facts of the node with that name, on all that it stands on.
+    /// Returns the facts of the node with that name, on all that it stands on.
     pub fn facts_of(&self, name: &str) -> Option<Facts> {
         Some(self.web.places[self.web.place(name)?].whole)
     }
 
-    /// Who speaks with the outside in that lane.
+    /// Returns the name of the node that speaks with the outside in that lane.
     #[cfg(feature = "std")]
     pub(super) fn in_lane(&self, lane: usize) -> Option<&str> {
         self.lanes.get(lane).map(|(place, _)| self.web.places[*place].name.as_str())
     }
 
-    /// How many lanes it has to the outside.
+    /// Returns the number of its lanes to the outside.
     pub fn lanes(&self) -> usize {
         self.lanes.len()
     }
 
-    /// The protocol, or the node, with that name, where it is an `X`.
+    /// Lends the protocol, the filter or the node with that name, where it is an `X`.
     ///
     /// # Panics
-    /// Where it is asked from within that protocol.
+    /// Where it is called from within that protocol.
     pub fn protocol<X: 'static>(&self, name: &str) -> Option<Ref<'_, X>> {
         let place = &self.web.places[self.web.place(name)?];
         Ref::filter_map(place.node.borrow(), |node| node.as_any().downcast_ref()).ok()
     }
 }
 
-/// What the outlet of a graph hears, as typed words.
+/// The outlet of a graph, which takes typed words.
 struct Doors<'a, O, M, B, T>(&'a mut O, PhantomData<(M, B, T)>);
 
 impl<M, B, T, O> Ends<M, B> for Doors<'_, O, M, B, T>
@@ -133,14 +133,22 @@ impl<M: Message, B: Speaks<M, B>, T: Speaks<M, B>> Protocol for Graph<M, B, T> {
     fn handle_request(&mut self, cx: &Context, request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
         let (place, port) = self.tops[T::request_port(&request)];
         let word = T::erase_request(request);
-        self.web.enter(place, port, word, cx, &mut Doors(out, PhantomData));
+        let doors = &mut Doors(out, PhantomData);
+        self.web.request(place, port, word, cx, doors);
+        self.web.settle_all(cx, doors);
         self.see_off();
     }
 
     fn handle_indication(&mut self, cx: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
         let InLane { lane, word } = word;
         let (place, port) = self.lanes[lane];
-        self.web.arrive(place, port, B::erase_indication(word), cx, &mut Doors(out, PhantomData));
+        let several = B::indicates_several(&word);
+        let (word, doors) = (B::erase_indication(word), &mut Doors(out, PhantomData));
+        if several {
+            self.web.arrive_each(place, port, word, cx, doors);
+        } else {
+            self.web.arrive(place, port, word, cx, doors);
+        }
         self.see_off();
     }
 

@@ -7,7 +7,7 @@ use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Facts, Service};
 use stackwright_wire::Message;
 
-use super::{Module, Mouth};
+use super::{Module, NodeOutlet};
 use crate::filter::{Filter, WordDirection, passes};
 
 /// A [`Filter`], erased: what [`Graph::push`](super::Graph::push) puts between two neighbours.
@@ -29,12 +29,17 @@ impl<M: Message, B: Service + 'static, F: Filter<M>> Module<M, B> for Inserted<F
         F::TAKES_BATCHES
     }
 
-    fn handle_request(&mut self, cx: &Context, mut request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        mut request: Request<M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
+    ) {
         let service = request.service();
         if passes(&mut self.0, cx, WordDirection::Down, service, &mut request) {
-            mouth.ask(0, request);
+            outlet.ask(0, request);
         } else {
-            request.refund().into_iter().flatten().for_each(|told| mouth.tell(0, told));
+            request.refund().into_iter().flatten().for_each(|told| outlet.tell(0, told));
         }
     }
 
@@ -42,13 +47,13 @@ impl<M: Message, B: Service + 'static, F: Filter<M>> Module<M, B> for Inserted<F
         &mut self,
         cx: &Context,
         mut indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
         let service = indication.service();
         if passes(&mut self.0, cx, WordDirection::Up, service, &mut indication) {
-            mouth.tell(0, indication);
+            outlet.tell(0, indication);
         } else if let Some(credit) = indication.refund() {
-            mouth.ask(0, credit);
+            outlet.ask(0, credit);
         }
     }
 

@@ -1,4 +1,5 @@
-//! The names of a graph: who is meant, whether anybody stands on himself, and whether everybody is needed.
+//! The names of a graph: which node each means, whether a node stands on itself, and whether each is
+//! needed.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -68,7 +69,7 @@ impl Known {
         }
         // From below, so far, and from any node: now from above.
         known.order.reverse();
-        known.everybody_is_needed(nodes)?;
+        known.each_is_needed(nodes)?;
         known.tops_are_on_top(nodes)?;
         Ok(known)
     }
@@ -100,7 +101,7 @@ impl Known {
         Ok(())
     }
 
-    fn everybody_is_needed<M: Message, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
+    fn each_is_needed<M: Message, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
         for (index, part) in nodes.iter().enumerate() {
             let stood_on = self.lowers.iter().flatten().flatten().any(|lower| *lower == index);
             if !stood_on && !self.tops.contains(&index) {
@@ -113,7 +114,7 @@ impl Known {
         Ok(())
     }
 
-    /// What a top tells is for the application, and for nobody else.
+    /// Checks that what a top tells is for the application alone.
     fn tops_are_on_top<M: Message, B: Service>(&self, nodes: &[Part<M, B>]) -> Result<(), Flaw> {
         for (nth, top) in self.tops.iter().enumerate() {
             let name = &nodes[*top].name;

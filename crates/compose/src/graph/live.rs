@@ -19,25 +19,25 @@ use super::place::{Above, Below, Kind, place};
 pub enum Popped<M: Message, B: Service> {
     /// It has left; here it is.
     Left(Box<dyn Module<M, B>>),
-    /// It holds something: it was asked to let go, and leaves by itself when it holds nothing any more, at the end of
-    /// the first batch that finds it so.
+    /// It holds messages: it was asked to release them, and leaves at the end of the first batch after
+    /// which it holds none.
     Draining {
-        /// How many messages it holds.
+        /// The number of messages that it holds.
         held: usize,
     },
 }
 
-/// Why a module was not pushed or popped: a sentence. Everything is as it was.
+/// Why a module was not pushed or popped, as a sentence. The graph is unchanged.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Refused(String);
+pub struct ChangeRefused(String);
 
-impl fmt::Display for Refused {
+impl fmt::Display for ChangeRefused {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl core::error::Error for Refused {}
+impl core::error::Error for ChangeRefused {}
 
 impl<M: Message, B: Service + 'static> fmt::Debug for Popped<M, B> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -65,14 +65,14 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         below: &str,
         name: &str,
         module: impl Module<M, B>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), ChangeRefused> {
         if self.web.place(name).is_some() {
-            return Err(Refused(format!("`{name}` is the name of another node already")));
+            return Err(ChangeRefused(format!("`{name}` is the name of another node already")));
         }
         let upper = self.known(above)?;
         let lower = self.known(below)?;
         let Some((port, Below::Place(next, next_port))) = self.edge(upper, lower) else {
-            return Err(Refused(format!(
+            return Err(ChangeRefused(format!(
                 "`{above}` does not stand on `{below}`, so nothing fits between them"
             )));
         };
@@ -92,16 +92,17 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
             None => Ok(()),
             Some(misfit) => {
                 drop(self.unlink(name));
-                Err(Refused(misfit.explain().as_str().into()))
+                Err(ChangeRefused(misfit.explain().as_str().into()))
             }
         }
     }
 
-    /// Takes a module out. One that holds messages is asked to let them go, and leaves later: until then its name is taken.
+    /// Takes a module out. One that holds messages is asked to release them, and leaves later: until then
+    /// its name is taken.
     ///
     /// # Errors
     /// Where that is no module.
-    pub fn pop(&mut self, name: &str) -> Result<Popped<M, B>, Refused> {
+    pub fn pop(&mut self, name: &str) -> Result<Popped<M, B>, ChangeRefused> {
         let module = self.module(name)?;
         let held = module.held();
         if held == 0 {
@@ -118,21 +119,21 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
     ///
     /// # Errors
     /// Where that is no module, or it holds messages.
-    pub fn pop_now(&mut self, name: &str) -> Result<Box<dyn Module<M, B>>, Refused> {
+    pub fn pop_now(&mut self, name: &str) -> Result<Box<dyn Module<M, B>>, ChangeRefused> {
         let held = self.module(name)?.held();
         if held > 0 {
             let messages = if held == 1 { "message" } else { "messages" };
-            return Err(Refused(format!("`{name}` cannot leave: it holds {held} {messages}")));
+            return Err(ChangeRefused(format!("`{name}` cannot leave: it holds {held} {messages}")));
         }
         Ok(self.unlink(name))
     }
 
-    /// Whether somebody has that name.
+    /// Returns whether a node has that name.
     pub fn has(&self, name: &str) -> bool {
         self.web.place(name).is_some()
     }
 
-    /// Unlinks the modules that were asked to leave, and have let go what they held.
+    /// Unlinks the modules that were asked to leave, and hold nothing any more.
     #[inline]
     pub(super) fn see_off(&mut self) {
         if !self.leaving.is_empty() {
@@ -151,17 +152,18 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         }
     }
 
-    fn known(&self, name: &str) -> Result<usize, Refused> {
+    fn known(&self, name: &str) -> Result<usize, ChangeRefused> {
         self.web.place(name).ok_or_else(|| {
             let names = self.web.places.iter().map(|place| place.name.as_str());
-            Refused(format!(
+            ChangeRefused(format!(
                 "nothing in this graph is called `{name}`{}",
                 super::flaw::suggestion(name, names)
             ))
         })
     }
 
-    /// The port of `upper` that leads to `lower`, and who is next there: a module or a fork may stand between them.
+    /// Returns the port of `upper` that leads to `lower`, and what is next there: a module or a fork may
+    /// stand between them.
     fn edge(&self, upper: usize, lower: usize) -> Option<(usize, Below)> {
         let places = &self.web.places;
         let leads = |below: &Below| {
@@ -187,13 +189,15 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         below.iter().position(leads).map(|port| (port, below[port]))
     }
 
-    fn module(&mut self, name: &str) -> Result<&mut dyn Module<M, B>, Refused> {
+    fn module(&mut self, name: &str) -> Result<&mut dyn Module<M, B>, ChangeRefused> {
         let place = self.known(name)?;
         let module = self.web.places[place].node.get_mut().as_module();
-        module.ok_or_else(|| Refused(format!("`{name}` is not a module: only what was pushed can be popped")))
+        module.ok_or_else(|| {
+            ChangeRefused(format!("`{name}` is not a module: only what was pushed can be popped"))
+        })
     }
 
-    /// Its neighbours are neighbours again.
+    /// Takes a module out, and makes its neighbours neighbours again.
     fn unlink(&mut self, name: &str) -> Box<dyn Module<M, B>> {
         let gone = self.web.place(name).expect("asked above");
         let place = self.web.places.remove(gone);
@@ -252,7 +256,7 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         Ok(whole)
     }
 
-    /// The place `gone` is no more: those behind it have moved up.
+    /// Renumbers the places behind `gone`, which have moved up.
     fn renumber(&mut self, gone: usize) {
         let up = |place: &mut usize| *place -= usize::from(*place > gone);
         for place in &mut self.web.places {

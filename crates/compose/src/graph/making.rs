@@ -9,14 +9,14 @@ use stackwright_contract::words::Speaks;
 use stackwright_wire::Message;
 
 use super::flaw::About;
-use super::{At, Builder, Description, Flaw, Graph, Registry, Unasked};
+use super::{At, Builder, Description, Flaw, Graph, ProtocolRegistry, Unasked};
 
 impl Description {
     /// Makes all nodes, checks them, and links them.
     ///
     /// # Errors
     /// The first flaw, with its place.
-    pub fn build<M, B, T>(&self, registry: &Registry<M, B>) -> Result<Graph<M, B, T>, Flaw>
+    pub fn build<M, B, T>(&self, registry: &ProtocolRegistry<M, B>) -> Result<Graph<M, B, T>, Flaw>
     where
         M: Message,
         B: Speaks<M, B>,
@@ -29,11 +29,11 @@ impl Description {
         Ok(graph)
     }
 
-    /// The same for a graph that is only drawn and explained: whatever its top provides.
+    /// Does the same for a graph that is only drawn and explained, whatever its top provides.
     ///
     /// # Errors
     /// The first flaw, with its place.
-    pub fn look<M, B>(&self, registry: &Registry<M, B>) -> Result<Graph<M, B, Unasked>, Flaw>
+    pub fn look<M, B>(&self, registry: &ProtocolRegistry<M, B>) -> Result<Graph<M, B, Unasked>, Flaw>
     where
         M: Message,
         B: Speaks<M, B>,
@@ -45,7 +45,7 @@ impl Description {
     ///
     /// # Errors
     /// The first flaw, with its place.
-    pub fn builder<M, B>(&self, registry: &Registry<M, B>) -> Result<Builder<M, B>, Flaw>
+    pub fn builder<M, B>(&self, registry: &ProtocolRegistry<M, B>) -> Result<Builder<M, B>, Flaw>
     where
         M: Message,
         B: Service + 'static,
@@ -53,8 +53,8 @@ impl Description {
         self.made(registry).map(|(builder, _)| builder)
     }
 
-    /// All nodes, and the names of those that took a lane.
-    fn made<M, B>(&self, registry: &Registry<M, B>) -> Result<(Builder<M, B>, Vec<String>), Flaw>
+    /// Makes all nodes; returns also the names of those that took a lane.
+    fn made<M, B>(&self, registry: &ProtocolRegistry<M, B>) -> Result<(Builder<M, B>, Vec<String>), Flaw>
     where
         M: Message,
         B: Service + 'static,
@@ -83,7 +83,8 @@ impl Description {
         Ok((builder, lanes.into_inner()))
     }
 
-    /// All nodes from the tops and from the left, as lanes are numbered; then those that nobody reaches.
+    /// Returns all nodes from the tops and from the left, as lanes are numbered; then those that are not
+    /// reached.
     fn order(&self) -> Vec<usize> {
         let find = |name: &str| self.nodes.iter().position(|node| node.name == name);
         let mut order = Vec::new();

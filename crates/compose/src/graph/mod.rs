@@ -1,5 +1,5 @@
-//! Composition at run time: the same protocols, the same rule book and the same order as in a stack, but chosen while the
-//! program runs, and changed while data flows.
+//! Composition at run time: the same protocols, the same rule book and the same order as in a stack, but
+//! chosen while the program runs, and changed while data flows.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -43,10 +43,10 @@ pub use erased::Erased;
 pub use flaw::{At, Flaw};
 pub use graph::{Graph, Unasked};
 pub use inserted::Inserted;
-pub use live::{Popped, Refused};
+pub use live::{ChangeRefused, Popped};
 pub use node::{AskPort, Module, Node};
 #[cfg(feature = "std")]
-pub use registry::{Parameters, Registry};
+pub use registry::{Parameters, ProtocolRegistry};
 #[cfg(feature = "std")]
-pub use stackwright_contract::described::{Kind, Parameter, Table};
-pub use web::Mouth;
+pub use stackwright_contract::described::{Parameter, ParameterKind, ParameterTable};
+pub use web::NodeOutlet;

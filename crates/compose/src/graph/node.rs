@@ -9,57 +9,58 @@ use stackwright_contract::words::{Indication, Port, Request};
 use stackwright_contract::{Batches, Context, Facts, Guarantees, Instant, Service};
 use stackwright_wire::Message;
 
-use super::Mouth;
+use super::NodeOutlet;
 
-/// A protocol, or anything that behaves like one, as a graph sees it: it hears words on ports.
+/// A protocol, or anything that behaves like one, as a graph sees it: it handles words on ports.
 ///
 /// [`Erased`](super::Erased) makes one of any protocol. What it provides and uses never changes.
 pub trait Node<M: Message, B: Service>: Any {
-    /// What the rule book has to know of it.
+    /// Returns what the rule book has to know of it.
     fn facts(&self) -> Facts;
 
-    /// Returns which batches of several messages it takes. By default it is handed one message at a
-    /// time, by the graph that it is in.
+    /// Returns which batches of several messages it takes. By default it takes one message at a time:
+    /// the graph splits what comes from the outside, and the node what comes from its neighbours
+    /// ([`NodeOutlet::split`]).
     fn batches(&self) -> Batches {
         Batches::NONE
     }
 
-    /// Adds what it offers, from the left.
+    /// Adds the ports that it provides, from the left.
     fn provides(&self, ports: &mut Vec<Port>);
 
-    /// Adds what it expects, from the left.
+    /// Adds the ports that it uses, from the left.
     fn uses(&self, ports: &mut Vec<Port>);
 
-    /// A request from above, on one of the ports that it provides.
+    /// Handles a request from above, on one of the ports that it provides.
     fn handle_request(
         &mut self,
         cx: &Context,
         port: usize,
         request: Request<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     );
 
-    /// An indication from below, on one of the ports that it uses.
+    /// Handles an indication from below, on one of the ports that it uses.
     fn handle_indication(
         &mut self,
         cx: &Context,
         port: usize,
         indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     );
 
-    /// Time may have passed.
-    fn handle_timeout(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+    /// Handles the passage of time.
+    fn handle_timeout(&mut self, _cx: &Context, _mouth: &mut NodeOutlet<'_, M, B>) {}
 
-    /// When to call [`handle_timeout`](Node::handle_timeout).
+    /// Returns when to call [`handle_timeout`](Node::handle_timeout).
     fn next_deadline(&self) -> Option<Instant> {
         None
     }
 
     /// Sends what was gathered, at the end of a batch.
-    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+    fn flush(&mut self, _cx: &Context, _mouth: &mut NodeOutlet<'_, M, B>) {}
 
-    /// Whether something is gathered.
+    /// Returns whether something is gathered.
     fn wants_flush(&self) -> bool {
         false
     }
@@ -68,34 +69,36 @@ pub trait Node<M: Message, B: Service>: Any {
     /// default it does neither.
     fn ask(&self, _port: usize, _about: &dyn Any, _question: &mut Question<'_>, _below: &dyn AskPort) {}
 
-    /// What was wrapped, for whoever knows what it is.
+    /// Returns what was wrapped, for a caller that knows its type.
     fn as_any(&self) -> &dyn Any;
 
-    /// The module that it is.
+    /// Returns the module that it is.
     #[doc(hidden)]
     fn as_module(&mut self) -> Option<&mut dyn Module<M, B>> {
         None
     }
 
-    /// The module that it was.
+    /// Returns the module that it was.
     #[doc(hidden)]
     fn into_module(self: Box<Self>) -> Option<Box<dyn Module<M, B>>> {
         None
     }
 }
 
-/// Can be asked about names on ports: what is below a node.
+/// Answers questions about names on ports: what is below a node.
 pub trait AskPort {
     /// Passes a question on, about a name on a port that the node uses: the name of one vocabulary,
     /// whatever its type.
     fn ask(&self, port: usize, about: &dyn Any, question: &mut Question<'_>);
 }
 
-/// What can be pushed into a live graph, and popped out of it: the same service above and below, whose names pass unchanged.
+/// What can be pushed into a live graph, and popped out of it: the same service above and below, with
+/// names that pass unchanged.
 ///
-/// It hears one message at a time, unless it [says otherwise](Module::takes_batches).
+/// It takes one message at a time, unless it [says otherwise](Module::takes_batches). What holds no
+/// words is better written as a [`Filter`](crate::filter::Filter).
 pub trait Module<M: Message, B: Service>: Any {
-    /// What it is, in two words at most.
+    /// Returns what it is, in two words at most.
     fn name(&self) -> &'static str;
 
     /// Returns what the rule book has to know of it. By default it passes every promise.
@@ -103,29 +106,34 @@ pub trait Module<M: Message, B: Service>: Any {
         Facts { passes: Guarantees::ALL, ..Facts::named(self.name()) }
     }
 
-    /// Whether it takes several messages in one word. By default it is handed one at a time.
+    /// Returns whether it takes several messages in one word. By default it is handed one at a time.
     fn takes_batches(&self) -> bool {
         false
     }
 
-    /// A word on its way down.
-    fn handle_request(&mut self, cx: &Context, request: Request<M, B>, mouth: &mut Mouth<'_, M, B>);
+    /// Handles a word on its way down.
+    fn handle_request(&mut self, cx: &Context, request: Request<M, B>, outlet: &mut NodeOutlet<'_, M, B>);
 
-    /// A word on its way up.
-    fn handle_indication(&mut self, cx: &Context, indication: Indication<M, B>, mouth: &mut Mouth<'_, M, B>);
+    /// Handles a word on its way up.
+    fn handle_indication(
+        &mut self,
+        cx: &Context,
+        indication: Indication<M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
+    );
 
-    /// Time may have passed.
-    fn handle_timeout(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+    /// Handles the passage of time.
+    fn handle_timeout(&mut self, _cx: &Context, _mouth: &mut NodeOutlet<'_, M, B>) {}
 
-    /// When to call [`handle_timeout`](Module::handle_timeout).
+    /// Returns when to call [`handle_timeout`](Module::handle_timeout).
     fn next_deadline(&self) -> Option<Instant> {
         None
     }
 
     /// Sends what was gathered, at the end of a batch.
-    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {}
+    fn flush(&mut self, _cx: &Context, _mouth: &mut NodeOutlet<'_, M, B>) {}
 
-    /// Whether something is gathered.
+    /// Returns whether something is gathered.
     fn wants_flush(&self) -> bool {
         false
     }
@@ -133,12 +141,13 @@ pub trait Module<M: Message, B: Service>: Any {
     /// Answers a question; one that stays open is passed on.
     fn ask(&self, _question: &mut Question<'_>) {}
 
-    /// How many messages it holds. It leaves the graph only when it holds none.
+    /// Returns the number of messages that it holds. It leaves the graph only when it holds none.
     fn held(&self) -> usize {
         0
     }
 
-    /// It is to leave: with the next flush it releases what it holds, and holds nothing any more.
+    /// Prepares it to leave: with the next flush it releases what it holds, and holds nothing from then
+    /// on.
     fn drain(&mut self) {}
 
     /// Returns what [`Graph::protocol`](super::Graph::protocol) finds: the module itself, or what it
@@ -171,33 +180,41 @@ impl<M: Message, B: Service + 'static, X: Module<M, B>> Node<M, B> for ModuleNod
     fn handle_request(
         &mut self,
         cx: &Context,
-        _port: usize,
+        port: usize,
         request: Request<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
-        self.0.handle_request(cx, request, mouth);
+        if !self.0.takes_batches() && request.has_several() {
+            return outlet.split(port, request);
+        }
+        self.0.handle_request(cx, request, outlet);
     }
 
     fn handle_indication(
         &mut self,
         cx: &Context,
         _port: usize,
-        indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        mut indication: Indication<M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
-        self.0.handle_indication(cx, indication, mouth);
+        while !self.0.takes_batches()
+            && let Some(first) = indication.split_first()
+        {
+            self.0.handle_indication(cx, first, outlet);
+        }
+        self.0.handle_indication(cx, indication, outlet);
     }
 
-    fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
-        self.0.handle_timeout(cx, mouth);
+    fn handle_timeout(&mut self, cx: &Context, outlet: &mut NodeOutlet<'_, M, B>) {
+        self.0.handle_timeout(cx, outlet);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
         self.0.next_deadline()
     }
 
-    fn flush(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
-        self.0.flush(cx, mouth);
+    fn flush(&mut self, cx: &Context, outlet: &mut NodeOutlet<'_, M, B>) {
+        self.0.flush(cx, outlet);
     }
 
     fn wants_flush(&self) -> bool {

@@ -1,4 +1,4 @@
-//! One node and whom it knows, and what it has with its lowers.
+//! One node and its neighbours, and the joint that it has with its lowers.
 
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -12,18 +12,18 @@ use stackwright_wire::Message;
 
 use super::Node;
 
-/// Who is above a port.
+/// What is above a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Above {
     /// What is above the whole graph, at this port of its service.
     Top(usize),
     /// The upper at this place, at this port.
     Place(usize, usize),
-    /// Nobody asks there, so nothing is ever told.
-    Nobody,
+    /// Nothing stands there, so nothing is ever told.
+    Nothing,
 }
 
-/// Who is below a port.
+/// What is below a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Below {
     /// What is below the whole graph, in this lane.
@@ -32,18 +32,18 @@ pub(super) enum Below {
     Place(usize, usize),
 }
 
-/// Who put a node where it is.
+/// What put a node where it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// The program.
     Named,
     /// The builder: a fork or a join.
     Between,
-    /// Whoever pushed it.
+    /// A push into the live graph.
     Module,
 }
 
-/// One node, and whom it knows.
+/// One node, and its neighbours.
 pub(super) struct Place<M: Message, B: Service> {
     pub(super) name: String,
     /// Its own facts, and those of everything down from here.
@@ -91,7 +91,7 @@ impl<M: Message, B: Service> Joint<M, B> {
     }
 }
 
-/// A place before anything is known of its neighbours.
+/// Makes a place of which no neighbours are known.
 pub(super) fn place<M: Message, B: Service + 'static>(
     name: String,
     kind: Kind,

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use core::cell::RefCell;
 use core::str::FromStr;
 
-use stackwright_contract::described::{self, Kind, Parameter, Table, Unfit};
+use stackwright_contract::described::{self, Parameter, ParameterKind, ParameterTable, Unfit};
 use stackwright_contract::words::Speaks;
 use stackwright_contract::{Protocol, Service};
 use stackwright_wire::Message;
@@ -19,7 +19,7 @@ use super::flaw::{About, suggestion};
 use super::{Erased, Flaw, Node};
 
 /// The protocols that may stand in a described graph. The program fills it.
-pub struct Registry<M: Message, B: Service> {
+pub struct ProtocolRegistry<M: Message, B: Service> {
     entries: BTreeMap<&'static str, Entry<M, B>>,
 }
 
@@ -32,16 +32,16 @@ struct Entry<M: Message, B: Service> {
     make: Box<Make<M, B>>,
 }
 
-impl<M: Message, B: Service> Default for Registry<M, B> {
+impl<M: Message, B: Service> Default for ProtocolRegistry<M, B> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<M: Message, B: Service> Registry<M, B> {
-    /// Without any protocol.
+impl<M: Message, B: Service> ProtocolRegistry<M, B> {
+    /// Makes a registry without any protocol.
     pub fn new() -> Self {
-        Registry { entries: BTreeMap::new() }
+        ProtocolRegistry { entries: BTreeMap::new() }
     }
 
     /// Adds a protocol: how it is called, what it is for in one sentence, what may stand in its table, and how it is made of
@@ -78,12 +78,12 @@ impl<M: Message, B: Service> Registry<M, B> {
         })
     }
 
-    /// All protocols, in the order of their names: the name, the purpose, the parameters.
+    /// Returns all protocols in the order of their names: the name, the purpose, the parameters.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &'static str, &'static [Parameter])> {
         self.entries.iter().map(|(name, entry)| (*name, entry.purpose, entry.parameters))
     }
 
-    /// Whether a table names a protocol, and has its keys.
+    /// Checks that a table names a protocol, and has its keys.
     pub(super) fn check(&self, node: &Described) -> Result<(), Flaw> {
         let Some(entry) = self.entries.get(node.protocol.as_str()) else {
             let says = format!(
@@ -101,9 +101,9 @@ impl<M: Message, B: Service> Registry<M, B> {
                 return Err(Flaw::new(about, format!("`{}` has no parameter `{key}`{known}", node.protocol)));
             };
             let given = match value {
-                Value::Text(_) => Kind::Text.noun(),
-                Value::Number(_) => Kind::Number.noun(),
-                Value::Truth(_) => Kind::Truth.noun(),
+                Value::Text(_) => ParameterKind::Text.noun(),
+                Value::Number(_) => ParameterKind::Number.noun(),
+                Value::Truth(_) => ParameterKind::Truth.noun(),
                 Value::Other(noun) => noun,
             };
             if given != parameter.kind.noun() {
@@ -123,7 +123,7 @@ impl<M: Message, B: Service> Registry<M, B> {
         Err(Flaw::new(About::Node(node.name.clone()), says))
     }
 
-    /// `lanes` are the names of those who took one so far.
+    /// Makes a node. `lanes` are the names of the nodes that took a lane so far.
     pub(super) fn make(
         &self,
         node: &Described,
@@ -140,7 +140,7 @@ pub struct Parameters<'a> {
 }
 
 impl Parameters<'_> {
-    /// The name of the node.
+    /// Returns the name of the node.
     pub fn node(&self) -> &str {
         &self.node.name
     }
@@ -159,7 +159,7 @@ impl Parameters<'_> {
         self.node.parameters.iter().find(|given| given.key == key).map(|given| &given.value)
     }
 
-    /// A text that means something: `what`, as in "an address and a port".
+    /// Returns a text that was parsed: `what` says as what, as in "an address and a port".
     ///
     /// # Errors
     /// Where it means no such thing.
@@ -170,17 +170,17 @@ impl Parameters<'_> {
         text.parse().map(Some).map_err(wrong)
     }
 
-    /// A flaw at the value of `key`, in a sentence of the protocol's own.
+    /// Returns a flaw at the value of `key`, in a sentence of the protocol's own.
     pub fn flaw(&self, key: &str, says: String) -> Flaw {
         Flaw::new(About::Value { node: self.node.name.clone(), key: key.to_owned() }, says)
     }
-    /// A flaw at a value that does not fit.
+    /// Returns a flaw at a value that does not fit.
     pub fn unfit(&self, unfit: &Unfit) -> Flaw {
         self.flaw(unfit.key, format!("`{}` of `{}` {}", unfit.key, self.node.name, unfit.is))
     }
 }
 
-impl Table for Parameters<'_> {
+impl ParameterTable for Parameters<'_> {
     fn text(&self, key: &str) -> Option<&str> {
         if let Some(Value::Text(text)) = self.value(key) { Some(text) } else { None }
     }

@@ -1,8 +1,10 @@
-//! Places, the joints between them, and how a word passes: in the order of [`Over`](crate::Over), word for word.
+//! Places, the joints between them, and how a word passes: in the order of [`Over`](crate::Over), word
+//! for word.
 //!
-//! A joint is what one upper has with all its lowers, as `Over<U, Beside<..>>` has one. While the upper speaks downward
-//! through it, it is *falling*, and what a lower answers waits in `rising`; while a lower speaks upward, it is *rising*, and
-//! what the upper answers waits in `sinking`. Whoever let the upper speak settles the joint when the upper is silent.
+//! A joint is what one upper has with all its lowers, as `Over<U, Beside<..>>` has one. While the upper
+//! speaks downward through it, it is *falling*, and what a lower answers waits in `rising`; while a
+//! lower speaks upward, it is *rising*, and what the upper answers waits in `sinking`. The joint is
+//! settled where the upper was called, when it has returned.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -40,30 +42,32 @@ pub(super) struct Web<M: Message, B: Service> {
     /// What a flush does, uppers first.
     pub(super) descent: Vec<Step>,
     pub(super) order: Vec<usize>,
-    /// How many words wait in all joints.
+    /// What a node takes message by message: a port and a request.
+    pub(super) several: RefCell<Option<(usize, Request<M, B>)>>,
+    /// How many words wait in all joints, and in `several`.
     pub(super) waiting: Cell<usize>,
 }
 
-/// What a node is lent to speak with, while it handles something.
-pub struct Mouth<'a, M: Message, B: Service> {
+/// Takes the words of a node while it handles something: the node's outlet.
+pub struct NodeOutlet<'a, M: Message, B: Service> {
     web: &'a Web<M, B>,
     here: &'a Place<M, B>,
     cx: &'a Context,
     out: &'a mut dyn Ends<M, B>,
 }
 
-impl<M: Message, B: Service + 'static> Mouth<'_, M, B> {
-    /// To the layer above, on a port that the node provides.
+impl<M: Message, B: Service + 'static> NodeOutlet<'_, M, B> {
+    /// Hands an indication to the layer above, on a port that the node provides.
     #[inline(always)]
     pub fn tell(&mut self, port: usize, word: Indication<M, B>) {
         match self.here.above[port] {
             Above::Place(upper, port) => self.web.rise(upper, port, word, self.cx, self.out),
             Above::Top(port) => self.out.indicate(port, word),
-            Above::Nobody => {}
+            Above::Nothing => {}
         }
     }
 
-    /// To the layer below, on a port that the node uses.
+    /// Hands a request to the layer below, on a port that the node uses.
     #[inline(always)]
     pub fn ask(&mut self, port: usize, word: Request<M, B>) {
         match self.here.below[port] {
@@ -73,18 +77,30 @@ impl<M: Message, B: Service + 'static> Mouth<'_, M, B> {
     }
 }
 
+impl<M: Message, B: Service> NodeOutlet<'_, M, B> {
+    /// Hands back a request on `port` that carries several messages: when the node has returned, it is
+    /// handed each as a request of its own.
+    #[cold]
+    #[inline(never)]
+    pub fn split(&mut self, port: usize, request: Request<M, B>) {
+        let before = self.web.several.replace(Some((port, request)));
+        debug_assert!(before.is_none(), "a node that hands back a request returns then");
+        self.web.waiting.set(self.web.waiting.get() + 1);
+    }
+}
+
 impl<M: Message, B: Service + 'static> Web<M, B> {
     #[inline(always)]
-    fn mouth<'a>(
+    fn outlet<'a>(
         &'a self,
         here: &'a Place<M, B>,
         cx: &'a Context,
         out: &'a mut dyn Ends<M, B>,
-    ) -> Mouth<'a, M, B> {
-        Mouth { web: self, here, cx, out }
+    ) -> NodeOutlet<'a, M, B> {
+        NodeOutlet { web: self, here, cx, out }
     }
 
-    /// A word of a lower for the upper at `place`.
+    /// Hands a word of a lower to the upper at `place`.
     #[inline(always)]
     fn rise(
         &self,
@@ -105,7 +121,7 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         joint.state.set(before);
     }
 
-    /// A word of `upper` for the lower at `place`.
+    /// Hands a word of `upper` to the lower at `place`.
     #[inline(always)]
     fn sink(
         &self,
@@ -135,10 +151,10 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
 
     #[inline(always)]
     fn joint_of(&self, upper: &Place<M, B>) -> &Joint<M, B> {
-        &self.joints[upper.joint.expect("who has a lower has a joint with it")]
+        &self.joints[upper.joint.expect("a node with a lower has a joint with it")]
     }
 
-    /// The node at `place` handles what it is asked, and hears what it was answered.
+    /// Has the node at `place` handle a request, and then what it was answered.
     #[inline(always)]
     pub(super) fn request(
         &self,
@@ -148,37 +164,43 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         cx: &Context,
         out: &mut dyn Ends<M, B>,
     ) {
-        let here = &self.places[place];
-        if !here.batches.from_above && word.has_several() {
-            return self.request_each(place, port, word, cx, out);
+        self.request_of(&self.places[place], port, word, cx, out);
+    }
+
+    #[inline(always)]
+    fn request_of(
+        &self,
+        here: &Place<M, B>,
+        port: usize,
+        word: Request<M, B>,
+        cx: &Context,
+        out: &mut dyn Ends<M, B>,
+    ) {
+        here.node.borrow_mut().handle_request(cx, port, word, &mut self.outlet(here, cx, out));
+        if self.waiting.get() > 0 {
+            self.after_request(here, cx, out);
         }
-        here.node.borrow_mut().handle_request(cx, port, word, &mut self.mouth(here, cx, out));
-        if self.waiting.get() > 0
-            && let Some(joint) = here.joint
-        {
+    }
+
+    /// Handles what is left when a node has handled a request: messages that it takes one by one, of which each
+    /// is settled before the next, as [`hand_down`](stackwright_contract::hand_down) does it in front of
+    /// a stack; and answers that wait.
+    #[cold]
+    #[inline(never)]
+    fn after_request(&self, here: &Place<M, B>, cx: &Context, out: &mut dyn Ends<M, B>) {
+        if let Some((port, mut word)) = self.several.take() {
+            self.waiting.set(self.waiting.get() - 1);
+            while let Some(first) = word.split_first() {
+                self.request_of(here, port, first, cx, out);
+            }
+            self.request_of(here, port, word, cx, out);
+        }
+        if let Some(joint) = here.joint {
             self.settle(joint, cx, out);
         }
     }
 
-    /// The same for several messages, one by one: what is answered to one is settled before the next,
-    /// as [`hand_down`](stackwright_contract::hand_down) does before a stack.
-    #[cold]
-    #[inline(never)]
-    fn request_each(
-        &self,
-        place: usize,
-        port: usize,
-        mut word: Request<M, B>,
-        cx: &Context,
-        out: &mut dyn Ends<M, B>,
-    ) {
-        while let Some(first) = word.split_first() {
-            self.request(place, port, first, cx, out);
-        }
-        self.request(place, port, word, cx, out);
-    }
-
-    /// A node handles what it is told; what it asks then waits in its joint.
+    /// Has a node handle what it is told; what it asks then waits in its joint.
     #[inline(always)]
     fn indicate(
         &self,
@@ -188,30 +210,12 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         cx: &Context,
         out: &mut dyn Ends<M, B>,
     ) {
-        if !here.batches.from_below && word.has_several() {
-            return self.indicate_each(here, port, word, cx, out);
-        }
-        here.node.borrow_mut().handle_indication(cx, port, word, &mut self.mouth(here, cx, out));
+        here.node.borrow_mut().handle_indication(cx, port, word, &mut self.outlet(here, cx, out));
     }
 
-    /// The same for several messages, one by one.
-    #[cold]
-    #[inline(never)]
-    fn indicate_each(
-        &self,
-        here: &Place<M, B>,
-        port: usize,
-        mut word: Indication<M, B>,
-        cx: &Context,
-        out: &mut dyn Ends<M, B>,
-    ) {
-        while let Some(first) = word.split_first() {
-            self.indicate(here, port, first, cx, out);
-        }
-        self.indicate(here, port, word, cx, out);
-    }
-
-    /// A word from outside for the node at `place`. It may have lowers as well; for them it rises.
+    /// Hands a word from outside to the node at `place`. It may have lowers as well; for them the word
+    /// rises.
+    #[inline(always)]
     pub(super) fn arrive(
         &self,
         place: usize,
@@ -221,9 +225,6 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         out: &mut dyn Ends<M, B>,
     ) {
         let here = &self.places[place];
-        if !here.batches.from_below && word.has_several() {
-            return self.arrive_each(place, port, word, cx, out);
-        }
         if here.joint.is_some() {
             self.rise(place, port, word, cx, out);
         } else {
@@ -232,14 +233,11 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         self.settle_all(cx, out);
     }
 
-    /// Time has passed for everybody.
-    pub(super) fn timeout(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
-        self.walk(&self.steps, cx, out, |node, mouth| node.handle_timeout(cx, mouth));
-    }
-
+    /// Does the same for several messages, of which each is settled before the next where the node takes
+    /// one at a time: as [`hand_up`](stackwright_contract::hand_up) does it in front of a stack.
     #[cold]
     #[inline(never)]
-    fn arrive_each(
+    pub(super) fn arrive_each(
         &self,
         place: usize,
         port: usize,
@@ -247,33 +245,22 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         cx: &Context,
         out: &mut dyn Ends<M, B>,
     ) {
-        while let Some(first) = word.split_first() {
+        while !self.places[place].batches.from_below
+            && let Some(first) = word.split_first()
+        {
             self.arrive(place, port, first, cx, out);
         }
         self.arrive(place, port, word, cx, out);
     }
 
-    /// A word from above for the node at `place`, which is on top.
-    pub(super) fn enter(
-        &self,
-        place: usize,
-        port: usize,
-        mut word: Request<M, B>,
-        cx: &Context,
-        out: &mut dyn Ends<M, B>,
-    ) {
-        if !self.places[place].batches.from_above && word.has_several() {
-            while let Some(first) = word.split_first() {
-                self.enter(place, port, first, cx, out);
-            }
-        }
-        self.request(place, port, word, cx, out);
-        self.settle_all(cx, out);
+    /// Has every node handle the passage of time.
+    pub(super) fn timeout(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
+        self.walk(&self.steps, cx, out, |node, outlet| node.handle_timeout(cx, outlet));
     }
 
-    /// What was gathered leaves, from the top down.
+    /// Has every node send what it has gathered, from the top down.
     pub(super) fn flush(&self, cx: &Context, out: &mut dyn Ends<M, B>) {
-        self.walk(&self.descent, cx, out, |node, mouth| node.flush(cx, mouth));
+        self.walk(&self.descent, cx, out, |node, outlet| node.flush(cx, outlet));
     }
 
     fn walk(
@@ -281,13 +268,13 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         steps: &[Step],
         cx: &Context,
         out: &mut dyn Ends<M, B>,
-        handle: impl Fn(&mut dyn Node<M, B>, &mut Mouth<'_, M, B>),
+        handle: impl Fn(&mut dyn Node<M, B>, &mut NodeOutlet<'_, M, B>),
     ) {
         for step in steps {
             match *step {
                 Step::Place(place) => {
                     let here = &self.places[place];
-                    handle(&mut **here.node.borrow_mut(), &mut self.mouth(here, cx, out));
+                    handle(&mut **here.node.borrow_mut(), &mut self.outlet(here, cx, out));
                 }
                 Step::Settle(joint) => self.settle(joint, cx, out),
             }
@@ -313,7 +300,7 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
     #[inline(never)]
     fn settle(&self, joint: usize, cx: &Context, out: &mut dyn Ends<M, B>) {
         let joint = &self.joints[joint];
-        // Who is still speaking through it settles it later.
+        // A node that is still speaking through it is settled later.
         if self.waiting.get() == 0 || joint.state.get() != State::Idle {
             return;
         }
@@ -362,7 +349,7 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         here.node.borrow().ask(port, about, question, &BelowPlace { web: self, here, outside });
     }
 
-    /// The place with that name.
+    /// Returns the place with that name.
     pub(super) fn place(&self, name: &str) -> Option<usize> {
         self.places.iter().position(|place| place.name == name)
     }

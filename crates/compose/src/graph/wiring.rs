@@ -1,4 +1,4 @@
-//! From names to places: who is above and below each port, with forks and joins between.
+//! From names to places: what is above and below each port, with forks and joins between.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -15,9 +15,9 @@ use super::builder::{Builder, Lowers, place_of};
 use super::known::Known;
 use super::place::{Above, Below, Kind, Place, place};
 use crate::stack::fork::Branches;
-use crate::stack::join::Ways;
+use crate::stack::join::Routes;
 
-/// Places, who is on top, who is at each port of the top, and what is in each lane.
+/// Places, those on top, those at each port of the top, and those in each lane.
 pub(super) struct Wiring<M: Message, B: Service> {
     pub(super) places: Vec<Place<M, B>>,
     pub(super) roots: Vec<usize>,
@@ -26,7 +26,7 @@ pub(super) struct Wiring<M: Message, B: Service> {
 }
 
 impl<M: Message, B: Service + 'static> Wiring<M, B> {
-    /// Everything was checked before.
+    /// Makes places of nodes that were checked before.
     pub(super) fn of(
         builder: Builder<M, B>,
         known: &Known,
@@ -88,7 +88,7 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
             (lower, at)
         };
         for (port, lowers) in ports.iter().enumerate() {
-            // Lanes are numbered when everybody has a place.
+            // Lanes are numbered when each node has a place.
             self.places[place].below.push(Below::Lane(usize::MAX));
             let Lowers::Places(lowers) = lowers else { continue };
             let service = self.places[place].uses[port];
@@ -97,7 +97,7 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
                 asked.push(Asked { upper: (place, port), lower });
                 continue;
             }
-            let node = JoinNode { port: service, lowers: lowers.len(), ways: Ways::new() };
+            let node = JoinNode { port: service, lowers: lowers.len(), routes: Routes::new() };
             let name = format!("{} (join)", self.places[place].name);
             let join = self.put_between(name, Box::new(node));
             self.link((place, port), (join, 0));
@@ -107,7 +107,8 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
         }
     }
 
-    /// Links who asked with whom they asked; where several asked for one port, through a fork.
+    /// Links uppers with the lowers that they asked for; where several asked for one port, through a
+    /// fork.
     fn lead(&mut self, asked: &[Asked]) {
         for (nth, Asked { upper, lower }) in asked.iter().enumerate() {
             if asked[..nth].iter().any(|before| before.lower == *lower) {
@@ -136,7 +137,7 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
         node.uses(&mut uses);
         node.provides(&mut provides);
         let mut place = place(name, Kind::Between, uses, node);
-        place.above = alloc::vec![Above::Nobody; provides.len()];
+        place.above = alloc::vec![Above::Nothing; provides.len()];
         place.below = alloc::vec![Below::Lane(usize::MAX); place.uses.len()];
         self.places.push(place);
         self.places.len() - 1
@@ -147,7 +148,7 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
         self.places[lower.0].above[lower.1] = Above::Place(upper.0, upper.1);
     }
 
-    /// From the left, as a static stack counts.
+    /// Numbers the lanes from the left, as a static stack counts.
     fn number_lanes(&mut self, place: usize, seen: &mut Vec<usize>) {
         if seen.contains(&place) {
             return;

@@ -1,4 +1,4 @@
-//! Two lowers side by side, of different services, that do not know each other.
+//! Two independent lowers side by side, of different services.
 
 use core::marker::PhantomData;
 
@@ -24,7 +24,7 @@ impl<L: Protocol, R: Protocol> Beside<L, R> {
     }
 }
 
-/// What the left one says is marked as the left one's, whoever hears it.
+/// An outlet that marks what the left one says as the left one's.
 struct FromLeft<'a, O, R>(&'a mut O, PhantomData<R>);
 struct FromRight<'a, O, L>(&'a mut O, PhantomData<L>);
 

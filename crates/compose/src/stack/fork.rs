@@ -1,7 +1,8 @@
 //! Several uppers of one service on one lower.
 //!
-//! Each upper gives names from a table of its own, so two of them may give the same one. Between them and the lower
-//! stands the [`Split`], which has a table of its own towards the lower, and leads what the lower says by its name.
+//! Each upper gives names from a table of its own, so two of them may give the same one. Between them
+//! and the lower stands the [`Split`], which has a table of its own towards the lower, and leads what
+//! the lower tells by its name.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -31,12 +32,12 @@ where
     Over::new(Beside::new(one, other), Over::new(Split::new(), lower))
 }
 
-/// Renames what several uppers call alike.
+/// Renames what several uppers give the same name.
 #[derive(Debug)]
 pub(crate) struct Branches {
-    /// Towards the lower: whose name it is, and how that upper calls it.
+    /// Towards the lower: the upper that gave the name, and what it calls it.
     names: Names<(usize, Handle)>,
-    /// Towards each upper: how the lower calls it.
+    /// Towards each upper: what the lower calls it.
     uppers: Vec<Mirror<Handle>>,
 }
 
@@ -45,16 +46,16 @@ const NOBODY: Handle = Handle { index: u32::MAX, generation: u32::MAX };
 
 impl Branches {
     pub(crate) const fn new() -> Self {
-        // The tables come with the first word of an upper: a stack is made in constants, too.
+        // The tables are made with the first word of an upper: a stack is made in constants, too.
         Branches { names: Names::new(), uppers: Vec::new() }
     }
 
-    /// How many names live.
+    /// Returns the number of living names.
     pub(crate) fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Renames what `upper` asks; `false` where its name has ended.
+    /// Renames what `upper` asks; returns `false` where its name has ended.
     pub(crate) fn sink(&mut self, upper: usize, request: &mut impl Word) -> bool {
         while self.uppers.len() <= upper {
             self.uppers.push(Mirror::default());
@@ -77,7 +78,8 @@ impl Branches {
         true
     }
 
-    /// Renames what the lower tells, and says to which upper; `None` where the name has ended.
+    /// Renames what the lower tells, and returns the upper for which it is; `None` where the name has
+    /// ended.
     pub(crate) fn rise(&mut self, indication: &mut impl Word) -> Option<usize> {
         let life = indication.life();
         let name = indication.name_mut()?;
@@ -91,7 +93,7 @@ impl Branches {
         Some(upper)
     }
 
-    /// Returns how the lower calls a name of `upper`.
+    /// Returns what the lower calls a name of `upper`.
     pub(crate) fn below(&self, upper: usize, name: Handle) -> Option<Handle> {
         self.uppers.get(upper)?.get(name).copied()
     }
@@ -105,12 +107,12 @@ pub struct Split<S> {
 }
 
 impl<S> Split<S> {
-    /// Without any names.
+    /// Makes a table without any names.
     pub const fn new() -> Self {
         Split { branches: Branches::new(), service: PhantomData }
     }
 
-    /// How many names live, of both uppers together.
+    /// Returns the number of living names, of both uppers together.
     pub fn names(&self) -> usize {
         self.branches.len()
     }

@@ -1,7 +1,7 @@
 //! One upper on several lowers of one service.
 //!
-//! The participant of an `Open` or a `Listen` carries the number of the lower that is to be asked, counted from the left;
-//! without a number it is the first. What the lowers tell gets their number.
+//! The participant of an `Open` or a `Listen` carries the number of the lower that is to be asked,
+//! counted from the left; without a number it is the first. What the lowers tell gets their number.
 
 use core::marker::PhantomData;
 
@@ -15,7 +15,7 @@ use super::Over;
 use super::beside::{BelowLeft, BelowRight};
 
 /// `U` on `L1` and `L2`, which provide the same service.
-pub type Join<U, L1, L2> = Over<U, Joined<L1, L2>>;
+pub type Join<U, L1, L2> = Over<U, JoinedLowers<L1, L2>>;
 
 /// Puts an upper on two lowers of one service. Does not compile where the rule book refuses.
 pub const fn join<U, L1, L2>(upper: U, one: L1, other: L2) -> Join<U, L1, L2>
@@ -24,12 +24,12 @@ where
     L2: Protocol<Provides = L1::Provides>,
     U: Protocol<Uses = L1::Provides>,
 {
-    Over::new(upper, Joined::new(one, other))
+    Over::new(upper, JoinedLowers::new(one, other))
 }
 
-/// Which lower is asked.
+/// The lower that is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Way {
+pub(crate) enum Route {
     /// This one.
     Lower(usize),
     /// There is none with that number.
@@ -38,24 +38,24 @@ pub(crate) enum Way {
     Ended,
 }
 
-/// Knows through which lower each name goes. The names themselves pass unchanged: they all come from one table.
+/// The lower of each name. The names themselves pass unchanged: they all come from one table.
 #[derive(Debug)]
-pub(crate) struct Ways {
+pub(crate) struct Routes {
     names: Mirror<usize>,
 }
 
-impl Ways {
+impl Routes {
     pub(crate) const fn new() -> Self {
-        Ways { names: Mirror::new() }
+        Routes { names: Mirror::new() }
     }
 
-    /// Where `request` goes, of so many lowers.
-    pub(crate) fn sink(&mut self, lowers: usize, request: &mut impl Word) -> Way {
+    /// Returns the lower, of `lowers`, that is asked `request`.
+    pub(crate) fn sink(&mut self, lowers: usize, request: &mut impl Word) -> Route {
         let life = request.life();
         let listener = request.listener_mut().map(|listener| *listener);
-        let Some(name) = request.name_mut().map(|name| *name) else { return Way::Lower(0) };
+        let Some(name) = request.name_mut().map(|name| *name) else { return Route::Lower(0) };
         if life != Life::Begins {
-            return self.names.get(name).map_or(Way::Ended, |lower| Way::Lower(*lower));
+            return self.names.get(name).map_or(Route::Ended, |lower| Route::Lower(*lower));
         }
         let mut lower = 0;
         if let Some(listener) = listener {
@@ -67,13 +67,13 @@ impl Ways {
             *participant = participant.direct();
         }
         if lower >= lowers {
-            return Way::Nowhere;
+            return Route::Nowhere;
         }
         self.names.insert(name, lower);
-        Way::Lower(lower)
+        Route::Lower(lower)
     }
 
-    /// Returns through which lower a name goes.
+    /// Returns the lower of a name.
     pub(crate) fn lower(&self, name: Handle) -> Option<usize> {
         self.names.get(name).copied()
     }
@@ -98,30 +98,30 @@ impl Ways {
 
 /// Two lowers of one service, as one.
 #[derive(Debug)]
-pub struct Joined<L1, L2> {
+pub struct JoinedLowers<L1, L2> {
     /// The one with the number 0.
     pub left: L1,
     /// The one with the number 1.
     pub right: L2,
-    ways: Ways,
+    routes: Routes,
 }
 
-impl<L1, L2> Joined<L1, L2> {
+impl<L1, L2> JoinedLowers<L1, L2> {
     /// Puts two lowers of one service together.
     pub const fn new(left: L1, right: L2) -> Self {
-        Joined { left, right, ways: Ways::new() }
+        JoinedLowers { left, right, routes: Routes::new() }
     }
 }
 
 pub(crate) const NAME: &str = "join";
-/// Why a word is dropped whose participant names a lower that is not there.
+/// Why a word is dropped that names a lower that does not exist.
 pub(crate) const NOWHERE: &str = "a word for a lower that is not there";
 
-/// What a lower says passes by the table of ways.
-struct FromLeft<'a, O, R>(&'a mut O, &'a mut Ways, PhantomData<R>);
-struct FromRight<'a, O, L>(&'a mut O, &'a mut Ways, PhantomData<L>);
+/// An outlet that notes in the table of routes what a lower tells.
+struct FromLeft<'a, O, R>(&'a mut O, &'a mut Routes, PhantomData<R>);
+struct FromRight<'a, O, L>(&'a mut O, &'a mut Routes, PhantomData<L>);
 
-impl<L1, L2> Protocol for Joined<L1, L2>
+impl<L1, L2> Protocol for JoinedLowers<L1, L2>
 where
     L1: Protocol<Provides: Service<Request: Word, Indication: Word, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
@@ -132,40 +132,40 @@ where
     type Uses = Both<L1::Uses, L2::Uses>;
 
     fn handle_request(&mut self, cx: &Context, mut request: RequestTo<Self>, out: &mut impl Outlet<Self>) {
-        let Joined { left, right, ways } = self;
+        let JoinedLowers { left, right, routes } = self;
         let several = Self::BATCHES.from_above;
-        match ways.sink(2, &mut request) {
-            Way::Lower(0) => {
-                hand_down(left, several, cx, request, &mut FromLeft(out, ways, PhantomData::<L2>));
+        match routes.sink(2, &mut request) {
+            Route::Lower(0) => {
+                hand_down(left, several, cx, request, &mut FromLeft(out, routes, PhantomData::<L2>));
             }
-            Way::Lower(_) => {
-                hand_down(right, several, cx, request, &mut FromRight(out, ways, PhantomData::<L1>));
+            Route::Lower(_) => {
+                hand_down(right, several, cx, request, &mut FromRight(out, routes, PhantomData::<L1>));
             }
-            Way::Nowhere => match request.name_mut().and_then(|name| L1::Provides::unreachable(*name)) {
+            Route::Nowhere => match request.name_mut().and_then(|name| L1::Provides::unreachable(*name)) {
                 Some(last) => out.indicate(last),
                 None => cx.dropped(NAME, NOWHERE),
             },
-            Way::Ended => cx.dropped(NAME, super::fork::ENDED),
+            Route::Ended => cx.dropped(NAME, super::fork::ENDED),
         }
     }
 
     fn handle_indication(&mut self, cx: &Context, word: IndicationTo<Self>, out: &mut impl Outlet<Self>) {
-        let Joined { left, right, ways } = self;
+        let JoinedLowers { left, right, routes } = self;
         let several = Self::BATCHES.from_below;
         match word {
             Either::Left(word) => {
-                hand_up(left, several, cx, word, &mut FromLeft(out, ways, PhantomData::<L2>));
+                hand_up(left, several, cx, word, &mut FromLeft(out, routes, PhantomData::<L2>));
             }
             Either::Right(word) => {
-                hand_up(right, several, cx, word, &mut FromRight(out, ways, PhantomData::<L1>));
+                hand_up(right, several, cx, word, &mut FromRight(out, routes, PhantomData::<L1>));
             }
         }
     }
 
     fn handle_timeout(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        let Joined { left, right, ways } = self;
-        left.handle_timeout(cx, &mut FromLeft(out, ways, PhantomData::<L2>));
-        right.handle_timeout(cx, &mut FromRight(out, ways, PhantomData::<L1>));
+        let JoinedLowers { left, right, routes } = self;
+        left.handle_timeout(cx, &mut FromLeft(out, routes, PhantomData::<L2>));
+        right.handle_timeout(cx, &mut FromRight(out, routes, PhantomData::<L1>));
     }
 
     fn next_deadline(&self) -> Option<Instant> {
@@ -173,9 +173,9 @@ where
     }
 
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
-        let Joined { left, right, ways } = self;
-        left.flush(cx, &mut FromLeft(out, ways, PhantomData::<L2>));
-        right.flush(cx, &mut FromRight(out, ways, PhantomData::<L1>));
+        let JoinedLowers { left, right, routes } = self;
+        left.flush(cx, &mut FromLeft(out, routes, PhantomData::<L2>));
+        right.flush(cx, &mut FromRight(out, routes, PhantomData::<L1>));
     }
 
     fn wants_flush(&self) -> bool {
@@ -183,12 +183,12 @@ where
     }
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Self::Uses>) {
-        let Some(lower) = self.ways.lower(about) else { return };
+        let Some(lower) = self.routes.lower(about) else { return };
         match lower {
             0 => self.left.ask(about, question, &BelowLeft(below)),
             _ => self.right.ask(about, question, &BelowRight(below)),
         }
-        Ways::answered(lower, question);
+        Routes::answered(lower, question);
     }
 }
 
@@ -196,7 +196,7 @@ impl<L1, L2, O> Outlet<L1> for FromLeft<'_, O, L2>
 where
     L1: Protocol<Provides: Service<Request: Word, Indication: Word, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
-    O: Outlet<Joined<L1, L2>>,
+    O: Outlet<JoinedLowers<L1, L2>>,
 {
     fn indicate(&mut self, mut indication: IndicationOf<L1>) {
         self.1.rise(0, &mut indication);
@@ -212,7 +212,7 @@ impl<L1, L2, O> Outlet<L2> for FromRight<'_, O, L1>
 where
     L1: Protocol<Provides: Service<Request: Word, Indication: Word, Name = Handle>>,
     L2: Protocol<Provides = L1::Provides>,
-    O: Outlet<Joined<L1, L2>>,
+    O: Outlet<JoinedLowers<L1, L2>>,
 {
     fn indicate(&mut self, mut indication: IndicationOf<L2>) {
         self.1.rise(1, &mut indication);

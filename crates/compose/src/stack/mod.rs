@@ -7,6 +7,6 @@ mod over;
 
 pub use beside::Beside;
 pub use fork::{Fork, Split, fork};
-pub use join::{Join, Joined, join};
+pub use join::{Join, JoinedLowers, join};
 pub use over::Over;
 pub(crate) use over::ROUNDS_MOST;

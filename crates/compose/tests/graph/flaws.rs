@@ -1,7 +1,8 @@
 //! Every flaw of a description: its sentence, its place, and what is meant.
 
 use stackwright_compose::graph::{
-    Builder, Description, Erased, Flaw, Graph, Kind, NODES_MOST, Node, Parameter, Registry, Table,
+    Builder, Description, Erased, Flaw, Graph, NODES_MOST, Node, Parameter, ParameterKind, ParameterTable,
+    ProtocolRegistry,
 };
 use stackwright_compose::{Beside, Over};
 use stackwright_contract::rules::{self, Misfit};
@@ -23,13 +24,14 @@ where
     Ok(Box::new(Erased(protocol)))
 }
 
-fn registry() -> Registry<M, Wire> {
+fn registry() -> ProtocolRegistry<M, Wire> {
     const TCP: &[Parameter] = &[
-        Parameter::new("local", Kind::Text, "the address from which it speaks"),
-        Parameter::new("window", Kind::Number, "how many octets it holds"),
+        Parameter::new("local", ParameterKind::Text, "the address from which it speaks"),
+        Parameter::new("window", ParameterKind::Number, "how many octets it holds"),
     ];
-    const DISK: &[Parameter] = &[Parameter::required("root", Kind::Text, "the folder whose files it has")];
-    Registry::new()
+    const DISK: &[Parameter] =
+        &[Parameter::required("root", ParameterKind::Text, "the folder whose files it has")];
+    ProtocolRegistry::new()
         .with("mail", "sends mail", &[], |_| boxed(Mail))
         .with("terminal", "a terminal", &[], |_| boxed(Terminal))
         .with("archive", "keeps files", &[], |_| boxed(Archive))

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use stackwright_compose::graph::{Builder, Graph};
-use stackwright_compose::{Joined, Over, Split, fork, join};
+use stackwright_compose::{JoinedLowers, Over, Split, fork, join};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties, StreamsRequest,
 };
@@ -244,7 +244,7 @@ fn datagrams_go_the_way_that_was_chosen() {
     let mut world = World::<M>::new(6);
     let remote = mirror(&mut world, IpAddr::V4(Ipv4Addr::new(10, 0, 9, 9)));
     let [one, other] = HERE.map(|address| SimulatedDatagrams::<M>::new(address, ROOM));
-    let station = world.add_at(&HERE, Joined::new(one, other), Heard::default());
+    let station = world.add_at(&HERE, JoinedLowers::new(one, other), Heard::default());
     for interface in [0, 1, 7] {
         let remote = remote.through(interface);
         world.ask(

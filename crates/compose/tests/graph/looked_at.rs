@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use stackwright_compose::graph::{Description, Erased, Graph, Registry};
+use stackwright_compose::graph::{Description, Erased, Graph, ProtocolRegistry};
 use stackwright_contract::Both;
 use stackwright_wire::BufferTree;
 
@@ -13,10 +13,10 @@ type M = BufferTree;
 type Asked = Rc<RefCell<Vec<(String, usize)>>>;
 
 /// Adapters that note the lane in which they were made, and who stands on one or two of something.
-fn registry(asked: &Asked) -> Registry<M, Wire> {
+fn registry(asked: &Asked) -> ProtocolRegistry<M, Wire> {
     let (asked, log) = (asked.clone(), Log::default());
     let (one, two) = (log.clone(), log.clone());
-    Registry::new()
+    ProtocolRegistry::new()
         .with("adapter", "talks with the outside", &[], move |table| {
             asked.borrow_mut().push((table.node().into(), table.lane()));
             assert_eq!(table.lane(), asked.borrow().len() - 1, "it is the same however often it is asked");

@@ -108,7 +108,7 @@ impl<const HEADER: usize, const EXITS: usize> Protocol for Layer<HEADER, EXITS> 
     }
 }
 
-/// A layer over `lower`.
+/// Puts a layer over `lower`.
 pub fn over<const HEADER: usize, const EXITS: usize, L>(lower: L) -> Over<Layer<HEADER, EXITS>, L>
 where
     L: Protocol<Provides = Datagrams<SingleBuffer>>,
@@ -143,9 +143,9 @@ pub fn woven<const EXITS: usize>(headers: &[usize]) -> Woven {
 
 /// What is below: datagrams, which a graph has in a lane.
 pub trait Below: Service {
-    /// A datagram that comes from below.
+    /// Returns a datagram as it comes from below.
     fn arrived(word: DatagramsIndication<SingleBuffer>) -> Self::Indication;
-    /// A datagram that goes down.
+    /// Returns the datagram that goes down.
     fn left(word: Self::Request) -> DatagramsRequest<SingleBuffer>;
 }
 
@@ -202,7 +202,7 @@ pub struct Rounds<P> {
 }
 
 impl<P: Protocol<Provides = Datagrams<SingleBuffer>, Uses: Below>> Rounds<P> {
-    /// Through this stack or graph.
+    /// Sends it through this stack or graph.
     pub fn new(stack: P) -> Self {
         let message = SingleBuffer::with_headroom(HEADROOM, &[7; PAYLOAD]);
         Rounds { stack, cx: Context::new(1), ends: Ends { message: Some(message) } }

@@ -50,7 +50,7 @@ pub enum AssociationRequest<T: Transfer> {
         association: Handle,
         /// What is sent. Regions of files only where the facts say that they are sent.
         batch: Batch<T::Message>,
-        /// What is wished of it. A number is that of the first message; each other has the next.
+        /// Its properties. A number is that of the first message; each other has the next.
         properties: T::Properties,
     },
     /// Gives more credit upward: this much was consumed, or there is room for it. Never zero.
@@ -78,7 +78,7 @@ pub enum AssociationRequest<T: Transfer> {
     Abort {
         /// The association.
         association: Handle,
-        /// Why, in a number that both applications know; 0 says nothing.
+        /// The reason, in a number that both applications know; 0 says nothing.
         code: Code,
     },
     /// Ends a name in good order; answered by `Ended`. Of an association, both halves end: what was

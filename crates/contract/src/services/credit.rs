@@ -2,7 +2,7 @@
 
 use core::ops::{AddAssign, SubAssign};
 
-/// Flow-control credit: octets of payload, in at most so many messages. A
+/// Flow-control credit: octets of payload, and the messages that they may be in. A
 /// [`Transfer`](super::Transfer) says what a batch costs; streams charge no messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Credit {

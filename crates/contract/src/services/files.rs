@@ -8,8 +8,8 @@ use crate::{Handle, Life, Service, Word};
 
 /// Whole files below one root.
 ///
-/// Paths are separated by `/`, and begin at the root whether or not they begin with `/`. Answers about one file come in
-/// the order asked; across files in any order.
+/// Paths are separated by `/`, and begin at the root whether or not they begin with `/`. Answers about
+/// one file come in the order asked; across files in any order.
 pub struct Files<M>(PhantomData<M>);
 
 impl<M> Service for Files<M> {
@@ -24,11 +24,11 @@ impl<M> Service for Files<M> {
 pub enum Purpose {
     /// To read a file that exists.
     Read,
-    /// To write a file that appears under its name only when it is closed with `keep`; until then whatever had that
-    /// name stays as it was.
+    /// To write a file that appears under its name only when it is closed with `keep`; until then what
+    /// had that name stays as it was.
     Create {
-        /// So many octets of the file that has the name now are taken over first; writing goes on behind them.
-        /// It fails with [`Failure::Short`] where the file has fewer.
+        /// Octets of the file that has the name now which are taken over first; writing goes on behind
+        /// them. It fails with [`Failure::Short`] where the file has fewer.
         from: u64,
     },
     /// To list a folder.
@@ -42,37 +42,37 @@ pub enum FilesRequest<M> {
     Open {
         /// The file's name on this boundary.
         file: Handle,
-        /// Where it lies.
+        /// Its path.
         path: String,
-        /// What for.
+        /// Its purpose.
         purpose: Purpose,
     },
     /// Answered by `Read`. Several may be asked at once.
     Read {
-        /// What.
+        /// The file.
         file: Handle,
-        /// From where, in octets.
+        /// The offset, in octets.
         offset: u64,
-        /// At most so many octets. Never zero.
+        /// The most octets to read. Never zero.
         length: usize,
     },
     /// Asks for the next entries of a folder. Answered by `Entries`.
     Next {
-        /// What.
+        /// The file.
         file: Handle,
     },
     /// Answered by `Written`.
     Write {
-        /// What.
+        /// The file.
         file: Handle,
-        /// Where to, in octets.
+        /// The offset, in octets.
         offset: u64,
         /// The octets.
         message: M,
     },
     /// Answered by `Closed`: the last word on this name.
     Close {
-        /// What.
+        /// The file.
         file: Handle,
         /// Whether a created file gets its name. Otherwise it leaves no trace.
         keep: bool,
@@ -81,14 +81,14 @@ pub enum FilesRequest<M> {
     Stat {
         /// The question's name.
         token: Handle,
-        /// Whose status.
+        /// The path.
         path: String,
     },
     /// Answered by `Done`: the last word on this name.
     Rename {
         /// The question's name.
         token: Handle,
-        /// What.
+        /// The file.
         from: String,
         /// The new path; what has that name is replaced.
         to: String,
@@ -97,7 +97,7 @@ pub enum FilesRequest<M> {
     Remove {
         /// The question's name.
         token: Handle,
-        /// What.
+        /// The file.
         path: String,
     },
 }
@@ -107,14 +107,14 @@ pub enum FilesRequest<M> {
 pub enum FilesIndication<M> {
     /// Answers `Open`.
     Opened {
-        /// What.
+        /// The file.
         file: Handle,
         /// The size now, in octets, where it is known.
         size: Option<u64>,
     },
     /// Answers `Read`. It is shorter than asked only at the end of the file; empty is the end.
     Read {
-        /// What.
+        /// The file.
         file: Handle,
         /// As asked.
         offset: u64,
@@ -123,21 +123,21 @@ pub enum FilesIndication<M> {
     },
     /// Answers `Next`; empty is the end.
     Entries {
-        /// What.
+        /// The file.
         file: Handle,
         /// Some entries, in the order of the folder.
-        entries: Vec<Entry>,
+        entries: Vec<FolderEntry>,
     },
     /// Answers `Write`, or several of them.
     Written {
-        /// What.
+        /// The file.
         file: Handle,
-        /// How many octets of those that were asked to be written, from the first not yet told.
+        /// The octets written of those that were asked for, from the first not yet told.
         octets: usize,
     },
     /// The last word on a file: answers `Close`, and comes unasked where something failed.
     Closed {
-        /// What.
+        /// The file.
         file: Handle,
         /// Whether it succeeded. After a failure a created file has left no trace.
         result: Result<(), Failure>,
@@ -159,7 +159,7 @@ pub enum FilesIndication<M> {
 }
 
 impl<M> FilesIndication<M> {
-    /// Whom it is about.
+    /// Returns the name that it is about.
     pub fn name(&self) -> Handle {
         match self {
             FilesIndication::Opened { file: name, .. }
@@ -173,9 +173,9 @@ impl<M> FilesIndication<M> {
     }
 }
 
-/// What kind of thing has a name.
+/// What a name stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum FileKind {
     /// Octets.
     File,
     /// A folder.
@@ -184,11 +184,11 @@ pub enum Kind {
     Other,
 }
 
-/// What is known of a name.
+/// The status of a file or folder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
     /// What it is.
-    pub kind: Kind,
+    pub kind: FileKind,
     /// In octets; 0 for a folder.
     pub size: u64,
     /// In seconds since 1970-01-01 00:00 UTC, where it is known.
@@ -197,14 +197,14 @@ pub struct Status {
 
 /// A name in a folder.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Entry {
+pub struct FolderEntry {
     /// Without its folder.
     pub name: String,
     /// What is known of it.
     pub status: Status,
 }
 
-/// Why something could not be done with a file.
+/// Why a request about a file failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Failure {
     /// Nothing has that name.
@@ -237,10 +237,10 @@ pub enum Failure {
     /// It took too long.
     #[error("the other side took too long")]
     Expired,
-    /// Nobody answers at the address.
+    /// The address does not answer.
     #[error("the other side cannot be reached")]
     Unreachable,
-    /// Closed from above before it was whole.
+    /// Closed from above before it was complete.
     #[error("it was given up")]
     GivenUp,
 }

@@ -1,4 +1,4 @@
-//! The services: a small, closed set, plus whatever an application speaks with its own protocol.
+//! The services: a small, closed set, and what an application speaks with its own protocol.
 
 mod association;
 mod batch;
@@ -17,7 +17,7 @@ pub use association::{
 pub use batch::{Batch, BatchMessages};
 pub use credit::Credit;
 pub use ended::{Code, Ended};
-pub use files::{Entry, Failure, Files, FilesIndication, FilesRequest, Kind, Purpose, Status};
+pub use files::{Failure, FileKind, Files, FilesIndication, FilesRequest, FolderEntry, Purpose, Status};
 pub use frames::{Frames, FramesIndication, FramesRequest};
 pub use octets::{Octets, OctetsIndication, OctetsRequest};
 pub use properties::{Ecn, MessageKind, MessageProperties};

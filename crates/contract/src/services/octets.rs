@@ -22,7 +22,7 @@ pub enum OctetsRequest<M> {
         /// The octets.
         message: M,
     },
-    /// Gives more credit upward, in octets: these were consumed, or are room for. Never zero.
+    /// Gives more credit upward: this much was consumed, or there is room for it. Never zero.
     Credit {
         /// In octets.
         credit: usize,
@@ -32,12 +32,12 @@ pub enum OctetsRequest<M> {
 /// What a line tells.
 #[derive(Debug)]
 pub enum OctetsIndication<M> {
-    /// The lower has room for so many more octets. Never zero.
+    /// Gives more credit downward. Never zero.
     Credit {
         /// In octets.
         credit: usize,
     },
-    /// Octets, within the credit that was given.
+    /// Delivers octets, within the credit that was given.
     Delivered {
         /// The octets.
         message: M,

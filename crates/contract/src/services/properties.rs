@@ -1,22 +1,25 @@
-//! What is said of a message: wishes on its way down, and what came with it on its way up.
+//! The properties of a message: requested on its way down, received with it on its way up.
 
 use core::num::NonZeroU32;
 
-/// What is wished of one message, and what came with one. A layer that cannot carry a wish lets it go.
+/// The properties requested of a message, and those that came with one. A layer that cannot carry a
+/// property drops it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessageProperties {
-    /// For how long it is of use, from when it is sent, in microseconds (at most 71 minutes); `None`: for ever.
+    /// How long it is of use after it is sent, in microseconds (at most 71 minutes); `None`: for ever.
     pub lifetime: Option<NonZeroU32>,
-    /// The application's own number of it (ARTP's DSEQ); `None`: the layer counts. Where nothing
-    /// expires, a number may be used again at any time: a message that is sent in several pieces waits, and others overtake it, until
-    /// all pieces of the one before with its number have arrived. Of one that expired in part, the peer holds what it has for 30 s and
-    /// as long as it would have been of use: until then, another in several pieces with its number is taken for the same.
+    /// The application's own number of it (ARTP's DSEQ); `None`: the layer counts.
+    ///
+    /// Where nothing expires, a number may be used again at any time: a message that is sent in several
+    /// pieces waits, and others overtake it, until all pieces of the one before with its number have
+    /// arrived. Of one that expired in part, the peer holds what it has for 30 s and as long as it would
+    /// have been of use: until then, another in several pieces with its number is taken for the same.
     pub number: Option<u32>,
-    /// The smaller, the more urgent, as XTP's sort is: 0 is the most urgent, 128 where nothing is wished.
+    /// The smaller, the more urgent, as XTP's sort is: 0 is the most urgent, 128 the default.
     pub priority: u8,
-    /// Data, or what applications tell each other about data.
+    /// Whether it is data, or what applications tell each other about data.
     pub kind: MessageKind,
-    /// Whether the network may say on it that too much is sent, and whether it did.
+    /// Whether the network may mark congestion on it, and whether it did.
     pub ecn: Ecn,
 }
 
@@ -41,24 +44,26 @@ impl MessageProperties {
     }
 }
 
-/// Explicit congestion notification (RFC 3168 §5): what a packet says of congestion, for who sends it, for routers, and for who
-/// receives it. Only layers that answer for the rate at which they send have a use for it.
+/// Explicit congestion notification (RFC 3168 §5): what a packet says of congestion to its sender, to
+/// routers and to its receiver. Only layers that control the rate at which they send use it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ecn {
-    /// Not-ECT: where there is congestion, routers have nothing but to drop it.
+    /// Not-ECT: where there is congestion, routers drop it.
     #[default]
     NotEct,
-    /// ECT: who sent it hears of marks and heeds them, so that a router may mark it where it would drop it. Both codepoints of RFC
-    /// 3168 read so; ECT(0) is written, since ECT(1) asks for another kind of router (RFC 9331).
+    /// ECT: its sender is told of marks and responds to them, so that a router may mark it instead of
+    /// dropping it. Both codepoints of RFC 3168 read so; ECT(0) is written, since ECT(1) asks for
+    /// another kind of router (RFC 9331).
     Ect,
     /// CE: a router met congestion and marked it.
     Ce,
 }
 
-/// What a message is to the applications. Layers carry both alike, unless their specification tells them apart.
+/// What a message is to the applications. Layers carry both alike, unless their specification tells
+/// them apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum MessageKind {
-    /// What they exchange.
+    /// The payload that they exchange.
     #[default]
     Data,
     /// What they tell each other about it.

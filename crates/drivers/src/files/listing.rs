@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use cap_std::fs::{Dir, ReadDir};
-use stackwright_contract::services::{Entry, Failure};
+use stackwright_contract::services::{Failure, FolderEntry};
 
 use super::root::{Place, Root, failure, is_name, is_temporary};
 
@@ -36,7 +36,7 @@ impl Listing {
     }
 
     /// The next entries, none at the end; and how many names were left out because no path could lead to them.
-    pub(super) fn next(&mut self, root: &Root) -> Result<(Vec<Entry>, usize), Failure> {
+    pub(super) fn next(&mut self, root: &Root) -> Result<(Vec<FolderEntry>, usize), Failure> {
         let mut entries = Vec::new();
         let mut left_out = 0;
         // An answer without entries means the end: where all of a piece have vanished, the next piece is the answer.
@@ -52,7 +52,7 @@ impl Listing {
                 // Gone since its name was read, or not ours to look at: then there is nothing to tell of it.
                 let Ok(metadata) = self.folder.symlink_metadata(&name) else { continue };
                 let status = root.followed(&metadata, &format!("{}/{name}", self.path));
-                entries.push(Entry { name, status });
+                entries.push(FolderEntry { name, status });
             }
         }
         Ok((entries, left_out))

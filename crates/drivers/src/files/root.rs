@@ -12,7 +12,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, Metadata, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use stackwright_contract::services::{Failure, Kind, Status};
+use stackwright_contract::services::{Failure, FileKind, Status};
 
 /// The longest name in a folder, in octets: what Linux allows.
 const NAME_MOST: usize = 255;
@@ -51,7 +51,7 @@ impl Root {
         self.folder.metadata(place.path()).map_err(failure)
     }
 
-    /// What is known of `place`. A link that leads nowhere, or out of the root, is a name of [`Kind::Other`].
+    /// What is known of `place`. A link that leads nowhere, or out of the root, is a name of [`FileKind::Other`].
     pub(super) fn status(&self, place: &Place) -> Result<Status, Failure> {
         let metadata = self.folder.symlink_metadata(place.path()).map_err(failure)?;
         Ok(self.followed(&metadata, place.path()))
@@ -101,19 +101,19 @@ fn open_regular(folder: &Dir, path: &str) -> Result<File, Failure> {
 /// Refuses what is not a file of octets.
 pub(super) fn regular(metadata: &Metadata) -> Result<(), Failure> {
     match kind(metadata) {
-        Kind::File => Ok(()),
-        Kind::Folder => Err(Failure::BadName),
-        Kind::Other => Err(Failure::Denied),
+        FileKind::File => Ok(()),
+        FileKind::Folder => Err(Failure::BadName),
+        FileKind::Other => Err(Failure::Denied),
     }
 }
 
-fn kind(metadata: &Metadata) -> Kind {
+fn kind(metadata: &Metadata) -> FileKind {
     if metadata.is_file() {
-        Kind::File
+        FileKind::File
     } else if metadata.is_dir() {
-        Kind::Folder
+        FileKind::Folder
     } else {
-        Kind::Other
+        FileKind::Other
     }
 }
 
@@ -121,7 +121,7 @@ fn status(metadata: &Metadata) -> Status {
     let kind = kind(metadata);
     Status {
         kind,
-        size: if kind == Kind::File { metadata.len() } else { 0 },
+        size: if kind == FileKind::File { metadata.len() } else { 0 },
         modified: u64::try_from(metadata.mtime()).ok(),
     }
 }

@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Kind, Purpose};
+use stackwright_contract::services::{Failure, FileKind, FilesIndication, FilesRequest, Purpose};
 use stackwright_drivers::files::Options;
 use stackwright_wire::{BufferTree, Leaf, Message, Region, SingleBuffer};
 
@@ -206,13 +206,13 @@ fn a_status_is_told() {
     let told = UNIX_EPOCH + Duration::from_secs(1_000_000_000);
     fs::File::open(bench.path("a")).and_then(|file| file.set_modified(told)).expect("a time");
     let status = bench.stat("a").expect("a status");
-    assert_eq!((status.kind, status.size, status.modified), (Kind::File, 5, Some(1_000_000_000)));
+    assert_eq!((status.kind, status.size, status.modified), (FileKind::File, 5, Some(1_000_000_000)));
     let before_time = UNIX_EPOCH - Duration::from_secs(10);
     fs::File::open(bench.path("a")).and_then(|file| file.set_modified(before_time)).expect("a time");
     assert_eq!(bench.stat("a").map(|status| status.modified), Ok(None));
     for folder in ["d", "/", "", "d/.."] {
         let status = bench.stat(folder).expect("a status");
-        assert_eq!((status.kind, status.size), (Kind::Folder, 0), "{folder:?}");
+        assert_eq!((status.kind, status.size), (FileKind::Folder, 0), "{folder:?}");
         assert!(status.modified.is_some());
     }
     assert_eq!(bench.stat("b"), Err(Failure::NotFound));

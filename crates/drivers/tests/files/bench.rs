@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use stackwright_contract::services::{Entry, Failure, FilesIndication, FilesRequest, Purpose, Status};
+use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, FolderEntry, Purpose, Status};
 use stackwright_contract::{Handle, IndicationOf, Names, Outlet, Protocol, RequestOf};
 use stackwright_drivers::Driver;
 use stackwright_drivers::files::{Disk, Options, Root};
@@ -229,7 +229,7 @@ impl<M: Message + Send> Bench<M> {
     }
 
     /// The answers to `Next`, up to the empty one.
-    pub(crate) fn pieces(&mut self, path: &str) -> Result<Vec<Vec<Entry>>, Failure> {
+    pub(crate) fn pieces(&mut self, path: &str) -> Result<Vec<Vec<FolderEntry>>, Failure> {
         let (folder, size) = self.open(path, Purpose::List)?;
         assert_eq!(size, None);
         let mut pieces = Vec::new();
@@ -248,7 +248,7 @@ impl<M: Message + Send> Bench<M> {
         self.close(folder, true).map(|()| pieces)
     }
 
-    pub(crate) fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
+    pub(crate) fn list(&mut self, path: &str) -> Result<Vec<FolderEntry>, Failure> {
         Ok(self.pieces(path)?.concat())
     }
 

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, FileType, Mode, RenameFlags, mknodat, renameat_with};
-use stackwright_contract::services::{Failure, Kind, Purpose};
+use stackwright_contract::services::{Failure, FileKind, Purpose};
 
 use crate::bench::{Bench, bench, is_root};
 
@@ -95,7 +95,7 @@ fn links_that_lead_out_are_denied() {
         assert_eq!(bench.fetch(&file), Err(Failure::Denied));
         assert_eq!(bench.create(&file), Err(Failure::Denied));
         assert_eq!(bench.open(&file, Purpose::Create { from: 3 }), Err(Failure::Denied));
-        assert_eq!(bench.stat(&file).map(|status| (status.kind, status.size)), Ok((Kind::Other, 0)));
+        assert_eq!(bench.stat(&file).map(|status| (status.kind, status.size)), Ok((FileKind::Other, 0)));
     }
     // A dangling link must not bring a file to life out there.
     symlink("../outside/new", bench.path("dangling")).expect("a link");
@@ -216,7 +216,11 @@ fn pipes_sockets_and_devices_are_never_opened() {
         assert_eq!(bench.create(name), Err(Failure::Denied), "{name}");
         assert_eq!(bench.open(name, Purpose::Create { from: 1 }), Err(Failure::Denied), "{name}");
         assert_eq!(bench.list(name), Err(Failure::BadName), "{name}");
-        assert_eq!(bench.stat(name).map(|status| (status.kind, status.size)), Ok((Kind::Other, 0)), "{name}");
+        assert_eq!(
+            bench.stat(name).map(|status| (status.kind, status.size)),
+            Ok((FileKind::Other, 0)),
+            "{name}"
+        );
     }
     assert_eq!(bench.remove("pipe"), Ok(()));
 }

@@ -7,12 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::rc::Rc;
 
-use stackwright_contract::services::{Entry, FilesIndication, FilesRequest, Kind, Purpose};
+use stackwright_contract::services::{FileKind, FilesIndication, FilesRequest, FolderEntry, Purpose};
 use stackwright_contract::{Instant, Listener};
 
 use crate::bench::bench;
 
-fn names(entries: &[Entry]) -> Vec<&str> {
+fn names(entries: &[FolderEntry]) -> Vec<&str> {
     entries.iter().map(|entry| entry.name.as_str()).collect()
 }
 
@@ -27,8 +27,8 @@ fn a_folder_is_listed_in_the_order_of_names() {
     bench.put("folder/below", "");
     let entries = bench.list("").expect("a list");
     assert_eq!(names(&entries), [".hidden", "Z", "a", "b", "c d", "folder", "ö"]);
-    assert_eq!((entries[1].status.kind, entries[1].status.size), (Kind::File, 3));
-    assert_eq!((entries[5].status.kind, entries[5].status.size), (Kind::Folder, 0));
+    assert_eq!((entries[1].status.kind, entries[1].status.size), (FileKind::File, 3));
+    assert_eq!((entries[5].status.kind, entries[5].status.size), (FileKind::Folder, 0));
     assert_eq!(names(&bench.list("folder").expect("a list")), ["below"]);
     bench.silent();
 }
@@ -54,14 +54,14 @@ fn the_status_in_a_list_is_that_of_stat() {
     assert_eq!(
         kinds,
         [
-            ("absolute", Kind::Other),
-            ("below", Kind::Folder),
-            ("dangling", Kind::Other),
-            ("file", Kind::File),
-            ("inside", Kind::File),
-            ("loop", Kind::Other),
-            ("outside", Kind::Other),
-            ("up", Kind::Folder),
+            ("absolute", FileKind::Other),
+            ("below", FileKind::Folder),
+            ("dangling", FileKind::Other),
+            ("file", FileKind::File),
+            ("inside", FileKind::File),
+            ("loop", FileKind::Other),
+            ("outside", FileKind::Other),
+            ("up", FileKind::Folder),
         ]
     );
     assert_eq!(entries[4].status.size, 5);

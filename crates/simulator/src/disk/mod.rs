@@ -14,7 +14,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-use stackwright_contract::services::{Entry, Files, FilesRequest, Purpose};
+use stackwright_contract::services::{Files, FilesRequest, FolderEntry, Purpose};
 use stackwright_contract::{
     Context, Duration, Facts, Guarantees, Handle, Instant, Mirror, Nothing, Outlet, Protocol,
 };
@@ -56,7 +56,7 @@ enum Content {
     Unopened,
     Read(Inode),
     Created { path: String, octets: Vec<u8> },
-    Listed(VecDeque<Entry>),
+    Listed(VecDeque<FolderEntry>),
 }
 
 /// What was asked, and is not answered.

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use stackwright_contract::services::{Entry, Failure, Kind, Status};
+use stackwright_contract::services::{Failure, FileKind, FolderEntry, Status};
 
 use super::DiskFaults;
 
@@ -200,11 +200,12 @@ impl Tree {
         Ok(self.nodes.get(path).ok_or(Failure::NotFound)?.status())
     }
 
-    pub(super) fn list(&self, path: &str) -> Result<Vec<Entry>, Failure> {
-        if self.status(path)?.kind != Kind::Folder {
+    pub(super) fn list(&self, path: &str) -> Result<Vec<FolderEntry>, Failure> {
+        if self.status(path)?.kind != FileKind::Folder {
             return Err(Failure::BadName);
         }
-        let entry = |(path, node): (&str, &Node)| Entry { name: path.to_owned(), status: node.status() };
+        let entry =
+            |(path, node): (&str, &Node)| FolderEntry { name: path.to_owned(), status: node.status() };
         Ok(self.below(path).filter(|(name, _)| !name.contains('/')).map(entry).collect())
     }
 
@@ -264,10 +265,10 @@ impl Tree {
 impl Node {
     fn status(&self) -> Status {
         match self {
-            Node::Folder => Status { kind: Kind::Folder, size: 0, modified: None },
+            Node::Folder => Status { kind: FileKind::Folder, size: 0, modified: None },
             Node::File(inode) => {
                 let stored = inode.borrow();
-                Status { kind: Kind::File, size: stored.octets.len() as u64, modified: stored.modified }
+                Status { kind: FileKind::File, size: stored.octets.len() as u64, modified: stored.modified }
             }
         }
     }

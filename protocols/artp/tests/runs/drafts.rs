@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use stackwright_compose::Over;
 use stackwright_contract::ask::{
-    Ask, Counters, Longest, Nobody, Peer, Question, Reserve, RoundTrip, ask, ask_behind_header,
+    Ask, Counters, Longest, NothingBelow, Peer, Question, Reserve, RoundTrip, ask, ask_behind_header,
 };
 use stackwright_contract::services::{
     Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
@@ -125,14 +125,14 @@ fn what_is_written_above_another_header_leaves_from_where_it_lies() {
     let Talk { cx, sides: [Side { layer, mut said }, mut there], .. } = warm();
     let mut stack = Over::new(Prefix, layer);
     assert_eq!(
-        ask(&stack, NAME, Longest, &Nobody),
-        ask(&stack.lower, NAME, Longest, &Nobody).map(|all| all - 4)
+        ask(&stack, NAME, Longest, &NothingBelow),
+        ask(&stack.lower, NAME, Longest, &NothingBelow).map(|all| all - 4)
     );
-    assert!(ask(&stack, NAME, RoundTrip, &Nobody).is_some_and(|time| time > Duration::ZERO));
-    assert_eq!(ask(&stack, NAME, Peer, &Nobody), None, "UDP knows it, which is not there");
-    let before = ask(&stack, NAME, Counters, &Nobody).expect("it counts its packets");
+    assert!(ask(&stack, NAME, RoundTrip, &NothingBelow).is_some_and(|time| time > Duration::ZERO));
+    assert_eq!(ask(&stack, NAME, Peer, &NothingBelow), None, "UDP knows it, which is not there");
+    let before = ask(&stack, NAME, Counters, &NothingBelow).expect("it counts its packets");
     assert!(before.sent > before.received && before.received > 0, "{before:?}");
-    let reserved = ask(&stack, NAME, Reserve::<M>::new(LENGTH, 9), &Nobody).expect("laid out below");
+    let reserved = ask(&stack, NAME, Reserve::<M>::new(LENGTH, 9), &NothingBelow).expect("laid out below");
     assert_eq!(reserved.count(), 1, "a header of a layer above is cut with its message");
     let (mut message, mut expected) = (reserved.into_octets(), b"head".to_vec());
     assert_eq!(message.len(), LENGTH);
@@ -163,7 +163,7 @@ fn what_is_written_above_another_header_leaves_from_where_it_lies() {
         _ => None,
     });
     let packets: u64 = packets.sum();
-    assert_eq!(ask(&stack, NAME, Counters, &Nobody).unwrap().sent, before.sent + packets);
+    assert_eq!(ask(&stack, NAME, Counters, &NothingBelow).unwrap().sent, before.sent + packets);
     let left = places(&mut said);
     assert!(left.len() == 1 && left[0].contains(&at), "{at:?} lies in {left:?}");
     for run in sent {

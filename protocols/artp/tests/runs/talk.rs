@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 
 use stackwright_artp::{Config, Congestion, Layer, layer};
-use stackwright_contract::ask::{Nobody, Reserve, ask};
+use stackwright_contract::ask::{NothingBelow, Reserve, ask};
 use stackwright_contract::services::{
     Batch, Credit, Datagrams, DatagramsIndication, DatagramsRequest, Ended, MessageProperties,
 };
@@ -102,7 +102,7 @@ impl Side {
 
     /// Asks for messages laid out as they leave.
     pub(crate) fn reserve(&self, octets: usize, most: usize) -> Option<Batch<M>> {
-        ask(&self.layer, NAME, Reserve::new(octets, most), &Nobody)
+        ask(&self.layer, NAME, Reserve::new(octets, most), &NothingBelow)
     }
 
     /// A message of equal octets, written where it will leave from.

@@ -4,9 +4,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use stackwright_contract::services::{
-    Credit, Failure, FilesIndication, Kind as FileKind, Status, StreamsRequest,
-};
+use stackwright_contract::services::{Credit, Failure, FileKind, FilesIndication, Status, StreamsRequest};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Leaf, Message};
 

@@ -5,7 +5,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::SocketAddr;
 
-use stackwright_contract::services::Entry;
+use stackwright_contract::services::FolderEntry;
 use stackwright_contract::{Handle, Instant};
 
 use crate::reply::Replies;
@@ -168,7 +168,7 @@ pub(super) struct Create<M> {
 /// A folder that is listed.
 pub(super) struct List {
     pub(super) partial: Vec<u8>,
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<FolderEntry>,
     /// Octets for which no room was given back.
     pub(super) withheld: usize,
     pub(super) wanted: bool,

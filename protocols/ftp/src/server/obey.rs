@@ -6,7 +6,7 @@ use core::mem;
 use core::net::SocketAddr;
 
 use stackwright_base::session::Removed;
-use stackwright_contract::services::{Entry, Failure, FilesRequest, Kind, Status};
+use stackwright_contract::services::{Failure, FileKind, FilesRequest, FolderEntry, Status};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -260,17 +260,17 @@ impl<M: Message> Server<M> {
                 let (code, text) = refusal(failure);
                 self.reply(cx, session, code, text);
             }
-            (Question::Size, Ok(Status { kind: Kind::File, size, .. })) => {
+            (Question::Size, Ok(Status { kind: FileKind::File, size, .. })) => {
                 self.reply(cx, session, 213, &format!("{size}"));
             }
             (Question::Size, Ok(_)) => self.reply(cx, session, 550, "That is not a file."),
-            (Question::Folder { path }, Ok(Status { kind: Kind::Folder, .. })) => {
+            (Question::Folder { path }, Ok(Status { kind: FileKind::Folder, .. })) => {
                 let text = format!("{} is the working folder.", path::quoted(&path));
                 state.folder = path;
                 self.reply(cx, session, 250, &text);
             }
             (Question::Folder { .. }, Ok(_)) => self.reply(cx, session, 550, "That is not a folder."),
-            (Question::List { path, names_only }, Ok(Status { kind: Kind::Folder, .. })) => {
+            (Question::List { path, names_only }, Ok(Status { kind: FileKind::Folder, .. })) => {
                 self.list(cx, session, path, names_only, out);
                 return self.obey_waiting(cx, session, out);
             }
@@ -281,7 +281,7 @@ impl<M: Message> Server<M> {
             }
             (Question::List { path, names_only: false }, Ok(status)) => {
                 let writable = state.rights().is_some_and(|rights| rights.write);
-                let line = listing::line(&Entry { name: last_part(&path), status }, writable, None);
+                let line = listing::line(&FolderEntry { name: last_part(&path), status }, writable, None);
                 self.list_one(cx, session, path, &line, out);
                 return self.obey_waiting(cx, session, out);
             }

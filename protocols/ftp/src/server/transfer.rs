@@ -8,7 +8,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::mem;
 
-use stackwright_contract::services::{Credit, Entry, Failure, FilesRequest, Purpose, StreamsRequest};
+use stackwright_contract::services::{Credit, Failure, FilesRequest, FolderEntry, Purpose, StreamsRequest};
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
@@ -301,7 +301,13 @@ impl<M: Message> Server<M> {
         self.pump(cx, session, out);
     }
 
-    pub(super) fn entries(&mut self, cx: &Context, session: Handle, entries: &[Entry], out: Out<'_, M>) {
+    pub(super) fn entries(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        entries: &[FolderEntry],
+        out: Out<'_, M>,
+    ) {
         self.touch(cx, session);
         let now = self.config.epoch.map(|epoch| epoch + cx.now().nanoseconds() / 1_000_000_000);
         let Some(state) = self.sessions.get_mut(session) else { return };

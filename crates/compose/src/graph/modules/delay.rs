@@ -6,12 +6,12 @@ use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Duration, Handle, Instant, Service, Word, earliest};
 use stackwright_wire::Message;
 
-use crate::graph::{Module, Mouth};
+use crate::graph::{Module, NodeOutlet};
 
-/// Holds every message for a fixed time, each way in the order in which they came.
+/// Holds every message for a fixed time, in each direction in the order of arrival.
 ///
-/// A word without a message passes at once, except behind a message of the same association: behind that it waits, so that
-/// an end does not overtake what was sent before it.
+/// A word without a message passes at once, except behind a message of the same association: behind
+/// that it waits, so that an end does not overtake what was sent before it.
 pub struct Delay<M: Message, B: Service> {
     time: Duration,
     down: Held<Request<M, B>>,
@@ -19,11 +19,11 @@ pub struct Delay<M: Message, B: Service> {
     draining: bool,
 }
 
-/// What waits one way, by the time at which it goes on.
+/// What waits in one direction, by the time at which it goes on.
 struct Held<W>(VecDeque<(Instant, Option<Handle>, W)>);
 
 impl<W> Held<W> {
-    /// Gives the word back where it need not wait.
+    /// Returns the word where it need not wait.
     fn take(
         &mut self,
         now: Instant,
@@ -57,13 +57,13 @@ impl<W> Held<W> {
 }
 
 impl<M: Message, B: Service + 'static> Delay<M, B> {
-    /// Lets everything go on whose time has come: what rises first.
-    fn release(&mut self, now: Instant, mouth: &mut Mouth<'_, M, B>) {
+    /// Hands on everything that is due: what rises first.
+    fn release(&mut self, now: Instant, outlet: &mut NodeOutlet<'_, M, B>) {
         while let Some(word) = self.up.due(now) {
-            mouth.tell(0, word);
+            outlet.tell(0, word);
         }
         while let Some(word) = self.down.due(now) {
-            mouth.ask(0, word);
+            outlet.ask(0, word);
         }
     }
 }
@@ -84,10 +84,15 @@ impl<M: Message, B: Service + 'static> Module<M, B> for Delay<M, B> {
         true
     }
 
-    fn handle_request(&mut self, cx: &Context, mut request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        mut request: Request<M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
+    ) {
         let (name, message) = (request.name_mut().copied(), request.message().is_some());
         if let Some(request) = self.down.take(cx.now(), self.time, name, message, request) {
-            mouth.ask(0, request);
+            outlet.ask(0, request);
         }
     }
 
@@ -95,26 +100,26 @@ impl<M: Message, B: Service + 'static> Module<M, B> for Delay<M, B> {
         &mut self,
         cx: &Context,
         mut indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
         let (name, message) = (indication.name_mut().copied(), indication.message().is_some());
         if let Some(indication) = self.up.take(cx.now(), self.time, name, message, indication) {
-            mouth.tell(0, indication);
+            outlet.tell(0, indication);
         }
     }
 
-    fn handle_timeout(&mut self, cx: &Context, mouth: &mut Mouth<'_, M, B>) {
-        self.release(cx.now(), mouth);
+    fn handle_timeout(&mut self, cx: &Context, outlet: &mut NodeOutlet<'_, M, B>) {
+        self.release(cx.now(), outlet);
     }
 
     fn next_deadline(&self) -> Option<Instant> {
         earliest(self.up.next(), self.down.next())
     }
 
-    /// Who is to leave keeps nothing, whether its time has come or not.
-    fn flush(&mut self, _cx: &Context, mouth: &mut Mouth<'_, M, B>) {
+    /// Releases everything where it is to leave, due or not.
+    fn flush(&mut self, _cx: &Context, outlet: &mut NodeOutlet<'_, M, B>) {
         if self.draining {
-            self.release(Instant::END, mouth);
+            self.release(Instant::END, outlet);
         }
     }
 

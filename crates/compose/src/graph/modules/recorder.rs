@@ -15,14 +15,15 @@ use stackwright_wire::capture::{
 };
 
 use super::act::{self, Act};
-use crate::graph::{Module, Mouth};
+use crate::graph::{Module, NodeOutlet};
 
-/// How many octets wait at most before they are handed over in the middle of a batch; one packet may come on top.
+/// The octets that wait at most before they are handed over in the middle of a batch; one packet may
+/// come on top.
 const WAITING_MOST: usize = 64 * 1024;
 
-/// Ports from here on are nobody's (RFC 6335 §6): they stand for an association whose addresses were told before the
-/// recorder came.
-const PORTS_OF_NOBODY: u16 = 49_152;
+/// The first dynamic port (RFC 6335 §6): these stand for an association of which the addresses were told
+/// before the recorder was pushed.
+const DYNAMIC_PORTS: u16 = 49_152;
 
 /// Writes what passes into a capture, pcapng, for Wireshark and for `stackwright dissect`.
 ///
@@ -58,7 +59,7 @@ struct Association {
     passive: bool,
     /// It was reset, or is not there yet.
     over: bool,
-    /// Its last word was heard: what crosses that is dropped by whoever hears it.
+    /// Its last word has passed: what crosses that is dropped by its receiver.
     gone: bool,
     /// From here to there; `None` between participants without Internet addresses.
     ends: Option<Ends>,
@@ -74,9 +75,9 @@ struct Place {
 }
 
 impl Association {
-    /// One of which nothing was told.
+    /// Makes one of which nothing was told.
     fn unknown(name: Handle) -> Self {
-        let port = PORTS_OF_NOBODY | name.index as u16;
+        let port = DYNAMIC_PORTS | name.index as u16;
         let nobody = |port| SocketAddr::from((Ipv4Addr::UNSPECIFIED, port));
         let ends = Some(Ends::between(nobody(port), nobody(0)));
         Association { passive: false, over: false, gone: false, ends, numbers: [1, 1] }
@@ -124,7 +125,7 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
         }
     }
 
-    /// A packet without a header.
+    /// Writes a packet without a header.
     fn plain(&mut self, place: Place, payload: Payload<'_>) {
         let (name, description) = &self.boundary;
         let add = || self.capture.interface(name, description, LinkType::USER0);
@@ -164,7 +165,7 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
         association.numbers[from] = sequence.wrapping_add(length).wrapping_add(u32::from(counts));
     }
 
-    /// Both SYN packets, from the one who opened it first.
+    /// Writes both SYN packets, that of the opener first.
     fn opened(&mut self, time: u64, association: &mut Association) {
         association.numbers = [0, 0];
         let mut directions = [Direction::Outbound, Direction::Inbound];
@@ -177,7 +178,8 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
         }
     }
 
-    /// Every end but `Finished` is a reset: it reaches the peer as one, or was one.
+    /// Writes the end of a stream. Every end but `Finished` is a reset: it reaches the peer as one, or was
+    /// one.
     fn ended(&mut self, time: u64, association: &mut Association, why: Ended) {
         let direction = match why {
             _ if association.over => return,
@@ -275,24 +277,29 @@ where
         "recorder"
     }
 
-    fn handle_request(&mut self, cx: &Context, mut request: Request<M, B>, mouth: &mut Mouth<'_, M, B>) {
+    fn handle_request(
+        &mut self,
+        cx: &Context,
+        mut request: Request<M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
+    ) {
         let act = act::of_request(&request);
         self.note(cx, Direction::Outbound, request.service(), act, &mut request);
-        mouth.ask(0, request);
+        outlet.ask(0, request);
     }
 
     fn handle_indication(
         &mut self,
         cx: &Context,
         mut indication: Indication<M, B>,
-        mouth: &mut Mouth<'_, M, B>,
+        outlet: &mut NodeOutlet<'_, M, B>,
     ) {
         let act = act::of_indication(&indication);
         self.note(cx, Direction::Inbound, indication.service(), act, &mut indication);
-        mouth.tell(0, indication);
+        outlet.tell(0, indication);
     }
 
-    fn flush(&mut self, _cx: &Context, _mouth: &mut Mouth<'_, M, B>) {
+    fn flush(&mut self, _cx: &Context, _mouth: &mut NodeOutlet<'_, M, B>) {
         self.hand_over();
     }
 
