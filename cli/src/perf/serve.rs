@@ -121,7 +121,9 @@ pub(super) fn unheard(address: SocketAddr, error: Error) -> Problem {
     match error {
         Error::Ended(why) => Problem::Listen { address, why },
         Error::System(why) => why.into(),
-        Error::NotYet | Error::TooLong | Error::Late => Problem::Listen { address, why: Ended::Unavailable },
+        Error::NotYet | Error::TooLong | Error::Late | Error::Command(_) => {
+            Problem::Listen { address, why: Ended::Unavailable }
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use stackwright_contract::Handle;
 use stackwright_contract::services::Ended;
+use stackwright_contract::{Handle, Participant};
 
 use crate::desk::Named;
 use crate::error::Error;
@@ -18,7 +18,7 @@ use crate::system::System;
 /// ```
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
-/// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+/// let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
 /// let association = endpoint.connect(endpoint.local().unwrap())?;
 /// let totals = endpoint.totals();
 /// assert_eq!((totals.associations, totals.dropped), (1, 0));
@@ -45,8 +45,8 @@ impl<S: Ground> Host<S> {
     }
 
     /// Asks for a listener, whose name is given.
-    pub(crate) fn listen(&mut self, local: SocketAddr) -> Handle {
-        let listener = self.shared.borrow_mut().desk.listen(local.into());
+    pub(crate) fn listen(&mut self, local: Participant) -> Handle {
+        let listener = self.shared.borrow_mut().desk.listen(local);
         self.listener = Some(listener);
         listener
     }
@@ -57,8 +57,8 @@ impl<S: Ground> Host<S> {
     }
 
     /// Asks for an association.
-    pub(crate) fn open(&self, remote: SocketAddr) -> Hold<S> {
-        let name = self.shared.borrow_mut().desk.open(remote.into());
+    pub(crate) fn open(&self, remote: Participant) -> Hold<S> {
+        let name = self.shared.borrow_mut().desk.open(remote);
         self.hold(name)
     }
 

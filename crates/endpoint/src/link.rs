@@ -18,7 +18,7 @@ use crate::shared::TOGETHER;
 /// ```
 /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// # use stackwright_wire::BufferTree;
-/// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+/// # let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
 /// let association = endpoint.connect(endpoint.local().unwrap())?;
 /// association.send(b"hello")?;
 /// let statistics = association.statistics();

@@ -130,7 +130,7 @@ pub struct Config {
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
     /// let config = Config { shared_port: true, ..Config::default() };
-    /// let first = Endpoint::bind("127.0.0.1:0".parse()?, config, System::udp::<BufferTree>)?;
+    /// let first = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, config, System::udp::<BufferTree>)?;
     /// let place = first.local().unwrap();
     /// let second = std::thread::spawn(move || {
     ///     let second = Endpoint::bind(place, config, System::udp::<BufferTree>)?;

@@ -17,7 +17,7 @@ use crate::shared::Ground;
 /// ```
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
-/// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+/// let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
 /// let one = endpoint.connect(endpoint.local().unwrap())?; // with itself
 /// one.send(b"hello")?;
 /// let other = endpoint.accept()?;
@@ -43,7 +43,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// use std::time::Duration;
     /// let mut one = endpoint.connect(endpoint.local().unwrap())?;
@@ -62,7 +62,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use stackwright_endpoint::Error;
@@ -84,7 +84,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use std::num::NonZeroU32;
@@ -105,7 +105,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use stackwright_contract::services::MessageProperties;
@@ -127,7 +127,7 @@ impl<S: Ground> Association<S> {
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_contract::services::MessageProperties;
     /// use stackwright_wire::{BufferTree, Message};
-    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// let message = BufferTree::from_block(vec![7; 100_000].into(), 0, 100_000);
     /// let refused = one.send_message(message, MessageProperties::default()).unwrap_err();
@@ -152,7 +152,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use std::io::Write;
@@ -203,7 +203,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
@@ -224,7 +224,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// assert!(one.try_receive().is_err_and(|error| error.is_not_yet()));
@@ -242,7 +242,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
@@ -264,7 +264,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
@@ -290,7 +290,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.close()?;
@@ -312,7 +312,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.abort(7);
@@ -329,7 +329,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use stackwright_contract::{Command, CommandError};
@@ -352,7 +352,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// assert!(!one.has_ended());

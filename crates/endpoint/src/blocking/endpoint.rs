@@ -4,6 +4,8 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use stackwright_contract::Participant;
+
 use crate::blocking::association::Association;
 use crate::error::Error;
 use crate::host::{Host, Totals};
@@ -18,7 +20,7 @@ use crate::system::System;
 /// ```
 /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// # use stackwright_wire::BufferTree;
-/// # let here = "127.0.0.1:0".parse()?;
+/// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
 /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
 /// # let one = endpoint.connect(endpoint.local().unwrap())?;
 /// one.send(b"hello")?;
@@ -52,16 +54,20 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
-    /// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
     /// assert_ne!(endpoint.local().unwrap().port(), 0);
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// Where that address is taken, or there is none such here.
-    pub fn bind(local: SocketAddr, config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
+    pub fn bind(
+        local: impl Into<Participant>,
+        config: Config,
+        make: impl FnOnce(&System) -> S,
+    ) -> Result<Self, Error> {
         let mut endpoint = Self::new(config, make)?;
-        let listener = endpoint.host.listen(local);
+        let listener = endpoint.host.listen(local.into());
         let place = wait(&endpoint.host.shared, None, |shared| shared.desk.place(listener))?;
         endpoint.host.local = place?.internet();
         Ok(endpoint)
@@ -72,7 +78,7 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert!(endpoint.local().unwrap().ip().is_loopback());
     /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -88,7 +94,7 @@ impl<S: Stack> Endpoint<S> {
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
     /// let mut endpoint =
-    ///     Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    ///     Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
     /// endpoint.set_patience(Some(Duration::from_millis(1)));
     /// assert!(endpoint.accept().is_err_and(|error| error.is_not_yet()), "nobody comes");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -102,17 +108,17 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
-    /// let one = endpoint.connect("127.0.0.1:9".parse()?)?;
+    /// let one = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?)?;
     /// assert_eq!(one.remote(), Some("127.0.0.1:9".parse()?));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::Ended`] where nobody answers, or it is refused; [`Error::NotYet`] where patience is over: it is given up then.
-    pub fn connect(&self, remote: SocketAddr) -> Result<Association<S>, Error> {
-        let hold = self.host.open(remote);
+    pub fn connect(&self, remote: impl Into<Participant>) -> Result<Association<S>, Error> {
+        let hold = self.host.open(remote.into());
         wait(&hold.shared, self.patience, |shared| shared.opened(hold.name))??;
         Ok(Association::new(hold, self.patience))
     }
@@ -122,7 +128,7 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"who arrives over UDP arrives with a datagram")?;
@@ -141,7 +147,7 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert!(endpoint.try_accept().is_err_and(|error| error.is_not_yet()));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -159,7 +165,7 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"who arrives over UDP arrives with a datagram")?;
@@ -224,7 +230,7 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert_eq!(endpoint.dropped(), 0);
     /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -238,7 +244,7 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert_eq!(endpoint.totals().associations, 0);
     /// # Ok::<_, Box<dyn std::error::Error>>(())

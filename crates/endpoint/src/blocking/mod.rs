@@ -11,7 +11,7 @@
 //!     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
 //!     Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
 //! };
-//! let server = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack)?;
+//! let server = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), stack)?;
 //! let place = server.local().expect("it listens");
 //!
 //! let client = std::thread::spawn(move || {

@@ -25,7 +25,7 @@ use crate::task::watch::{Teller, Wait};
 /// # use stackwright_wire::BufferTree;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let here = "127.0.0.1:0".parse()?;
+/// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
 /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
 /// let one = endpoint.connect(endpoint.local().unwrap()).await?;
 /// one.send(b"a question").await?;
@@ -57,7 +57,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// association.send(b"hello").await?;
     /// assert!(matches!(association.send(&[0; 70_000]).await, Err(Error::TooLong)));
     /// # Ok(())
@@ -82,7 +82,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// let second = MessageProperties { lifetime: NonZeroU32::new(1_000_000), ..MessageProperties::default() };
     /// association.send_with(b"12.5 degrees", second).await?;
     /// # Ok(())
@@ -105,7 +105,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// let message = BufferTree::from_block(vec![7; 100_000].into(), 0, 100_000);
     /// let refused = association.send_message(message, MessageProperties::default()).await.unwrap_err();
     /// assert_eq!(refused.message.len(), 100_000, "it is given back: UDP takes no more than 65507 octets");
@@ -129,7 +129,7 @@ impl<S: Ground> Association<S> {
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// use std::io::Write;
@@ -163,7 +163,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// let message = BufferTree::with_headroom(128, b"now or never");
     /// association.try_send_message(message, MessageProperties::default())?;
     /// # Ok(())
@@ -204,7 +204,7 @@ impl<S: Ground> Association<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"hello").await?;
@@ -228,7 +228,7 @@ impl<S: Ground> Association<S> {
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"hello").await?;
@@ -254,7 +254,7 @@ impl<S: Ground> Association<S> {
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"hello").await?;
@@ -280,7 +280,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// assert!(association.try_receive().is_err_and(|error| error.is_not_yet()));
     /// # Ok(())
     /// # }
@@ -308,7 +308,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// association.close().await?;
     /// assert_eq!(endpoint.totals().associations, 0);
     /// # Ok(())
@@ -332,7 +332,7 @@ impl<S: Ground> Association<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.abort(7);
@@ -353,7 +353,7 @@ impl<S: Ground> Association<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// use stackwright_contract::{Command, CommandError};
@@ -380,7 +380,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// assert!(!association.has_ended());
     /// # Ok(())
     /// # }

@@ -93,7 +93,7 @@ struct Scene<S: Ground> {
 
 impl<S: Ground + 'static> Scene<S> {
     async fn new(make: impl Fn(&System) -> S) -> Self {
-        let any = "127.0.0.1:0".parse().unwrap();
+        let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
         let server = Rc::new(Endpoint::bind(any, CONFIG, &make).await.unwrap());
         let client = Rc::new(Endpoint::new(CONFIG, &make).unwrap());
         let place = server.local().unwrap();
@@ -126,7 +126,7 @@ async fn until(mut comes: impl FnMut() -> bool) {
 #[test]
 fn bind() {
     run(each(0, async |polls| {
-        let any = "127.0.0.1:0".parse().unwrap();
+        let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
         let place = Endpoint::bind(any, CONFIG, artp).await.unwrap().local().unwrap();
         let bound = polled(Endpoint::bind(place, CONFIG, artp), polls).await;
         let over = bound.map(Result::unwrap).is_some();
@@ -141,7 +141,7 @@ fn run_is_taken_over() {
     run(async {
         // It is never over: dropped at any point, another runs the stack.
         for polls in 0..5 {
-            let any = "127.0.0.1:0".parse().unwrap();
+            let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
             let server = Endpoint::bind(any, CONFIG, artp).await.unwrap();
             let client = Endpoint::new(CONFIG, artp).unwrap();
             let runs = async { (polled(server.run(), polls).await, polled(client.run(), polls).await) };

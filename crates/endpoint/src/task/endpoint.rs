@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use stackwright_contract::Handle;
+use stackwright_contract::{Handle, Participant};
 
 use crate::error::Error;
 use crate::hold::Hold;
@@ -30,7 +30,7 @@ use crate::task::watch::{Teller, Wait, Watch};
 /// use stackwright_wire::BufferTree;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>).await?;
+/// let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>).await?;
 /// let one = endpoint.connect(endpoint.local().unwrap()).await?; // with itself
 /// one.send(b"hello").await?;
 /// let other = endpoint.accept().await?;
@@ -75,7 +75,7 @@ impl<S: Ground> Endpoint<S> {
     /// use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>).await?;
+    /// let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>).await?;
     /// assert_ne!(endpoint.local().unwrap().port(), 0);
     /// # Ok(())
     /// # }
@@ -87,12 +87,12 @@ impl<S: Ground> Endpoint<S> {
     /// # Panics
     /// As [`new`](Endpoint::new).
     pub async fn bind(
-        local: SocketAddr,
+        local: impl Into<Participant>,
         config: Config,
         make: impl FnOnce(&System) -> S,
     ) -> Result<Self, Error> {
         let mut endpoint = Self::new(config, make)?;
-        let listener = endpoint.host.listen(local);
+        let listener = endpoint.host.listen(local.into());
         let place = endpoint.wait(listener, |shared| shared.desk.place(listener)).await??;
         endpoint.host.local = place.internet();
         Ok(endpoint)
@@ -105,7 +105,7 @@ impl<S: Ground> Endpoint<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let here = "127.0.0.1:0".parse()?;
+    /// let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// assert!(endpoint.local().unwrap().ip().is_loopback());
     /// # Ok(())
@@ -125,7 +125,7 @@ impl<S: Ground> Endpoint<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// tokio::task::LocalSet::new().run_until(async {
-    ///     let here = "127.0.0.1:0".parse()?;
+    ///     let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     ///     let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     ///     let run = tokio::task::spawn_local(endpoint.run());
     ///     tokio::time::sleep(Duration::from_millis(1)).await; // peers are answered meanwhile
@@ -184,7 +184,7 @@ impl<S: Ground> Endpoint<S> {
     }
 
     /// A name that is open; dropped before, it is given up.
-    async fn open(&self, remote: SocketAddr) -> Result<(Hold<S>, Teller<S>), Error> {
+    async fn open(&self, remote: Participant) -> Result<(Hold<S>, Teller<S>), Error> {
         // In this order: what is dropped unfinished is told after it was given up.
         let watch = Teller(Rc::clone(&self.watch));
         let hold = self.host.open(remote);
@@ -211,7 +211,7 @@ impl<S: Stack> Endpoint<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// assert_eq!(association.remote(), Some("127.0.0.1:9".parse()?));
     /// # Ok(())
     /// # }
@@ -219,8 +219,8 @@ impl<S: Stack> Endpoint<S> {
     ///
     /// # Errors
     /// [`Error::Ended`] where nobody answers, or it is refused.
-    pub async fn connect(&self, remote: SocketAddr) -> Result<Association<S>, Error> {
-        let (hold, watch) = self.open(remote).await?;
+    pub async fn connect(&self, remote: impl Into<Participant>) -> Result<Association<S>, Error> {
+        let (hold, watch) = self.open(remote.into()).await?;
         Ok(Association::new(hold, watch))
     }
 
@@ -233,7 +233,7 @@ impl<S: Stack> Endpoint<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let here = "127.0.0.1:0".parse()?;
+    /// let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"who arrives over UDP arrives with a datagram").await?;
@@ -261,7 +261,7 @@ impl<S: StreamStack> Endpoint<S> {
     /// use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let nobody = "127.0.0.1:9".parse()?;
+    /// let nobody: std::net::SocketAddr = "127.0.0.1:9".parse()?;
     /// let endpoint = Endpoint::new(Config::default(), System::tcp::<BufferTree>)?;
     /// assert!(endpoint.connect_stream(nobody).await.is_err());
     /// # Ok(())
@@ -270,8 +270,8 @@ impl<S: StreamStack> Endpoint<S> {
     ///
     /// # Errors
     /// [`Error::Ended`] where nobody answers, or it is refused.
-    pub async fn connect_stream(&self, remote: SocketAddr) -> Result<Stream<S>, Error> {
-        let (hold, watch) = self.open(remote).await?;
+    pub async fn connect_stream(&self, remote: impl Into<Participant>) -> Result<Stream<S>, Error> {
+        let (hold, watch) = self.open(remote.into()).await?;
         Ok(Stream::new(hold, watch))
     }
 
@@ -284,7 +284,7 @@ impl<S: StreamStack> Endpoint<S> {
     /// use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let here = "127.0.0.1:0".parse()?;
+    /// let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// let here = endpoint.local().unwrap();
     /// let (one, other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;

@@ -230,7 +230,7 @@ mod tests {
     #[test]
     fn an_endpoint_that_is_dropped_leaves_no_descriptor_behind() {
         Builder::new_current_thread().enable_io().build().unwrap().block_on(async {
-            let here = "127.0.0.1:0".parse().unwrap();
+            let here: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
             let endpoint: Endpoint<Udp<BufferTree>> =
                 Endpoint::bind(here, Config::default(), System::udp).await.unwrap();
             let association = endpoint.connect(endpoint.local().unwrap()).await.unwrap();

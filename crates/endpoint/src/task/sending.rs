@@ -27,7 +27,7 @@ use crate::task::watch::{Place, Watch};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-/// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+/// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
 /// let message = BufferTree::with_headroom(128, b"perhaps");
 /// let sending = association.send_message(message, MessageProperties::default());
 /// let message = sending.into_message().expect("it was not sent yet");
@@ -67,7 +67,7 @@ impl<'a, S: Ground, P> Sending<'a, S, P> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// let message = BufferTree::with_headroom(128, b"away");
     /// let mut sending = association.send_message(message, MessageProperties::default());
     /// (&mut sending).await?;

@@ -33,7 +33,7 @@ const WRITE_MOST: usize = 64 << 10;
 /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let here = "127.0.0.1:0".parse()?;
+/// let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
 /// let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
 /// let here = endpoint.local().unwrap();
 /// let (mut one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
@@ -72,7 +72,7 @@ impl<S: Ground> Stream<S> {
     /// # use tokio::io::AsyncReadExt;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
     /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
@@ -102,7 +102,7 @@ impl<S: Ground> Stream<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
     /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
@@ -141,7 +141,7 @@ impl<S: Ground> Stream<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
     /// # let (one, other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
@@ -168,7 +168,7 @@ impl<S: Ground> Stream<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
     /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
@@ -191,7 +191,7 @@ impl<S: Ground> Stream<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
     /// # let (one, _other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
