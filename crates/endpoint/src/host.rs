@@ -7,10 +7,10 @@ use std::rc::Rc;
 use stackwright_contract::services::Ended;
 use stackwright_contract::{Handle, Participant};
 
-use crate::desk::Named;
 use crate::error::Error;
 use crate::hold::Hold;
-use crate::shared::{Config, Ground, Shared};
+use crate::mailbox::Named;
+use crate::shared::{Config, Shared, StackAny};
 use crate::system::System;
 
 /// What an endpoint has seen.
@@ -33,20 +33,20 @@ pub struct Totals {
     pub dropped: u64,
 }
 
-pub(crate) struct Host<S: Ground> {
+pub(crate) struct Host<S: StackAny> {
     pub(crate) shared: Rc<RefCell<Shared<S>>>,
     listener: Option<Handle>,
     pub(crate) local: Option<SocketAddr>,
 }
 
-impl<S: Ground> Host<S> {
+impl<S: StackAny> Host<S> {
     pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
         Ok(Host { shared: Shared::new(config, make)?, listener: None, local: None })
     }
 
     /// Asks for a listener, whose name is given.
     pub(crate) fn listen(&mut self, local: Participant) -> Handle {
-        let listener = self.shared.borrow_mut().desk.listen(local);
+        let listener = self.shared.borrow_mut().mailbox.listen(local);
         self.listener = Some(listener);
         listener
     }
@@ -58,7 +58,7 @@ impl<S: Ground> Host<S> {
 
     /// Asks for an association.
     pub(crate) fn open(&self, remote: Participant) -> Hold<S> {
-        let name = self.shared.borrow_mut().desk.open(remote);
+        let name = self.shared.borrow_mut().mailbox.open(remote);
         self.hold(name)
     }
 
@@ -68,16 +68,16 @@ impl<S: Ground> Host<S> {
 
     pub(crate) fn totals(&self) -> Totals {
         let shared = self.shared.borrow();
-        let links = shared.desk.names.iter().filter(|(_, named)| matches!(named, Named::Link(_)));
+        let links = shared.mailbox.names.iter().filter(|(_, named)| matches!(named, Named::Link(_)));
         Totals { associations: links.count(), dropped: shared.dropped() }
     }
 }
 
-impl<S: Ground> Drop for Host<S> {
+impl<S: StackAny> Drop for Host<S> {
     fn drop(&mut self) {
         if let Some(listener) = self.listener {
             let shared = &mut *self.shared.borrow_mut();
-            shared.desk.unlisten(listener);
+            shared.mailbox.unlisten(listener);
             shared.ask();
         }
     }

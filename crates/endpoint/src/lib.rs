@@ -54,8 +54,8 @@
 //! | `task/` | calls that are awaited (feature `tokio`, which is on by default) |
 //! | `blocking/` | calls that block |
 //! | `host.rs`, `hold.rs` | what endpoints and associations own, however their calls wait |
-//! | `shared.rs` | the stack between the driver and the desk: what is asked of it, and what it needs to be one |
-//! | `desk.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
+//! | `shared.rs` | the stack between the driver and the mailbox: what is asked of it, and what it needs to be one |
+//! | `mailbox.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
 //! | `commands.rs` | commands that wait for their answers |
 //! | `send_buffer.rs` | messages that are written into the memory from which they are sent |
 //! | `pace.rs` | how long what is sent now waits |
@@ -66,11 +66,11 @@
 
 pub mod blocking;
 mod commands;
-mod desk;
 mod error;
 mod hold;
 mod host;
 mod link;
+mod mailbox;
 mod offered;
 mod pace;
 mod send_buffer;
@@ -84,7 +84,7 @@ pub use host::Totals;
 pub use link::Statistics;
 pub use offered::Offered;
 pub use send_buffer::SendBuffer;
-pub use shared::{Config, Ground, Stack, StreamStack};
+pub use shared::{Config, Stack, StackAny, StreamStack};
 pub use system::System;
 #[cfg(feature = "tokio")]
 pub use task::{Association, Endpoint, Run, Sending, Stream};

@@ -59,7 +59,7 @@ pub(crate) struct Link<M> {
     pub(crate) finished: bool,
     statistics: Statistics,
     /// Nobody will ask for it any more.
-    pub(crate) forsaken: bool,
+    pub(crate) abandoned: bool,
     /// Measured from the first message on that has a lifetime.
     pace: Option<Box<Pace>>,
     /// Who waits for something on it.
@@ -89,7 +89,7 @@ impl<M: Message> Link<M> {
             inbox: VecDeque::new(),
             finished: false,
             statistics: Statistics::default(),
-            forsaken: false,
+            abandoned: false,
             pace: None,
             waits: Vec::new(),
         }

@@ -1,4 +1,4 @@
-//! A stack with the driver below it and the desk above it: what an endpoint and its associations share.
+//! A stack with the driver below it and the mailbox above it: what an endpoint and its associations share.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,28 +13,28 @@ use stackwright_contract::{Handle, Protocol};
 use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
 
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::link::{Link, Received, State};
-use crate::offered::{Carried, Offered, Parcel, Size};
+use crate::mailbox::Mailbox;
+use crate::offered::{Carried, Offered, Outbound, Size};
 use crate::system::System;
 
 /// A stack that an endpoint can stand on: it provides datagrams or streams over descriptors. Every such protocol is one.
 ///
 /// ```
 /// use stackwright_drivers::{tcp::Tcp, udp::Udp};
-/// use stackwright_endpoint::Ground;
+/// use stackwright_endpoint::StackAny;
 /// use stackwright_wire::BufferTree;
-/// fn fits<S: Ground<Message = BufferTree>>() {}
+/// fn fits<S: StackAny<Message = BufferTree>>() {}
 /// fits::<Tcp<BufferTree>>();
 /// fits::<Udp<BufferTree>>();
 /// ```
-pub trait Ground: Protocol<Provides: Offered<Message = Self::Message>, Uses: Lanes> {
+pub trait StackAny: Protocol<Provides: Offered<Message = Self::Message>, Uses: Lanes> {
     /// What its messages are.
     type Message: Message;
 }
 
-impl<M: Message, P: Protocol<Provides: Offered<Message = M>, Uses: Lanes>> Ground for P {
+impl<M: Message, P: Protocol<Provides: Offered<Message = M>, Uses: Lanes>> StackAny for P {
     type Message = M;
 }
 
@@ -51,9 +51,9 @@ impl<M: Message, P: Protocol<Provides: Offered<Message = M>, Uses: Lanes>> Groun
 /// }
 /// let _over_udp = echo::<Udp<BufferTree>>;
 /// ```
-pub trait Stack: Ground<Provides = Datagrams<<Self as Ground>::Message>> {}
+pub trait Stack: StackAny<Provides = Datagrams<<Self as StackAny>::Message>> {}
 
-impl<S: Ground<Provides = Datagrams<<S as Ground>::Message>>> Stack for S {}
+impl<S: StackAny<Provides = Datagrams<<S as StackAny>::Message>>> Stack for S {}
 
 /// A stack that provides streams.
 ///
@@ -64,9 +64,9 @@ impl<S: Ground<Provides = Datagrams<<S as Ground>::Message>>> Stack for S {}
 /// fn fits<S: StreamStack>() {}
 /// fits::<Tcp<BufferTree>>();
 /// ```
-pub trait StreamStack: Ground<Provides = Streams<<Self as Ground>::Message>> {}
+pub trait StreamStack: StackAny<Provides = Streams<<Self as StackAny>::Message>> {}
 
-impl<S: Ground<Provides = Streams<<S as Ground>::Message>>> StreamStack for S {}
+impl<S: StackAny<Provides = Streams<<S as StackAny>::Message>>> StreamStack for S {}
 
 /// How long the stack may be left alone by an application that finds all that it asks for, or a tick of the system longer: its peers wait
 /// for answers.
@@ -75,10 +75,10 @@ const ALONE_MOST: Duration = Duration::from_millis(1);
 /// Memory for so many words to the stack is kept while there are none.
 const ASKS_KEPT: usize = 64;
 
-pub(crate) struct Shared<S: Ground> {
+pub(crate) struct Shared<S: StackAny> {
     driver: Driver,
     pub(crate) stack: S,
-    pub(crate) desk: Desk<S::Provides>,
+    pub(crate) mailbox: Mailbox<S::Provides>,
     longest: usize,
     /// When the descriptors were last looked at, in the stack's time.
     turned: stackwright_contract::Instant,
@@ -152,21 +152,29 @@ impl Default for Config {
     }
 }
 
-impl<S: Ground> Shared<S> {
+impl<S: StackAny> Shared<S> {
     pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> io::Result<Rc<RefCell<Self>>> {
         let (mut driver, mut system) = System::with_driver()?;
         system.shared_port = config.shared_port;
         driver.set_spin(config.spin);
         let stack = make(&system);
-        let desk = Desk::new(config.credit, config.arrivals_most);
+        let mailbox = Mailbox::new(config.credit, config.arrivals_most);
         let (longest, turned) = (config.longest, driver.context().now());
-        Ok(Rc::new(RefCell::new(Shared { driver, stack, desk, longest, turned, unturned: 0, turns: false })))
+        Ok(Rc::new(RefCell::new(Shared {
+            driver,
+            stack,
+            mailbox,
+            longest,
+            turned,
+            unturned: 0,
+            turns: false,
+        })))
     }
 
     /// One batch, which begins with what is to be asked.
     pub(crate) fn turn(&mut self, wait_most: Option<Duration>) -> Result<(), Error> {
         self.ask();
-        self.driver.turn(&mut self.stack, &mut self.desk, wait_most)?;
+        self.driver.turn(&mut self.stack, &mut self.mailbox, wait_most)?;
         self.ask();
         (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
         Ok(())
@@ -189,7 +197,7 @@ impl<S: Ground> Shared<S> {
             return self.turn_seen(seen().as_slice(), true);
         }
         self.ask();
-        if !self.driver.run_due(&mut self.stack, &mut self.desk) {
+        if !self.driver.run_due(&mut self.stack, &mut self.mailbox) {
             // Something did not leave at once.
             return self.turn_seen(seen().as_slice(), true);
         }
@@ -200,18 +208,18 @@ impl<S: Ground> Shared<S> {
     /// Asks the stack for what is to be asked, until it is silent.
     #[inline]
     pub(crate) fn ask(&mut self) {
-        if !self.desk.asks.is_empty() {
+        if !self.mailbox.asks.is_empty() {
             self.ask_for_all();
         }
     }
 
     fn ask_for_all(&mut self) {
-        while !self.desk.asks.is_empty() {
-            let mut asks = std::mem::take(&mut self.desk.asks);
-            self.driver.requests(&mut self.stack, asks.drain(..), &mut self.desk);
+        while !self.mailbox.asks.is_empty() {
+            let mut asks = std::mem::take(&mut self.mailbox.asks);
+            self.driver.requests(&mut self.stack, asks.drain(..), &mut self.mailbox);
             // Its memory is kept for the next ones, where it is not much.
-            if self.desk.asks.is_empty() && asks.capacity() <= ASKS_KEPT {
-                self.desk.asks = asks;
+            if self.mailbox.asks.is_empty() && asks.capacity() <= ASKS_KEPT {
+                self.mailbox.asks = asks;
             }
         }
     }
@@ -236,7 +244,7 @@ impl<S: Ground> Shared<S> {
     /// One batch without a wait, of sockets that somebody saw can be read, and where it `looks`, of whatever else there is.
     pub(crate) fn turn_seen(&mut self, sockets: &[Token], looks: bool) -> Result<(), Error> {
         self.ask();
-        self.driver.turn_seen(&mut self.stack, &mut self.desk, sockets, looks)?;
+        self.driver.turn_seen(&mut self.stack, &mut self.mailbox, sockets, looks)?;
         self.ask();
         (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
         Ok(())
@@ -265,19 +273,19 @@ impl<S: Ground> Shared<S> {
     ) -> Option<Result<(), Error>> {
         // A stream has no messages: it is written piece by piece.
         let longest = if <S::Provides as Transfer>::MESSAGES { self.longest } else { usize::MAX };
-        self.desk.link(name)?.takes(size, longest, due)
+        self.mailbox.link(name)?.takes(size, longest, due)
     }
 
     /// Sends messages for which there is room. Gives how many octets of their association are on their way then.
     pub(crate) fn hand_over(
         &mut self,
         name: Handle,
-        parcel: impl Parcel<S::Message>,
+        outbound: impl Outbound<S::Message>,
         properties: MessageProperties,
         due: Option<Instant>,
     ) -> usize {
-        let Some(link) = self.desk.link(name) else { return 0 };
-        let size = parcel.size();
+        let Some(link) = self.mailbox.link(name) else { return 0 };
+        let size = outbound.size();
         let waits = link.handed_over(size, due.is_some());
         self.unturned += size.octets;
         self.turns = self.unturned >= if size.messages > 1 { TURNED_MOST_TOGETHER } else { TURNED_MOST };
@@ -285,7 +293,11 @@ impl<S: Ground> Shared<S> {
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
         let properties = S::Provides::said(MessageProperties { lifetime, ..properties });
-        self.desk.asks.push(AssociationRequest::Send { association: name, batch: parcel.into(), properties });
+        self.mailbox.asks.push(AssociationRequest::Send {
+            association: name,
+            batch: outbound.into(),
+            properties,
+        });
         waits
     }
 
@@ -306,7 +318,7 @@ impl<S: Ground> Shared<S> {
         take: impl FnOnce(&mut Link<S::Message>) -> Option<T>,
         credit: impl FnOnce(&T) -> Credit,
     ) -> Option<Result<T, Error>> {
-        let link = self.desk.link(name)?;
+        let link = self.mailbox.link(name)?;
         let Some(taken) = take(link) else {
             return match link.state {
                 State::Ended(why) => Some(Err(why.into())),
@@ -315,14 +327,14 @@ impl<S: Ground> Shared<S> {
             };
         };
         if link.is_open() {
-            self.desk.takes_more(name, credit(&taken));
+            self.mailbox.takes_more(name, credit(&taken));
         }
         Some(Ok(taken))
     }
 
     /// Whether it is open, or why it will never be.
     pub(crate) fn opened(&mut self, name: Handle) -> Option<Result<(), Error>> {
-        match self.desk.link(name)?.state {
+        match self.mailbox.link(name)?.state {
             State::Opening => None,
             State::Ended(why) => Some(Err(why.into())),
             State::Open | State::Finishing | State::Closing => Some(Ok(())),
@@ -331,7 +343,7 @@ impl<S: Ground> Shared<S> {
 
     /// How it ended, once it has: well, or else.
     pub(crate) fn closed(&mut self, name: Handle) -> Option<Result<(), Error>> {
-        match self.desk.link(name)?.state {
+        match self.mailbox.link(name)?.state {
             State::Ended(Ended::Finished) => Some(Ok(())),
             State::Ended(why) => Some(Err(why.into())),
             _ => None,
@@ -340,7 +352,7 @@ impl<S: Ground> Shared<S> {
 
     /// The answer to a command, or why there will be none.
     pub(crate) fn commanded(&mut self, name: Handle, number: u64) -> Option<Result<u32, Error>> {
-        let link = self.desk.link(name)?;
+        let link = self.mailbox.link(name)?;
         match (link.commands.as_mut()?.take(number), link.state) {
             (Some(outcome), _) => Some(outcome.map_err(Error::from)),
             (None, State::Ended(why)) => Some(Err(why.into())),

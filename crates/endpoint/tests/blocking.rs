@@ -75,7 +75,7 @@ fn many_associations_of_one_endpoint_are_told_apart() {
 fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
     let credit = Credit { octets: 64 << 10, messages: 64 };
     let (_endpoint, [mut one, other]) = pair(Config { credit, ..Config::default() });
-    one.set_patience(Some(Duration::from_millis(20)));
+    one.set_timeout(Some(Duration::from_millis(20)));
     let mut sent = 0_u32;
     let refused = loop {
         match one.send_message(

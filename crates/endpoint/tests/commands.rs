@@ -88,7 +88,7 @@ fn a_command_is_answered_and_the_path_is_what_was_told_last() {
     assert_eq!(one.path(), PathLimits::of_longest(1200));
     assert!(matches!(one.control(Command::StartTls), Err(Error::Command(CommandError::Declined))));
     // An answer that comes too late is not that of the next command.
-    one.set_patience(Some(Duration::ZERO));
+    one.set_timeout(Some(Duration::ZERO));
     assert!(one.control(later(1)).is_err_and(|error| error.is_not_yet()));
     assert!(one.control(later(2)).is_err_and(|error| error.is_not_yet()));
     assert_eq!(one.control(RELEASE).unwrap(), 2);

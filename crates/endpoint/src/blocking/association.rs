@@ -8,9 +8,9 @@ use stackwright_contract::services::{Batch, Code, MessageProperties};
 use crate::blocking::endpoint::wait;
 use crate::error::{Error, Refused};
 use crate::hold::{self, Hold, by_hold, in_one_piece};
-use crate::offered::Parcel;
+use crate::offered::Outbound;
 use crate::send_buffer::SendBuffer;
-use crate::shared::Ground;
+use crate::shared::StackAny;
 
 /// One association of an endpoint.
 ///
@@ -28,14 +28,14 @@ use crate::shared::Ground;
 /// ```
 ///
 /// When it is dropped it is closed, and nobody waits for that: what was sent goes on its way as long as the endpoint is used.
-pub struct Association<S: Ground> {
+pub struct Association<S: StackAny> {
     hold: Hold<S>,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
-impl<S: Ground> Association<S> {
-    pub(crate) fn new(hold: Hold<S>, patience: Option<Duration>) -> Self {
-        Association { hold, patience }
+impl<S: StackAny> Association<S> {
+    pub(crate) fn new(hold: Hold<S>, timeout: Option<Duration>) -> Self {
+        Association { hold, timeout }
     }
 
     /// How long its calls wait; `None`: as long as they need to.
@@ -47,12 +47,12 @@ impl<S: Ground> Association<S> {
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// use std::time::Duration;
     /// let mut one = endpoint.connect(endpoint.local().unwrap())?;
-    /// one.set_patience(Some(Duration::from_millis(1)));
+    /// one.set_timeout(Some(Duration::from_millis(1)));
     /// assert!(one.receive().is_err_and(|error| error.is_not_yet()), "nobody says anything");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
-    pub fn set_patience(&mut self, patience: Option<Duration>) {
-        self.patience = patience;
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
     }
 
     /// Sends a message. It has left, as far as the network lets it, when this returns (behind 64 KiB that have not arrived yet it
@@ -142,7 +142,7 @@ impl<S: Ground> Association<S> {
         message: S::Message,
         properties: MessageProperties,
     ) -> Result<(), Refused<S::Message>> {
-        self.send_within(message, properties, self.patience)
+        self.send_within(message, properties, self.timeout)
     }
 
     /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
@@ -173,19 +173,19 @@ impl<S: Ground> Association<S> {
         buffer: SendBuffer<S::Message>,
         properties: MessageProperties,
     ) -> Result<(), Refused<SendBuffer<S::Message>>> {
-        self.send_within(buffer, properties, self.patience)
+        self.send_within(buffer, properties, self.timeout)
     }
 
-    fn send_within<P: Parcel<S::Message>>(
+    fn send_within<P: Outbound<S::Message>>(
         &self,
         message: P,
         properties: MessageProperties,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<(), Refused<P>> {
         let Hold { shared, name } = &self.hold;
         let (name, size, due) = (*name, message.size(), hold::due(&properties));
         let lifetime = properties.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
-        let until = lifetime.map_or(patience, |lifetime| Some(patience.unwrap_or(lifetime).min(lifetime)));
+        let until = lifetime.map_or(timeout, |lifetime| Some(timeout.unwrap_or(lifetime).min(lifetime)));
         if let Err(why) = wait(shared, until, |shared| shared.takes(name, size, due)).flatten() {
             return Err(Refused { message, why });
         }
@@ -255,7 +255,7 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// As [`receive`](Association::receive).
     pub fn receive_message(&self) -> Result<(S::Message, MessageProperties), Error> {
-        self.receive_within(self.patience)
+        self.receive_within(self.timeout)
     }
 
     /// Receives the next messages that came together, as the stack has them, and what came with each:
@@ -277,11 +277,11 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// As [`receive`](Association::receive).
     pub fn receive_batch(&self) -> Result<(Batch<S::Message>, MessageProperties), Error> {
-        wait(&self.hold.shared, self.patience, |shared| shared.take_batch(self.hold.name))?
+        wait(&self.hold.shared, self.timeout, |shared| shared.take_batch(self.hold.name))?
     }
 
-    fn receive_within(&self, patience: Option<Duration>) -> Result<(S::Message, MessageProperties), Error> {
-        wait(&self.hold.shared, patience, |shared| shared.take(self.hold.name))?
+    fn receive_within(&self, timeout: Option<Duration>) -> Result<(S::Message, MessageProperties), Error> {
+        wait(&self.hold.shared, timeout, |shared| shared.take(self.hold.name))?
     }
 
     /// Closes it, and waits until the stack says that it is over: until what was sent has arrived, where the stack promises
@@ -299,10 +299,10 @@ impl<S: Ground> Association<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Ended`] where it ended in another way; [`Error::NotYet`] where that takes longer than its patience.
+    /// [`Error::Ended`] where it ended in another way; [`Error::NotYet`] where that takes longer than its timeout.
     pub fn close(self) -> Result<(), Error> {
         self.hold.close();
-        wait(&self.hold.shared, self.patience, |shared| shared.closed(self.hold.name))?
+        wait(&self.hold.shared, self.timeout, |shared| shared.closed(self.hold.name))?
     }
 
     /// Ends it at once, and tells the peer a code that both applications know, where a layer below
@@ -344,7 +344,7 @@ impl<S: Ground> Association<S> {
     /// answer, [`Error::NotYet`] where that did not come in time: it is thrown away then.
     pub fn control(&self, command: Command) -> Result<u32, Error> {
         let commanded = self.hold.control(command)?;
-        wait(&self.hold.shared, self.patience, |shared| shared.commanded(self.hold.name, commanded.number))?
+        wait(&self.hold.shared, self.timeout, |shared| shared.commanded(self.hold.name, commanded.number))?
     }
 
     /// Whether it is over, and all that arrived was received.

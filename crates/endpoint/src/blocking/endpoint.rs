@@ -9,7 +9,7 @@ use stackwright_contract::Participant;
 use crate::blocking::association::Association;
 use crate::error::Error;
 use crate::host::{Host, Totals};
-use crate::shared::{Config, Ground, Shared, Stack};
+use crate::shared::{Config, Shared, Stack, StackAny};
 use crate::system::System;
 
 /// A stack with the driver below it, and the associations on it.
@@ -27,9 +27,9 @@ use crate::system::System;
 /// assert_eq!(endpoint.accept()?.receive()?.0, b"hello");
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-pub struct Endpoint<S: Ground> {
+pub struct Endpoint<S: StackAny> {
     host: Host<S>,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl<S: Stack> Endpoint<S> {
@@ -46,7 +46,7 @@ impl<S: Stack> Endpoint<S> {
     /// # Errors
     /// Where the operating system has no more descriptors.
     pub fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
-        Ok(Endpoint { host: Host::new(config, make)?, patience: None })
+        Ok(Endpoint { host: Host::new(config, make)?, timeout: None })
     }
 
     /// The same, which listens at `local`; at port 0, anywhere.
@@ -68,7 +68,7 @@ impl<S: Stack> Endpoint<S> {
     ) -> Result<Self, Error> {
         let mut endpoint = Self::new(config, make)?;
         let listener = endpoint.host.listen(local.into());
-        let place = wait(&endpoint.host.shared, None, |shared| shared.desk.place(listener))?;
+        let place = wait(&endpoint.host.shared, None, |shared| shared.mailbox.local(listener))?;
         endpoint.host.local = place?.internet();
         Ok(endpoint)
     }
@@ -95,12 +95,12 @@ impl<S: Stack> Endpoint<S> {
     /// use stackwright_wire::BufferTree;
     /// let mut endpoint =
     ///     Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
-    /// endpoint.set_patience(Some(Duration::from_millis(1)));
+    /// endpoint.set_timeout(Some(Duration::from_millis(1)));
     /// assert!(endpoint.accept().is_err_and(|error| error.is_not_yet()), "nobody comes");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
-    pub fn set_patience(&mut self, patience: Option<Duration>) {
-        self.patience = patience;
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
     }
 
     /// An association with who listens at `remote`, once it is open.
@@ -116,11 +116,11 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Ended`] where nobody answers, or it is refused; [`Error::NotYet`] where patience is over: it is given up then.
+    /// [`Error::Ended`] where nobody answers, or it is refused; [`Error::NotYet`] where timeout is over: it is given up then.
     pub fn connect(&self, remote: impl Into<Participant>) -> Result<Association<S>, Error> {
         let hold = self.host.open(remote.into());
-        wait(&hold.shared, self.patience, |shared| shared.opened(hold.name))??;
-        Ok(Association::new(hold, self.patience))
+        wait(&hold.shared, self.timeout, |shared| shared.opened(hold.name))??;
+        Ok(Association::new(hold, self.timeout))
     }
 
     /// The next who arrives.
@@ -139,7 +139,7 @@ impl<S: Stack> Endpoint<S> {
     /// # Errors
     /// [`Error::NotYet`] where nobody comes in time; [`Error::Ended`] where the endpoint does not listen.
     pub fn accept(&self) -> Result<Association<S>, Error> {
-        self.accept_within(self.patience)
+        self.accept_within(self.timeout)
     }
 
     /// Who has arrived.
@@ -177,13 +177,13 @@ impl<S: Stack> Endpoint<S> {
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     pub fn arrived(&self) -> usize {
-        self.host.shared.borrow().desk.arrivals()
+        self.host.shared.borrow().mailbox.arrivals()
     }
 
-    fn accept_within(&self, patience: Option<Duration>) -> Result<Association<S>, Error> {
+    fn accept_within(&self, timeout: Option<Duration>) -> Result<Association<S>, Error> {
         let listener = self.host.listener()?;
-        let name = wait(&self.host.shared, patience, |shared| shared.desk.arrival(listener))??;
-        Ok(Association::new(self.host.hold(name), self.patience))
+        let name = wait(&self.host.shared, timeout, |shared| shared.mailbox.arrival(listener))??;
+        Ok(Association::new(self.host.hold(name), self.timeout))
     }
 
     /// Waits until something has come for any of its associations, or `at_most` is over; the stack runs meanwhile. Whether
@@ -214,13 +214,13 @@ impl<S: Stack> Endpoint<S> {
         let shared = &mut *self.host.shared.borrow_mut();
         let until = at_most.map(|most| Instant::now() + most);
         loop {
-            if std::mem::take(&mut shared.desk.told) {
+            if std::mem::take(&mut shared.mailbox.told) {
                 return Ok(true);
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             shared.turn(left)?;
             if left == Some(Duration::ZERO) {
-                return Ok(std::mem::take(&mut shared.desk.told));
+                return Ok(std::mem::take(&mut shared.mailbox.told));
             }
         }
     }
@@ -268,10 +268,10 @@ impl<S: Stack> Endpoint<S> {
     }
 }
 
-/// Runs the stack until `look` finds something, or patience is over.
-pub(crate) fn wait<S: Ground, T>(
+/// Runs the stack until `look` finds something, or timeout is over.
+pub(crate) fn wait<S: StackAny, T>(
     shared: &RefCell<Shared<S>>,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
     mut look: impl FnMut(&mut Shared<S>) -> Option<T>,
 ) -> Result<T, Error> {
     let shared = &mut *shared.borrow_mut();
@@ -282,7 +282,7 @@ pub(crate) fn wait<S: Ground, T>(
     if let Some(found) = look(shared) {
         return Ok(found);
     }
-    let until = patience.map(|patience| Instant::now() + patience);
+    let until = timeout.map(|timeout| Instant::now() + timeout);
     loop {
         shared.ask();
         if let Some(found) = look(shared) {

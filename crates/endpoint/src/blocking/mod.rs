@@ -34,7 +34,7 @@
 //! The stack runs on the caller's thread, **within these calls**: an application that calls nothing for long does not answer
 //! its peers meanwhile, who may believe that it is dead. [`Endpoint::wait`] is where one that has nothing to do belongs.
 //!
-//! Calls wait as long as they need to, or as long as a [patience](Endpoint::set_patience) allows; the `try_` calls do not
+//! Calls wait as long as they need to, or as long as a [timeout](Endpoint::set_timeout) allows; the `try_` calls do not
 //! wait.
 //!
 //! | file | what |

@@ -8,9 +8,9 @@ use crate::error::{Error, Refused};
 use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Size;
 use crate::send_buffer::SendBuffer;
-use crate::shared::Ground;
+use crate::shared::StackAny;
 use crate::task::sending::Sending;
-use crate::task::watch::{Teller, Wait};
+use crate::task::watch::{Wait, WakeOnDrop};
 
 /// One association of an endpoint, for messages.
 ///
@@ -38,13 +38,13 @@ use crate::task::watch::{Teller, Wait};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Association<S: Ground> {
+pub struct Association<S: StackAny> {
     hold: Hold<S>,
-    watch: Teller<S>,
+    watch: WakeOnDrop<S>,
 }
 
-impl<S: Ground> Association<S> {
-    pub(super) fn new(hold: Hold<S>, watch: Teller<S>) -> Self {
+impl<S: StackAny> Association<S> {
+    pub(super) fn new(hold: Hold<S>, watch: WakeOnDrop<S>) -> Self {
         Association { hold, watch }
     }
 

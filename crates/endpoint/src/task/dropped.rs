@@ -20,7 +20,7 @@ use stackwright_ordered::Ordered;
 use stackwright_wire::BufferTree;
 use tokio::task::{JoinHandle, LocalSet, spawn_local};
 
-use crate::shared::Ground;
+use crate::shared::StackAny;
 use crate::task::endpoint::Endpoint;
 use crate::{Config, Error, System};
 
@@ -84,14 +84,14 @@ async fn each(waits: usize, mut scenario: impl AsyncFnMut(usize) -> bool) {
 }
 
 /// A server that runs by itself, and a client.
-struct Scene<S: Ground> {
+struct Scene<S: StackAny> {
     server: Rc<Endpoint<S>>,
     client: Rc<Endpoint<S>>,
     place: SocketAddr,
     runs: [JoinHandle<Result<(), Error>>; 2],
 }
 
-impl<S: Ground + 'static> Scene<S> {
+impl<S: StackAny + 'static> Scene<S> {
     async fn new(make: impl Fn(&System) -> S) -> Self {
         let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
         let server = Rc::new(Endpoint::bind(any, CONFIG, &make).await.unwrap());
@@ -105,7 +105,7 @@ impl<S: Ground + 'static> Scene<S> {
     async fn ends(self) {
         let listener_and_awaited = 1 + CONFIG.arrivals_most;
         for (endpoint, names) in [(&self.server, listener_and_awaited), (&self.client, 0)] {
-            until(|| endpoint.host.shared.borrow().desk.names.len() == names).await;
+            until(|| endpoint.host.shared.borrow().mailbox.names.len() == names).await;
             until(|| endpoint.watch.alarm.len() == 1).await;
             assert_eq!(endpoint.totals().associations, 0);
         }

@@ -8,12 +8,12 @@ use stackwright_contract::{Handle, Participant};
 use crate::error::Error;
 use crate::hold::Hold;
 use crate::host::{Host, Totals};
-use crate::shared::{Config, Ground, Shared, Stack, StreamStack};
+use crate::shared::{Config, Shared, Stack, StackAny, StreamStack};
 use crate::system::System;
 use crate::task::association::Association;
 use crate::task::run::Run;
 use crate::task::stream::Stream;
-use crate::task::watch::{Teller, Wait, Watch};
+use crate::task::watch::{Wait, WakeOnDrop, Watch};
 
 /// A stack with the driver below it, and the associations on it.
 ///
@@ -38,12 +38,12 @@ use crate::task::watch::{Teller, Wait, Watch};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Endpoint<S: Ground> {
+pub struct Endpoint<S: StackAny> {
     pub(super) host: Host<S>,
-    pub(super) watch: Teller<S>,
+    pub(super) watch: WakeOnDrop<S>,
 }
 
-impl<S: Ground> Endpoint<S> {
+impl<S: StackAny> Endpoint<S> {
     /// An endpoint on the stack that `make` makes: it connects, and does not listen.
     ///
     /// ```
@@ -64,7 +64,7 @@ impl<S: Ground> Endpoint<S> {
     /// Where that runtime has no I/O. A message with a lifetime that waits for room needs its time, too (`enable_all`).
     pub fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
         let host = Host::new(config, make)?;
-        let watch = Teller(Rc::new(Watch::new(Rc::clone(&host.shared))?));
+        let watch = WakeOnDrop(Rc::new(Watch::new(Rc::clone(&host.shared))?));
         Ok(Endpoint { host, watch })
     }
 
@@ -93,7 +93,7 @@ impl<S: Ground> Endpoint<S> {
     ) -> Result<Self, Error> {
         let mut endpoint = Self::new(config, make)?;
         let listener = endpoint.host.listen(local.into());
-        let place = endpoint.wait(listener, |shared| shared.desk.place(listener)).await??;
+        let place = endpoint.wait(listener, |shared| shared.mailbox.local(listener)).await??;
         endpoint.host.local = place.internet();
         Ok(endpoint)
     }
@@ -184,19 +184,19 @@ impl<S: Ground> Endpoint<S> {
     }
 
     /// A name that is open; dropped before, it is given up.
-    async fn open(&self, remote: Participant) -> Result<(Hold<S>, Teller<S>), Error> {
+    async fn open(&self, remote: Participant) -> Result<(Hold<S>, WakeOnDrop<S>), Error> {
         // In this order: what is dropped unfinished is told after it was given up.
-        let watch = Teller(Rc::clone(&self.watch));
+        let watch = WakeOnDrop(Rc::clone(&self.watch));
         let hold = self.host.open(remote);
         let name = hold.name;
         self.wait(name, |shared| shared.opened(name)).await??;
         Ok((hold, watch))
     }
 
-    async fn arrival(&self) -> Result<(Hold<S>, Teller<S>), Error> {
+    async fn arrival(&self) -> Result<(Hold<S>, WakeOnDrop<S>), Error> {
         let listener = self.host.listener()?;
-        let name = self.wait(listener, |shared| shared.desk.arrival(listener)).await??;
-        Ok((self.host.hold(name), Teller(Rc::clone(&self.watch))))
+        let name = self.wait(listener, |shared| shared.mailbox.arrival(listener)).await??;
+        Ok((self.host.hold(name), WakeOnDrop(Rc::clone(&self.watch))))
     }
 }
 

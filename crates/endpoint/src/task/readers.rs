@@ -64,7 +64,7 @@ struct Marker {
 
 /// What can be read: sockets, by their tokens, and whether there is something else to look for.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct ReadySet {
     pub(super) sockets: Vec<Token>,
     pub(super) looks: bool,
     /// Readers to be asked now: those that had something the last time once more.
@@ -101,7 +101,7 @@ impl Readers {
     }
 
     /// Asks those that have told something, and has the others tell.
-    pub(super) fn look(&self, seen: &mut Seen) -> io::Result<()> {
+    pub(super) fn look(&self, seen: &mut ReadySet) -> io::Result<()> {
         self.told.move_to(&mut seen.asked);
         if seen.asked.is_empty() {
             return Ok(());

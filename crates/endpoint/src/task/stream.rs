@@ -14,9 +14,9 @@ use crate::error::Error;
 use crate::hold::{self, Hold, by_hold};
 use crate::offered::Size;
 use crate::send_buffer::SendBuffer;
-use crate::shared::Ground;
+use crate::shared::StackAny;
 use crate::task::sending::Sending;
-use crate::task::watch::{Place, Teller, Wait};
+use crate::task::watch::{Wait, WaitSlot, WakeOnDrop};
 
 /// How many octets one write takes at most: what is written at once is copied at once.
 const WRITE_MOST: usize = 64 << 10;
@@ -48,18 +48,18 @@ const WRITE_MOST: usize = 64 << 10;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Stream<S: Ground> {
+pub struct Stream<S: StackAny> {
     hold: Hold<S>,
-    watch: Teller<S>,
+    watch: WakeOnDrop<S>,
     /// What was delivered and is read in part.
     rest: Option<S::Message>,
-    reads: Place,
-    writes: Place,
+    reads: WaitSlot,
+    writes: WaitSlot,
 }
 
-impl<S: Ground> Stream<S> {
-    pub(super) fn new(hold: Hold<S>, watch: Teller<S>) -> Self {
-        Stream { hold, watch, rest: None, reads: Place::default(), writes: Place::default() }
+impl<S: StackAny> Stream<S> {
+    pub(super) fn new(hold: Hold<S>, watch: WakeOnDrop<S>) -> Self {
+        Stream { hold, watch, rest: None, reads: WaitSlot::default(), writes: WaitSlot::default() }
     }
 
     /// Writes what is in a [reserved](Self::reserve) buffer, all at once, without a copy, once
@@ -125,7 +125,7 @@ impl<S: Ground> Stream<S> {
     pub fn finish(&self) -> Result<(), Error> {
         let turned = {
             let shared = &mut *self.watch.shared.borrow_mut();
-            shared.desk.finish(self.hold.name);
+            shared.mailbox.finish(self.hold.name);
             shared.turn(Some(Duration::ZERO))
         };
         self.watch.tell();
@@ -215,9 +215,9 @@ impl<S: Ground> Stream<S> {
 }
 
 /// Nothing in it is pinned.
-impl<S: Ground> Unpin for Stream<S> {}
+impl<S: StackAny> Unpin for Stream<S> {}
 
-impl<S: Ground> AsyncRead for Stream<S> {
+impl<S: StackAny> AsyncRead for Stream<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let Stream { hold, watch, rest, reads, .. } = self.get_mut();
         if into.remaining() == 0 {
@@ -240,7 +240,7 @@ impl<S: Ground> AsyncRead for Stream<S> {
     }
 }
 
-impl<S: Ground> AsyncWrite for Stream<S> {
+impl<S: StackAny> AsyncWrite for Stream<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
         let Stream { hold, watch, writes, .. } = self.get_mut();
         let most = octets.len().min(WRITE_MOST);
@@ -248,7 +248,7 @@ impl<S: Ground> AsyncWrite for Stream<S> {
             return Poll::Ready(Ok(0));
         }
         let taken = ready!(watch.poll(writes, hold.name, cx, |shared| {
-            let credit = shared.desk.link(hold.name)?.credit.octets;
+            let credit = shared.mailbox.link(hold.name)?.credit.octets;
             let octets = most.min(credit.max(1));
             Some(shared.takes(hold.name, Size::one(octets), None)?.map(|()| octets))
         }));
@@ -278,7 +278,7 @@ impl<S: Ground> AsyncWrite for Stream<S> {
     }
 }
 
-impl<S: Ground> Drop for Stream<S> {
+impl<S: StackAny> Drop for Stream<S> {
     fn drop(&mut self) {
         self.watch.leave(&mut self.reads, self.hold.name);
         self.watch.leave(&mut self.writes, self.hold.name);

@@ -13,25 +13,25 @@ use stackwright_contract::Handle;
 use tokio::task::coop;
 
 use crate::error::Error;
-use crate::shared::{Ground, Shared};
+use crate::shared::{Shared, StackAny};
 use crate::task::alarm::Alarm;
-use crate::task::readers::{Readers, Seen};
+use crate::task::readers::{Readers, ReadySet};
 
 /// How many batches of the stack are run before other tasks have their turn.
 const BATCHES_MOST: usize = 8;
 
 /// The stack of an endpoint, and what its tasks wait for.
-pub(super) struct Watch<S: Ground> {
+pub(super) struct Watch<S: StackAny> {
     pub(super) shared: Rc<RefCell<Shared<S>>>,
     /// They wake the alarm, and so whoever waits.
     pub(super) readers: Rc<Readers>,
-    seen: RefCell<Seen>,
+    seen: RefCell<ReadySet>,
     pub(super) alarm: Arc<Alarm>,
     /// The alarm was rung since the stack was looked after.
     rung: Cell<bool>,
 }
 
-impl<S: Ground> Watch<S> {
+impl<S: StackAny> Watch<S> {
     pub(super) fn new(shared: Rc<RefCell<Shared<S>>>) -> io::Result<Self> {
         let alarm = Arc::new(Alarm::default());
         let registry = shared.borrow().registry();
@@ -43,7 +43,7 @@ impl<S: Ground> Watch<S> {
     /// Runs the stack until `look` finds something about `name`, one poll at a time. Who does not poll it again leaves.
     pub(super) fn poll<T>(
         &self,
-        place: &mut Place,
+        place: &mut WaitSlot,
         name: Handle,
         cx: &mut Context<'_>,
         mut look: impl FnMut(&mut Shared<S>) -> Option<T>,
@@ -62,11 +62,11 @@ impl<S: Ground> Watch<S> {
                     if waited.is_none() {
                         // First of all: what is told from here on shall reach us, on whatever thread the runtime waits.
                         let slot = self.alarm.enter(cx.waker());
-                        shared.desk.await_on(name, slot);
+                        shared.mailbox.await_on(name, slot);
                         place.slot = Some(slot);
                     }
                     // Also what was put off by whoever found all that he asked for.
-                    let asks = !shared.desk.asks.is_empty();
+                    let asks = !shared.mailbox.asks.is_empty();
                     shared.ask();
                     asks
                 };
@@ -100,9 +100,9 @@ impl<S: Ground> Watch<S> {
     }
 
     /// Who waited at `place` does not any more.
-    pub(super) fn leave(&self, place: &mut Place, name: Handle) {
+    pub(super) fn leave(&self, place: &mut WaitSlot, name: Handle) {
         if let Some(slot) = place.slot.take() {
-            self.shared.borrow_mut().desk.leave(name, slot);
+            self.shared.borrow_mut().mailbox.leave(name, slot);
             self.alarm.leave(slot);
         }
     }
@@ -145,7 +145,7 @@ impl<S: Ground> Watch<S> {
     pub(super) fn tell(&self) {
         if self.alarm.is_silent() {
             // Who was told something has left, and whoever waits next asks and looks first.
-            return self.shared.borrow_mut().desk.woken.clear();
+            return self.shared.borrow_mut().mailbox.woken.clear();
         }
         self.shared.borrow_mut().ask();
         self.wake(None);
@@ -157,7 +157,7 @@ impl<S: Ground> Watch<S> {
     /// Wakes those to whom something was told, but for `me`, who just looked.
     pub(super) fn wake(&self, me: Option<Handle>) {
         let mut woken = {
-            let woken = &mut self.shared.borrow_mut().desk.woken;
+            let woken = &mut self.shared.borrow_mut().mailbox.woken;
             if woken.is_empty() {
                 return; // and keeps its memory
             }
@@ -167,14 +167,14 @@ impl<S: Ground> Watch<S> {
         self.alarm.wake(&woken);
         // Its memory is of use again, unless a task that was woken said something meanwhile.
         let shared = &mut *self.shared.borrow_mut();
-        if shared.desk.woken.is_empty() {
+        if shared.mailbox.woken.is_empty() {
             woken.clear();
-            shared.desk.woken = woken;
+            shared.mailbox.woken = woken;
         }
     }
 }
 
-impl<S: Ground> Drop for Watch<S> {
+impl<S: StackAny> Drop for Watch<S> {
     fn drop(&mut self) {
         // Who runs the stack shall notice that it is gone.
         self.alarm.ring();
@@ -183,28 +183,28 @@ impl<S: Ground> Drop for Watch<S> {
 
 /// Where somebody waits.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct WaitSlot {
     pub(super) slot: Option<Handle>,
 }
 
 /// Waits until `look` finds something about `name`. Dropped, it leaves nothing behind, and somebody else runs the stack.
-pub(super) struct Wait<'a, S: Ground, F> {
+pub(super) struct Wait<'a, S: StackAny, F> {
     watch: &'a Watch<S>,
     name: Handle,
-    place: Place,
+    place: WaitSlot,
     look: F,
 }
 
-impl<'a, S: Ground, F> Wait<'a, S, F> {
+impl<'a, S: StackAny, F> Wait<'a, S, F> {
     pub(super) fn new<T>(watch: &'a Watch<S>, name: Handle, look: F) -> Self
     where
         F: FnMut(&mut Shared<S>) -> Option<T>,
     {
-        Wait { watch, name, place: Place::default(), look }
+        Wait { watch, name, place: WaitSlot::default(), look }
     }
 }
 
-impl<S: Ground, T, F: FnMut(&mut Shared<S>) -> Option<T> + Unpin> Future for Wait<'_, S, F> {
+impl<S: StackAny, T, F: FnMut(&mut Shared<S>) -> Option<T> + Unpin> Future for Wait<'_, S, F> {
     type Output = Result<T, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -213,7 +213,7 @@ impl<S: Ground, T, F: FnMut(&mut Shared<S>) -> Option<T> + Unpin> Future for Wai
     }
 }
 
-impl<S: Ground, F> Drop for Wait<'_, S, F> {
+impl<S: StackAny, F> Drop for Wait<'_, S, F> {
     fn drop(&mut self) {
         self.watch.leave(&mut self.place, self.name);
     }
@@ -221,9 +221,9 @@ impl<S: Ground, F> Drop for Wait<'_, S, F> {
 
 /// A share of the watch: who gives it up has told the stack something before (that an association is over, say), and others
 /// may wait for what came of it. It stands after whatever says that.
-pub(super) struct Teller<S: Ground>(pub(super) Rc<Watch<S>>);
+pub(super) struct WakeOnDrop<S: StackAny>(pub(super) Rc<Watch<S>>);
 
-impl<S: Ground> Deref for Teller<S> {
+impl<S: StackAny> Deref for WakeOnDrop<S> {
     type Target = Rc<Watch<S>>;
 
     fn deref(&self) -> &Rc<Watch<S>> {
@@ -231,7 +231,7 @@ impl<S: Ground> Deref for Teller<S> {
     }
 }
 
-impl<S: Ground> Drop for Teller<S> {
+impl<S: StackAny> Drop for WakeOnDrop<S> {
     fn drop(&mut self) {
         self.0.tell();
     }
