@@ -1,4 +1,5 @@
-//! What an association owns, however its calls wait: its name, which is given back when it is dropped.
+//! What an association owns, however its calls wait: its name, which is given back when it is
+//! dropped.
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -138,8 +139,8 @@ macro_rules! by_hold {
             self.hold.ask(query)
         }
 
-        /// Returns what the path takes now: how long a message may be, and how long the longest frame
-        /// occupies the link, as far as a layer below knows. Also after the end.
+        /// Returns what the path takes now: how long a message may be, and how long the longest
+        /// frame occupies the link, as far as a layer below knows. Also after the end.
         pub fn path(&self) -> stackwright_contract::PathLimits {
             let mailbox = &mut self.hold.shared.borrow_mut().mailbox;
             let unbounded = stackwright_contract::PathLimits::UNBOUNDED;

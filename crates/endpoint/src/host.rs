@@ -13,12 +13,13 @@ use crate::mailbox::Named;
 use crate::shared::{Config, Shared, StackAny};
 use crate::system::System;
 
-/// What an endpoint has seen.
+/// Counters of an endpoint.
 ///
 /// ```
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
-/// let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
+/// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+/// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
 /// let association = endpoint.connect(endpoint.local().unwrap())?;
 /// let totals = endpoint.totals();
 /// assert_eq!((totals.associations, totals.dropped), (1, 0));
@@ -26,10 +27,11 @@ use crate::system::System;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
-    /// Its associations whose last word has not been heard: those that arrived and were not accepted are among them, and
+    /// Associations that have not ended, including those that arrived and were not accepted, and
     /// those that were dropped and are still being closed.
     pub associations: usize,
-    /// How many packets and words the stack has dropped: faults of the network and of peers.
+    /// Returns how many packets and words the stack has dropped, because of faults of the network
+    /// and of peers.
     pub dropped: u64,
 }
 

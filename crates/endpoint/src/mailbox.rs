@@ -11,14 +11,14 @@ use stackwright_contract::{Command, Handle, Names, Outlet, Participant, Protocol
 use crate::link::{Link, State};
 use crate::offered::Offered;
 
-/// The side above a stack: names, and what was told of them.
+/// The side above a stack: names, and what was told of them that the application has not taken.
 pub(crate) struct Mailbox<V: Offered> {
     pub(crate) names: Names<Named<V::Message>>,
     /// How many names were given to associations.
     associations: usize,
-    /// Who arrived and was not accepted yet.
+    /// Arrivals that were not accepted yet.
     arrived: VecDeque<Handle>,
-    /// How many may arrive before they are accepted, and how many names wait for them.
+    /// The most arrivals that are kept before they are accepted, and how many names wait for them.
     arrivals_most: usize,
     awaited: usize,
     listener: Option<Handle>,
@@ -28,7 +28,7 @@ pub(crate) struct Mailbox<V: Offered> {
     pub(crate) asks: Vec<AssociationRequest<V>>,
     /// Something was told since this was set to `false`.
     pub(crate) told: bool,
-    /// Whose waiting may be over.
+    /// Slots of tasks whose waiting may be over.
     pub(crate) woken: Vec<Handle>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Named<M> {
     Listener(Box<Listener>),
     /// A listener that was closed.
     Leaving,
-    /// Waits for somebody who arrives.
+    /// Waits for an arrival.
     Awaited,
     Link(Box<Link<M>>),
 }
@@ -46,7 +46,7 @@ pub(crate) enum Named<M> {
 pub(crate) struct Listener {
     /// Where it listens, once that is known.
     local: Result<Option<Participant>, Ended>,
-    /// Who waits for that, or for somebody who arrives.
+    /// Slots of tasks that wait for that, or for an arrival.
     waits: Vec<Handle>,
 }
 
@@ -101,7 +101,7 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
-    /// Nobody arrives any more; those who have arrived and were not accepted are sent away.
+    /// Stops listening; arrivals that were not accepted are closed.
     pub(crate) fn unlisten(&mut self, listener: Handle) {
         if let Some(named) = self.names.get_mut(listener)
             && let Named::Listener(listens) = named
@@ -137,7 +137,7 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
-    /// The next who has arrived, or why nobody will.
+    /// Takes the next arrival, or tells why there will be none.
     pub(crate) fn arrival(&mut self, listener: Handle) -> Option<Result<Handle, Ended>> {
         let Some(name) = self.arrived.pop_front() else {
             return self.local(listener)?.err().map(Err);
@@ -146,12 +146,12 @@ impl<V: Offered> Mailbox<V> {
         Some(Ok(name))
     }
 
-    /// How many have arrived and were not accepted yet.
+    /// Returns how many arrivals were not accepted yet.
     pub(crate) fn arrivals(&self) -> usize {
         self.arrived.len()
     }
 
-    /// As many names wait for arrivals as more of them are kept.
+    /// Lets as many names wait for arrivals as more of them are kept.
     fn await_arrivals(&mut self) {
         let Some(listener) = self.listener else { return };
         while self.awaited + self.arrived.len() < self.arrivals_most {
@@ -201,7 +201,7 @@ impl<V: Offered> Mailbox<V> {
         Ok(number)
     }
 
-    /// There is so much more room on an association: one word for all that the application takes in a row.
+    /// Gives credit on an association: one word for all that the application takes in a row.
     pub(crate) fn takes_more(&mut self, name: Handle, credit: Credit) {
         let more = Self::up(credit);
         match self.asks.last_mut() {
@@ -212,7 +212,7 @@ impl<V: Offered> Mailbox<V> {
         }
     }
 
-    /// The application is done with an association.
+    /// The application has dropped an association.
     pub(crate) fn abandon(&mut self, name: Handle) {
         let Some(link) = self.link(name) else { return };
         let unread = !mem::take(&mut link.inbox).is_empty();
@@ -324,7 +324,7 @@ impl<V: Offered> Mailbox<V> {
                 link.delivered(messages, properties);
                 self.wake(association);
             }
-            // The peer still sends, and nobody will read it: he shall know.
+            // The peer still sends what will never be read, and has to know.
             Some(link) if link.state == State::Finishing => {
                 link.state = State::Closing;
                 self.asks.push(Self::ending(association));

@@ -63,13 +63,14 @@ impl<M: Message> Carried for Streams<M> {
     }
 }
 
-/// What an application hands over at once: a message, or several that are as long as each other. Nobody outside can name it.
+/// What an application sends at once: a message, or several of equal length. It cannot be named
+/// outside.
 pub trait Outbound<M>: Into<Batch<M>> {
     fn size(&self) -> Size;
 }
 
-/// How large a outbound is: all its octets, those of its longest message, and how many messages there
-/// are.
+/// The size of an [`Outbound`]: all its octets, those of its longest message, and the number of
+/// messages.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub octets: usize,

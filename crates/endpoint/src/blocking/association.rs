@@ -17,7 +17,8 @@ use crate::shared::StackAny;
 /// ```
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
-/// let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
+/// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+/// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
 /// let one = endpoint.connect(endpoint.local().unwrap())?; // with itself
 /// one.send(b"hello")?;
 /// let other = endpoint.accept()?;
@@ -27,7 +28,8 @@ use crate::shared::StackAny;
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// When it is dropped it is closed, and nobody waits for that: what was sent goes on its way as long as the endpoint is used.
+/// Dropping it closes it without waiting: what was sent is delivered as long as the endpoint is
+/// used.
 pub struct Association<S: StackAny> {
     hold: Hold<S>,
     timeout: Option<Duration>,
@@ -38,7 +40,7 @@ impl<S: StackAny> Association<S> {
         Association { hold, timeout }
     }
 
-    /// How long its calls wait; `None`: as long as they need to.
+    /// Sets how long its calls wait; `None`: without limit.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -48,16 +50,16 @@ impl<S: StackAny> Association<S> {
     /// use std::time::Duration;
     /// let mut one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.set_timeout(Some(Duration::from_millis(1)));
-    /// assert!(one.receive().is_err_and(|error| error.is_not_yet()), "nobody says anything");
+    /// assert!(one.receive().is_err_and(|error| error.is_not_yet()), "nothing was sent");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_timeout(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
     }
 
-    /// Sends a message. It has left, as far as the network lets it, when this returns (behind 64 KiB that have not arrived yet it
-    /// may leave with those that follow, or with the next call that waits); whether it arrives, the stack promises
-    /// or does not.
+    /// Sends a message. When this returns, the message has left as far as the network allows;
+    /// behind 64 KiB that are still on their way it may leave with those that follow, or with the
+    /// next call that waits. Whether it arrives is what the stack promises.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -72,14 +74,15 @@ impl<S: StackAny> Association<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotYet`] where no room came in time, [`Error::TooLong`], or [`Error::Ended`] with the reason.
+    /// [`Error::NotYet`] if there was no credit in time, [`Error::TooLong`], or [`Error::Ended`]
+    /// with the reason.
     pub fn send(&self, octets: &[u8]) -> Result<(), Error> {
         self.send_with(octets, MessageProperties::default())
     }
 
-    /// Sends a message of which something is wished. One with a lifetime (in microseconds, from this call) is refused as soon
-    /// as it is known that it would arrive too late: because what was sent before needs as long to leave, as far as was
-    /// measured, or there was no room while it was of use. It is not sent then.
+    /// Sends a message with properties. One with a lifetime (in microseconds, from this call) is
+    /// refused, and not sent, once it is known that it would arrive too late: by the measured rate
+    /// at which what was sent before leaves, or because there was no credit within its lifetime.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -89,8 +92,9 @@ impl<S: StackAny> Association<S> {
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use std::num::NonZeroU32;
     /// use stackwright_contract::services::MessageProperties;
-    /// let second = MessageProperties { lifetime: NonZeroU32::new(1_000_000), ..MessageProperties::default() };
-    /// one.send_with(b"12.5 degrees", second)?;
+    /// let lifetime = NonZeroU32::new(1_000_000); // a second
+    /// let of_use = MessageProperties { lifetime, ..MessageProperties::default() };
+    /// one.send_with(b"12.5 degrees", of_use)?;
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -100,7 +104,7 @@ impl<S: StackAny> Association<S> {
         Ok(self.send_message(self.hold.message(octets), properties)?)
     }
 
-    /// Sends a message where there is room for it now.
+    /// Sends a message if there is credit for it now.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -120,18 +124,19 @@ impl<S: StackAny> Association<S> {
         Ok(self.send_within(message, properties, Some(Duration::ZERO))?)
     }
 
-    /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be
-    /// below, either.
+    /// Sends a message without copying it here; with 128 octets of headroom, no layer below has to
+    /// copy it either.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_contract::services::MessageProperties;
     /// use stackwright_wire::{BufferTree, Message};
-    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
+    /// # let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// let message = BufferTree::from_block(vec![7; 100_000].into(), 0, 100_000);
     /// let refused = one.send_message(message, MessageProperties::default()).unwrap_err();
-    /// assert_eq!(refused.message.len(), 100_000, "it is given back: UDP takes no more than 65507 octets");
+    /// assert_eq!(refused.message.len(), 100_000, "it is returned: UDP takes 65507 octets");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -145,9 +150,9 @@ impl<S: StackAny> Association<S> {
         self.send_within(message, properties, self.timeout)
     }
 
-    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
+    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is credit for all
     /// of it. Each message arrives as if it had been sent by itself, with these properties; numbers
-    /// count on from the first message's.
+    /// count up from the first message's.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -198,7 +203,8 @@ impl<S: StackAny> Association<S> {
         Ok(())
     }
 
-    /// The next message, and what came with it. What had arrived before the end is received before it.
+    /// Receives the next message and its properties. Messages that arrived before the end are
+    /// received before the end is told.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -219,7 +225,7 @@ impl<S: StackAny> Association<S> {
         self.receive_message().map(in_one_piece)
     }
 
-    /// A message that has arrived.
+    /// Receives a message that has arrived already.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -237,7 +243,7 @@ impl<S: StackAny> Association<S> {
         self.receive_within(Some(Duration::ZERO)).map(in_one_piece)
     }
 
-    /// The next message as the stack has it: its octets are not copied here.
+    /// Receives the next message as the stack has it, without copying it here.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -258,8 +264,8 @@ impl<S: StackAny> Association<S> {
         self.receive_within(self.timeout)
     }
 
-    /// Receives the next messages that came together, as the stack has them, and what came with each:
-    /// the number is that of the first. What is done for each message is done once for all of them.
+    /// Receives the next messages that came together, as the stack has them, and their properties:
+    /// the number is that of the first. Work per message is done once for all of them.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -284,8 +290,8 @@ impl<S: StackAny> Association<S> {
         wait(&self.hold.shared, timeout, |shared| shared.take(self.hold.name))?
     }
 
-    /// Closes it, and waits until the stack says that it is over: until what was sent has arrived, where the stack promises
-    /// that. What has arrived here and was not received is lost.
+    /// Closes it, and waits until it has ended: until what was sent has arrived, where the stack
+    /// promises that. What was not received is discarded.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -299,7 +305,8 @@ impl<S: StackAny> Association<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Ended`] where it ended in another way; [`Error::NotYet`] where that takes longer than its timeout.
+    /// [`Error::Ended`] if it ended in another way; [`Error::NotYet`] if that takes longer than the
+    /// timeout.
     pub fn close(self) -> Result<(), Error> {
         self.hold.close();
         wait(&self.hold.shared, self.timeout, |shared| shared.closed(self.hold.name))?
@@ -323,8 +330,8 @@ impl<S: StackAny> Association<S> {
         self.hold.abort(code);
     }
 
-    /// Gives the layers below a command, and waits for the answer. Commands are answered in the order
-    /// in which they were given.
+    /// Gives the layers below a command, and waits for the answer. Commands are answered in the
+    /// order in which they were given.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -335,19 +342,20 @@ impl<S: StackAny> Association<S> {
     /// use stackwright_contract::{Command, CommandError};
     /// use stackwright_endpoint::Error;
     /// let refused = one.control(Command::Renegotiate);
-    /// assert!(matches!(refused, Err(Error::Command(CommandError::Unknown))), "UDP knows no commands");
+    /// assert!(matches!(refused, Err(Error::Command(CommandError::Unknown))), "UDP knows none");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Command`] where it was not done, [`Error::Ended`] where the association ended before the
-    /// answer, [`Error::NotYet`] where that did not come in time: it is thrown away then.
+    /// [`Error::Command`] where it was not done, [`Error::Ended`] where the association ended
+    /// before the answer, [`Error::NotYet`] where that did not come in time: it is thrown away
+    /// then.
     pub fn control(&self, command: Command) -> Result<u32, Error> {
         let commanded = self.hold.control(command)?;
         wait(&self.hold.shared, self.timeout, |shared| shared.commanded(self.hold.name, commanded.number))?
     }
 
-    /// Whether it is over, and all that arrived was received.
+    /// Returns whether it has ended, and everything that arrived was received.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};

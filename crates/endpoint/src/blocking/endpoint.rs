@@ -12,10 +12,10 @@ use crate::host::{Host, Totals};
 use crate::shared::{Config, Shared, Stack, StackAny};
 use crate::system::System;
 
-/// A stack with the driver below it, and the associations on it.
+/// A stack with its driver, and the associations on it.
 ///
-/// It is one thread's. When it is dropped with all its associations, what was not sent yet is lost: close those that matter
-/// before.
+/// It belongs to one thread. When it is dropped with all its associations, what was not sent yet is
+/// lost: close those that matter before.
 ///
 /// ```
 /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -33,7 +33,7 @@ pub struct Endpoint<S: StackAny> {
 }
 
 impl<S: Stack> Endpoint<S> {
-    /// An endpoint on the stack that `make` makes: it connects, and does not listen.
+    /// Creates an endpoint on the stack that `make` returns. It can connect, and does not listen.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -44,23 +44,24 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     ///
     /// # Errors
-    /// Where the operating system has no more descriptors.
+    /// If the operating system has no more descriptors.
     pub fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
         Ok(Endpoint { host: Host::new(config, make)?, timeout: None })
     }
 
-    /// The same, which listens at `local`; at port 0, anywhere.
+    /// Creates an endpoint that listens at `local`; port 0 asks for any port. It can connect, too.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
-    /// let endpoint = Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
+    /// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    /// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert_ne!(endpoint.local().unwrap().port(), 0);
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// Where that address is taken, or there is none such here.
+    /// If the address is taken, or is none of this host.
     pub fn bind(
         local: impl Into<Participant>,
         config: Config,
@@ -73,7 +74,7 @@ impl<S: Stack> Endpoint<S> {
         Ok(endpoint)
     }
 
-    /// Where it listens.
+    /// Returns the Internet address at which it listens.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -87,23 +88,25 @@ impl<S: Stack> Endpoint<S> {
         self.host.local
     }
 
-    /// How long calls wait, of the endpoint and of associations that it gives from now on; `None`: as long as they need to.
+    /// Sets how long calls of the endpoint, and of associations that it returns from now on, wait;
+    /// `None`: without limit.
     ///
     /// ```
     /// use std::time::Duration;
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
-    /// let mut endpoint =
-    ///     Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>()?, Config::default(), System::udp::<BufferTree>)?;
+    /// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    /// let mut endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// endpoint.set_timeout(Some(Duration::from_millis(1)));
-    /// assert!(endpoint.accept().is_err_and(|error| error.is_not_yet()), "nobody comes");
+    /// assert!(endpoint.accept().is_err_and(|error| error.is_not_yet()), "nothing arrives");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     pub fn set_timeout(&mut self, timeout: Option<Duration>) {
         self.timeout = timeout;
     }
 
-    /// An association with who listens at `remote`, once it is open.
+    /// Opens an association with `remote`: an Internet address, or any participant that the stack
+    /// knows how to reach.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -116,14 +119,15 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Ended`] where nobody answers, or it is refused; [`Error::NotYet`] where timeout is over: it is given up then.
+    /// [`Error::Ended`] if there is no answer, or a refusal; [`Error::NotYet`] if the timeout is
+    /// over: the attempt is given up then.
     pub fn connect(&self, remote: impl Into<Participant>) -> Result<Association<S>, Error> {
         let hold = self.host.open(remote.into());
         wait(&hold.shared, self.timeout, |shared| shared.opened(hold.name))??;
         Ok(Association::new(hold, self.timeout))
     }
 
-    /// The next who arrives.
+    /// Accepts the next association that arrives.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -131,18 +135,18 @@ impl<S: Stack> Endpoint<S> {
     /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// one.send(b"who arrives over UDP arrives with a datagram")?;
+    /// one.send(b"over UDP, an arrival is a datagram")?;
     /// assert_eq!(endpoint.accept()?.remote(), one.local());
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotYet`] where nobody comes in time; [`Error::Ended`] where the endpoint does not listen.
+    /// [`Error::NotYet`] if none arrives in time; [`Error::Ended`] if the endpoint does not listen.
     pub fn accept(&self) -> Result<Association<S>, Error> {
         self.accept_within(self.timeout)
     }
 
-    /// Who has arrived.
+    /// Accepts an association that has arrived already.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -159,8 +163,9 @@ impl<S: Stack> Endpoint<S> {
         self.accept_within(Some(Duration::ZERO))
     }
 
-    /// How many have arrived and were not accepted yet, as far as the stack has told. Nobody looks for more, as
-    /// [`try_accept`](Endpoint::try_accept) does where there is nobody: it costs nothing to ask after each [`wait`](Endpoint::wait).
+    /// Returns how many associations have arrived and were not accepted, as far as the stack has
+    /// told. Unlike [`try_accept`](Endpoint::try_accept), it never runs the stack, so it costs
+    /// nothing after each [`wait`](Endpoint::wait).
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -168,7 +173,7 @@ impl<S: Stack> Endpoint<S> {
     /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// one.send(b"who arrives over UDP arrives with a datagram")?;
+    /// one.send(b"over UDP, an arrival is a datagram")?;
     /// while endpoint.arrived() == 0 {
     ///     endpoint.wait(None)?;
     /// }
@@ -186,10 +191,11 @@ impl<S: Stack> Endpoint<S> {
         Ok(Association::new(self.host.hold(name), self.timeout))
     }
 
-    /// Waits until something has come for any of its associations, or `at_most` is over; the stack runs meanwhile. Whether
-    /// there was something: then `try_receive` and `try_accept` find it, or there is more room, or something ended.
+    /// Waits until something has happened on any association, or `at_most` is over; the stack runs
+    /// meanwhile. Returns whether something has: then `try_receive` and `try_accept` find it, or
+    /// there is more credit, or an association has ended.
     ///
-    /// It is how one thread serves many:
+    /// One thread serves many associations so:
     ///
     /// ```no_run
     /// # use stackwright_endpoint::{Error, Stack, blocking::{Association, Endpoint}};
@@ -209,7 +215,7 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     ///
     /// # Errors
-    /// Where the operating system cannot wait any more.
+    /// If the operating system cannot wait any more.
     pub fn wait(&self, at_most: Option<Duration>) -> Result<bool, Error> {
         let shared = &mut *self.host.shared.borrow_mut();
         let until = at_most.map(|most| Instant::now() + most);
@@ -225,7 +231,8 @@ impl<S: Stack> Endpoint<S> {
         }
     }
 
-    /// How many packets and words the stack has dropped: faults of the network and of peers.
+    /// Returns how many packets and words the stack has dropped, because of faults of the network
+    /// and of peers.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -239,7 +246,7 @@ impl<S: Stack> Endpoint<S> {
         self.host.shared.borrow().dropped()
     }
 
-    /// What it has seen so far.
+    /// Returns how many associations it has, and how much the stack has dropped.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -253,7 +260,7 @@ impl<S: Stack> Endpoint<S> {
         self.host.totals()
     }
 
-    /// Lends the stack, to be looked at.
+    /// Lends the stack, to be inspected.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};

@@ -1,6 +1,7 @@
 //! Every future is dropped at every point where it waits: nothing is lost, doubled or left behind.
 //!
-//! Each test polls a future n times and drops it, for n = 0, 1, 2 … until it is over within n polls.
+//! Each test polls a future n times and drops it, for n = 0, 1, 2 … until it is over within n
+//! polls.
 
 mod messages;
 mod octets;
@@ -74,7 +75,8 @@ async fn polled<F: Future>(future: F, mut polls: usize) -> Option<F::Output> {
     .await
 }
 
-/// Tries n = 0, 1, 2 … until `scenario` says that the future was over. It waited `waits` times at least.
+/// Tries n = 0, 1, 2 … until `scenario` says that the future was over. It waited `waits` times at
+/// least.
 async fn each(waits: usize, mut scenario: impl AsyncFnMut(usize) -> bool) {
     let mut polls = 0;
     while !scenario(polls).await {

@@ -62,7 +62,7 @@ impl<S: StackAny> Drop for Run<S> {
     fn drop(&mut self) {
         if let Some(slot) = self.place.slot {
             self.alarm.leave(slot);
-            // It may have been woken already, and nobody else was.
+            // It may have been woken already, and no other was.
             self.alarm.ring();
         }
     }

@@ -17,8 +17,8 @@ use crate::task::watch::{WaitSlot, Watch};
 /// [`Association::send_message`](crate::Association::send_message) returns; or a buffer of several,
 /// of [`Association::commit`](crate::Association::commit).
 ///
-/// It has the message until the stack takes it, all at once. Who does not want to wait any longer
-/// [takes it back](Sending::into_message); nothing of it was sent then.
+/// It owns the message until the stack takes it, all at once. A caller that does not want to wait
+/// any longer [takes it back](Sending::into_message); nothing of it was sent then.
 ///
 /// ```
 /// use stackwright_contract::services::MessageProperties;
@@ -66,7 +66,7 @@ impl<'a, S: StackAny, P> Sending<'a, S, P> {
         }
     }
 
-    /// The message, unless the stack has it.
+    /// Returns the message, unless the stack has taken it.
     ///
     /// ```
     /// # use stackwright_contract::services::MessageProperties;

@@ -23,9 +23,10 @@ const WRITE_MOST: usize = 64 << 10;
 
 /// One association of an endpoint, for octets in order.
 ///
-/// It reads and writes as any stream of tokio does. `shutdown` says that no more is written, and what was written arrives;
-/// [`close`](Stream::close) waits for that. Dropped without a shutdown it is aborted: the peer sees a reset, never an end. Dropped
-/// after one it still arrives, as long as something of the endpoint is awaited; but if the peer still sends, he sees a reset.
+/// It implements `AsyncRead` and `AsyncWrite`. `shutdown` finishes the own half: what was written
+/// arrives; [`close`](Stream::close) waits for that. Dropped without a shutdown it is aborted: the
+/// peer sees a reset, never an end. Dropped after one, what was written still arrives, as long as
+/// something of the endpoint is awaited; but a peer that still sends sees a reset.
 ///
 /// ```
 /// use stackwright_endpoint::{Config, Endpoint, System};
@@ -36,7 +37,8 @@ const WRITE_MOST: usize = 64 << 10;
 /// let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
 /// let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
 /// let here = endpoint.local().unwrap();
-/// let (mut one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+/// let (mut one, mut other) =
+///     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
 /// one.write_all(b"a line\n").await?;
 /// one.shutdown().await?;
 /// let mut all = String::new();
@@ -62,9 +64,9 @@ impl<S: StackAny> Stream<S> {
         Stream { hold, watch, rest: None, reads: WaitSlot::default(), writes: WaitSlot::default() }
     }
 
-    /// Writes what is in a [reserved](Self::reserve) buffer, all at once, without a copy, once
-    /// there is room for all of it. The future has the buffer until the stack takes it, and gives
-    /// it back.
+    /// Writes the contents of a [reserved](Self::reserve) buffer at once, without a copy, once
+    /// there is credit for all of it. The future owns the buffer until the stack takes it, and
+    /// returns it on failure.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -75,7 +77,8 @@ impl<S: StackAny> Stream<S> {
     /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, mut other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// use std::io::Write;
     /// let mut buffer = one.reserve(100, 1);
     /// writeln!(buffer, "{} degrees", 12.5)?;
@@ -88,14 +91,14 @@ impl<S: StackAny> Stream<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooLong`] where there is never room for as much, or [`Error::Ended`] with the
+    /// [`Error::TooLong`] if there is never credit for as much, or [`Error::Ended`] with the
     /// reason; with the buffer.
     pub fn commit(&self, buffer: SendBuffer<S::Message>) -> Sending<'_, S, SendBuffer<S::Message>> {
         Sending::new(&self.hold, &self.watch, buffer, MessageProperties::default())
     }
 
-    /// Writes no more, and goes on reading: what was written arrives, and then the peer reads the end.
-    /// It is what `shutdown` does.
+    /// Writes no more, and goes on reading: what was written arrives, and then the peer reads the
+    /// end. It is what `shutdown` does.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -105,7 +108,8 @@ impl<S: StackAny> Stream<S> {
     /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, mut other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
     /// let mut one = one;
     /// one.write_all(b"a question").await?;
@@ -132,9 +136,9 @@ impl<S: StackAny> Stream<S> {
         turned
     }
 
-    /// Ends both directions in good order, and waits for that: what was written arrives, and what the
-    /// peer still sends is discarded until it finishes too. One that does not is given up by the stack:
-    /// by TCP after a minute. Dropped before, the future leaves that to the stack.
+    /// Ends both directions in good order, and waits for that: what was written arrives, and what
+    /// the peer still sends is discarded until it finishes too. One that does not is given up by
+    /// the stack: by TCP after a minute. Dropped before, the future leaves that to the stack.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -144,7 +148,8 @@ impl<S: StackAny> Stream<S> {
     /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// tokio::try_join!(one.close(), other.close())?;
     /// assert_eq!(endpoint.totals().associations, 0);
     /// # Ok(())
@@ -171,7 +176,8 @@ impl<S: StackAny> Stream<S> {
     /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, mut other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// use tokio::io::AsyncReadExt;
     /// one.abort(7);
     /// assert!(other.read_u8().await.is_err(), "TCP says the reset, and no code");
@@ -182,9 +188,9 @@ impl<S: StackAny> Stream<S> {
         self.hold.abort(code);
     }
 
-    /// Gives the layers below a command, and waits for the answer. Commands are answered in the order
-    /// in which they were given. Dropped before its first poll, the future has given none; dropped
-    /// later, the command is done, and its answer thrown away.
+    /// Gives the layers below a command, and waits for the answer. Commands are answered in the
+    /// order in which they were given. Dropped before its first poll, the future has given none;
+    /// dropped later, the command is done, and its answer thrown away.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -194,7 +200,8 @@ impl<S: StackAny> Stream<S> {
     /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, _other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, _other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// use stackwright_contract::{Command, CommandError};
     /// use stackwright_endpoint::Error;
     /// let refused = one.control(Command::Renegotiate).await;
@@ -204,7 +211,8 @@ impl<S: StackAny> Stream<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Command`] where it was not done, or [`Error::Ended`] where it ended before the answer.
+    /// [`Error::Command`] where it was not done, or [`Error::Ended`] where it ended before the
+    /// answer.
     pub async fn control(&self, command: Command) -> Result<u32, Error> {
         let name = self.hold.name;
         let commanded = self.hold.control(command)?;

@@ -23,7 +23,7 @@ const BATCHES_MOST: usize = 8;
 /// The stack of an endpoint, and what its tasks wait for.
 pub(super) struct Watch<S: StackAny> {
     pub(super) shared: Rc<RefCell<Shared<S>>>,
-    /// They wake the alarm, and so whoever waits.
+    /// They wake the alarm, and so the tasks that wait.
     pub(super) readers: Rc<Readers>,
     seen: RefCell<ReadySet>,
     pub(super) alarm: Arc<Alarm>,
@@ -40,7 +40,8 @@ impl<S: StackAny> Watch<S> {
         Ok(Watch { shared, readers, seen: RefCell::default(), alarm, rung: Cell::new(false) })
     }
 
-    /// Runs the stack until `look` finds something about `name`, one poll at a time. Who does not poll it again leaves.
+    /// Runs the stack until `look` finds something about `name`, one poll at a time. A caller that
+    /// does not poll again [leaves](Self::leave).
     pub(super) fn poll<T>(
         &self,
         place: &mut WaitSlot,
@@ -50,7 +51,7 @@ impl<S: StackAny> Watch<S> {
     ) -> Poll<Result<T, Error>> {
         let progress = ready!(coop::poll_proceed(cx));
         let mut find = || look(&mut self.shared.borrow_mut());
-        // Who waited has not left the stack alone.
+        // A task that waited has not left the stack alone.
         let waited = place.slot;
         let is_stale = waited.is_none() && self.shared.borrow().is_stale();
         let at_once = if is_stale { None } else { find() };
@@ -60,18 +61,20 @@ impl<S: StackAny> Watch<S> {
                 let asks = {
                     let shared = &mut *self.shared.borrow_mut();
                     if waited.is_none() {
-                        // First of all: what is told from here on shall reach us, on whatever thread the runtime waits.
+                        // First of all: what is told from here on shall reach us, on whatever
+                        // thread the runtime waits.
                         let slot = self.alarm.enter(cx.waker());
                         shared.mailbox.await_on(name, slot);
                         place.slot = Some(slot);
                     }
-                    // Also what was put off by whoever found all that he asked for.
+                    // Also what was put off by a call that found everything at once.
                     let asks = !shared.mailbox.asks.is_empty();
                     shared.ask();
                     asks
                 };
                 match self.tend(&mut find) {
-                    // There was no batch after which it would have been looked for; or the stack has answered at once.
+                    // There was no batch after which it would have been looked for; or the stack
+                    // has answered at once.
                     Ok(None) if is_stale || asks => Ok(find()),
                     tended => tended,
                 }
@@ -99,7 +102,7 @@ impl<S: StackAny> Watch<S> {
         }
     }
 
-    /// Who waited at `place` does not any more.
+    /// The task at `place` does not wait any more.
     pub(super) fn leave(&self, place: &mut WaitSlot, name: Handle) {
         if let Some(slot) = place.slot.take() {
             self.shared.borrow_mut().mailbox.leave(name, slot);
@@ -107,8 +110,8 @@ impl<S: StackAny> Watch<S> {
         }
     }
 
-    /// Runs the stack as long as it has something to do, and sets the timer. Gives what `find` found after a batch; where nobody else
-    /// waits, nothing more is done then.
+    /// Runs the stack as long as it has something to do, and sets the timer. Returns what `find`
+    /// found after a batch; where no other task waits, nothing more is done then.
     pub(super) fn tend<T>(&self, mut find: impl FnMut() -> Option<T>) -> Result<Option<T>, Error> {
         self.rung.set(false);
         let mut found = None;
@@ -141,10 +144,11 @@ impl<S: StackAny> Watch<S> {
         turned.map(|()| true)
     }
 
-    /// Wakes those to whom something was told; and somebody to look after the stack, where it has something to do now.
+    /// Wakes the tasks to which something was told; and one that runs the stack, where it has
+    /// something to do now.
     pub(super) fn tell(&self) {
         if self.alarm.is_silent() {
-            // Who was told something has left, and whoever waits next asks and looks first.
+            // The task that was told something has left, and the next one asks and looks first.
             return self.shared.borrow_mut().mailbox.woken.clear();
         }
         self.shared.borrow_mut().ask();
@@ -154,7 +158,7 @@ impl<S: StackAny> Watch<S> {
         }
     }
 
-    /// Wakes those to whom something was told, but for `me`, who just looked.
+    /// Wakes the tasks to which something was told, except for `me`, which just looked.
     pub(super) fn wake(&self, me: Option<Handle>) {
         let mut woken = {
             let woken = &mut self.shared.borrow_mut().mailbox.woken;
@@ -176,18 +180,19 @@ impl<S: StackAny> Watch<S> {
 
 impl<S: StackAny> Drop for Watch<S> {
     fn drop(&mut self) {
-        // Who runs the stack shall notice that it is gone.
+        // The task that runs the stack has to notice that it is gone.
         self.alarm.ring();
     }
 }
 
-/// Where somebody waits.
+/// The slot in which a task waits, if it does.
 #[derive(Default)]
 pub(super) struct WaitSlot {
     pub(super) slot: Option<Handle>,
 }
 
-/// Waits until `look` finds something about `name`. Dropped, it leaves nothing behind, and somebody else runs the stack.
+/// Waits until `look` finds something about `name`. Dropped, it leaves nothing behind, and another
+/// task runs the stack.
 pub(super) struct Wait<'a, S: StackAny, F> {
     watch: &'a Watch<S>,
     name: Handle,
@@ -219,8 +224,9 @@ impl<S: StackAny, F> Drop for Wait<'_, S, F> {
     }
 }
 
-/// A share of the watch: who gives it up has told the stack something before (that an association is over, say), and others
-/// may wait for what came of it. It stands after whatever says that.
+/// A share of the watch that wakes other tasks when it is dropped: something was told to the stack
+/// before (that an association has ended, say), and they may wait for what follows. It is declared
+/// after the field whose drop says that.
 pub(super) struct WakeOnDrop<S: StackAny>(pub(super) Rc<Watch<S>>);
 
 impl<S: StackAny> Deref for WakeOnDrop<S> {
