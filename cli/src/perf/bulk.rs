@@ -125,9 +125,9 @@ fn may_wait(moved: u64, size: usize) -> u64 {
 
 /// Gives what waits a moment to leave.
 fn look<S: Stack>(association: &mut Association<S>) -> Result<(), Error> {
-    association.set_patience(Some(LOOK));
+    association.set_timeout(Some(LOOK));
     let heard = association.receive_message();
-    association.set_patience(Some(PATIENCE));
+    association.set_timeout(Some(PATIENCE));
     heard.map(drop).or_else(|error| if error.is_not_yet() { Ok(()) } else { Err(error) })
 }
 
@@ -135,7 +135,7 @@ fn look<S: Stack>(association: &mut Association<S>) -> Result<(), Error> {
 pub(super) fn connect<S: Stack>(endpoint: &Endpoint<S>, place: &Place) -> Result<Association<S>, Problem> {
     let wrong = |error| failed(place, error);
     let mut association = endpoint.connect(place.address).map_err(wrong)?;
-    association.set_patience(Some(PATIENCE));
+    association.set_timeout(Some(PATIENCE));
     Ok(association)
 }
 
@@ -158,9 +158,9 @@ pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Resu
     let lossless = S::FACTS.gives.has(Guarantees::RELIABLE);
     let (tries, patience) = if lossless { (1, PATIENCE) } else { (TRIES, AGAIN) };
     for _ in 0..tries {
-        association.set_patience(Some(PATIENCE));
+        association.set_timeout(Some(PATIENCE));
         association.send_message(worded::<S>(Kind::End, sent, &[]), MessageProperties::default())?;
-        association.set_patience(Some(patience));
+        association.set_timeout(Some(patience));
         loop {
             let room = association.statistics().credit.octets;
             let mut message = match association.receive_message() {
@@ -180,7 +180,7 @@ pub(super) fn ask<S: Stack>(association: &mut Association<S>, sent: u64) -> Resu
 
 /// Takes leave: what was measured is known, and nobody waits long for the last word.
 pub(super) fn part<S: Stack>(mut association: Association<S>) {
-    association.set_patience(Some(Duration::from_secs(1)));
+    association.set_timeout(Some(Duration::from_secs(1)));
     // How it ends changes nothing.
     let _ = association.close();
 }

@@ -38,7 +38,7 @@ pub(super) struct Guest<S: Stack> {
 
 impl<S: Stack> Guest<S> {
     pub(super) fn new(mut association: Association<S>) -> Self {
-        association.set_patience(Some(Duration::ZERO));
+        association.set_timeout(Some(Duration::ZERO));
         Guest {
             association,
             taken: 0,

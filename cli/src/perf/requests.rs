@@ -70,7 +70,7 @@ pub(super) fn exchange<S: Stack>(
 ) -> Result<(), Error> {
     let lossless = S::FACTS.gives.has(Guarantees::RELIABLE);
     let begin = Instant::now();
-    association.set_patience(Some(if lossless { PATIENCE } else { AGAIN }));
+    association.set_timeout(Some(if lossless { PATIENCE } else { AGAIN }));
     loop {
         association
             .send_message(worded::<S>(Kind::Request, number, payload), MessageProperties::default())?;

@@ -60,7 +60,8 @@ impl Commands {
         self.given.get_mut(place)
     }
 
-    /// Those that wait for the stack's answer are kept: the answer is told from others by their number.
+    /// Those that wait for the stack's answer are kept: the answer is told from others by their
+    /// number.
     fn forget_settled(&mut self) {
         while self.first < self.next && matches!(self.given.front(), Some(Command::Settled)) {
             self.given.pop_front();

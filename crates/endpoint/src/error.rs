@@ -6,7 +6,7 @@ use std::io;
 use stackwright_contract::CommandError;
 use stackwright_contract::services::Ended;
 
-/// Why a call did not do what was asked.
+/// Why a call failed.
 ///
 /// ```
 /// use stackwright_contract::services::Ended;
@@ -17,28 +17,28 @@ use stackwright_contract::services::Ended;
 /// ```
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// Not within the time that was given: there is no room, or nothing came. It may be tried again.
+    /// The timeout is over: there is no credit, or nothing came. It may be tried again.
     #[error("not yet")]
     NotYet,
-    /// The message is longer than the stack takes. It would never be sent.
+    /// The message is longer than the stack takes, and can never be sent.
     #[error("the message is longer than can be sent")]
     TooLong,
-    /// The message cannot arrive within its lifetime: it was not sent.
+    /// The message cannot arrive within its lifetime, and was not sent.
     #[error("the message would arrive when it is of no use any more")]
     Late,
-    /// The association, or the listener, is over.
+    /// The association, or the listener, has ended.
     #[error("{}", with_code(.0))]
     Ended(#[from] Ended),
     /// A command was not done.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The operating system cannot wait for descriptors any more, or has none.
+    /// The operating system failed: it has no more descriptors, or cannot wait for them.
     #[error(transparent)]
     System(#[from] io::Error),
 }
 
 impl Error {
-    /// Whether it only did not happen yet.
+    /// Returns whether the call only ran out of time, and may be tried again.
     ///
     /// ```
     /// assert!(stackwright_endpoint::Error::NotYet.is_not_yet());
@@ -47,8 +47,8 @@ impl Error {
         matches!(self, Error::NotYet)
     }
 
-    /// Whether the association came to a good end: both sides have closed it, and what was sent has arrived as far as the
-    /// stack promises that.
+    /// Returns whether the association ended in good order: both sides have closed it, and what was
+    /// sent has arrived as far as the stack promises that.
     ///
     /// ```
     /// use stackwright_contract::services::Ended;
@@ -67,7 +67,7 @@ fn with_code(why: &Ended) -> String {
     }
 }
 
-/// For streams, whose calls have the standard library's errors.
+/// For streams, whose calls return the standard library's errors.
 ///
 /// ```
 /// use std::io;
@@ -97,7 +97,7 @@ impl From<Error> for io::Error {
     }
 }
 
-/// A message that was not taken, given back.
+/// A message that was not sent, returned with the reason.
 ///
 /// ```
 /// use stackwright_endpoint::{Error, Refused};
@@ -105,7 +105,7 @@ impl From<Error> for io::Error {
 /// assert_eq!(refused.to_string(), "not yet");
 /// ```
 pub struct Refused<M> {
-    /// As it was.
+    /// The message, unchanged.
     pub message: M,
     /// Why.
     pub why: Error,

@@ -1,4 +1,5 @@
-//! What an association owns, however its calls wait: its name, which is given back when it is dropped.
+//! What an association owns, however its calls wait: its name, which is given back when it is
+//! dropped.
 
 use std::cell::RefCell;
 use std::io::Write as _;
@@ -13,7 +14,7 @@ use stackwright_wire::{Block as _, Message};
 use crate::error::Error;
 use crate::link::{Link, State};
 use crate::send_buffer::SendBuffer;
-use crate::shared::{Ground, Shared, TOGETHER};
+use crate::shared::{Shared, StackAny, TOGETHER};
 
 /// What may be pushed before a message, in octets, so that no layer has to ask for memory.
 const HEADROOM: usize = 128;
@@ -21,33 +22,33 @@ const HEADROOM: usize = 128;
 /// Messages that are no longer are a packet, or hardly more.
 const SHORT: usize = 1024;
 
-pub(crate) struct Hold<S: Ground> {
+pub(crate) struct Hold<S: StackAny> {
     pub(crate) shared: Rc<RefCell<Shared<S>>>,
     pub(crate) name: Handle,
 }
 
-impl<S: Ground> Hold<S> {
+impl<S: StackAny> Hold<S> {
     pub(crate) fn new(shared: Rc<RefCell<Shared<S>>>, name: Handle) -> Self {
         Hold { shared, name }
     }
 
     /// Ends it in good order.
     pub(crate) fn close(&self) {
-        self.shared.borrow_mut().desk.close(self.name);
+        self.shared.borrow_mut().mailbox.close(self.name);
     }
 
     /// Ends it at once. What the stack has to tell the peer leaves now, where it can: when this is
     /// dropped, nothing may run the stack any more.
     pub(crate) fn abort(&self, code: Code) {
         let shared = &mut *self.shared.borrow_mut();
-        shared.desk.abort(self.name, code);
+        shared.mailbox.abort(self.name, code);
         // An error of the system shows again in the next call that waits.
         let _ = shared.turn(Some(Duration::ZERO));
     }
 
     /// Gives the stack a command.
     pub(crate) fn control(&self, command: Command) -> Result<Commanded<'_, S>, Error> {
-        let number = self.shared.borrow_mut().desk.control(self.name, command)?;
+        let number = self.shared.borrow_mut().mailbox.control(self.name, command)?;
         Ok(Commanded { hold: self, number })
     }
 
@@ -55,11 +56,11 @@ impl<S: Ground> Hold<S> {
     /// once, at most `n`, at least one.
     pub(crate) fn reserve(&self, len: usize, n: usize) -> SendBuffer<S::Message> {
         let shared = &mut *self.shared.borrow_mut();
-        let n = shared.desk.link(self.name).map_or(1, |link| link.takes_at_once(len, n));
+        let n = shared.mailbox.link(self.name).map_or(1, |link| link.takes_at_once(len, n));
         match ask(&shared.stack, self.name, Reserve::new(len, n), &NothingBelow) {
             Some(batch) => {
                 let octets = batch.into_octets();
-                SendBuffer::new(octets, len, true).owned(shared.desk.has_one())
+                SendBuffer::new(octets, len, true).owned(shared.mailbox.has_one())
             }
             None => {
                 let messages = n.min((TOGETHER / len.max(1)).max(1));
@@ -88,27 +89,29 @@ impl<S: Ground> Hold<S> {
     /// A message is given up because its time is over.
     #[cfg(feature = "tokio")]
     pub(crate) fn refuse_late(&self) {
-        if let Some(link) = self.shared.borrow_mut().desk.link(self.name) {
+        if let Some(link) = self.shared.borrow_mut().mailbox.link(self.name) {
             link.refuse_late();
         }
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        let desk = &mut self.shared.borrow_mut().desk;
-        desk.link(self.name).is_none_or(|link| matches!(link.state, State::Ended(_)) && link.inbox.is_empty())
+        let mailbox = &mut self.shared.borrow_mut().mailbox;
+        mailbox
+            .link(self.name)
+            .is_none_or(|link| matches!(link.state, State::Ended(_)) && link.inbox.is_empty())
     }
 }
 
 /// A command whose answer is waited for. When it is dropped, nothing is kept of the answer.
-pub(crate) struct Commanded<'a, S: Ground> {
+pub(crate) struct Commanded<'a, S: StackAny> {
     hold: &'a Hold<S>,
     pub(crate) number: u64,
 }
 
-impl<S: Ground> Drop for Commanded<'_, S> {
+impl<S: StackAny> Drop for Commanded<'_, S> {
     fn drop(&mut self) {
         if let Some(Link { commands: Some(commands), .. }) =
-            self.hold.shared.borrow_mut().desk.link(self.hold.name)
+            self.hold.shared.borrow_mut().mailbox.link(self.hold.name)
         {
             commands.settle(self.number);
         }
@@ -136,37 +139,37 @@ macro_rules! by_hold {
             self.hold.ask(query)
         }
 
-        /// Returns what the path takes now: how long a message may be, and how long the longest frame
-        /// occupies the link, as far as a layer below knows. Also after the end.
+        /// Returns what the path takes now: how long a message may be, and how long the longest
+        /// frame occupies the link, as far as a layer below knows. Also after the end.
         pub fn path(&self) -> stackwright_contract::PathLimits {
-            let desk = &mut self.hold.shared.borrow_mut().desk;
+            let mailbox = &mut self.hold.shared.borrow_mut().mailbox;
             let unbounded = stackwright_contract::PathLimits::UNBOUNDED;
-            desk.link(self.hold.name).map_or(unbounded, |link| link.path)
+            mailbox.link(self.hold.name).map_or(unbounded, |link| link.path)
         }
 
         /// Returns the local address, once it is known.
         pub fn local(&self) -> Option<std::net::SocketAddr> {
-            self.hold.shared.borrow_mut().desk.link(self.hold.name)?.ends?.0.internet()
+            self.hold.shared.borrow_mut().mailbox.link(self.hold.name)?.ends?.0.internet()
         }
 
         /// Returns the peer's address, once it is known.
         pub fn remote(&self) -> Option<std::net::SocketAddr> {
-            self.hold.shared.borrow_mut().desk.link(self.hold.name)?.ends?.1.internet()
+            self.hold.shared.borrow_mut().mailbox.link(self.hold.name)?.ends?.1.internet()
         }
 
         /// Returns what it has carried so far: on a stream octets, in how many pieces.
         pub fn statistics(&self) -> $crate::Statistics {
-            let desk = &mut self.hold.shared.borrow_mut().desk;
-            desk.link(self.hold.name).map_or_else(Default::default, |link| link.statistics())
+            let mailbox = &mut self.hold.shared.borrow_mut().mailbox;
+            mailbox.link(self.hold.name).map_or_else(Default::default, |link| link.statistics())
         }
     };
 }
 pub(crate) use by_hold;
 
-impl<S: Ground> Drop for Hold<S> {
+impl<S: StackAny> Drop for Hold<S> {
     fn drop(&mut self) {
         let shared = &mut *self.shared.borrow_mut();
-        shared.desk.forsake(self.name);
+        shared.mailbox.abandon(self.name);
         shared.ask();
     }
 }

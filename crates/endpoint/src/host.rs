@@ -4,21 +4,22 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use stackwright_contract::Handle;
 use stackwright_contract::services::Ended;
+use stackwright_contract::{Handle, Participant};
 
-use crate::desk::Named;
 use crate::error::Error;
 use crate::hold::Hold;
-use crate::shared::{Config, Ground, Shared};
+use crate::mailbox::Named;
+use crate::shared::{Config, Shared, StackAny};
 use crate::system::System;
 
-/// What an endpoint has seen.
+/// Counters of an endpoint.
 ///
 /// ```
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
-/// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+/// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+/// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
 /// let association = endpoint.connect(endpoint.local().unwrap())?;
 /// let totals = endpoint.totals();
 /// assert_eq!((totals.associations, totals.dropped), (1, 0));
@@ -26,27 +27,28 @@ use crate::system::System;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
-    /// Its associations whose last word has not been heard: those that arrived and were not accepted are among them, and
+    /// Associations that have not ended, including those that arrived and were not accepted, and
     /// those that were dropped and are still being closed.
     pub associations: usize,
-    /// How many packets and words the stack has dropped: faults of the network and of peers.
+    /// Returns how many packets and words the stack has dropped, because of faults of the network
+    /// and of peers.
     pub dropped: u64,
 }
 
-pub(crate) struct Host<S: Ground> {
+pub(crate) struct Host<S: StackAny> {
     pub(crate) shared: Rc<RefCell<Shared<S>>>,
     listener: Option<Handle>,
     pub(crate) local: Option<SocketAddr>,
 }
 
-impl<S: Ground> Host<S> {
+impl<S: StackAny> Host<S> {
     pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
         Ok(Host { shared: Shared::new(config, make)?, listener: None, local: None })
     }
 
     /// Asks for a listener, whose name is given.
-    pub(crate) fn listen(&mut self, local: SocketAddr) -> Handle {
-        let listener = self.shared.borrow_mut().desk.listen(local.into());
+    pub(crate) fn listen(&mut self, local: Participant) -> Handle {
+        let listener = self.shared.borrow_mut().mailbox.listen(local);
         self.listener = Some(listener);
         listener
     }
@@ -57,8 +59,8 @@ impl<S: Ground> Host<S> {
     }
 
     /// Asks for an association.
-    pub(crate) fn open(&self, remote: SocketAddr) -> Hold<S> {
-        let name = self.shared.borrow_mut().desk.open(remote.into());
+    pub(crate) fn open(&self, remote: Participant) -> Hold<S> {
+        let name = self.shared.borrow_mut().mailbox.open(remote);
         self.hold(name)
     }
 
@@ -68,16 +70,16 @@ impl<S: Ground> Host<S> {
 
     pub(crate) fn totals(&self) -> Totals {
         let shared = self.shared.borrow();
-        let links = shared.desk.names.iter().filter(|(_, named)| matches!(named, Named::Link(_)));
+        let links = shared.mailbox.names.iter().filter(|(_, named)| matches!(named, Named::Link(_)));
         Totals { associations: links.count(), dropped: shared.dropped() }
     }
 }
 
-impl<S: Ground> Drop for Host<S> {
+impl<S: StackAny> Drop for Host<S> {
     fn drop(&mut self) {
         if let Some(listener) = self.listener {
             let shared = &mut *self.shared.borrow_mut();
-            shared.desk.unlisten(listener);
+            shared.mailbox.unlisten(listener);
             shared.ask();
         }
     }

@@ -1,8 +1,9 @@
-//! What an application uses: messages and streams over any stack, awaited on tokio, or by [blocking] calls without a runtime.
+//! Messages and streams over any stack: awaited on tokio, or by [blocking] calls without a runtime.
 //!
-//! An `Endpoint` is a stack with the driver below it. It listens, connects, and has any number of `Association`s, each of
-//! which sends and receives messages with their [`MessageProperties`](stackwright_contract::services::MessageProperties), or `Stream`s, where the
-//! stack provides those.
+//! An `Endpoint` is a stack with its driver. It listens, connects, and has any number of
+//! `Association`s, which send and receive messages with their
+//! [`MessageProperties`](stackwright_contract::services::MessageProperties), or of `Stream`s, where
+//! the stack provides those.
 //!
 #![cfg_attr(feature = "tokio", doc = "```")]
 #![cfg_attr(not(feature = "tokio"), doc = "```ignore")]
@@ -18,12 +19,13 @@
 //!     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
 //!     Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
 //! };
-//! let server = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack).await?;
-//! let place = server.local().expect("it listens");
+//! let any_port = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+//! let server = Endpoint::bind(any_port, Config::default(), stack).await?;
+//! let there = server.local().expect("it listens");
 //! let client = Endpoint::new(Config::default(), stack)?;
 //!
 //! let asks = async {
-//!     let association = client.connect(place).await?;
+//!     let association = client.connect(there).await?;
 //!     association.send(b"how many?").await?;
 //!     let (answer, _) = association.receive().await?;
 //!     association.close().await?;
@@ -33,7 +35,8 @@
 //!     let association = server.accept().await?;
 //!     let (_question, _) = association.receive().await?;
 //!     association.send(b"seven").await?;
-//!     assert!(association.receive().await.is_err_and(|error| error.is_finished()), "the client has closed it");
+//!     let end = association.receive().await;
+//!     assert!(end.is_err_and(|error| error.is_finished()), "the client has closed it");
 //!     Ok::<_, stackwright_endpoint::Error>(())
 //! };
 //! let (answer, ()) = tokio::try_join!(asks, answers)?;
@@ -42,35 +45,37 @@
 //! # }
 //! ```
 //!
-//! The stack runs in whichever task awaits something of its endpoint, without a thread, a task or a hop of its own: where
-//! nobody awaits anything for long, peers are not answered, who may believe that we are dead. `Endpoint::run` in a task of its
-//! own is for applications that do something else. Every future may be dropped at any time; what that means stands with each.
+//! The stack runs in the task that awaits something of its endpoint, without a thread or a task of
+//! its own. While no task awaits anything, peers are not answered, and may give the association up.
+//! Run `Endpoint::run` in a task of its own where the application does something else meanwhile.
+//! Every future may be dropped at any time; each method says what that means.
 //!
-//! Credit is the application's only as time: a `send` waits until there is room, and who does not receive stops the peer. A
-//! message with a lifetime is refused before it is queued where it could not arrive within it ([`Error::Late`]).
+//! Flow control shows as time: `send` waits until there is credit, and an application that does not
+//! receive stops its peer. A message with a lifetime is refused before it is queued if it could not
+//! arrive in time ([`Error::Late`]).
 //!
 //! | file | what |
 //! | --- | --- |
 //! | `task/` | calls that are awaited (feature `tokio`, which is on by default) |
 //! | `blocking/` | calls that block |
 //! | `host.rs`, `hold.rs` | what endpoints and associations own, however their calls wait |
-//! | `shared.rs` | the stack between the driver and the desk: what is asked of it, and what it needs to be one |
-//! | `desk.rs`, `link.rs` | what the stack has told and the application has not asked for yet; one association of that |
+//! | `shared.rs` | the stack between the driver and the mailbox |
+//! | `mailbox.rs`, `link.rs` | what the stack has told and the application has not taken; one association |
 //! | `commands.rs` | commands that wait for their answers |
 //! | `send_buffer.rs` | messages that are written into the memory from which they are sent |
-//! | `pace.rs` | how long what is sent now waits |
-//! | `offered.rs` | datagrams and streams in one set of words |
+//! | `pace.rs` | how long what is sent now takes to leave |
+//! | `offered.rs` | datagrams and streams as applications see them |
 //! | `system.rs` | what a new stack gets from the operating system |
 //! | `error.rs` | what can go wrong |
 #![forbid(unsafe_code)]
 
 pub mod blocking;
 mod commands;
-mod desk;
 mod error;
 mod hold;
 mod host;
 mod link;
+mod mailbox;
 mod offered;
 mod pace;
 mod send_buffer;
@@ -84,7 +89,7 @@ pub use host::Totals;
 pub use link::Statistics;
 pub use offered::Offered;
 pub use send_buffer::SendBuffer;
-pub use shared::{Config, Ground, Stack, StreamStack};
+pub use shared::{Config, Stack, StackAny, StreamStack};
 pub use system::System;
 #[cfg(feature = "tokio")]
 pub use task::{Association, Endpoint, Run, Sending, Stream};

@@ -13,12 +13,13 @@ use crate::offered::Size;
 use crate::pace::Pace;
 use crate::shared::TOGETHER;
 
-/// What an association has carried.
+/// Counters of an association.
 ///
 /// ```
 /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// # use stackwright_wire::BufferTree;
-/// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+/// # let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+/// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
 /// let association = endpoint.connect(endpoint.local().unwrap())?;
 /// association.send(b"hello")?;
 /// let statistics = association.statistics();
@@ -28,15 +29,16 @@ use crate::shared::TOGETHER;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Statistics {
-    /// What the stack took.
+    /// What was sent.
     pub sent: Credit,
-    /// What it delivered.
+    /// What was delivered.
     pub received: Credit,
-    /// How much may be sent now. On a stream messages are not counted, and have no bound.
+    /// Credit downward: how much may be sent now. On a stream messages are not counted, and have no
+    /// bound.
     pub credit: Credit,
-    /// How many messages were refused because they could not arrive within their lifetime.
+    /// Messages that were refused because they could not arrive within their lifetime.
     pub late: u64,
-    /// Since when it is open; `None` before.
+    /// When it was opened; `None` before.
     pub opened: Option<Instant>,
 }
 
@@ -58,11 +60,11 @@ pub(crate) struct Link<M> {
     /// The peer sends no more.
     pub(crate) finished: bool,
     statistics: Statistics,
-    /// Nobody will ask for it any more.
-    pub(crate) forsaken: bool,
+    /// The application has dropped it.
+    pub(crate) abandoned: bool,
     /// Measured from the first message on that has a lifetime.
     pace: Option<Box<Pace>>,
-    /// Who waits for something on it.
+    /// Slots of tasks that wait for something on it.
     pub(crate) waits: Vec<Handle>,
 }
 
@@ -89,7 +91,7 @@ impl<M: Message> Link<M> {
             inbox: VecDeque::new(),
             finished: false,
             statistics: Statistics::default(),
-            forsaken: false,
+            abandoned: false,
             pace: None,
             waits: Vec::new(),
         }
@@ -130,7 +132,7 @@ impl<M: Message> Link<M> {
         let Credit { octets, messages: count } = messages.cost();
         self.statistics.received.octets += octets;
         self.statistics.received.messages += count;
-        // The first place alone, and not four: most associations never have two that nobody has taken.
+        // Room for one, and not for four: most associations never hold two that were not taken.
         if self.inbox.capacity() == 0 {
             self.inbox.reserve_exact(1);
         }
@@ -151,7 +153,8 @@ impl<M: Message> Link<M> {
         }
     }
 
-    /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to wait.
+    /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to
+    /// wait.
     pub(crate) fn takes(
         &mut self,
         size: Size,
@@ -192,7 +195,8 @@ impl<M: Message> Link<M> {
         n.min(most).min((credit / 4).max(TOGETHER).min(credit) / len.max(1)).max(1)
     }
 
-    /// Messages were handed over, for which there was room. Gives how many octets are handed over and were not given back.
+    /// Messages were handed over, for which there was room. Gives how many octets are handed over
+    /// and were not given back.
     pub(crate) fn handed_over(&mut self, size: Size, limited: bool) -> usize {
         self.credit.octets -= size.octets;
         self.credit.messages -= size.messages;

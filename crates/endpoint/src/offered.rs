@@ -63,13 +63,14 @@ impl<M: Message> PropertyMap for Streams<M> {
     }
 }
 
-/// What an application hands over at once: a message, or several that are as long as each other. Nobody outside can name it.
-pub trait Parcel<M>: Into<Batch<M>> {
+/// What an application sends at once: a message, or several of equal length. It cannot be named
+/// outside.
+pub trait Outbound<M>: Into<Batch<M>> {
     fn size(&self) -> Size;
 }
 
-/// How large a parcel is: all its octets, those of its longest message, and how many messages there
-/// are.
+/// The size of an [`Outbound`]: all its octets, those of its longest message, and the number of
+/// messages.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub octets: usize,
@@ -84,13 +85,13 @@ impl Size {
     }
 }
 
-impl<M: Message> Parcel<M> for M {
+impl<M: Message> Outbound<M> for M {
     fn size(&self) -> Size {
         Size::one(self.len())
     }
 }
 
-impl<M: Message> Parcel<M> for SendBuffer<M> {
+impl<M: Message> Outbound<M> for SendBuffer<M> {
     fn size(&self) -> Size {
         let (octets, len) = (self.written(), self.len());
         // Where nothing was written, that is a message too.

@@ -4,8 +4,8 @@ use std::time::{Duration, Instant};
 
 use stackwright_contract::services::Credit;
 
-/// With less on its way the application is what is slow, and its rate says nothing about the network's: then so few are
-/// unanswered that acknowledgements may be gathered.
+/// With less on its way the application is what is slow, and its rate says nothing about the
+/// network's: then so few are unanswered that acknowledgements may be gathered.
 const BUSY_LEAST: Credit = Credit { octets: 64 << 10, messages: 16 };
 /// How long a rate is measured.
 const MEASURE: Duration = Duration::from_millis(50);
@@ -17,10 +17,12 @@ pub(crate) struct Pace {
     rate: Option<f64>,
     /// Since when it is busy without a break, and what it gave back since.
     busy: Option<(Instant, usize)>,
-    /// The shortest time from a message's hand-over until as much was given back as waited then, the message included: no
-    /// less than a round trip where room comes with acknowledgements, and hardly anything where it comes when octets leave.
+    /// The shortest time from a message's hand-over until as much was given back as waited then,
+    /// the message included: no less than a round trip where room comes with acknowledgements, and
+    /// hardly anything where it comes when octets leave.
     shortest: Option<Duration>,
-    /// A message whose time is taken: when it was handed over, and how many octets are to be given back.
+    /// A message whose time is taken: when it was handed over, and how many octets are to be given
+    /// back.
     timed: Option<(Instant, usize)>,
 }
 
@@ -53,13 +55,13 @@ impl Pace {
         let took = now.duration_since(*since);
         if took >= MEASURE {
             let measured = *came as f64 / took.as_secs_f64();
-            // It rises at once and falls slowly: who is refused is refused for good.
+            // It rises at once and falls slowly: a refusal is final.
             self.rate = Some(self.rate.map_or(measured, |rate| measured.max((3.0 * rate + measured) / 4.0)));
             self.busy = Some((now, 0));
         }
     }
 
-    /// How long a message takes to arrive that is sent behind so many octets, as far as was measured.
+    /// Returns how long a message takes to arrive behind `waits` octets, as far as was measured.
     pub(crate) fn estimate(&self, waits: usize) -> Duration {
         let shortest = self.shortest.unwrap_or_default();
         let leaves = match self.rate {
@@ -68,7 +70,8 @@ impl Pace {
             }
             _ => Duration::ZERO,
         };
-        // What is on its way is part of what waits, until its answer is back: a round trip, of which half is over on arrival.
+        // What is on its way is part of what waits, until its answer is back: a round trip, of
+        // which half is over on arrival.
         if leaves.is_zero() { leaves } else { leaves.max(shortest) - shortest / 2 }
     }
 }

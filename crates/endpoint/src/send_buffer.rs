@@ -19,7 +19,7 @@ use stackwright_wire::Message;
 /// use stackwright_contract::services::MessageProperties;
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
-/// # let here = "127.0.0.1:0".parse()?;
+/// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
 /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
 /// # let one = endpoint.connect(endpoint.local().unwrap())?;
 /// let mut buffer = one.reserve(1000, 3);
@@ -62,7 +62,7 @@ impl<M: Message> SendBuffer<M> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// assert!(!one.reserve(10_000, 1).is_gapped(), "UDP puts no header into a message");
@@ -77,7 +77,7 @@ impl<M: Message> SendBuffer<M> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// assert_eq!(one.reserve(10_000, 3).messages(), 3);
@@ -93,7 +93,7 @@ impl<M: Message> SendBuffer<M> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use std::io::Write;
@@ -114,7 +114,7 @@ impl<M: Message> SendBuffer<M> {
     /// # use stackwright_contract::services::MessageProperties;
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// let mut buffer = one.reserve(5, 2);
@@ -142,7 +142,7 @@ impl<M: Message> SendBuffer<M> {
     /// # use stackwright_contract::services::MessageProperties;
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// let mut buffer = one.reserve(1000, 1);

@@ -1,4 +1,5 @@
-//! A stack with the driver below it and the desk above it: what an endpoint and its associations share.
+//! A stack with the driver below it and the mailbox above it: what an endpoint and its associations
+//! share.
 
 use std::cell::RefCell;
 use std::io;
@@ -13,32 +14,33 @@ use stackwright_contract::{Handle, Protocol};
 use stackwright_drivers::{Driver, Lanes};
 use stackwright_wire::Message;
 
-use crate::desk::Desk;
 use crate::error::Error;
 use crate::link::{Link, Received, State};
-use crate::offered::{Offered, Parcel, PropertyMap, Size};
+use crate::mailbox::Mailbox;
+use crate::offered::{Offered, Outbound, PropertyMap, Size};
 use crate::system::System;
 
-/// A stack that an endpoint can stand on: it provides datagrams or streams over descriptors. Every such protocol is one.
+/// A stack that an endpoint can run: it provides datagrams or streams over descriptors. Every such
+/// protocol implements it.
 ///
 /// ```
 /// use stackwright_drivers::{tcp::Tcp, udp::Udp};
-/// use stackwright_endpoint::Ground;
+/// use stackwright_endpoint::StackAny;
 /// use stackwright_wire::BufferTree;
-/// fn fits<S: Ground<Message = BufferTree>>() {}
+/// fn fits<S: StackAny<Message = BufferTree>>() {}
 /// fits::<Tcp<BufferTree>>();
 /// fits::<Udp<BufferTree>>();
 /// ```
-pub trait Ground: Protocol<Provides: Offered<Message = Self::Message>, Uses: Lanes> {
-    /// What its messages are.
+pub trait StackAny: Protocol<Provides: Offered<Message = Self::Message>, Uses: Lanes> {
+    /// The type of its messages.
     type Message: Message;
 }
 
-impl<M: Message, P: Protocol<Provides: Offered<Message = M>, Uses: Lanes>> Ground for P {
+impl<M: Message, P: Protocol<Provides: Offered<Message = M>, Uses: Lanes>> StackAny for P {
     type Message = M;
 }
 
-/// A stack that provides datagrams: what carries [`Association`](crate::blocking::Association)s.
+/// A stack that provides datagrams, for [`Association`](crate::blocking::Association)s.
 ///
 /// ```
 /// use stackwright_drivers::udp::Udp;
@@ -51,9 +53,9 @@ impl<M: Message, P: Protocol<Provides: Offered<Message = M>, Uses: Lanes>> Groun
 /// }
 /// let _over_udp = echo::<Udp<BufferTree>>;
 /// ```
-pub trait Stack: Ground<Provides = Datagrams<<Self as Ground>::Message>> {}
+pub trait Stack: StackAny<Provides = Datagrams<<Self as StackAny>::Message>> {}
 
-impl<S: Ground<Provides = Datagrams<<S as Ground>::Message>>> Stack for S {}
+impl<S: StackAny<Provides = Datagrams<<S as StackAny>::Message>>> Stack for S {}
 
 /// A stack that provides streams.
 ///
@@ -64,40 +66,42 @@ impl<S: Ground<Provides = Datagrams<<S as Ground>::Message>>> Stack for S {}
 /// fn fits<S: StreamStack>() {}
 /// fits::<Tcp<BufferTree>>();
 /// ```
-pub trait StreamStack: Ground<Provides = Streams<<Self as Ground>::Message>> {}
+pub trait StreamStack: StackAny<Provides = Streams<<Self as StackAny>::Message>> {}
 
-impl<S: Ground<Provides = Streams<<S as Ground>::Message>>> StreamStack for S {}
+impl<S: StackAny<Provides = Streams<<S as StackAny>::Message>>> StreamStack for S {}
 
-/// How long the stack may be left alone by an application that finds all that it asks for, or a tick of the system longer: its peers wait
-/// for answers.
+/// How long the stack may be left alone by an application that finds all that it asks for, or a
+/// tick of the system longer: its peers wait for answers.
 const ALONE_MOST: Duration = Duration::from_millis(1);
 
-/// Memory for so many words to the stack is kept while there are none.
+/// Memory for this many words to the stack is kept while there are none.
 const ASKS_KEPT: usize = 64;
 
-pub(crate) struct Shared<S: Ground> {
+pub(crate) struct Shared<S: StackAny> {
     driver: Driver,
     pub(crate) stack: S,
-    pub(crate) desk: Desk<S::Provides>,
+    pub(crate) mailbox: Mailbox<S::Provides>,
     longest: usize,
     /// When the descriptors were last looked at, in the stack's time.
     turned: stackwright_contract::Instant,
-    /// Octets that were handed over since then, and whether they are so many that it is time.
+    /// Octets that were handed over since then, and whether these are enough for a turn.
     unturned: usize,
     turns: bool,
 }
 
-/// So many octets leave together: a message behind as many leaves with them.
+/// Octets that leave together: a message behind as many leaves with them.
 pub(crate) const TOGETHER: usize = 64 << 10;
 
-/// After so many it is looked what came meanwhile: several system calls full of packets, of which only the last is not full.
+/// Octets after which arrivals are looked for: several system calls full of packets, of which only
+/// the last is not full.
 const TURNED_MOST: usize = 256 << 10;
 
-/// The same, of messages that are handed over together: each time fills a system call, and the fewer are on their way, the more likely
-/// memory that is used again is still in the processor's cache.
+/// The same, of messages that are handed over together: each time fills a system call, and the
+/// fewer are on their way, the more likely memory that is used again is still in the processor's
+/// cache.
 const TURNED_MOST_TOGETHER: usize = 128 << 10;
 
-/// What can be chosen of an endpoint.
+/// The configuration of an endpoint.
 ///
 /// ```
 /// use stackwright_endpoint::Config;
@@ -106,31 +110,37 @@ const TURNED_MOST_TOGETHER: usize = 128 << 10;
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
-    /// How much of each association is kept for an application that does not receive it: the peer waits then. A message that
-    /// is longer than this is never received. At least 1 octet and 1 message; on streams messages are not counted.
+    /// Credit that each association gives its peer: how much is held for an application that does
+    /// not receive it, before the peer has to wait. A message longer than this is never received.
+    /// At least 1 octet and 1 message; streams count octets only.
     pub credit: Credit,
-    /// How many who have arrived wait to be accepted; nobody arrives beyond them.
+    /// The most associations that wait to be accepted; no more arrive beyond them.
     pub arrivals_most: usize,
-    /// The longest message that the stack takes, in octets. It takes no more than it has room for, either.
+    /// The longest message to be sent, in octets. The credit of the stack is a bound as well.
     pub longest: usize,
-    /// For how long the blocking calls look again and again before they sleep. Where each end has a processor of its own, 50 µs at
-    /// both halved the time of an exchange of short messages (0.44 over UDP, 0.50 over ARTP) and took 0.7 to 0.8 of the processor
-    /// time, since who looks need not be woken. Bulk is no faster by it, and where both ends share a processor it is wrong.
+    /// How long the blocking calls poll before they sleep. Where each end has a processor of its
+    /// own, 50 µs at both halved the time of an exchange of short messages (0.44 over UDP, 0.50
+    /// over ARTP) and took 0.7 to 0.8 of the processor time, because a polling receiver need not be
+    /// woken. It does not speed up bulk, and is wrong where both ends share a processor.
     ///
-    /// Who does not look so, and receives datagrams faster than he is woken for each burst of them, lets what comes gather for some
-    /// 70 µs before he looks for more: what else happens meanwhile on this endpoint is seen so much later. It is not done while the
-    /// peer waits for answers, nor where the socket has less than 1 MiB for what was not read (`net.core.rmem_max`).
+    /// An endpoint that does not poll, and receives datagrams faster than it can be woken for each
+    /// burst, lets arrivals gather for some 70 µs (wake-up coalescing): other events of this
+    /// endpoint are seen as much later. It is not done while the peer waits for answers, nor where
+    /// the socket buffers less than 1 MiB (`net.core.rmem_max`).
     pub spin: Duration,
-    /// Whether other endpoints may listen at the same address, on UDP: one for each core, each with a thread and a stack of its
-    /// own. All of them say so, and are of one user. The kernel chooses, by the addresses and ports of both ends, with whom an
-    /// association is, and it stays there until somebody begins or ceases to listen: then it may be dealt to another stack,
-    /// which does not know it, and it ends. So all are bound before a peer is told where they are, and go together.
+    /// Whether other endpoints may listen at the same address, on UDP (`SO_REUSEPORT`): one per
+    /// core, each with a thread and a stack of its own. All of them set it, and belong to one user.
+    /// The kernel assigns an association to an endpoint by the addresses and ports of both ends,
+    /// until an endpoint begins or ceases to listen: then an association may be assigned to another
+    /// endpoint, which does not know it, and ends. So bind all of them before a peer is told the
+    /// address, and drop them together.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
     /// let config = Config { shared_port: true, ..Config::default() };
-    /// let first = Endpoint::bind("127.0.0.1:0".parse()?, config, System::udp::<BufferTree>)?;
+    /// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    /// let first = Endpoint::bind(here, config, System::udp::<BufferTree>)?;
     /// let place = first.local().unwrap();
     /// let second = std::thread::spawn(move || {
     ///     let second = Endpoint::bind(place, config, System::udp::<BufferTree>)?;
@@ -139,7 +149,8 @@ pub struct Config {
     /// });
     /// second.join().unwrap()?;
     /// let other = Config::default();
-    /// assert!(Endpoint::bind(place, other, System::udp::<BufferTree>).is_err(), "it says nothing of sharing");
+    /// let third = Endpoint::bind(place, other, System::udp::<BufferTree>);
+    /// assert!(third.is_err(), "it does not share");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     pub shared_port: bool,
@@ -152,34 +163,43 @@ impl Default for Config {
     }
 }
 
-impl<S: Ground> Shared<S> {
+impl<S: StackAny> Shared<S> {
     pub(crate) fn new(config: Config, make: impl FnOnce(&System) -> S) -> io::Result<Rc<RefCell<Self>>> {
         let (mut driver, mut system) = System::with_driver()?;
         system.shared_port = config.shared_port;
         driver.set_spin(config.spin);
         let stack = make(&system);
-        let desk = Desk::new(config.credit, config.arrivals_most);
+        let mailbox = Mailbox::new(config.credit, config.arrivals_most);
         let (longest, turned) = (config.longest, driver.context().now());
-        Ok(Rc::new(RefCell::new(Shared { driver, stack, desk, longest, turned, unturned: 0, turns: false })))
+        Ok(Rc::new(RefCell::new(Shared {
+            driver,
+            stack,
+            mailbox,
+            longest,
+            turned,
+            unturned: 0,
+            turns: false,
+        })))
     }
 
     /// One batch, which begins with what is to be asked.
     pub(crate) fn turn(&mut self, wait_most: Option<Duration>) -> Result<(), Error> {
         self.ask();
-        self.driver.turn(&mut self.stack, &mut self.desk, wait_most)?;
+        self.driver.turn(&mut self.stack, &mut self.mailbox, wait_most)?;
         self.ask();
         (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
         Ok(())
     }
 
-    /// Whether what was just handed over leaves now, and not with what follows it: it does where little is before it. With it, so many
-    /// octets of its association are on their way.
+    /// Returns whether what was just handed over leaves now, and not with what follows it: it does
+    /// where little is before it. `waits` octets of its association are on their way then.
     pub(crate) fn leaves_now(&self, waits: usize) -> bool {
         waits < TOGETHER || self.turns
     }
 
-    /// What was just handed over leaves. Where little is before it, nobody looks what came: who waits for an answer does that next.
-    /// Sockets that the driver does not look at itself it is given by `seen`.
+    /// Lets what was just handed over leave. Where little is before it, arrivals are not looked
+    /// for: a caller that waits for an answer does that next. `seen` names a socket that the driver
+    /// does not look at itself.
     pub(crate) fn let_leave(
         &mut self,
         waits: usize,
@@ -189,7 +209,7 @@ impl<S: Ground> Shared<S> {
             return self.turn_seen(seen().as_slice(), true);
         }
         self.ask();
-        if !self.driver.run_due(&mut self.stack, &mut self.desk) {
+        if !self.driver.run_due(&mut self.stack, &mut self.mailbox) {
             // Something did not leave at once.
             return self.turn_seen(seen().as_slice(), true);
         }
@@ -200,18 +220,18 @@ impl<S: Ground> Shared<S> {
     /// Asks the stack for what is to be asked, until it is silent.
     #[inline]
     pub(crate) fn ask(&mut self) {
-        if !self.desk.asks.is_empty() {
+        if !self.mailbox.asks.is_empty() {
             self.ask_for_all();
         }
     }
 
     fn ask_for_all(&mut self) {
-        while !self.desk.asks.is_empty() {
-            let mut asks = std::mem::take(&mut self.desk.asks);
-            self.driver.requests(&mut self.stack, asks.drain(..), &mut self.desk);
+        while !self.mailbox.asks.is_empty() {
+            let mut asks = std::mem::take(&mut self.mailbox.asks);
+            self.driver.requests(&mut self.stack, asks.drain(..), &mut self.mailbox);
             // Its memory is kept for the next ones, where it is not much.
-            if self.desk.asks.is_empty() && asks.capacity() <= ASKS_KEPT {
-                self.desk.asks = asks;
+            if self.mailbox.asks.is_empty() && asks.capacity() <= ASKS_KEPT {
+                self.mailbox.asks = asks;
             }
         }
     }
@@ -233,16 +253,18 @@ impl<S: Ground> Shared<S> {
         self.driver.registry()
     }
 
-    /// One batch without a wait, of sockets that somebody saw can be read, and where it `looks`, of whatever else there is.
+    /// Runs one batch without a wait, of sockets that were seen to be readable, and where it
+    /// `looks`, of everything else.
     pub(crate) fn turn_seen(&mut self, sockets: &[Token], looks: bool) -> Result<(), Error> {
         self.ask();
-        self.driver.turn_seen(&mut self.stack, &mut self.desk, sockets, looks)?;
+        self.driver.turn_seen(&mut self.stack, &mut self.mailbox, sockets, looks)?;
         self.ask();
         (self.turned, self.unturned, self.turns) = (self.driver.context().now(), 0, false);
         Ok(())
     }
 
-    /// Whether the stack wants to be called now; else the driver's descriptor can be read when it does, or somewhat sooner.
+    /// Whether the stack wants to be called now; else the driver's descriptor can be read when it
+    /// does, or somewhat sooner.
     #[cfg(feature = "tokio")]
     pub(crate) fn is_due(&mut self) -> bool {
         if self.stack.wants_flush() {
@@ -256,7 +278,8 @@ impl<S: Ground> Shared<S> {
         is_due
     }
 
-    /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to wait.
+    /// Whether messages of that size, of use until `due`, are taken now, will never be, or have to
+    /// wait.
     pub(crate) fn takes(
         &mut self,
         name: Handle,
@@ -265,19 +288,20 @@ impl<S: Ground> Shared<S> {
     ) -> Option<Result<(), Error>> {
         // A stream has no messages: it is written piece by piece.
         let longest = if <S::Provides as Transfer>::MESSAGES { self.longest } else { usize::MAX };
-        self.desk.link(name)?.takes(size, longest, due)
+        self.mailbox.link(name)?.takes(size, longest, due)
     }
 
-    /// Sends messages for which there is room. Gives how many octets of their association are on their way then.
+    /// Sends messages for which there is room. Gives how many octets of their association are on
+    /// their way then.
     pub(crate) fn hand_over(
         &mut self,
         name: Handle,
-        parcel: impl Parcel<S::Message>,
+        outbound: impl Outbound<S::Message>,
         properties: MessageProperties,
         due: Option<Instant>,
     ) -> usize {
-        let Some(link) = self.desk.link(name) else { return 0 };
-        let size = parcel.size();
+        let Some(link) = self.mailbox.link(name) else { return 0 };
+        let size = outbound.size();
         let waits = link.handed_over(size, due.is_some());
         self.unturned += size.octets;
         self.turns = self.unturned >= if size.messages > 1 { TURNED_MOST_TOGETHER } else { TURNED_MOST };
@@ -285,7 +309,11 @@ impl<S: Ground> Shared<S> {
         let left = due.map(|due| due.saturating_duration_since(Instant::now()).as_micros().max(1));
         let lifetime = left.and_then(|left| u32::try_from(left).ok()?.try_into().ok());
         let properties = S::Provides::said(MessageProperties { lifetime, ..properties });
-        self.desk.asks.push(AssociationRequest::Send { association: name, batch: parcel.into(), properties });
+        self.mailbox.asks.push(AssociationRequest::Send {
+            association: name,
+            batch: outbound.into(),
+            properties,
+        });
         waits
     }
 
@@ -306,7 +334,7 @@ impl<S: Ground> Shared<S> {
         take: impl FnOnce(&mut Link<S::Message>) -> Option<T>,
         credit: impl FnOnce(&T) -> Credit,
     ) -> Option<Result<T, Error>> {
-        let link = self.desk.link(name)?;
+        let link = self.mailbox.link(name)?;
         let Some(taken) = take(link) else {
             return match link.state {
                 State::Ended(why) => Some(Err(why.into())),
@@ -315,14 +343,14 @@ impl<S: Ground> Shared<S> {
             };
         };
         if link.is_open() {
-            self.desk.takes_more(name, credit(&taken));
+            self.mailbox.takes_more(name, credit(&taken));
         }
         Some(Ok(taken))
     }
 
     /// Whether it is open, or why it will never be.
     pub(crate) fn opened(&mut self, name: Handle) -> Option<Result<(), Error>> {
-        match self.desk.link(name)?.state {
+        match self.mailbox.link(name)?.state {
             State::Opening => None,
             State::Ended(why) => Some(Err(why.into())),
             State::Open | State::Finishing | State::Closing => Some(Ok(())),
@@ -331,7 +359,7 @@ impl<S: Ground> Shared<S> {
 
     /// How it ended, once it has: well, or else.
     pub(crate) fn closed(&mut self, name: Handle) -> Option<Result<(), Error>> {
-        match self.desk.link(name)?.state {
+        match self.mailbox.link(name)?.state {
             State::Ended(Ended::Finished) => Some(Ok(())),
             State::Ended(why) => Some(Err(why.into())),
             _ => None,
@@ -340,7 +368,7 @@ impl<S: Ground> Shared<S> {
 
     /// The answer to a command, or why there will be none.
     pub(crate) fn commanded(&mut self, name: Handle, number: u64) -> Option<Result<u32, Error>> {
-        let link = self.desk.link(name)?;
+        let link = self.mailbox.link(name)?;
         match (link.commands.as_mut()?.take(number), link.state) {
             (Some(outcome), _) => Some(outcome.map_err(Error::from)),
             (None, State::Ended(why)) => Some(Err(why.into())),

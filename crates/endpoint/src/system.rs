@@ -15,7 +15,8 @@ const BLOCK: usize = 64 << 10;
 /// How many blocks are kept.
 const BLOCKS_MOST: usize = 64;
 
-/// What the operating system has for a stack that is being made: descriptors, secrets, the time of day.
+/// What a stack gets from the operating system when it is created: descriptors, secrets, the time
+/// of day.
 ///
 /// ```
 /// use stackwright_drivers::udp::Udp;
@@ -33,7 +34,8 @@ pub struct System {
 }
 
 impl System {
-    /// A driver, and what a stack on it gets: for who runs a stack that provides something else than datagrams.
+    /// Creates a driver and the system of a stack on it, for applications that run a stack without
+    /// an endpoint.
     ///
     /// ```
     /// let (driver, system) = stackwright_endpoint::System::with_driver()?;
@@ -42,7 +44,7 @@ impl System {
     /// ```
     ///
     /// # Errors
-    /// Where the operating system has no more descriptors.
+    /// If the operating system has no more descriptors.
     pub fn with_driver() -> io::Result<(Driver, Self)> {
         let mut random = [0; 32];
         // So few octets come whole, or not at all (getrandom(2)).
@@ -55,7 +57,8 @@ impl System {
         Ok((driver, System { registry, random, epoch, shared_port: false }))
     }
 
-    /// The kernel's UDP, as the only adapter of the stack; its port is shared where [`Config::shared_port`](crate::Config) says so.
+    /// Creates the kernel's UDP, as the only adapter of the stack; its port is shared where
+    /// [`Config::shared_port`](crate::Config) says so.
     ///
     /// ```
     /// # use stackwright_endpoint::System;
@@ -69,7 +72,8 @@ impl System {
         self.udp_with(Self::pool())
     }
 
-    /// Blocks for the layers of one stack, to be given to each of them that takes some: what one is done with, another uses again.
+    /// Creates a pool of blocks for the layers of one stack that take one: a block that one layer
+    /// is done with, another uses again.
     ///
     /// ```
     /// use std::rc::Rc;
@@ -80,7 +84,8 @@ impl System {
     /// let stack = |system: &System| {
     ///     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
     ///     let pool = System::pool::<BufferTree>();
-    ///     Over::new(artp::layer_sharing(config, system.seed(), Rc::clone(&pool)), system.udp_with(pool))
+    ///     let artp = artp::layer_sharing(config, system.seed(), Rc::clone(&pool));
+    ///     Over::new(artp, system.udp_with(pool))
     /// };
     /// let endpoint = Endpoint::new(Config::default(), stack)?;
     /// # Ok::<_, stackwright_endpoint::Error>(())
@@ -90,8 +95,8 @@ impl System {
         Rc::new(Pool::new(BLOCK, BLOCKS_MOST))
     }
 
-    /// The same with the blocks of `pool`, of 64 KiB at least: many endpoints of one thread, of which one receives at a time, need
-    /// no more of them than one does.
+    /// Creates the kernel's UDP with the blocks of `pool`, of at least 64 KiB. Endpoints of one
+    /// thread, of which one receives at a time, can share a pool.
     ///
     /// ```
     /// use std::rc::Rc;
@@ -99,20 +104,22 @@ impl System {
     /// use stackwright_wire::{BufferTree, Pool};
     /// let pool = Rc::new(Pool::<BufferTree>::new(64 << 10, 8));
     /// let endpoints: Result<Vec<_>, _> = (0..100)
-    ///     .map(|_| Endpoint::new(Config::default(), |system: &System| system.udp_with(Rc::clone(&pool))))
+    ///     .map(|_| {
+    ///         Endpoint::new(Config::default(), |system: &System| system.udp_with(Rc::clone(&pool)))
+    ///     })
     ///     .collect();
     /// assert_eq!(endpoints?.len(), 100);
     /// # Ok::<_, stackwright_endpoint::Error>(())
     /// ```
     ///
     /// # Panics
-    /// Where the pool's blocks are shorter.
+    /// If the blocks of the pool are shorter.
     pub fn udp_with<M: Message>(&self, pool: Rc<Pool<M>>) -> Udp<M> {
         let udp = Udp::new(self.registry(), 0, pool);
         if self.shared_port { udp.sharing_port() } else { udp }
     }
 
-    /// The kernel's TCP, as the only adapter of the stack.
+    /// Creates the kernel's TCP, as the only adapter of the stack.
     ///
     /// ```
     /// use stackwright_endpoint::System;
@@ -126,7 +133,7 @@ impl System {
         Tcp::new(self.registry(), 0, Self::pool())
     }
 
-    /// Where adapters register their descriptors.
+    /// Returns the registry in which adapters register their descriptors.
     ///
     /// ```
     /// # use stackwright_endpoint::System;
@@ -138,31 +145,31 @@ impl System {
         Rc::clone(&self.registry)
     }
 
-    /// A number that no peer knows: for maps whose keys a peer chooses.
+    /// Returns a random number that no peer knows, for maps whose keys a peer chooses.
     ///
     /// ```
     /// # use stackwright_endpoint::System;
     /// let (_driver, system) = System::with_driver()?;
-    /// assert_ne!(system.seed(), System::with_driver()?.1.seed(), "everybody has his own");
+    /// assert_ne!(system.seed(), System::with_driver()?.1.seed(), "each has its own");
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn seed(&self) -> u64 {
         u64::from_ne_bytes(*self.random.first_chunk().expect("there are 32"))
     }
 
-    /// Octets that no peer knows.
+    /// Returns random octets that no peer knows.
     ///
     /// ```
     /// # use stackwright_endpoint::System;
     /// let (_driver, system) = System::with_driver()?;
-    /// assert_ne!(system.secret(), System::with_driver()?.1.secret(), "everybody has his own");
+    /// assert_ne!(system.secret(), System::with_driver()?.1.secret(), "each has its own");
     /// # Ok::<_, std::io::Error>(())
     /// ```
     pub fn secret(&self) -> [u8; 16] {
         *self.random.last_chunk().expect("there are 32")
     }
 
-    /// What time of day it is at the start of the stack's time, in microseconds since 1970.
+    /// Returns the time of day at the start of the stack's time, in microseconds since 1970.
     ///
     /// ```
     /// # use stackwright_endpoint::System;

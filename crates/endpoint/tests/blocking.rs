@@ -26,7 +26,7 @@ fn with(change: impl Fn(&mut artp::Config)) -> impl Fn(&System) -> Artp {
 }
 
 fn listening(config: Config) -> Endpoint<Artp> {
-    let any = "127.0.0.1:0".parse().unwrap();
+    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
     Endpoint::bind(any, config, with(|_| {})).unwrap()
 }
 
@@ -75,7 +75,7 @@ fn many_associations_of_one_endpoint_are_told_apart() {
 fn who_does_not_receive_stops_who_sends_and_nothing_is_lost() {
     let credit = Credit { octets: 64 << 10, messages: 64 };
     let (_endpoint, [mut one, other]) = pair(Config { credit, ..Config::default() });
-    one.set_patience(Some(Duration::from_millis(20)));
+    one.set_timeout(Some(Duration::from_millis(20)));
     let mut sent = 0_u32;
     let refused = loop {
         match one.send_message(
@@ -243,7 +243,7 @@ fn what_cannot_be_sent_is_refused() {
 fn nobody_there_is_said() {
     let impatient = |config: &mut artp::Config| (config.tries, config.timeout_first) = (2, 1_000_000);
     let client = Endpoint::new(Config::default(), with(impatient)).unwrap();
-    let nobody = "127.0.0.1:9".parse().unwrap();
+    let nobody: std::net::SocketAddr = "127.0.0.1:9".parse().unwrap();
     assert!(matches!(client.connect(nobody), Err(Error::Ended(Ended::Unreachable))));
     assert!(matches!(client.accept(), Err(Error::Ended(Ended::Unlistened))));
     assert_eq!(client.look(|stack| stack.upper.associations()), 0);
@@ -259,7 +259,7 @@ fn a_refusal_is_said() {
     };
     let (tell, place) = mpsc::channel();
     let serving = thread::spawn(move || {
-        let any = "127.0.0.1:0".parse().unwrap();
+        let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
         let server = Endpoint::bind(any, Config::default(), refusing).unwrap();
         tell.send(server.local().unwrap()).unwrap();
         for _ in 0..20 {

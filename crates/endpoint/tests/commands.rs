@@ -79,14 +79,16 @@ fn stack(system: &System) -> Stack {
 
 #[test]
 fn a_command_is_answered_and_the_path_is_what_was_told_last() {
-    let endpoint = blocking::Endpoint::bind(ANY.parse().unwrap(), Config::default(), stack).unwrap();
+    let endpoint =
+        blocking::Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), stack)
+            .unwrap();
     let mut one = endpoint.connect(endpoint.local().unwrap()).unwrap();
     assert_eq!(one.path(), PathLimits::of_longest(LONGEST), "UDP has told it");
     assert_eq!(one.control(narrow(1200)).unwrap(), 1200);
     assert_eq!(one.path(), PathLimits::of_longest(1200));
     assert!(matches!(one.control(Command::StartTls), Err(Error::Command(CommandError::Declined))));
     // An answer that comes too late is not that of the next command.
-    one.set_patience(Some(Duration::ZERO));
+    one.set_timeout(Some(Duration::ZERO));
     assert!(one.control(later(1)).is_err_and(|error| error.is_not_yet()));
     assert!(one.control(later(2)).is_err_and(|error| error.is_not_yet()));
     assert_eq!(one.control(RELEASE).unwrap(), 2);
@@ -108,7 +110,7 @@ mod awaited {
 
     #[tokio::test(flavor = "current_thread")]
     async fn commands_are_answered_in_their_order_and_a_dropped_one_takes_no_other_s_answer() {
-        let here = ANY.parse().unwrap();
+        let here: std::net::SocketAddr = ANY.parse().unwrap();
         let endpoint = Endpoint::bind(here, Config::default(), stack).await.unwrap();
         let one = endpoint.connect(endpoint.local().unwrap()).await.unwrap();
         let mut waits = [1, 2, 3].map(|answer| Box::pin(one.control(later(answer))));
@@ -162,7 +164,7 @@ mod awaited {
         }
 
         let stack = |system: &System| -> OverTcp { Over::new(Waiting, system.tcp()) };
-        let here = ANY.parse().unwrap();
+        let here: std::net::SocketAddr = ANY.parse().unwrap();
         let endpoint = Endpoint::bind(here, Config::default(), stack).await.unwrap();
         let here = endpoint.local().unwrap();
         let (one, other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream()).unwrap();
@@ -182,7 +184,7 @@ mod awaited {
             let artp = Over::new(artp::layer::<M>(config, system.seed()), system.udp());
             Over::new(Ordered::default(), artp)
         };
-        let here = ANY.parse().unwrap();
+        let here: std::net::SocketAddr = ANY.parse().unwrap();
         let server = Endpoint::bind(here, Config::default(), stack).await.unwrap();
         let client = Endpoint::new(Config::default(), stack).unwrap();
         let there = server.local().unwrap();
@@ -199,7 +201,7 @@ mod awaited {
 
     #[tokio::test(flavor = "current_thread")]
     async fn a_stream_is_closed_though_the_peer_goes_on() {
-        let here = ANY.parse().unwrap();
+        let here: std::net::SocketAddr = ANY.parse().unwrap();
         let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<M>).await.unwrap();
         let here = endpoint.local().unwrap();
         let (mut one, mut other) =

@@ -23,11 +23,11 @@ fn shared() -> Config {
 struct Server {
     place: SocketAddr,
     end: Sender<()>,
-    thread: JoinHandle<Seen>,
+    thread: JoinHandle<ReadySet>,
 }
 
 /// What each who came said.
-type Seen = Vec<Vec<[u32; 2]>>;
+type ReadySet = Vec<Vec<[u32; 2]>>;
 
 impl Server {
     fn start(at: SocketAddr) -> Self {
@@ -54,7 +54,7 @@ impl Server {
         Server { place: hears.recv().unwrap(), end, thread }
     }
 
-    fn end(self) -> Seen {
+    fn end(self) -> ReadySet {
         drop(self.end);
         self.thread.join().unwrap()
     }

@@ -44,7 +44,9 @@ fn exchange(one: &Association<Artp>, other: &Association<Artp>) {
 // One test only: allocations of another one would be counted.
 #[test]
 fn an_idle_association_takes_little() {
-    let endpoint = Endpoint::bind("127.0.0.1:0".parse().unwrap(), Config::default(), make).unwrap();
+    let endpoint =
+        Endpoint::bind("127.0.0.1:0".parse::<std::net::SocketAddr>().unwrap(), Config::default(), make)
+            .unwrap();
     let mut associations = Vec::with_capacity(MANY);
     // Blocks for datagrams are the endpoint's, and so is memory that is used again.
     let [one, other] = talk(&endpoint);

@@ -40,7 +40,7 @@ fn graph(system: &System) -> Graph<M, Readiness, Datagrams<M>> {
 
 /// An endpoint that is connected with itself.
 fn pair<S: Stack<Message = M>>(make: impl FnOnce(&System) -> S) -> (Endpoint<S>, [Association<S>; 2]) {
-    let any = "127.0.0.1:0".parse().unwrap();
+    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
     let endpoint = Endpoint::bind(any, Config::default(), make).unwrap();
     let one = endpoint.connect(endpoint.local().unwrap()).unwrap();
     let other = endpoint.accept().unwrap();
@@ -85,7 +85,7 @@ fn a_graph_with_modules_answers_the_same() {
 
 #[test]
 fn udp_alone_knows_what_it_carries_and_no_more() {
-    let any = "127.0.0.1:0".parse().unwrap();
+    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
     let endpoint = Endpoint::bind(any, Config::default(), System::udp::<M>).unwrap();
     let one = endpoint.connect(endpoint.local().unwrap()).unwrap();
     one.send(b"hello").unwrap();

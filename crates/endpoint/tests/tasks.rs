@@ -226,7 +226,7 @@ fn what_is_not_there_is_said() {
         assert!(matches!(taken, Err(Error::Ended(Ended::Unavailable))));
         let client = Endpoint::new(Config::default(), plain).unwrap();
         assert!(matches!(client.accept().await, Err(Error::Ended(Ended::Unlistened))));
-        let nobody = "127.0.0.1:9".parse().unwrap();
+        let nobody: std::net::SocketAddr = "127.0.0.1:9".parse().unwrap();
         assert!(matches!(client.connect(nobody).await, Err(Error::Ended(Ended::Unreachable))));
     });
     assert!(matches!(Endpoint::new(Config::default(), plain), Err(Error::System(_))), "there is no runtime");
@@ -247,8 +247,13 @@ fn where_a_listener_was_dropped_nobody_arrives_any_more() {
 #[test]
 fn streams_speak_with_the_kernels() {
     run(async {
-        let server =
-            Endpoint::bind(ANY.parse().unwrap(), Config::default(), System::tcp::<BufferTree>).await.unwrap();
+        let server = Endpoint::bind(
+            ANY.parse::<std::net::SocketAddr>().unwrap(),
+            Config::default(),
+            System::tcp::<BufferTree>,
+        )
+        .await
+        .unwrap();
         let place = server.local().unwrap();
         let sent: Vec<_> = (0..500_000_u32).flat_map(u32::to_be_bytes).collect();
         let expected = sent.clone();
@@ -290,8 +295,13 @@ fn a_stream_that_is_dropped_is_reset_and_never_looks_finished() {
 #[test]
 fn a_peer_who_resets_is_an_error_and_no_end() {
     run(async {
-        let server =
-            Endpoint::bind(ANY.parse().unwrap(), Config::default(), System::tcp::<BufferTree>).await.unwrap();
+        let server = Endpoint::bind(
+            ANY.parse::<std::net::SocketAddr>().unwrap(),
+            Config::default(),
+            System::tcp::<BufferTree>,
+        )
+        .await
+        .unwrap();
         let peer = TcpStream::connect(server.local().unwrap()).unwrap();
         let mut stream = server.accept_stream().await.unwrap();
         rustix::net::sockopt::set_socket_linger(&peer, Some(std::time::Duration::ZERO)).unwrap();

@@ -13,13 +13,11 @@ use stackwright_contract::{
 use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
+use crate::network::LONGEST;
 use crate::segments::assert_octets_only;
 use crate::{AdapterAddress, Segment, Segments, Word};
 
 const NAME: &str = "simulated datagrams";
-
-/// The largest payload of UDP over IPv4, in octets.
-const LONGEST: usize = 65_507;
 
 /// The first of the ports that are given to whoever asks for any.
 const FRESH_FIRST: u16 = 49_152;
@@ -36,6 +34,8 @@ pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     names: Mirror<Named>,
     /// Who speaks with our port.
     peers: BTreeMap<(u16, SocketAddr), Handle>,
+    /// What is known of the paths to peers. `None`: nothing is asked of the network, as UDP asks nothing.
+    paths: Option<BTreeMap<IpAddr, PathLimits>>,
     /// What left in this batch: its room is given back when the batch is done.
     left: BTreeMap<Handle, Credit>,
     message: std::marker::PhantomData<M>,
@@ -91,8 +91,38 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
             ledger: Ledger::new(NAME),
             names: Mirror::default(),
             peers: BTreeMap::new(),
+            paths: None,
             left: BTreeMap::new(),
             message: std::marker::PhantomData,
+        }
+    }
+
+    /// Tells what the path to a peer takes, and when that changes, as the adapter of a link does: the
+    /// longest message is the link's MTU without the headers, and the frame time that of the MTU at the
+    /// link's rate. Without it, as over UDP, the limit is that of UDP, and longer packets vanish.
+    #[must_use]
+    pub fn telling_paths(self) -> Self {
+        SimulatedDatagrams { paths: Some(BTreeMap::new()), ..self }
+    }
+
+    /// What the path to a peer takes, as far as is known.
+    fn path(&self, remote: IpAddr) -> PathLimits {
+        let known = self.paths.as_ref().and_then(|paths| paths.get(&remote));
+        known.copied().unwrap_or(PathLimits::of_longest(LONGEST))
+    }
+
+    /// The network says what the path to a peer takes now.
+    fn path_told(&mut self, remote: IpAddr, path: PathLimits, out: &mut dyn Outlet<Self>) {
+        let before = self.path(remote);
+        let Some(paths) = &mut self.paths else { return };
+        paths.insert(remote, path);
+        if path == before {
+            return;
+        }
+        for (name, named) in self.names.iter() {
+            if matches!(named, Named::Open(open) if open.remote.ip() == remote) {
+                out.indicate(DatagramsIndication::Changed { association: name, path });
+            }
         }
     }
 
@@ -150,8 +180,13 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
             local: self.address.participant(SocketAddr::new(self.address.on_network(), port), 0),
             remote: self.address.participant(remote, route),
             credit: self.credit,
-            path: PathLimits::of_longest(LONGEST),
+            path: self.path(remote.ip()),
         });
+        // Of a peer that is new, the network's answer comes behind this word.
+        if self.paths.as_ref().is_some_and(|paths| !paths.contains_key(&remote.ip())) {
+            let [local, remote] = [self.address.on_network(), remote.ip()].map(|address| SocketAddr::new(address, 0));
+            out.request(Segment::new(local, remote, 0, Word::AskPath));
+        }
     }
 
     fn open(
@@ -324,8 +359,10 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
     }
 
     fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, out: &mut impl Outlet<Self>) {
-        let Word::Datagram(message) = segment.word else {
-            return cx.dropped(NAME, "a segment that is not a datagram");
+        let message = match segment.word {
+            Word::Datagram(message) => message,
+            Word::Path(path) => return self.path_told(segment.from.ip(), path, out),
+            _ => return cx.dropped(NAME, "a segment that is not a datagram"),
         };
         if CHECKED && segment.altered {
             return cx.dropped(NAME, "a datagram whose check does not agree");
@@ -358,8 +395,9 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
 
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Segments<M>>) {
         if let Some(Named::Open(open)) = self.names.get(about) {
+            let longest = self.path(open.remote.ip()).longest as usize;
             let peer = self.address.participant(open.remote, open.route);
-            question.answer::<Longest>(|_| Some(LONGEST)).answer::<Peer>(|_| Some(peer));
+            question.answer::<Longest>(|_| Some(longest)).answer::<Peer>(|_| Some(peer));
             below.ask((self.address.on_network(), open.remote.ip()), question);
         }
     }

@@ -44,6 +44,9 @@ impl Packets {
     }
 
     pub(crate) fn left<M: Message>(&mut self, now: Instant, segment: &Segment<M>) {
+        if let Word::AskPath | Word::Path(_) = segment.word {
+            return; // no packet: the network and an adapter say it to each other
+        }
         if let Word::Datagram(_) = segment.word {
             return self.write(now, segment, (0, None), (segment.from.ip(), Direction::Outbound));
         }
@@ -58,6 +61,9 @@ impl Packets {
     }
 
     pub(crate) fn arrived<M: Message>(&mut self, now: Instant, segment: &Segment<M>) {
+        if let Word::AskPath | Word::Path(_) = segment.word {
+            return;
+        }
         if let Word::Datagram(_) = segment.word {
             return self.write(now, segment, (0, None), (segment.to.ip(), Direction::Inbound));
         }
@@ -96,7 +102,7 @@ impl Packets {
             Word::Ask { .. } | Word::Answer { .. } => (Payload::default(), Control::Synchronise),
             Word::Finish => (Payload::default(), Control::Finish),
             Word::Reset { .. } => (Payload::default(), Control::Reset),
-            Word::Window(_) => (Payload::default(), Control::Absent),
+            Word::Window(_) | Word::AskPath | Word::Path(_) => (Payload::default(), Control::Absent),
         };
         let said = capture::Segment { sequence, acknowledgement, urgent: false, control };
         for frame in Frame::segments(ends, said, payload) {
@@ -110,6 +116,6 @@ fn occupied<M: Message>(word: &Word<M>) -> u32 {
     match word {
         Word::Ask { .. } | Word::Answer { .. } | Word::Finish => 1,
         Word::Octets(message) => message.len() as u32, // numbers wrap, and so may a length
-        Word::Window(_) | Word::Reset { .. } | Word::Datagram(_) => 0,
+        _ => 0,
     }
 }

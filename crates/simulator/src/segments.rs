@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::services::{Code, Ecn};
-use stackwright_contract::{Service, outermost};
+use stackwright_contract::{PathLimits, Service, outermost};
 use stackwright_wire::{Leaf, Message};
 
 use crate::Packet;
@@ -63,6 +63,10 @@ pub enum Word<M> {
         /// Why, where the application of the sender has said so.
         code: Code,
     },
+    /// Asks the network what it takes on the way to that address. No peer hears it.
+    AskPath,
+    /// The network answers that, and tells it again when it has changed.
+    Path(PathLimits),
     /// A message on its own: only this may be lost, doubled or altered.
     Datagram(M),
 }
@@ -70,7 +74,7 @@ pub enum Word<M> {
 /// The headers of IPv4 and TCP: what an empty segment occupies on a link, in octets.
 const HEADERS: usize = 40;
 /// Those of IPv4 and UDP.
-const DATAGRAM_HEADERS: usize = 28;
+pub(crate) const DATAGRAM_HEADERS: usize = 28;
 
 impl<M> Segment<M> {
     pub(crate) fn new(from: SocketAddr, to: SocketAddr, number: u64, word: Word<M>) -> Self {
@@ -103,6 +107,8 @@ impl<M: Message> Word<M> {
             Word::Window(_) => "window",
             Word::Finish => "finish",
             Word::Reset { .. } => "reset",
+            Word::AskPath => "ask path",
+            Word::Path(_) => "path",
             Word::Datagram(_) => "datagram",
         }
     }
@@ -128,6 +134,8 @@ impl<M: Message> Packet for Segment<M> {
             Word::Octets(message) => Word::Octets(message.share()),
             Word::Window(octets) => Word::Window(*octets),
             Word::Finish => Word::Finish,
+            Word::AskPath => Word::AskPath,
+            Word::Path(path) => Word::Path(*path),
             Word::Reset { code } => Word::Reset { code: *code },
             Word::Datagram(message) => Word::Datagram(message.share()),
         };

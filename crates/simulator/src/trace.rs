@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::rc::Rc;
 
-use stackwright_contract::{Instant, Listener};
+use stackwright_contract::{Instant, Listener, PathLimits};
 use stackwright_wire::{Leaf, Message};
 
 use crate::hash::Hash;
@@ -73,7 +73,11 @@ impl Trace {
             Word::Ask { window } | Word::Answer { window } | Word::Window(window) => {
                 self.note(time, station, format_args!("{} {window} {from} > {to}", word.noun()));
             }
-            Word::Finish | Word::Reset { .. } => {
+            Word::Path(path) => {
+                let PathLimits { longest, frame_time } = path;
+                self.note(time, station, format_args!("path {longest} {frame_time} {from} > {to}"));
+            }
+            Word::Finish | Word::Reset { .. } | Word::AskPath => {
                 self.note(time, station, format_args!("{} {from} > {to}", word.noun()));
             }
         }

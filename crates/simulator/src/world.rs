@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use fastrand::Rng;
 use stackwright_contract::ask::{Ask, FrameTime, Query, Question, ask};
-use stackwright_contract::{Context, Duration, Instant, NameAbove, Protocol, RequestTo};
+use stackwright_contract::{Context, Duration, Instant, NameAbove, Protocol, RequestTo, earliest};
 use stackwright_wire::Message;
 
 use crate::events::{Events, What};
@@ -221,12 +221,15 @@ impl<M: Message> World<M> {
 
     /// When the next event is.
     pub fn next_event(&self) -> Option<Instant> {
-        self.events.next()
+        let network = self.network.next_deadline().map(|deadline| deadline.max(self.now));
+        earliest(self.events.next(), network)
     }
 
     /// Handles the next event and everything that follows from it at that time in the same station; what else arrives
     /// there at the same time belongs to the same batch. `false` where nothing is going to happen any more.
     pub fn step(&mut self) -> bool {
+        // The test may have changed the network since.
+        self.launch();
         let Some((time, what)) = self.events.take() else { return false };
         self.now = time;
         let station = what.station();
@@ -324,7 +327,7 @@ impl<M: Message> World<M> {
             let (station, lane) = self.addresses[&segment.to.ip()];
             self.events.add(time, What::Arrival { station, lane, segment });
         }
-        if let Some(deadline) = self.network.next_deadline()
+        if let Some(deadline) = self.network.next_deadline().map(|deadline| deadline.max(self.now))
             && self.network_wakes.is_none_or(|time| time > deadline)
         {
             self.network_wakes = Some(deadline);

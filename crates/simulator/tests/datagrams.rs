@@ -2,10 +2,11 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use stackwright_contract::ask::{FrameTime, Longest};
 use stackwright_contract::services::{
     Credit, DatagramsIndication as Told, DatagramsRequest as Ask, Ended, MessageProperties,
 };
-use stackwright_contract::{Address, CallSign, Duration, Handle, Participant};
+use stackwright_contract::{Address, CallSign, Duration, Handle, Participant, PathLimits};
 use stackwright_simulator::{AdapterAddress, Conditions, Heard, Queue, SimulatedDatagrams, StationId, World};
 use stackwright_wire::{Message, SingleBuffer};
 
@@ -223,4 +224,65 @@ fn what_is_no_station_of_the_radio_is_refused() {
         let ended = if let Told::Ended { why, .. } = last { Some(why) } else { None };
         assert_eq!(ended, expected, "{last:?}");
     }
+}
+
+/// What was told of paths: with `Opened`, and by `Changed`.
+fn paths(world: &World<SingleBuffer>, station: StationId) -> Vec<PathLimits> {
+    let path = |told: &Told<SingleBuffer>| match told {
+        Told::Opened { path, .. } | Told::Changed { path, .. } => Some(*path),
+        _ => None,
+    };
+    world.application(station).0.iter().filter_map(path).collect()
+}
+
+#[test]
+fn the_adapter_of_a_link_tells_what_the_path_takes_and_when_that_changes() {
+    let link = |mtu, rate| Conditions { mtu, rate, ..Conditions::IDEAL };
+    let mut world = World::new(7);
+    world.network_mut().set_conditions(link(Some(1028), Some(1_028_000)));
+    let adapter = |address| SimulatedDatagrams::new(address, AMPLE).telling_paths();
+    let here: StationId = world.add(HERE, adapter(HERE), Heard::default());
+    let there: StationId = world.add(THERE, adapter(THERE), Heard::default());
+    let remote = SocketAddr::new(THERE, 53).into();
+    world.ask(there, Ask::Listen { listener: name(0), local: remote });
+    for index in [1, 2] {
+        world.ask(there, Ask::Await { listener: name(0), association: name(index), credit: AMPLE });
+        world.ask(here, Ask::Open { association: name(index), remote, credit: AMPLE, local: None });
+        world.run_for(Duration::from_secs(1));
+    }
+    let [unknown, narrow, narrower] = [(65_507, 0), (1000, 1000), (500, 514)]
+        .map(|(longest, frame_time)| PathLimits { longest, frame_time });
+    // The second association knows what the first has learnt.
+    assert_eq!(paths(&world, here), [unknown, narrow, narrow]);
+    assert_eq!(world.question(here, name(2), Longest), Some(1000));
+    assert_eq!(world.question(here, name(2), FrameTime), Some(Duration::from_millis(1)));
+
+    world.network_mut().set_link(HERE, THERE, link(Some(528), Some(1_028_000)));
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(paths(&world, here)[3..], [narrower; 2], "both are told");
+    assert_eq!(world.question(here, name(1), Longest), Some(500));
+    // The way back is another, and what changes nothing is not told.
+    world.network_mut().set_link(THERE, HERE, link(Some(528), Some(1_028_000)));
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(paths(&world, here).len(), 5);
+    // What is longer vanishes, and is counted; what is as long passes.
+    for length in [501, 500] {
+        let batch = SingleBuffer::with_headroom(0, &vec![0; length]).into();
+        let properties = MessageProperties::default();
+        world.ask(here, Ask::Send { association: name(1), batch, properties });
+    }
+    world.run_for(Duration::from_secs(1));
+    let counts = world.network().counts(HERE, THERE);
+    assert_eq!((counts.too_long, counts.delivered), (1, 1));
+    assert_eq!(paths(&world, there), [unknown, narrower], "an arrival asks, too");
+}
+
+#[test]
+fn who_asks_nothing_is_told_what_udp_takes() {
+    let narrow = Conditions { mtu: Some(100), ..Conditions::IDEAL };
+    let (mut world, here, _) = two(narrow.clone(), AMPLE);
+    world.network_mut().set_conditions(Conditions { mtu: Some(50), ..narrow });
+    world.run_for(Duration::from_secs(1));
+    assert_eq!(paths(&world, here), [PathLimits::of_longest(65_507)]);
+    assert_eq!(world.question(here, name(0), Longest), Some(65_507));
 }

@@ -1,5 +1,7 @@
 //! A message from one end of an association to the other: the first example of the README.
 
+use std::net::SocketAddr;
+
 use stackwright::{compose::Over, wire::BufferTree};
 use stackwright_artp as artp;
 use stackwright_endpoint::{Config, Endpoint, System};
@@ -10,7 +12,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         let config = artp::Config::new(system.secret());
         Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
     };
-    let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack).await?;
+    let any_port = SocketAddr::from(([127, 0, 0, 1], 0));
+    let endpoint = Endpoint::bind(any_port, Config::default(), stack).await?;
     let here = endpoint.local().ok_or("not listening")?;
     let (one, other) = tokio::try_join!(endpoint.connect(here), endpoint.accept())?;
     one.send(b"hello").await?;

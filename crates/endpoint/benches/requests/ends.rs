@@ -46,7 +46,9 @@ fn is_last<M: Message>(message: &mut M) -> bool {
 }
 
 pub(crate) fn answer<S: Stack>(make: fn(&System) -> S, say: Sender<SocketAddr>) {
-    let endpoint = blocking::Endpoint::bind(ANY.parse().unwrap(), Config::default(), make).unwrap();
+    let endpoint =
+        blocking::Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), make)
+            .unwrap();
     say.send(endpoint.local().unwrap()).unwrap();
     let association = endpoint.accept().unwrap();
     loop {
@@ -120,7 +122,9 @@ async fn timed_awaited(took: &mut Vec<Duration>, mut exchange: impl AsyncFnMut()
 
 pub(crate) fn answer_awaited<S: Stack>(make: fn(&System) -> S, say: Sender<SocketAddr>) {
     block_on(async {
-        let endpoint = Endpoint::bind(ANY.parse().unwrap(), Config::default(), make).await.unwrap();
+        let endpoint = Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), make)
+            .await
+            .unwrap();
         say.send(endpoint.local().unwrap()).unwrap();
         let association = endpoint.accept().await.unwrap();
         loop {

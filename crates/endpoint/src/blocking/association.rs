@@ -8,16 +8,17 @@ use stackwright_contract::services::{Batch, Code, MessageProperties};
 use crate::blocking::endpoint::wait;
 use crate::error::{Error, Refused};
 use crate::hold::{self, Hold, by_hold, in_one_piece};
-use crate::offered::Parcel;
+use crate::offered::Outbound;
 use crate::send_buffer::SendBuffer;
-use crate::shared::Ground;
+use crate::shared::StackAny;
 
 /// One association of an endpoint.
 ///
 /// ```
 /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// use stackwright_wire::BufferTree;
-/// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+/// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+/// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
 /// let one = endpoint.connect(endpoint.local().unwrap())?; // with itself
 /// one.send(b"hello")?;
 /// let other = endpoint.accept()?;
@@ -27,42 +28,43 @@ use crate::shared::Ground;
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// When it is dropped it is closed, and nobody waits for that: what was sent goes on its way as long as the endpoint is used.
-pub struct Association<S: Ground> {
+/// Dropping it closes it without waiting: what was sent is delivered as long as the endpoint is
+/// used.
+pub struct Association<S: StackAny> {
     hold: Hold<S>,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
-impl<S: Ground> Association<S> {
-    pub(crate) fn new(hold: Hold<S>, patience: Option<Duration>) -> Self {
-        Association { hold, patience }
+impl<S: StackAny> Association<S> {
+    pub(crate) fn new(hold: Hold<S>, timeout: Option<Duration>) -> Self {
+        Association { hold, timeout }
     }
 
-    /// How long its calls wait; `None`: as long as they need to.
+    /// Sets how long its calls wait; `None`: without limit.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// use std::time::Duration;
     /// let mut one = endpoint.connect(endpoint.local().unwrap())?;
-    /// one.set_patience(Some(Duration::from_millis(1)));
-    /// assert!(one.receive().is_err_and(|error| error.is_not_yet()), "nobody says anything");
+    /// one.set_timeout(Some(Duration::from_millis(1)));
+    /// assert!(one.receive().is_err_and(|error| error.is_not_yet()), "nothing was sent");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
-    pub fn set_patience(&mut self, patience: Option<Duration>) {
-        self.patience = patience;
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
     }
 
-    /// Sends a message. It has left, as far as the network lets it, when this returns (behind 64 KiB that have not arrived yet it
-    /// may leave with those that follow, or with the next call that waits); whether it arrives, the stack promises
-    /// or does not.
+    /// Sends a message. When this returns, the message has left as far as the network allows;
+    /// behind 64 KiB that are still on their way it may leave with those that follow, or with the
+    /// next call that waits. Whether it arrives is what the stack promises.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use stackwright_endpoint::Error;
@@ -72,25 +74,27 @@ impl<S: Ground> Association<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotYet`] where no room came in time, [`Error::TooLong`], or [`Error::Ended`] with the reason.
+    /// [`Error::NotYet`] if there was no credit in time, [`Error::TooLong`], or [`Error::Ended`]
+    /// with the reason.
     pub fn send(&self, octets: &[u8]) -> Result<(), Error> {
         self.send_with(octets, MessageProperties::default())
     }
 
-    /// Sends a message of which something is wished. One with a lifetime (in microseconds, from this call) is refused as soon
-    /// as it is known that it would arrive too late: because what was sent before needs as long to leave, as far as was
-    /// measured, or there was no room while it was of use. It is not sent then.
+    /// Sends a message with properties. One with a lifetime (in microseconds, from this call) is
+    /// refused, and not sent, once it is known that it would arrive too late: by the measured rate
+    /// at which what was sent before leaves, or because there was no credit within its lifetime.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use std::num::NonZeroU32;
     /// use stackwright_contract::services::MessageProperties;
-    /// let second = MessageProperties { lifetime: NonZeroU32::new(1_000_000), ..MessageProperties::default() };
-    /// one.send_with(b"12.5 degrees", second)?;
+    /// let lifetime = NonZeroU32::new(1_000_000); // a second
+    /// let of_use = MessageProperties { lifetime, ..MessageProperties::default() };
+    /// one.send_with(b"12.5 degrees", of_use)?;
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -100,12 +104,12 @@ impl<S: Ground> Association<S> {
         Ok(self.send_message(self.hold.message(octets), properties)?)
     }
 
-    /// Sends a message where there is room for it now.
+    /// Sends a message if there is credit for it now.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use stackwright_contract::services::MessageProperties;
@@ -120,18 +124,19 @@ impl<S: Ground> Association<S> {
         Ok(self.send_within(message, properties, Some(Duration::ZERO))?)
     }
 
-    /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be
-    /// below, either.
+    /// Sends a message without copying it here; with 128 octets of headroom, no layer below has to
+    /// copy it either.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_contract::services::MessageProperties;
     /// use stackwright_wire::{BufferTree, Message};
-    /// # let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// # let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// let message = BufferTree::from_block(vec![7; 100_000].into(), 0, 100_000);
     /// let refused = one.send_message(message, MessageProperties::default()).unwrap_err();
-    /// assert_eq!(refused.message.len(), 100_000, "it is given back: UDP takes no more than 65507 octets");
+    /// assert_eq!(refused.message.len(), 100_000, "it is returned: UDP takes 65507 octets");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -142,17 +147,17 @@ impl<S: Ground> Association<S> {
         message: S::Message,
         properties: MessageProperties,
     ) -> Result<(), Refused<S::Message>> {
-        self.send_within(message, properties, self.patience)
+        self.send_within(message, properties, self.timeout)
     }
 
-    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
+    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is credit for all
     /// of it. Each message arrives as if it had been sent by itself, with these properties; numbers
-    /// count on from the first message's.
+    /// count up from the first message's.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use std::io::Write;
@@ -173,19 +178,19 @@ impl<S: Ground> Association<S> {
         buffer: SendBuffer<S::Message>,
         properties: MessageProperties,
     ) -> Result<(), Refused<SendBuffer<S::Message>>> {
-        self.send_within(buffer, properties, self.patience)
+        self.send_within(buffer, properties, self.timeout)
     }
 
-    fn send_within<P: Parcel<S::Message>>(
+    fn send_within<P: Outbound<S::Message>>(
         &self,
         message: P,
         properties: MessageProperties,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<(), Refused<P>> {
         let Hold { shared, name } = &self.hold;
         let (name, size, due) = (*name, message.size(), hold::due(&properties));
         let lifetime = properties.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
-        let until = lifetime.map_or(patience, |lifetime| Some(patience.unwrap_or(lifetime).min(lifetime)));
+        let until = lifetime.map_or(timeout, |lifetime| Some(timeout.unwrap_or(lifetime).min(lifetime)));
         if let Err(why) = wait(shared, until, |shared| shared.takes(name, size, due)).flatten() {
             return Err(Refused { message, why });
         }
@@ -198,12 +203,13 @@ impl<S: Ground> Association<S> {
         Ok(())
     }
 
-    /// The next message, and what came with it. What had arrived before the end is received before it.
+    /// Receives the next message and its properties. Messages that arrived before the end are
+    /// received before the end is told.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
@@ -219,12 +225,12 @@ impl<S: Ground> Association<S> {
         self.receive_message().map(in_one_piece)
     }
 
-    /// A message that has arrived.
+    /// Receives a message that has arrived already.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// assert!(one.try_receive().is_err_and(|error| error.is_not_yet()));
@@ -237,12 +243,12 @@ impl<S: Ground> Association<S> {
         self.receive_within(Some(Duration::ZERO)).map(in_one_piece)
     }
 
-    /// The next message as the stack has it: its octets are not copied here.
+    /// Receives the next message as the stack has it, without copying it here.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
@@ -255,16 +261,16 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// As [`receive`](Association::receive).
     pub fn receive_message(&self) -> Result<(S::Message, MessageProperties), Error> {
-        self.receive_within(self.patience)
+        self.receive_within(self.timeout)
     }
 
-    /// Receives the next messages that came together, as the stack has them, and what came with each:
-    /// the number is that of the first. What is done for each message is done once for all of them.
+    /// Receives the next messages that came together, as the stack has them, and their properties:
+    /// the number is that of the first. Work per message is done once for all of them.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.send(b"hello")?;
@@ -277,20 +283,20 @@ impl<S: Ground> Association<S> {
     /// # Errors
     /// As [`receive`](Association::receive).
     pub fn receive_batch(&self) -> Result<(Batch<S::Message>, MessageProperties), Error> {
-        wait(&self.hold.shared, self.patience, |shared| shared.take_batch(self.hold.name))?
+        wait(&self.hold.shared, self.timeout, |shared| shared.take_batch(self.hold.name))?
     }
 
-    fn receive_within(&self, patience: Option<Duration>) -> Result<(S::Message, MessageProperties), Error> {
-        wait(&self.hold.shared, patience, |shared| shared.take(self.hold.name))?
+    fn receive_within(&self, timeout: Option<Duration>) -> Result<(S::Message, MessageProperties), Error> {
+        wait(&self.hold.shared, timeout, |shared| shared.take(self.hold.name))?
     }
 
-    /// Closes it, and waits until the stack says that it is over: until what was sent has arrived, where the stack promises
-    /// that. What has arrived here and was not received is lost.
+    /// Closes it, and waits until it has ended: until what was sent has arrived, where the stack
+    /// promises that. What was not received is discarded.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.close()?;
@@ -299,10 +305,11 @@ impl<S: Ground> Association<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Ended`] where it ended in another way; [`Error::NotYet`] where that takes longer than its patience.
+    /// [`Error::Ended`] if it ended in another way; [`Error::NotYet`] if that takes longer than the
+    /// timeout.
     pub fn close(self) -> Result<(), Error> {
         self.hold.close();
-        wait(&self.hold.shared, self.patience, |shared| shared.closed(self.hold.name))?
+        wait(&self.hold.shared, self.timeout, |shared| shared.closed(self.hold.name))?
     }
 
     /// Ends it at once, and tells the peer a code that both applications know, where a layer below
@@ -312,7 +319,7 @@ impl<S: Ground> Association<S> {
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// one.abort(7);
@@ -323,36 +330,37 @@ impl<S: Ground> Association<S> {
         self.hold.abort(code);
     }
 
-    /// Gives the layers below a command, and waits for the answer. Commands are answered in the order
-    /// in which they were given.
+    /// Gives the layers below a command, and waits for the answer. Commands are answered in the
+    /// order in which they were given.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// use stackwright_contract::{Command, CommandError};
     /// use stackwright_endpoint::Error;
     /// let refused = one.control(Command::Renegotiate);
-    /// assert!(matches!(refused, Err(Error::Command(CommandError::Unknown))), "UDP knows no commands");
+    /// assert!(matches!(refused, Err(Error::Command(CommandError::Unknown))), "UDP knows none");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Command`] where it was not done, [`Error::Ended`] where the association ended before the
-    /// answer, [`Error::NotYet`] where that did not come in time: it is thrown away then.
+    /// [`Error::Command`] where it was not done, [`Error::Ended`] where the association ended
+    /// before the answer, [`Error::NotYet`] where that did not come in time: it is thrown away
+    /// then.
     pub fn control(&self, command: Command) -> Result<u32, Error> {
         let commanded = self.hold.control(command)?;
-        wait(&self.hold.shared, self.patience, |shared| shared.commanded(self.hold.name, commanded.number))?
+        wait(&self.hold.shared, self.timeout, |shared| shared.commanded(self.hold.name, commanded.number))?
     }
 
-    /// Whether it is over, and all that arrived was received.
+    /// Returns whether it has ended, and everything that arrived was received.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
     /// assert!(!one.has_ended());

@@ -4,34 +4,36 @@ use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use stackwright_contract::Participant;
+
 use crate::blocking::association::Association;
 use crate::error::Error;
 use crate::host::{Host, Totals};
-use crate::shared::{Config, Ground, Shared, Stack};
+use crate::shared::{Config, Shared, Stack, StackAny};
 use crate::system::System;
 
-/// A stack with the driver below it, and the associations on it.
+/// A stack with its driver, and the associations on it.
 ///
-/// It is one thread's. When it is dropped with all its associations, what was not sent yet is lost: close those that matter
-/// before.
+/// It belongs to one thread. When it is dropped with all its associations, what was not sent yet is
+/// lost: close those that matter before.
 ///
 /// ```
 /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
 /// # use stackwright_wire::BufferTree;
-/// # let here = "127.0.0.1:0".parse()?;
+/// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
 /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
 /// # let one = endpoint.connect(endpoint.local().unwrap())?;
 /// one.send(b"hello")?;
 /// assert_eq!(endpoint.accept()?.receive()?.0, b"hello");
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-pub struct Endpoint<S: Ground> {
+pub struct Endpoint<S: StackAny> {
     host: Host<S>,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl<S: Stack> Endpoint<S> {
-    /// An endpoint on the stack that `make` makes: it connects, and does not listen.
+    /// Creates an endpoint on the stack that `make` returns. It can connect, and does not listen.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -42,37 +44,42 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     ///
     /// # Errors
-    /// Where the operating system has no more descriptors.
+    /// If the operating system has no more descriptors.
     pub fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
-        Ok(Endpoint { host: Host::new(config, make)?, patience: None })
+        Ok(Endpoint { host: Host::new(config, make)?, timeout: None })
     }
 
-    /// The same, which listens at `local`; at port 0, anywhere.
+    /// Creates an endpoint that listens at `local`; port 0 asks for any port. It can connect, too.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
-    /// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
+    /// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    /// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert_ne!(endpoint.local().unwrap().port(), 0);
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// Where that address is taken, or there is none such here.
-    pub fn bind(local: SocketAddr, config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
+    /// If the address is taken, or is none of this host.
+    pub fn bind(
+        local: impl Into<Participant>,
+        config: Config,
+        make: impl FnOnce(&System) -> S,
+    ) -> Result<Self, Error> {
         let mut endpoint = Self::new(config, make)?;
-        let listener = endpoint.host.listen(local);
-        let place = wait(&endpoint.host.shared, None, |shared| shared.desk.place(listener))?;
+        let listener = endpoint.host.listen(local.into());
+        let place = wait(&endpoint.host.shared, None, |shared| shared.mailbox.local(listener))?;
         endpoint.host.local = place?.internet();
         Ok(endpoint)
     }
 
-    /// Where it listens.
+    /// Returns the Internet address at which it listens.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert!(endpoint.local().unwrap().ip().is_loopback());
     /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -81,67 +88,70 @@ impl<S: Stack> Endpoint<S> {
         self.host.local
     }
 
-    /// How long calls wait, of the endpoint and of associations that it gives from now on; `None`: as long as they need to.
+    /// Sets how long calls of the endpoint, and of associations that it returns from now on, wait;
+    /// `None`: without limit.
     ///
     /// ```
     /// use std::time::Duration;
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// use stackwright_wire::BufferTree;
-    /// let mut endpoint =
-    ///     Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>)?;
-    /// endpoint.set_patience(Some(Duration::from_millis(1)));
-    /// assert!(endpoint.accept().is_err_and(|error| error.is_not_yet()), "nobody comes");
+    /// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    /// let mut endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
+    /// endpoint.set_timeout(Some(Duration::from_millis(1)));
+    /// assert!(endpoint.accept().is_err_and(|error| error.is_not_yet()), "nothing arrives");
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
-    pub fn set_patience(&mut self, patience: Option<Duration>) {
-        self.patience = patience;
+    pub fn set_timeout(&mut self, timeout: Option<Duration>) {
+        self.timeout = timeout;
     }
 
-    /// An association with who listens at `remote`, once it is open.
+    /// Opens an association with `remote`: an Internet address, or any participant that the stack
+    /// knows how to reach.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
-    /// let one = endpoint.connect("127.0.0.1:9".parse()?)?;
+    /// let one = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?)?;
     /// assert_eq!(one.remote(), Some("127.0.0.1:9".parse()?));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::Ended`] where nobody answers, or it is refused; [`Error::NotYet`] where patience is over: it is given up then.
-    pub fn connect(&self, remote: SocketAddr) -> Result<Association<S>, Error> {
-        let hold = self.host.open(remote);
-        wait(&hold.shared, self.patience, |shared| shared.opened(hold.name))??;
-        Ok(Association::new(hold, self.patience))
+    /// [`Error::Ended`] if there is no answer, or a refusal; [`Error::NotYet`] if the timeout is
+    /// over: the attempt is given up then.
+    pub fn connect(&self, remote: impl Into<Participant>) -> Result<Association<S>, Error> {
+        let hold = self.host.open(remote.into());
+        wait(&hold.shared, self.timeout, |shared| shared.opened(hold.name))??;
+        Ok(Association::new(hold, self.timeout))
     }
 
-    /// The next who arrives.
+    /// Accepts the next association that arrives.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// one.send(b"who arrives over UDP arrives with a datagram")?;
+    /// one.send(b"over UDP, an arrival is a datagram")?;
     /// assert_eq!(endpoint.accept()?.remote(), one.local());
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// [`Error::NotYet`] where nobody comes in time; [`Error::Ended`] where the endpoint does not listen.
+    /// [`Error::NotYet`] if none arrives in time; [`Error::Ended`] if the endpoint does not listen.
     pub fn accept(&self) -> Result<Association<S>, Error> {
-        self.accept_within(self.patience)
+        self.accept_within(self.timeout)
     }
 
-    /// Who has arrived.
+    /// Accepts an association that has arrived already.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert!(endpoint.try_accept().is_err_and(|error| error.is_not_yet()));
     /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -153,16 +163,17 @@ impl<S: Stack> Endpoint<S> {
         self.accept_within(Some(Duration::ZERO))
     }
 
-    /// How many have arrived and were not accepted yet, as far as the stack has told. Nobody looks for more, as
-    /// [`try_accept`](Endpoint::try_accept) does where there is nobody: it costs nothing to ask after each [`wait`](Endpoint::wait).
+    /// Returns how many associations have arrived and were not accepted, as far as the stack has
+    /// told. Unlike [`try_accept`](Endpoint::try_accept), it never runs the stack, so it costs
+    /// nothing after each [`wait`](Endpoint::wait).
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// # let one = endpoint.connect(endpoint.local().unwrap())?;
-    /// one.send(b"who arrives over UDP arrives with a datagram")?;
+    /// one.send(b"over UDP, an arrival is a datagram")?;
     /// while endpoint.arrived() == 0 {
     ///     endpoint.wait(None)?;
     /// }
@@ -171,19 +182,20 @@ impl<S: Stack> Endpoint<S> {
     /// # Ok::<_, Box<dyn std::error::Error>>(())
     /// ```
     pub fn arrived(&self) -> usize {
-        self.host.shared.borrow().desk.arrivals()
+        self.host.shared.borrow().mailbox.arrivals()
     }
 
-    fn accept_within(&self, patience: Option<Duration>) -> Result<Association<S>, Error> {
+    fn accept_within(&self, timeout: Option<Duration>) -> Result<Association<S>, Error> {
         let listener = self.host.listener()?;
-        let name = wait(&self.host.shared, patience, |shared| shared.desk.arrival(listener))??;
-        Ok(Association::new(self.host.hold(name), self.patience))
+        let name = wait(&self.host.shared, timeout, |shared| shared.mailbox.arrival(listener))??;
+        Ok(Association::new(self.host.hold(name), self.timeout))
     }
 
-    /// Waits until something has come for any of its associations, or `at_most` is over; the stack runs meanwhile. Whether
-    /// there was something: then `try_receive` and `try_accept` find it, or there is more room, or something ended.
+    /// Waits until something has happened on any association, or `at_most` is over; the stack runs
+    /// meanwhile. Returns whether something has: then `try_receive` and `try_accept` find it, or
+    /// there is more credit, or an association has ended.
     ///
-    /// It is how one thread serves many:
+    /// One thread serves many associations so:
     ///
     /// ```no_run
     /// # use stackwright_endpoint::{Error, Stack, blocking::{Association, Endpoint}};
@@ -203,28 +215,29 @@ impl<S: Stack> Endpoint<S> {
     /// ```
     ///
     /// # Errors
-    /// Where the operating system cannot wait any more.
+    /// If the operating system cannot wait any more.
     pub fn wait(&self, at_most: Option<Duration>) -> Result<bool, Error> {
         let shared = &mut *self.host.shared.borrow_mut();
         let until = at_most.map(|most| Instant::now() + most);
         loop {
-            if std::mem::take(&mut shared.desk.told) {
+            if std::mem::take(&mut shared.mailbox.told) {
                 return Ok(true);
             }
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));
             shared.turn(left)?;
             if left == Some(Duration::ZERO) {
-                return Ok(std::mem::take(&mut shared.desk.told));
+                return Ok(std::mem::take(&mut shared.mailbox.told));
             }
         }
     }
 
-    /// How many packets and words the stack has dropped: faults of the network and of peers.
+    /// Returns how many packets and words the stack has dropped, because of faults of the network
+    /// and of peers.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert_eq!(endpoint.dropped(), 0);
     /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -233,12 +246,12 @@ impl<S: Stack> Endpoint<S> {
         self.host.shared.borrow().dropped()
     }
 
-    /// What it has seen so far.
+    /// Returns how many associations it has, and how much the stack has dropped.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
     /// # use stackwright_wire::BufferTree;
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>)?;
     /// assert_eq!(endpoint.totals().associations, 0);
     /// # Ok::<_, Box<dyn std::error::Error>>(())
@@ -247,7 +260,7 @@ impl<S: Stack> Endpoint<S> {
         self.host.totals()
     }
 
-    /// Lends the stack, to be looked at.
+    /// Lends the stack, to be inspected.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -262,10 +275,10 @@ impl<S: Stack> Endpoint<S> {
     }
 }
 
-/// Runs the stack until `look` finds something, or patience is over.
-pub(crate) fn wait<S: Ground, T>(
+/// Runs the stack until `look` finds something, or timeout is over.
+pub(crate) fn wait<S: StackAny, T>(
     shared: &RefCell<Shared<S>>,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
     mut look: impl FnMut(&mut Shared<S>) -> Option<T>,
 ) -> Result<T, Error> {
     let shared = &mut *shared.borrow_mut();
@@ -276,7 +289,7 @@ pub(crate) fn wait<S: Ground, T>(
     if let Some(found) = look(shared) {
         return Ok(found);
     }
-    let until = patience.map(|patience| Instant::now() + patience);
+    let until = timeout.map(|timeout| Instant::now() + timeout);
     loop {
         shared.ask();
         if let Some(found) = look(shared) {

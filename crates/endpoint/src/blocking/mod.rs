@@ -11,7 +11,8 @@
 //!     let config = artp::Config { epoch: system.epoch(), ..artp::Config::new(system.secret()) };
 //!     Over::new(artp::layer::<BufferTree>(config, system.seed()), system.udp())
 //! };
-//! let server = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), stack)?;
+//! let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+//! let server = Endpoint::bind(here, Config::default(), stack)?;
 //! let place = server.local().expect("it listens");
 //!
 //! let client = std::thread::spawn(move || {
@@ -26,16 +27,18 @@
 //! let (question, _) = association.receive()?;
 //! assert_eq!(question, b"how many?");
 //! association.send(b"seven")?;
-//! assert!(association.receive().is_err_and(|error| error.is_finished()), "the client has closed it");
+//! let end = association.receive();
+//! assert!(end.is_err_and(|error| error.is_finished()), "the client has closed it");
 //! assert_eq!(client.join().unwrap()?, b"seven");
 //! # Ok::<_, Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The stack runs on the caller's thread, **within these calls**: an application that calls nothing for long does not answer
-//! its peers meanwhile, who may believe that it is dead. [`Endpoint::wait`] is where one that has nothing to do belongs.
+//! The stack runs on the caller's thread, **within these calls**: an application that makes no call
+//! for long does not answer its peers, which may give the association up. An application that has
+//! nothing else to do waits in [`Endpoint::wait`].
 //!
-//! Calls wait as long as they need to, or as long as a [patience](Endpoint::set_patience) allows; the `try_` calls do not
-//! wait.
+//! Calls wait without limit, or as long as a [timeout](Endpoint::set_timeout) allows; the `try_`
+//! calls do not wait.
 //!
 //! | file | what |
 //! | --- | --- |

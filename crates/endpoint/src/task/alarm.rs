@@ -1,4 +1,4 @@
-//! Who waits for the stack, so that somebody runs it when it has something to do.
+//! The tasks that wait for the stack, so that one of them runs it when it has something to do.
 
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,14 +7,16 @@ use std::task::Waker;
 
 use stackwright_contract::{Handle, Names};
 
-/// Rings when the stack is to be run. It rings for all who wait: which of them is polled, and not just held or dropped, nobody
-/// else knows. Where somebody does nothing but run the stack, it rings for him alone.
+/// Rings when the stack is to be run. It rings for all tasks that wait: which of them is polled,
+/// and not just held or dropped, nothing else knows. Where one task does nothing but run the stack,
+/// it rings for that alone.
 ///
-/// The runtime may ring it from another thread; else nobody contends for the lock.
+/// The runtime may ring it from another thread; otherwise the lock is never contended.
 #[derive(Default)]
 pub(super) struct Alarm {
     waiting: Mutex<Waiting>,
-    /// How many wait, for the endpoint's own thread, which alone changes it: it need not ask for the lock to know.
+    /// How many wait, for the endpoint's own thread, which alone changes it: it need not ask for
+    /// the lock to know.
     len: AtomicUsize,
 }
 
@@ -41,7 +43,7 @@ impl Alarm {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whoever is woken by `waker` waits, under the name that is given back.
+    /// Lets the task that `waker` wakes wait, under the name that is returned.
     pub(super) fn enter(&self, waker: &Waker) -> Handle {
         let wakers = &mut self.waiting().wakers;
         let slot = wakers.name(waker.clone());
@@ -49,8 +51,8 @@ impl Alarm {
         slot
     }
 
-    /// Who waits in this slot still does, and is woken by `waker`. Where that is not the one from before, he is woken at once: what was
-    /// told meanwhile, the other one heard.
+    /// The task in this slot still waits, and is woken by `waker`. If that is another than before, it
+    /// is woken at once: what was told meanwhile was told to the other one.
     pub(super) fn stay(&self, slot: Handle, waker: &Waker) {
         let before = match self.waiting().wakers.get_mut(slot) {
             Some(known) if !known.will_wake(waker) => mem::replace(known, waker.clone()),
@@ -60,12 +62,12 @@ impl Alarm {
         waker.wake_by_ref();
     }
 
-    /// Who waits in this slot does nothing but run the stack.
+    /// The task in this slot does nothing but run the stack.
     pub(super) fn appoint(&self, slot: Handle) {
         self.waiting().runner = Some(slot);
     }
 
-    /// Who waited in this slot does not any more.
+    /// The task in this slot does not wait any more.
     pub(super) fn leave(&self, slot: Handle) {
         let waiting = &mut *self.waiting();
         let gone = waiting.wakers.forget(slot);
@@ -77,7 +79,7 @@ impl Alarm {
         drop(gone);
     }
 
-    /// Wakes those who wait in `slots`.
+    /// Wakes the tasks in `slots`.
     pub(super) fn wake(&self, slots: &[Handle]) {
         for slot in slots {
             let waker = self.waiting().wakers.get(*slot).cloned();
@@ -87,7 +89,7 @@ impl Alarm {
         }
     }
 
-    /// Whether nobody waits.
+    /// Returns whether no task waits.
     pub(super) fn is_silent(&self) -> bool {
         self.len() == 0
     }
@@ -120,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Three who wait, each in his slot.
+    /// Three tasks that wait, each in its slot.
     fn three(alarm: &Alarm) -> [(Arc<Count>, Handle); 3] {
         [(); 3].map(|()| {
             let count = Arc::new(Count::default());

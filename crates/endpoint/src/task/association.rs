@@ -8,16 +8,16 @@ use crate::error::{Error, Refused};
 use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Size;
 use crate::send_buffer::SendBuffer;
-use crate::shared::Ground;
+use crate::shared::StackAny;
 use crate::task::sending::Sending;
-use crate::task::watch::{Teller, Wait};
+use crate::task::watch::{Wait, WakeOnDrop};
 
 /// One association of an endpoint, for messages.
 ///
-/// Every future of it may be dropped at any time: what was not handed over was not sent at all, and what was not received is
-/// received by the next call. Several may be awaited at once.
+/// Every future may be dropped at any time: a message that was not handed over was not sent, and
+/// one that was not received is received by the next call. Several futures may be awaited at once.
 ///
-/// When it is dropped it is closed, and nobody waits for that: what was sent goes on its way as long as something of the
+/// Dropping it closes it without waiting: what was sent is delivered as long as something of the
 /// endpoint is awaited.
 ///
 /// ```
@@ -25,7 +25,7 @@ use crate::task::watch::{Teller, Wait};
 /// # use stackwright_wire::BufferTree;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// # let here = "127.0.0.1:0".parse()?;
+/// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
 /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
 /// let one = endpoint.connect(endpoint.local().unwrap()).await?;
 /// one.send(b"a question").await?;
@@ -38,18 +38,19 @@ use crate::task::watch::{Teller, Wait};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Association<S: Ground> {
+pub struct Association<S: StackAny> {
     hold: Hold<S>,
-    watch: Teller<S>,
+    watch: WakeOnDrop<S>,
 }
 
-impl<S: Ground> Association<S> {
-    pub(super) fn new(hold: Hold<S>, watch: Teller<S>) -> Self {
+impl<S: StackAny> Association<S> {
+    pub(super) fn new(hold: Hold<S>, watch: WakeOnDrop<S>) -> Self {
         Association { hold, watch }
     }
 
-    /// Sends a message, once there is room for it. It has left, as far as the network lets it, when this is over; whether it
-    /// arrives, the stack promises or does not. Dropped before, nothing was sent.
+    /// Sends a message, once there is credit for it. When this returns, the message has left as far
+    /// as the network allows; whether it arrives is what the stack promises. Dropped before,
+    /// nothing was sent.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, Error, System};
@@ -57,7 +58,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// association.send(b"hello").await?;
     /// assert!(matches!(association.send(&[0; 70_000]).await, Err(Error::TooLong)));
     /// # Ok(())
@@ -70,9 +71,9 @@ impl<S: Ground> Association<S> {
         self.send_with(octets, MessageProperties::default()).await
     }
 
-    /// Sends a message of which something is wished. One with a lifetime (in microseconds, from this call) is refused as soon
-    /// as it is known that it would arrive too late: because what was sent before needs as long to leave, as far as was
-    /// measured, or there was no room while it was of use. It is not sent then.
+    /// Sends a message with properties. One with a lifetime (in microseconds, from this call) is
+    /// refused, and not sent, once it is known that it would arrive too late: by the measured rate
+    /// at which what was sent before leaves, or because there was no credit within its lifetime.
     ///
     /// ```
     /// use std::num::NonZeroU32;
@@ -82,9 +83,10 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
-    /// let second = MessageProperties { lifetime: NonZeroU32::new(1_000_000), ..MessageProperties::default() };
-    /// association.send_with(b"12.5 degrees", second).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
+    /// let lifetime = NonZeroU32::new(1_000_000); // a second
+    /// let of_use = MessageProperties { lifetime, ..MessageProperties::default() };
+    /// association.send_with(b"12.5 degrees", of_use).await?;
     /// # Ok(())
     /// # }
     /// ```
@@ -95,8 +97,9 @@ impl<S: Ground> Association<S> {
         Ok(self.send_message(self.hold.message(octets), properties).await?)
     }
 
-    /// Sends a message that is one already: its octets are not copied here. With 128 octets of headroom they need not be
-    /// below, either. The future has the message until the stack takes it, and gives it back.
+    /// Sends a message without copying it here; with 128 octets of headroom, no layer below has to
+    /// copy it either. The future owns the message until the stack takes it, and returns it on
+    /// failure.
     ///
     /// ```
     /// use stackwright_contract::services::MessageProperties;
@@ -105,10 +108,11 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// let message = BufferTree::from_block(vec![7; 100_000].into(), 0, 100_000);
-    /// let refused = association.send_message(message, MessageProperties::default()).await.unwrap_err();
-    /// assert_eq!(refused.message.len(), 100_000, "it is given back: UDP takes no more than 65507 octets");
+    /// let sending = association.send_message(message, MessageProperties::default());
+    /// let refused = sending.await.unwrap_err();
+    /// assert_eq!(refused.message.len(), 100_000, "it is returned: UDP takes 65507 octets");
     /// # Ok(())
     /// # }
     /// ```
@@ -119,17 +123,17 @@ impl<S: Ground> Association<S> {
         Sending::new(&self.hold, &self.watch, message, properties)
     }
 
-    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is room for all
+    /// Sends what was written into a [reserved](Self::reserve) buffer, once there is credit for all
     /// of it. Each message arrives as if it had been sent by itself, with these properties; numbers
-    /// count on from the first message's. The future has the buffer until the stack takes it, and
-    /// gives it back.
+    /// count up from the first message's. The future owns the buffer until the stack takes it, and
+    /// returns it on failure.
     ///
     /// ```
     /// # use stackwright_wire::BufferTree;
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// use std::io::Write;
@@ -154,7 +158,7 @@ impl<S: Ground> Association<S> {
         Sending::new(&self.hold, &self.watch, buffer, properties)
     }
 
-    /// Sends a message where there is room for it now.
+    /// Sends a message if there is credit for it now.
     ///
     /// ```
     /// use stackwright_contract::services::MessageProperties;
@@ -163,7 +167,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// let message = BufferTree::with_headroom(128, b"now or never");
     /// association.try_send_message(message, MessageProperties::default())?;
     /// # Ok(())
@@ -197,14 +201,15 @@ impl<S: Ground> Association<S> {
         Ok(())
     }
 
-    /// The next message, and what came with it. What had arrived before the end is received before it.
+    /// Receives the next message and its properties. Messages that arrived before the end are
+    /// received before the end is told.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"hello").await?;
@@ -221,14 +226,14 @@ impl<S: Ground> Association<S> {
         self.receive_message().await.map(in_one_piece)
     }
 
-    /// The next message as the stack has it: its octets are not copied here.
+    /// Receives the next message as the stack has it, without copying it here.
     ///
     /// ```
     /// use stackwright_wire::{BufferTree, Message};
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"hello").await?;
@@ -246,15 +251,15 @@ impl<S: Ground> Association<S> {
         Wait::new(&self.watch, name, |shared| shared.take(name)).await?
     }
 
-    /// Receives the next messages that came together, as the stack has them, and what came with each:
-    /// the number is that of the first. What is done for each message is done once for all of them.
+    /// Receives the next messages that came together, as the stack has them, and their properties:
+    /// the number is that of the first. Work per message is done once for all of them.
     ///
     /// ```
     /// use stackwright_wire::BufferTree;
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.send(b"hello").await?;
@@ -272,7 +277,7 @@ impl<S: Ground> Association<S> {
         Wait::new(&self.watch, name, |shared| shared.take_batch(name)).await?
     }
 
-    /// A message that has arrived.
+    /// Receives a message that has arrived already.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -280,7 +285,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// assert!(association.try_receive().is_err_and(|error| error.is_not_yet()));
     /// # Ok(())
     /// # }
@@ -299,8 +304,9 @@ impl<S: Ground> Association<S> {
         taken.unwrap_or(Err(Error::NotYet)).map(in_one_piece)
     }
 
-    /// Closes it, and waits until the stack says that it is over: until what was sent has arrived, where the stack promises
-    /// that. What has arrived here and was not received is lost. Dropped before, it is closed, and nobody waits.
+    /// Closes it, and waits until it has ended: until what was sent has arrived, where the stack
+    /// promises that. What was not received is discarded. Dropped before, the future leaves the
+    /// rest to the stack.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -308,7 +314,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// association.close().await?;
     /// assert_eq!(endpoint.totals().associations, 0);
     /// # Ok(())
@@ -332,7 +338,7 @@ impl<S: Ground> Association<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// one.abort(7);
@@ -344,16 +350,16 @@ impl<S: Ground> Association<S> {
         self.hold.abort(code);
     }
 
-    /// Gives the layers below a command, and waits for the answer. Commands are answered in the order
-    /// in which they were given. Dropped before its first poll, the future has given none; dropped
-    /// later, the command is done, and its answer thrown away.
+    /// Gives the layers below a command, and waits for the answer. Commands are answered in the
+    /// order in which they were given. Dropped before its first poll, the future has given none;
+    /// dropped later, the command is done, and its answer thrown away.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// # let one = endpoint.connect(endpoint.local().unwrap()).await?;
     /// use stackwright_contract::{Command, CommandError};
@@ -365,14 +371,15 @@ impl<S: Ground> Association<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Command`] where it was not done, or [`Error::Ended`] where it ended before the answer.
+    /// [`Error::Command`] where it was not done, or [`Error::Ended`] where it ended before the
+    /// answer.
     pub async fn control(&self, command: Command) -> Result<u32, Error> {
         let name = self.hold.name;
         let commanded = self.hold.control(command)?;
         Wait::new(&self.watch, name, |shared| shared.commanded(name, commanded.number)).await?
     }
 
-    /// Whether it is over, and all that arrived was received.
+    /// Returns whether it has ended, and everything that arrived was received.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -380,7 +387,7 @@ impl<S: Ground> Association<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// assert!(!association.has_ended());
     /// # Ok(())
     /// # }

@@ -1,6 +1,7 @@
 //! Every future is dropped at every point where it waits: nothing is lost, doubled or left behind.
 //!
-//! Each test polls a future n times and drops it, for n = 0, 1, 2 … until it is over within n polls.
+//! Each test polls a future n times and drops it, for n = 0, 1, 2 … until it is over within n
+//! polls.
 
 mod messages;
 mod octets;
@@ -20,7 +21,7 @@ use stackwright_ordered::Ordered;
 use stackwright_wire::BufferTree;
 use tokio::task::{JoinHandle, LocalSet, spawn_local};
 
-use crate::shared::Ground;
+use crate::shared::StackAny;
 use crate::task::endpoint::Endpoint;
 use crate::{Config, Error, System};
 
@@ -74,7 +75,8 @@ async fn polled<F: Future>(future: F, mut polls: usize) -> Option<F::Output> {
     .await
 }
 
-/// Tries n = 0, 1, 2 … until `scenario` says that the future was over. It waited `waits` times at least.
+/// Tries n = 0, 1, 2 … until `scenario` says that the future was over. It waited `waits` times at
+/// least.
 async fn each(waits: usize, mut scenario: impl AsyncFnMut(usize) -> bool) {
     let mut polls = 0;
     while !scenario(polls).await {
@@ -84,16 +86,16 @@ async fn each(waits: usize, mut scenario: impl AsyncFnMut(usize) -> bool) {
 }
 
 /// A server that runs by itself, and a client.
-struct Scene<S: Ground> {
+struct Scene<S: StackAny> {
     server: Rc<Endpoint<S>>,
     client: Rc<Endpoint<S>>,
     place: SocketAddr,
     runs: [JoinHandle<Result<(), Error>>; 2],
 }
 
-impl<S: Ground + 'static> Scene<S> {
+impl<S: StackAny + 'static> Scene<S> {
     async fn new(make: impl Fn(&System) -> S) -> Self {
-        let any = "127.0.0.1:0".parse().unwrap();
+        let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
         let server = Rc::new(Endpoint::bind(any, CONFIG, &make).await.unwrap());
         let client = Rc::new(Endpoint::new(CONFIG, &make).unwrap());
         let place = server.local().unwrap();
@@ -105,7 +107,7 @@ impl<S: Ground + 'static> Scene<S> {
     async fn ends(self) {
         let listener_and_awaited = 1 + CONFIG.arrivals_most;
         for (endpoint, names) in [(&self.server, listener_and_awaited), (&self.client, 0)] {
-            until(|| endpoint.host.shared.borrow().desk.names.len() == names).await;
+            until(|| endpoint.host.shared.borrow().mailbox.names.len() == names).await;
             until(|| endpoint.watch.alarm.len() == 1).await;
             assert_eq!(endpoint.totals().associations, 0);
         }
@@ -126,7 +128,7 @@ async fn until(mut comes: impl FnMut() -> bool) {
 #[test]
 fn bind() {
     run(each(0, async |polls| {
-        let any = "127.0.0.1:0".parse().unwrap();
+        let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
         let place = Endpoint::bind(any, CONFIG, artp).await.unwrap().local().unwrap();
         let bound = polled(Endpoint::bind(place, CONFIG, artp), polls).await;
         let over = bound.map(Result::unwrap).is_some();
@@ -141,7 +143,7 @@ fn run_is_taken_over() {
     run(async {
         // It is never over: dropped at any point, another runs the stack.
         for polls in 0..5 {
-            let any = "127.0.0.1:0".parse().unwrap();
+            let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
             let server = Endpoint::bind(any, CONFIG, artp).await.unwrap();
             let client = Endpoint::new(CONFIG, artp).unwrap();
             let runs = async { (polled(server.run(), polls).await, polled(client.run(), polls).await) };

@@ -3,34 +3,36 @@
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use stackwright_contract::Handle;
+use stackwright_contract::{Handle, Participant};
 
 use crate::error::Error;
 use crate::hold::Hold;
 use crate::host::{Host, Totals};
-use crate::shared::{Config, Ground, Shared, Stack, StreamStack};
+use crate::shared::{Config, Shared, Stack, StackAny, StreamStack};
 use crate::system::System;
 use crate::task::association::Association;
 use crate::task::run::Run;
 use crate::task::stream::Stream;
-use crate::task::watch::{Teller, Wait, Watch};
+use crate::task::watch::{Wait, WakeOnDrop, Watch};
 
-/// A stack with the driver below it, and the associations on it.
+/// A stack with its driver, and the associations on it.
 ///
-/// It is one thread's, and its stack runs in whichever task awaits something of it: `spawn_local` on a
-/// [`LocalSet`](tokio::task::LocalSet), or one `current_thread` runtime a thread. Who has more than one core gives each an
-/// endpoint, at one address where the [`Config`] says that they share it. Where no task awaits for long, or a future of ours is held and not polled, [`run`](Endpoint::run) in a task of
-/// its own keeps the stack going.
+/// It belongs to one thread, and its stack runs in the task that awaits something of it:
+/// `spawn_local` on a [`LocalSet`](tokio::task::LocalSet), or one `current_thread` runtime per
+/// thread. To use several cores, give each an endpoint; they share an address if the [`Config`]
+/// says so. Where no task awaits for long, or a future is held and not polled,
+/// [`run`](Endpoint::run) in a task of its own keeps the stack going.
 ///
-/// When it is dropped nobody arrives any more. When it is dropped with all its associations, what was not sent yet is lost:
-/// close those that matter before.
+/// Dropping it ends listening. When it is dropped with all its associations, what was not sent yet
+/// is lost: close those that matter before.
 ///
 /// ```
 /// use stackwright_endpoint::{Config, Endpoint, System};
 /// use stackwright_wire::BufferTree;
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>).await?;
+/// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+/// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
 /// let one = endpoint.connect(endpoint.local().unwrap()).await?; // with itself
 /// one.send(b"hello").await?;
 /// let other = endpoint.accept().await?;
@@ -38,13 +40,13 @@ use crate::task::watch::{Teller, Wait, Watch};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Endpoint<S: Ground> {
+pub struct Endpoint<S: StackAny> {
     pub(super) host: Host<S>,
-    pub(super) watch: Teller<S>,
+    pub(super) watch: WakeOnDrop<S>,
 }
 
-impl<S: Ground> Endpoint<S> {
-    /// An endpoint on the stack that `make` makes: it connects, and does not listen.
+impl<S: StackAny> Endpoint<S> {
+    /// Creates an endpoint on the stack that `make` returns. It can connect, and does not listen.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, Endpoint, System};
@@ -58,54 +60,56 @@ impl<S: Ground> Endpoint<S> {
     /// ```
     ///
     /// # Errors
-    /// Where the operating system has no more descriptors, or this is no runtime of tokio.
+    /// If the operating system has no more descriptors, or this is no runtime of tokio.
     ///
     /// # Panics
-    /// Where that runtime has no I/O. A message with a lifetime that waits for room needs its time, too (`enable_all`).
+    /// If that runtime has no I/O. A message with a lifetime that waits for credit needs its timer
+    /// as well (`enable_all`).
     pub fn new(config: Config, make: impl FnOnce(&System) -> S) -> Result<Self, Error> {
         let host = Host::new(config, make)?;
-        let watch = Teller(Rc::new(Watch::new(Rc::clone(&host.shared))?));
+        let watch = WakeOnDrop(Rc::new(Watch::new(Rc::clone(&host.shared))?));
         Ok(Endpoint { host, watch })
     }
 
-    /// The same, which listens at `local`; at port 0, anywhere.
+    /// Creates an endpoint that listens at `local`; port 0 asks for any port. It can connect, too.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, Endpoint, System};
     /// use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let endpoint = Endpoint::bind("127.0.0.1:0".parse()?, Config::default(), System::udp::<BufferTree>).await?;
+    /// let here = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+    /// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// assert_ne!(endpoint.local().unwrap().port(), 0);
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// Where that address is taken, or there is none such here; and as [`new`](Endpoint::new).
+    /// If the address is taken, or is none of this host; and as [`new`](Endpoint::new).
     ///
     /// # Panics
     /// As [`new`](Endpoint::new).
     pub async fn bind(
-        local: SocketAddr,
+        local: impl Into<Participant>,
         config: Config,
         make: impl FnOnce(&System) -> S,
     ) -> Result<Self, Error> {
         let mut endpoint = Self::new(config, make)?;
-        let listener = endpoint.host.listen(local);
-        let place = endpoint.wait(listener, |shared| shared.desk.place(listener)).await??;
+        let listener = endpoint.host.listen(local.into());
+        let place = endpoint.wait(listener, |shared| shared.mailbox.local(listener)).await??;
         endpoint.host.local = place.internet();
         Ok(endpoint)
     }
 
-    /// Where it listens.
+    /// Returns the Internet address at which it listens.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let here = "127.0.0.1:0".parse()?;
+    /// let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// assert!(endpoint.local().unwrap().ip().is_loopback());
     /// # Ok(())
@@ -115,8 +119,9 @@ impl<S: Ground> Endpoint<S> {
         self.host.local
     }
 
-    /// Keeps the stack going while the application does something else, until the endpoint and all its associations are
-    /// dropped. Where it runs, it is the only one that the operating system wakes: who has thousands of tasks wants it, too.
+    /// Keeps the stack going while the application does something else, until the endpoint and all
+    /// its associations are dropped. While it runs, it is the only task that the operating system
+    /// wakes, so an application with thousands of tasks wants it as well.
     ///
     /// ```
     /// use std::time::Duration;
@@ -125,7 +130,7 @@ impl<S: Ground> Endpoint<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// tokio::task::LocalSet::new().run_until(async {
-    ///     let here = "127.0.0.1:0".parse()?;
+    ///     let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     ///     let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     ///     let run = tokio::task::spawn_local(endpoint.run());
     ///     tokio::time::sleep(Duration::from_millis(1)).await; // peers are answered meanwhile
@@ -137,12 +142,12 @@ impl<S: Ground> Endpoint<S> {
     /// ```
     ///
     /// # Errors
-    /// Where the operating system cannot wait for descriptors any more.
+    /// If the operating system cannot wait for descriptors any more.
     pub fn run(&self) -> Run<S> {
         Run::new(&self.watch)
     }
 
-    /// How many associations it has, and what the stack has dropped.
+    /// Returns how many associations it has, and how much the stack has dropped.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -158,7 +163,7 @@ impl<S: Ground> Endpoint<S> {
         self.host.totals()
     }
 
-    /// Lends the stack, to be looked at.
+    /// Lends the stack, to be inspected.
     ///
     /// ```
     /// use stackwright_contract::Protocol;
@@ -184,24 +189,25 @@ impl<S: Ground> Endpoint<S> {
     }
 
     /// A name that is open; dropped before, it is given up.
-    async fn open(&self, remote: SocketAddr) -> Result<(Hold<S>, Teller<S>), Error> {
+    async fn open(&self, remote: Participant) -> Result<(Hold<S>, WakeOnDrop<S>), Error> {
         // In this order: what is dropped unfinished is told after it was given up.
-        let watch = Teller(Rc::clone(&self.watch));
+        let watch = WakeOnDrop(Rc::clone(&self.watch));
         let hold = self.host.open(remote);
         let name = hold.name;
         self.wait(name, |shared| shared.opened(name)).await??;
         Ok((hold, watch))
     }
 
-    async fn arrival(&self) -> Result<(Hold<S>, Teller<S>), Error> {
+    async fn arrival(&self) -> Result<(Hold<S>, WakeOnDrop<S>), Error> {
         let listener = self.host.listener()?;
-        let name = self.wait(listener, |shared| shared.desk.arrival(listener)).await??;
-        Ok((self.host.hold(name), Teller(Rc::clone(&self.watch))))
+        let name = self.wait(listener, |shared| shared.mailbox.arrival(listener)).await??;
+        Ok((self.host.hold(name), WakeOnDrop(Rc::clone(&self.watch))))
     }
 }
 
 impl<S: Stack> Endpoint<S> {
-    /// An association with who listens at `remote`, once it is open.
+    /// Opens an association with `remote`: an Internet address, or any participant that the stack
+    /// knows how to reach.
     ///
     /// Dropped before, the attempt is given up.
     ///
@@ -211,32 +217,32 @@ impl<S: Stack> Endpoint<S> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// assert_eq!(association.remote(), Some("127.0.0.1:9".parse()?));
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`Error::Ended`] where nobody answers, or it is refused.
-    pub async fn connect(&self, remote: SocketAddr) -> Result<Association<S>, Error> {
-        let (hold, watch) = self.open(remote).await?;
+    /// [`Error::Ended`] if there is no answer, or a refusal.
+    pub async fn connect(&self, remote: impl Into<Participant>) -> Result<Association<S>, Error> {
+        let (hold, watch) = self.open(remote.into()).await?;
         Ok(Association::new(hold, watch))
     }
 
-    /// The next who arrives.
+    /// Accepts the next association that arrives.
     ///
-    /// Dropped before, nobody is lost: the next call finds him.
+    /// Dropped before, no arrival is lost: the next call returns it.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let here = "127.0.0.1:0".parse()?;
+    /// let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// let endpoint = Endpoint::bind(here, Config::default(), System::udp::<BufferTree>).await?;
     /// let one = endpoint.connect(endpoint.local().unwrap()).await?;
-    /// one.send(b"who arrives over UDP arrives with a datagram").await?;
+    /// one.send(b"over UDP, an arrival is a datagram").await?;
     /// let other = endpoint.accept().await?;
     /// assert_eq!(other.remote(), one.local());
     /// # Ok(())
@@ -252,7 +258,8 @@ impl<S: Stack> Endpoint<S> {
 }
 
 impl<S: StreamStack> Endpoint<S> {
-    /// A stream to who listens at `remote`, once it is open.
+    /// Opens a stream to `remote`: an Internet address, or any participant that the stack knows how
+    /// to reach.
     ///
     /// Dropped before, the attempt is given up.
     ///
@@ -261,33 +268,34 @@ impl<S: StreamStack> Endpoint<S> {
     /// use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let nobody = "127.0.0.1:9".parse()?;
+    /// let closed: std::net::SocketAddr = "127.0.0.1:9".parse()?;
     /// let endpoint = Endpoint::new(Config::default(), System::tcp::<BufferTree>)?;
-    /// assert!(endpoint.connect_stream(nobody).await.is_err());
+    /// assert!(endpoint.connect_stream(closed).await.is_err());
     /// # Ok(())
     /// # }
     /// ```
     ///
     /// # Errors
-    /// [`Error::Ended`] where nobody answers, or it is refused.
-    pub async fn connect_stream(&self, remote: SocketAddr) -> Result<Stream<S>, Error> {
-        let (hold, watch) = self.open(remote).await?;
+    /// [`Error::Ended`] if there is no answer, or a refusal.
+    pub async fn connect_stream(&self, remote: impl Into<Participant>) -> Result<Stream<S>, Error> {
+        let (hold, watch) = self.open(remote.into()).await?;
         Ok(Stream::new(hold, watch))
     }
 
-    /// The next stream that arrives.
+    /// Accepts the next stream that arrives.
     ///
-    /// Dropped before, none is lost: the next call finds it.
+    /// Dropped before, no arrival is lost: the next call returns it.
     ///
     /// ```
     /// use stackwright_endpoint::{Config, Endpoint, System};
     /// use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let here = "127.0.0.1:0".parse()?;
+    /// let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// let here = endpoint.local().unwrap();
-    /// let (one, other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// let (one, other) =
+    ///     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// assert_eq!(one.local(), other.remote());
     /// # Ok(())
     /// # }

@@ -1,4 +1,5 @@
-//! Calls that are awaited: tokio watches the descriptors, of which one tells the time, and whichever task awaits runs the stack.
+//! Calls that are awaited: tokio watches the descriptors, of which one tells the time, and
+//! whichever task awaits runs the stack.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -7,7 +8,7 @@
 //! | `stream.rs` | octets: reading, writing, finishing |
 //! | `watch.rs` | running the stack, one poll at a time |
 //! | `readers.rs` | what the runtime watches for it |
-//! | `alarm.rs` | who waits |
+//! | `alarm.rs` | the tasks that wait |
 //! | `run.rs` | running the stack while the application does something else |
 
 mod alarm;

@@ -1,4 +1,5 @@
-//! What the runtime watches for the stack: the driver's descriptor, and sockets for datagrams, each by itself.
+//! What the runtime watches for the stack: the driver's descriptor, and sockets for datagrams, each
+//! by itself.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -32,8 +33,9 @@ struct Reader {
     descriptor: AsyncFd<Descriptor>,
     /// It marks this reader as one to be asked what can be read.
     reads: Waker,
-    /// The same, where the network has reported an error. The runtime tells that once: it never takes it back. It suffices, because who
-    /// heard once that a peer cannot be reached has judged it.
+    /// The same, where the network has reported an error. The runtime tells that once: it never
+    /// takes it back. It suffices, because a layer that was told once that a peer
+    /// cannot be reached has judged it.
     fails: Waker,
 }
 
@@ -42,10 +44,11 @@ enum Descriptor {
     Socket(Rc<UdpSocket>, Token),
 }
 
-/// Readers to be asked: the runtime tells nothing more of them until they were. It may tell from another thread.
+/// Readers to be asked: the runtime tells nothing more of them until they were. It may tell from
+/// another thread.
 struct Told {
     marks: Mutex<Vec<Mark>>,
-    /// There are some: who finds none need not ask for the lock.
+    /// Whether there are some: without any, the lock is not taken.
     some: AtomicBool,
     alarm: Arc<Alarm>,
 }
@@ -56,7 +59,7 @@ struct Mark {
     fails: bool,
 }
 
-/// Who makes a mark.
+/// The source of a mark.
 struct Marker {
     mark: Mark,
     told: Arc<Told>,
@@ -64,7 +67,7 @@ struct Marker {
 
 /// What can be read: sockets, by their tokens, and whether there is something else to look for.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct ReadySet {
     pub(super) sockets: Vec<Token>,
     pub(super) looks: bool,
     /// Readers to be asked now: those that had something the last time once more.
@@ -72,7 +75,7 @@ pub(super) struct Seen {
 }
 
 impl Readers {
-    /// Watches the driver's descriptor. It wakes the alarm, and so whoever waits.
+    /// Watches the driver's descriptor. It wakes the alarm, and so the tasks that wait.
     pub(super) fn new(driver: Rc<Registry>, alarm: Arc<Alarm>) -> io::Result<Rc<Self>> {
         let runtime = runtime::Handle::try_current().map_err(io::Error::other)?;
         let told = Arc::new(Told { marks: Mutex::default(), some: AtomicBool::new(false), alarm });
@@ -101,7 +104,7 @@ impl Readers {
     }
 
     /// Asks those that have told something, and has the others tell.
-    pub(super) fn look(&self, seen: &mut Seen) -> io::Result<()> {
+    pub(super) fn look(&self, seen: &mut ReadySet) -> io::Result<()> {
         self.told.move_to(&mut seen.asked);
         if seen.asked.is_empty() {
             return Ok(());
@@ -121,7 +124,8 @@ impl Readers {
         failed
     }
 
-    /// The socket, where there is but one: who cannot wait for the runtime may see for himself what it has.
+    /// Returns the socket, where there is only one: a caller that cannot wait for the runtime looks
+    /// at it itself.
     pub(super) fn only(&self) -> Option<Token> {
         let known = self.known.borrow();
         if known.len() != 2 {
@@ -135,7 +139,8 @@ impl Readers {
 }
 
 impl Reader {
-    /// Whether there is something to read, or the network has reported an error: if one comes alone, that is told to those who write.
+    /// Whether there is something to read, or the network has reported an error: if one comes
+    /// alone, that is told to writers.
     fn poll(&self, fails: bool) -> Poll<io::Result<()>> {
         let polled = if fails {
             self.descriptor.poll_write_ready(&mut Context::from_waker(&self.fails))
@@ -209,8 +214,8 @@ impl AsRawFd for Descriptor {
     }
 }
 
-/// Both have a share of what owns the descriptor, and always say the same one: all that tokio asks for. It asks for it by an `unsafe`
-/// call since 1.54, which this crate has none of.
+/// Both have a share of what owns the descriptor, and always say the same one: all that tokio asks
+/// for. It asks for it by an `unsafe` call since 1.54, which this crate has none of.
 #[expect(deprecated, reason = "sound for these, and the other one is unsafe")]
 fn registered(descriptor: Descriptor) -> io::Result<AsyncFd<Descriptor>> {
     AsyncFd::with_interest(descriptor, Interest::READABLE)
@@ -230,7 +235,7 @@ mod tests {
     #[test]
     fn an_endpoint_that_is_dropped_leaves_no_descriptor_behind() {
         Builder::new_current_thread().enable_io().build().unwrap().block_on(async {
-            let here = "127.0.0.1:0".parse().unwrap();
+            let here: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
             let endpoint: Endpoint<Udp<BufferTree>> =
                 Endpoint::bind(here, Config::default(), System::udp).await.unwrap();
             let association = endpoint.connect(endpoint.local().unwrap()).await.unwrap();

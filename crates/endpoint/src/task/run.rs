@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use crate::error::Error;
-use crate::shared::Ground;
+use crate::shared::StackAny;
 use crate::task::alarm::Alarm;
-use crate::task::watch::{Place, Watch};
+use crate::task::watch::{WaitSlot, Watch};
 
 /// Runs the stack of an endpoint until the endpoint and all its associations are dropped: what
 /// [`Endpoint::run`](crate::Endpoint::run) gives.
@@ -27,19 +27,19 @@ use crate::task::watch::{Place, Watch};
 /// # }
 /// ```
 #[must_use = "a future does nothing until it is awaited"]
-pub struct Run<S: Ground> {
+pub struct Run<S: StackAny> {
     watch: Weak<Watch<S>>,
     alarm: Arc<Alarm>,
-    place: Place,
+    place: WaitSlot,
 }
 
-impl<S: Ground> Run<S> {
+impl<S: StackAny> Run<S> {
     pub(super) fn new(watch: &Rc<Watch<S>>) -> Self {
-        Run { watch: Rc::downgrade(watch), alarm: Arc::clone(&watch.alarm), place: Place::default() }
+        Run { watch: Rc::downgrade(watch), alarm: Arc::clone(&watch.alarm), place: WaitSlot::default() }
     }
 }
 
-impl<S: Ground> Future for Run<S> {
+impl<S: StackAny> Future for Run<S> {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -58,11 +58,11 @@ impl<S: Ground> Future for Run<S> {
     }
 }
 
-impl<S: Ground> Drop for Run<S> {
+impl<S: StackAny> Drop for Run<S> {
     fn drop(&mut self) {
         if let Some(slot) = self.place.slot {
             self.alarm.leave(slot);
-            // It may have been woken already, and nobody else was.
+            // It may have been woken already, and no other was.
             self.alarm.ring();
         }
     }

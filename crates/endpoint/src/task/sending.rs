@@ -9,16 +9,16 @@ use tokio::time::{self, Sleep};
 
 use crate::error::{Error, Refused};
 use crate::hold::{self, Hold};
-use crate::offered::Parcel;
-use crate::shared::Ground;
-use crate::task::watch::{Place, Watch};
+use crate::offered::Outbound;
+use crate::shared::StackAny;
+use crate::task::watch::{WaitSlot, Watch};
 
 /// A message on its way into the stack: what
 /// [`Association::send_message`](crate::Association::send_message) returns; or a buffer of several,
 /// of [`Association::commit`](crate::Association::commit).
 ///
-/// It has the message until the stack takes it, all at once. Who does not want to wait any longer
-/// [takes it back](Sending::into_message); nothing of it was sent then.
+/// It owns the message until the stack takes it, all at once. A caller that does not want to wait
+/// any longer [takes it back](Sending::into_message); nothing of it was sent then.
 ///
 /// ```
 /// use stackwright_contract::services::MessageProperties;
@@ -27,7 +27,7 @@ use crate::task::watch::{Place, Watch};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-/// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+/// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
 /// let message = BufferTree::with_headroom(128, b"perhaps");
 /// let sending = association.send_message(message, MessageProperties::default());
 /// let message = sending.into_message().expect("it was not sent yet");
@@ -36,7 +36,7 @@ use crate::task::watch::{Place, Watch};
 /// # }
 /// ```
 #[must_use = "a future does nothing until it is awaited"]
-pub struct Sending<'a, S: Ground, P = <S as Ground>::Message> {
+pub struct Sending<'a, S: StackAny, P = <S as StackAny>::Message> {
     hold: &'a Hold<S>,
     watch: &'a Watch<S>,
     message: Option<P>,
@@ -44,10 +44,10 @@ pub struct Sending<'a, S: Ground, P = <S as Ground>::Message> {
     due: Option<Instant>,
     /// Until then, once it had to wait.
     sleep: Option<Pin<Box<Sleep>>>,
-    place: Place,
+    place: WaitSlot,
 }
 
-impl<'a, S: Ground, P> Sending<'a, S, P> {
+impl<'a, S: StackAny, P> Sending<'a, S, P> {
     pub(super) fn new(
         hold: &'a Hold<S>,
         watch: &'a Watch<S>,
@@ -55,10 +55,18 @@ impl<'a, S: Ground, P> Sending<'a, S, P> {
         properties: MessageProperties,
     ) -> Self {
         let due = hold::due(&properties);
-        Sending { hold, watch, message: Some(message), properties, due, sleep: None, place: Place::default() }
+        Sending {
+            hold,
+            watch,
+            message: Some(message),
+            properties,
+            due,
+            sleep: None,
+            place: WaitSlot::default(),
+        }
     }
 
-    /// The message, unless the stack has it.
+    /// Returns the message, unless the stack has taken it.
     ///
     /// ```
     /// # use stackwright_contract::services::MessageProperties;
@@ -67,7 +75,7 @@ impl<'a, S: Ground, P> Sending<'a, S, P> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let endpoint = Endpoint::new(Config::default(), System::udp::<BufferTree>)?;
-    /// # let association = endpoint.connect("127.0.0.1:9".parse()?).await?;
+    /// # let association = endpoint.connect("127.0.0.1:9".parse::<std::net::SocketAddr>()?).await?;
     /// let message = BufferTree::with_headroom(128, b"away");
     /// let mut sending = association.send_message(message, MessageProperties::default());
     /// (&mut sending).await?;
@@ -81,16 +89,16 @@ impl<'a, S: Ground, P> Sending<'a, S, P> {
 }
 
 /// Nothing in it is pinned.
-impl<S: Ground, P> Unpin for Sending<'_, S, P> {}
+impl<S: StackAny, P> Unpin for Sending<'_, S, P> {}
 
-impl<S: Ground, P: Parcel<S::Message>> Future for Sending<'_, S, P> {
+impl<S: StackAny, P: Outbound<S::Message>> Future for Sending<'_, S, P> {
     type Output = Result<(), Refused<P>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let Sending { hold, watch, message: kept, properties, due, sleep, place } = self.get_mut();
         let (name, due) = (hold.name, *due);
         // It was over before.
-        let Some(size) = kept.as_ref().map(Parcel::size) else { return Poll::Pending };
+        let Some(size) = kept.as_ref().map(Outbound::size) else { return Poll::Pending };
         let credit = match watch.poll(place, name, cx, |shared| shared.takes(name, size, due)) {
             Poll::Ready(credit) => credit.flatten(),
             Poll::Pending => {
@@ -118,7 +126,7 @@ impl<S: Ground, P: Parcel<S::Message>> Future for Sending<'_, S, P> {
     }
 }
 
-impl<S: Ground, P> Drop for Sending<'_, S, P> {
+impl<S: StackAny, P> Drop for Sending<'_, S, P> {
     fn drop(&mut self) {
         self.watch.leave(&mut self.place, self.hold.name);
     }

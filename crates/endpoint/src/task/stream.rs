@@ -14,18 +14,19 @@ use crate::error::Error;
 use crate::hold::{self, Hold, by_hold};
 use crate::offered::Size;
 use crate::send_buffer::SendBuffer;
-use crate::shared::Ground;
+use crate::shared::StackAny;
 use crate::task::sending::Sending;
-use crate::task::watch::{Place, Teller, Wait};
+use crate::task::watch::{Wait, WaitSlot, WakeOnDrop};
 
 /// How many octets one write takes at most: what is written at once is copied at once.
 const WRITE_MOST: usize = 64 << 10;
 
 /// One association of an endpoint, for octets in order.
 ///
-/// It reads and writes as any stream of tokio does. `shutdown` says that no more is written, and what was written arrives;
-/// [`close`](Stream::close) waits for that. Dropped without a shutdown it is aborted: the peer sees a reset, never an end. Dropped
-/// after one it still arrives, as long as something of the endpoint is awaited; but if the peer still sends, he sees a reset.
+/// It implements `AsyncRead` and `AsyncWrite`. `shutdown` finishes the own half: what was written
+/// arrives; [`close`](Stream::close) waits for that. Dropped without a shutdown it is aborted: the
+/// peer sees a reset, never an end. Dropped after one, what was written still arrives, as long as
+/// something of the endpoint is awaited; but a peer that still sends sees a reset.
 ///
 /// ```
 /// use stackwright_endpoint::{Config, Endpoint, System};
@@ -33,10 +34,11 @@ const WRITE_MOST: usize = 64 << 10;
 /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let here = "127.0.0.1:0".parse()?;
+/// let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
 /// let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
 /// let here = endpoint.local().unwrap();
-/// let (mut one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+/// let (mut one, mut other) =
+///     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
 /// one.write_all(b"a line\n").await?;
 /// one.shutdown().await?;
 /// let mut all = String::new();
@@ -48,23 +50,23 @@ const WRITE_MOST: usize = 64 << 10;
 /// # Ok(())
 /// # }
 /// ```
-pub struct Stream<S: Ground> {
+pub struct Stream<S: StackAny> {
     hold: Hold<S>,
-    watch: Teller<S>,
+    watch: WakeOnDrop<S>,
     /// What was delivered and is read in part.
     rest: Option<S::Message>,
-    reads: Place,
-    writes: Place,
+    reads: WaitSlot,
+    writes: WaitSlot,
 }
 
-impl<S: Ground> Stream<S> {
-    pub(super) fn new(hold: Hold<S>, watch: Teller<S>) -> Self {
-        Stream { hold, watch, rest: None, reads: Place::default(), writes: Place::default() }
+impl<S: StackAny> Stream<S> {
+    pub(super) fn new(hold: Hold<S>, watch: WakeOnDrop<S>) -> Self {
+        Stream { hold, watch, rest: None, reads: WaitSlot::default(), writes: WaitSlot::default() }
     }
 
-    /// Writes what is in a [reserved](Self::reserve) buffer, all at once, without a copy, once
-    /// there is room for all of it. The future has the buffer until the stack takes it, and gives
-    /// it back.
+    /// Writes the contents of a [reserved](Self::reserve) buffer at once, without a copy, once
+    /// there is credit for all of it. The future owns the buffer until the stack takes it, and
+    /// returns it on failure.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
@@ -72,10 +74,11 @@ impl<S: Ground> Stream<S> {
     /// # use tokio::io::AsyncReadExt;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, mut other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// use std::io::Write;
     /// let mut buffer = one.reserve(100, 1);
     /// writeln!(buffer, "{} degrees", 12.5)?;
@@ -88,24 +91,25 @@ impl<S: Ground> Stream<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::TooLong`] where there is never room for as much, or [`Error::Ended`] with the
+    /// [`Error::TooLong`] if there is never credit for as much, or [`Error::Ended`] with the
     /// reason; with the buffer.
     pub fn commit(&self, buffer: SendBuffer<S::Message>) -> Sending<'_, S, SendBuffer<S::Message>> {
         Sending::new(&self.hold, &self.watch, buffer, MessageProperties::default())
     }
 
-    /// Writes no more, and goes on reading: what was written arrives, and then the peer reads the end.
-    /// It is what `shutdown` does.
+    /// Writes no more, and goes on reading: what was written arrives, and then the peer reads the
+    /// end. It is what `shutdown` does.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, mut other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// use tokio::io::{AsyncReadExt, AsyncWriteExt};
     /// let mut one = one;
     /// one.write_all(b"a question").await?;
@@ -125,26 +129,27 @@ impl<S: Ground> Stream<S> {
     pub fn finish(&self) -> Result<(), Error> {
         let turned = {
             let shared = &mut *self.watch.shared.borrow_mut();
-            shared.desk.finish(self.hold.name);
+            shared.mailbox.finish(self.hold.name);
             shared.turn(Some(Duration::ZERO))
         };
         self.watch.tell();
         turned
     }
 
-    /// Ends both directions in good order, and waits for that: what was written arrives, and what the
-    /// peer still sends is discarded until it finishes too. One that does not is given up by the stack:
-    /// by TCP after a minute. Dropped before, the future leaves that to the stack.
+    /// Ends both directions in good order, and waits for that: what was written arrives, and what
+    /// the peer still sends is discarded until it finishes too. One that does not is given up by
+    /// the stack: by TCP after a minute. Dropped before, the future leaves that to the stack.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// tokio::try_join!(one.close(), other.close())?;
     /// assert_eq!(endpoint.totals().associations, 0);
     /// # Ok(())
@@ -168,10 +173,11 @@ impl<S: Ground> Stream<S> {
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, mut other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, mut other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// use tokio::io::AsyncReadExt;
     /// one.abort(7);
     /// assert!(other.read_u8().await.is_err(), "TCP says the reset, and no code");
@@ -182,19 +188,20 @@ impl<S: Ground> Stream<S> {
         self.hold.abort(code);
     }
 
-    /// Gives the layers below a command, and waits for the answer. Commands are answered in the order
-    /// in which they were given. Dropped before its first poll, the future has given none; dropped
-    /// later, the command is done, and its answer thrown away.
+    /// Gives the layers below a command, and waits for the answer. Commands are answered in the
+    /// order in which they were given. Dropped before its first poll, the future has given none;
+    /// dropped later, the command is done, and its answer thrown away.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, Endpoint, System};
     /// # use stackwright_wire::BufferTree;
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let here = "127.0.0.1:0".parse()?;
+    /// # let here: std::net::SocketAddr = "127.0.0.1:0".parse()?;
     /// # let endpoint = Endpoint::bind(here, Config::default(), System::tcp::<BufferTree>).await?;
     /// # let here = endpoint.local().unwrap();
-    /// # let (one, _other) = tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
+    /// # let (one, _other) =
+    /// #     tokio::try_join!(endpoint.connect_stream(here), endpoint.accept_stream())?;
     /// use stackwright_contract::{Command, CommandError};
     /// use stackwright_endpoint::Error;
     /// let refused = one.control(Command::Renegotiate).await;
@@ -204,7 +211,8 @@ impl<S: Ground> Stream<S> {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Command`] where it was not done, or [`Error::Ended`] where it ended before the answer.
+    /// [`Error::Command`] where it was not done, or [`Error::Ended`] where it ended before the
+    /// answer.
     pub async fn control(&self, command: Command) -> Result<u32, Error> {
         let name = self.hold.name;
         let commanded = self.hold.control(command)?;
@@ -215,9 +223,9 @@ impl<S: Ground> Stream<S> {
 }
 
 /// Nothing in it is pinned.
-impl<S: Ground> Unpin for Stream<S> {}
+impl<S: StackAny> Unpin for Stream<S> {}
 
-impl<S: Ground> AsyncRead for Stream<S> {
+impl<S: StackAny> AsyncRead for Stream<S> {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let Stream { hold, watch, rest, reads, .. } = self.get_mut();
         if into.remaining() == 0 {
@@ -240,7 +248,7 @@ impl<S: Ground> AsyncRead for Stream<S> {
     }
 }
 
-impl<S: Ground> AsyncWrite for Stream<S> {
+impl<S: StackAny> AsyncWrite for Stream<S> {
     fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
         let Stream { hold, watch, writes, .. } = self.get_mut();
         let most = octets.len().min(WRITE_MOST);
@@ -248,7 +256,7 @@ impl<S: Ground> AsyncWrite for Stream<S> {
             return Poll::Ready(Ok(0));
         }
         let taken = ready!(watch.poll(writes, hold.name, cx, |shared| {
-            let credit = shared.desk.link(hold.name)?.credit.octets;
+            let credit = shared.mailbox.link(hold.name)?.credit.octets;
             let octets = most.min(credit.max(1));
             Some(shared.takes(hold.name, Size::one(octets), None)?.map(|()| octets))
         }));
@@ -278,7 +286,7 @@ impl<S: Ground> AsyncWrite for Stream<S> {
     }
 }
 
-impl<S: Ground> Drop for Stream<S> {
+impl<S: StackAny> Drop for Stream<S> {
     fn drop(&mut self) {
         self.watch.leave(&mut self.reads, self.hold.name);
         self.watch.leave(&mut self.writes, self.hold.name);

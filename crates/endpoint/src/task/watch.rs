@@ -13,25 +13,25 @@ use stackwright_contract::Handle;
 use tokio::task::coop;
 
 use crate::error::Error;
-use crate::shared::{Ground, Shared};
+use crate::shared::{Shared, StackAny};
 use crate::task::alarm::Alarm;
-use crate::task::readers::{Readers, Seen};
+use crate::task::readers::{Readers, ReadySet};
 
 /// How many batches of the stack are run before other tasks have their turn.
 const BATCHES_MOST: usize = 8;
 
 /// The stack of an endpoint, and what its tasks wait for.
-pub(super) struct Watch<S: Ground> {
+pub(super) struct Watch<S: StackAny> {
     pub(super) shared: Rc<RefCell<Shared<S>>>,
-    /// They wake the alarm, and so whoever waits.
+    /// They wake the alarm, and so the tasks that wait.
     pub(super) readers: Rc<Readers>,
-    seen: RefCell<Seen>,
+    seen: RefCell<ReadySet>,
     pub(super) alarm: Arc<Alarm>,
     /// The alarm was rung since the stack was looked after.
     rung: Cell<bool>,
 }
 
-impl<S: Ground> Watch<S> {
+impl<S: StackAny> Watch<S> {
     pub(super) fn new(shared: Rc<RefCell<Shared<S>>>) -> io::Result<Self> {
         let alarm = Arc::new(Alarm::default());
         let registry = shared.borrow().registry();
@@ -40,17 +40,18 @@ impl<S: Ground> Watch<S> {
         Ok(Watch { shared, readers, seen: RefCell::default(), alarm, rung: Cell::new(false) })
     }
 
-    /// Runs the stack until `look` finds something about `name`, one poll at a time. Who does not poll it again leaves.
+    /// Runs the stack until `look` finds something about `name`, one poll at a time. A caller that
+    /// does not poll again [leaves](Self::leave).
     pub(super) fn poll<T>(
         &self,
-        place: &mut Place,
+        place: &mut WaitSlot,
         name: Handle,
         cx: &mut Context<'_>,
         mut look: impl FnMut(&mut Shared<S>) -> Option<T>,
     ) -> Poll<Result<T, Error>> {
         let progress = ready!(coop::poll_proceed(cx));
         let mut find = || look(&mut self.shared.borrow_mut());
-        // Who waited has not left the stack alone.
+        // A task that waited has not left the stack alone.
         let waited = place.slot;
         let is_stale = waited.is_none() && self.shared.borrow().is_stale();
         let at_once = if is_stale { None } else { find() };
@@ -60,18 +61,20 @@ impl<S: Ground> Watch<S> {
                 let asks = {
                     let shared = &mut *self.shared.borrow_mut();
                     if waited.is_none() {
-                        // First of all: what is told from here on shall reach us, on whatever thread the runtime waits.
+                        // First of all: what is told from here on shall reach us, on whatever
+                        // thread the runtime waits.
                         let slot = self.alarm.enter(cx.waker());
-                        shared.desk.await_on(name, slot);
+                        shared.mailbox.await_on(name, slot);
                         place.slot = Some(slot);
                     }
-                    // Also what was put off by whoever found all that he asked for.
-                    let asks = !shared.desk.asks.is_empty();
+                    // Also what was put off by a call that found everything at once.
+                    let asks = !shared.mailbox.asks.is_empty();
                     shared.ask();
                     asks
                 };
                 match self.tend(&mut find) {
-                    // There was no batch after which it would have been looked for; or the stack has answered at once.
+                    // There was no batch after which it would have been looked for; or the stack
+                    // has answered at once.
                     Ok(None) if is_stale || asks => Ok(find()),
                     tended => tended,
                 }
@@ -99,16 +102,16 @@ impl<S: Ground> Watch<S> {
         }
     }
 
-    /// Who waited at `place` does not any more.
-    pub(super) fn leave(&self, place: &mut Place, name: Handle) {
+    /// The task at `place` does not wait any more.
+    pub(super) fn leave(&self, place: &mut WaitSlot, name: Handle) {
         if let Some(slot) = place.slot.take() {
-            self.shared.borrow_mut().desk.leave(name, slot);
+            self.shared.borrow_mut().mailbox.leave(name, slot);
             self.alarm.leave(slot);
         }
     }
 
-    /// Runs the stack as long as it has something to do, and sets the timer. Gives what `find` found after a batch; where nobody else
-    /// waits, nothing more is done then.
+    /// Runs the stack as long as it has something to do, and sets the timer. Returns what `find`
+    /// found after a batch; where no other task waits, nothing more is done then.
     pub(super) fn tend<T>(&self, mut find: impl FnMut() -> Option<T>) -> Result<Option<T>, Error> {
         self.rung.set(false);
         let mut found = None;
@@ -141,11 +144,12 @@ impl<S: Ground> Watch<S> {
         turned.map(|()| true)
     }
 
-    /// Wakes those to whom something was told; and somebody to look after the stack, where it has something to do now.
+    /// Wakes the tasks to which something was told; and one that runs the stack, where it has
+    /// something to do now.
     pub(super) fn tell(&self) {
         if self.alarm.is_silent() {
-            // Who was told something has left, and whoever waits next asks and looks first.
-            return self.shared.borrow_mut().desk.woken.clear();
+            // The task that was told something has left, and the next one asks and looks first.
+            return self.shared.borrow_mut().mailbox.woken.clear();
         }
         self.shared.borrow_mut().ask();
         self.wake(None);
@@ -154,10 +158,10 @@ impl<S: Ground> Watch<S> {
         }
     }
 
-    /// Wakes those to whom something was told, but for `me`, who just looked.
+    /// Wakes the tasks to which something was told, except for `me`, which just looked.
     pub(super) fn wake(&self, me: Option<Handle>) {
         let mut woken = {
-            let woken = &mut self.shared.borrow_mut().desk.woken;
+            let woken = &mut self.shared.borrow_mut().mailbox.woken;
             if woken.is_empty() {
                 return; // and keeps its memory
             }
@@ -167,44 +171,45 @@ impl<S: Ground> Watch<S> {
         self.alarm.wake(&woken);
         // Its memory is of use again, unless a task that was woken said something meanwhile.
         let shared = &mut *self.shared.borrow_mut();
-        if shared.desk.woken.is_empty() {
+        if shared.mailbox.woken.is_empty() {
             woken.clear();
-            shared.desk.woken = woken;
+            shared.mailbox.woken = woken;
         }
     }
 }
 
-impl<S: Ground> Drop for Watch<S> {
+impl<S: StackAny> Drop for Watch<S> {
     fn drop(&mut self) {
-        // Who runs the stack shall notice that it is gone.
+        // The task that runs the stack has to notice that it is gone.
         self.alarm.ring();
     }
 }
 
-/// Where somebody waits.
+/// The slot in which a task waits, if it does.
 #[derive(Default)]
-pub(super) struct Place {
+pub(super) struct WaitSlot {
     pub(super) slot: Option<Handle>,
 }
 
-/// Waits until `look` finds something about `name`. Dropped, it leaves nothing behind, and somebody else runs the stack.
-pub(super) struct Wait<'a, S: Ground, F> {
+/// Waits until `look` finds something about `name`. Dropped, it leaves nothing behind, and another
+/// task runs the stack.
+pub(super) struct Wait<'a, S: StackAny, F> {
     watch: &'a Watch<S>,
     name: Handle,
-    place: Place,
+    place: WaitSlot,
     look: F,
 }
 
-impl<'a, S: Ground, F> Wait<'a, S, F> {
+impl<'a, S: StackAny, F> Wait<'a, S, F> {
     pub(super) fn new<T>(watch: &'a Watch<S>, name: Handle, look: F) -> Self
     where
         F: FnMut(&mut Shared<S>) -> Option<T>,
     {
-        Wait { watch, name, place: Place::default(), look }
+        Wait { watch, name, place: WaitSlot::default(), look }
     }
 }
 
-impl<S: Ground, T, F: FnMut(&mut Shared<S>) -> Option<T> + Unpin> Future for Wait<'_, S, F> {
+impl<S: StackAny, T, F: FnMut(&mut Shared<S>) -> Option<T> + Unpin> Future for Wait<'_, S, F> {
     type Output = Result<T, Error>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
@@ -213,17 +218,18 @@ impl<S: Ground, T, F: FnMut(&mut Shared<S>) -> Option<T> + Unpin> Future for Wai
     }
 }
 
-impl<S: Ground, F> Drop for Wait<'_, S, F> {
+impl<S: StackAny, F> Drop for Wait<'_, S, F> {
     fn drop(&mut self) {
         self.watch.leave(&mut self.place, self.name);
     }
 }
 
-/// A share of the watch: who gives it up has told the stack something before (that an association is over, say), and others
-/// may wait for what came of it. It stands after whatever says that.
-pub(super) struct Teller<S: Ground>(pub(super) Rc<Watch<S>>);
+/// A share of the watch that wakes other tasks when it is dropped: something was told to the stack
+/// before (that an association has ended, say), and they may wait for what follows. It is declared
+/// after the field whose drop says that.
+pub(super) struct WakeOnDrop<S: StackAny>(pub(super) Rc<Watch<S>>);
 
-impl<S: Ground> Deref for Teller<S> {
+impl<S: StackAny> Deref for WakeOnDrop<S> {
     type Target = Rc<Watch<S>>;
 
     fn deref(&self) -> &Rc<Watch<S>> {
@@ -231,7 +237,7 @@ impl<S: Ground> Deref for Teller<S> {
     }
 }
 
-impl<S: Ground> Drop for Teller<S> {
+impl<S: StackAny> Drop for WakeOnDrop<S> {
     fn drop(&mut self) {
         self.0.tell();
     }

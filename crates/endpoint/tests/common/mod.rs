@@ -30,7 +30,7 @@ pub(crate) fn run<T>(test: impl Future<Output = T>) -> T {
 }
 
 pub(crate) async fn listening(config: Config, make: impl Fn(&System) -> Artp) -> Endpoint<Artp> {
-    Endpoint::bind(ANY.parse().unwrap(), config, make).await.unwrap()
+    Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), config, make).await.unwrap()
 }
 
 /// Two endpoints that are connected.

@@ -374,7 +374,9 @@ fn what_cannot_arrive_within_its_lifetime_is_never_queued() {
 
 #[test]
 fn blocking_calls_refuse_what_is_late_as_well() {
-    let server = blocking::Endpoint::bind(ANY.parse().unwrap(), Config::default(), plain).unwrap();
+    let server =
+        blocking::Endpoint::bind(ANY.parse::<std::net::SocketAddr>().unwrap(), Config::default(), plain)
+            .unwrap();
     let one = server.connect(server.local().unwrap()).unwrap();
     let _other = server.accept().unwrap();
     let late = loop {

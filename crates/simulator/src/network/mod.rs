@@ -3,21 +3,23 @@
 mod associations;
 mod channels;
 mod links;
+mod paths;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use fastrand::Rng;
-use stackwright_contract::{Duration, Instant};
+use stackwright_contract::Instant;
 use stackwright_wire::Message;
 
 pub use associations::{Association, Fault, Which};
+pub(crate) use paths::LONGEST;
 
-use crate::link::serialisation;
 use crate::{Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, Packet, Segment, Word};
 use associations::Associations;
 use channels::Channels;
 use links::Links;
+use paths::Paths;
 
 /// The network of a world.
 #[derive(Debug)]
@@ -28,6 +30,7 @@ pub struct Network<M> {
     links: Links,
     channels: Channels<M>,
     associations: Associations,
+    paths: Paths,
     /// The payload of what is to arrive.
     in_flight: usize,
     most_in_flight: usize,
@@ -38,24 +41,27 @@ impl<M: Message> Network<M> {
         let mut random = Rng::with_seed(seed);
         let links = Links::new(random.u64(..));
         let (channels, associations) = (Channels::default(), Associations::default());
-        let places = BTreeMap::new();
-        Network { random, places, links, channels, associations, in_flight: 0, most_in_flight: 0 }
+        let (places, paths) = (BTreeMap::new(), Paths::default());
+        Network { random, places, links, channels, associations, paths, in_flight: 0, most_in_flight: 0 }
     }
 
     /// From now on, all links that were not set on their own are like this.
     pub fn set_conditions(&mut self, conditions: Conditions) {
         self.links.set_conditions(conditions);
+        self.paths.changed();
     }
 
     /// From now on, what is sent from and to `address` travels on the links and channels of `place`, which is an address
     /// too: several in one place share them.
     pub fn place(&mut self, address: IpAddr, place: IpAddr) {
         self.places.insert(address, place);
+        self.paths.changed();
     }
 
     /// From now on, the way from `from` to `to` is like this; the way back is another.
     pub fn set_link(&mut self, from: IpAddr, to: IpAddr, conditions: Conditions) {
         self.links.set(from, to, conditions);
+        self.paths.changed();
     }
 
     /// From now on, these stations share a half-duplex channel: datagrams between them travel on it, and no stream
@@ -65,6 +71,7 @@ impl<M: Message> Network<M> {
     /// Where one of them is on a channel already, or where [`Channel::new`](crate::Channel::new) does.
     pub fn share(&mut self, stations: &[IpAddr], conditions: ChannelConditions) {
         self.channels.add(stations, conditions, self.random.u64(..));
+        self.paths.changed();
     }
 
     /// From now on, each link keeps a log of what happens to its packets. Channels keep none.
@@ -92,20 +99,6 @@ impl<M: Message> Network<M> {
     /// What the way from `from` to `to` did so far.
     pub fn counts(&self, from: IpAddr, to: IpAddr) -> Counts {
         self.links.counts(from, to)
-    }
-
-    /// Returns how long the longest frame occupies the way from `from` to `to`; `None` where its
-    /// rate or the length of its frames is without limit.
-    pub(crate) fn frame_time(&self, from: IpAddr, to: IpAddr) -> Option<Duration> {
-        let (from, to) = (self.place_of(from), self.place_of(to));
-        let (rate, mtu, overhead) = match self.channels.conditions(from, to) {
-            Some(channel) => (Some(channel.rate), channel.mtu, channel.overhead),
-            None => {
-                let link = self.links.conditions(from, to);
-                (link.rate, link.mtu, link.overhead)
-            }
-        };
-        Some(serialisation(mtu?.saturating_add(overhead), rate?))
     }
 
     /// What the channel that `station` is on did so far; `None` where it is on none.
@@ -141,6 +134,9 @@ impl<M: Message> Network<M> {
         reachable: bool,
         arrivals: &mut Vec<(Instant, Segment<M>)>,
     ) {
+        if matches!(segment.word, Word::AskPath) {
+            return self.tell_path(now, segment.from.ip(), segment.to.ip(), arrivals);
+        }
         if matches!(segment.word, Word::Datagram(_)) {
             if reachable {
                 self.carry_datagram(now, segment, arrivals);
@@ -188,13 +184,14 @@ impl<M: Message> Network<M> {
         self.in_flight -= segment.payload();
     }
 
-    /// When [`handle_timeout`](Network::handle_timeout) is due.
+    /// When [`handle_timeout`](Network::handle_timeout) is due, which may have been before now.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.channels.next_deadline()
+        if self.paths.is_stale() { Some(Instant::START) } else { self.channels.next_deadline() }
     }
 
-    /// Lets time pass on the channels.
+    /// Tells what has changed, and lets time pass on the channels.
     pub(crate) fn handle_timeout(&mut self, now: Instant, arrivals: &mut Vec<(Instant, Segment<M>)>) {
+        self.tell_changes(now, arrivals);
         let Network { channels, in_flight, .. } = self;
         channels.handle_timeout(now, |time, segment| {
             *in_flight += segment.payload();

@@ -372,7 +372,9 @@ impl<M: Message> SimulatedStreams<M> {
                 return self.end(end, why, By::Peer, out);
             }
             Word::Ask { .. } => unreachable!("handled above"),
-            Word::Datagram(_) => return cx.dropped(NAME, "a datagram"),
+            Word::Datagram(_) | Word::AskPath | Word::Path(_) => {
+                return cx.dropped(NAME, "no segment of a stream");
+            }
         }
         self.due.insert(end);
     }

@@ -52,7 +52,8 @@ fn connect() {
     run(each(1, async |polls| {
         let scene = Scene::new(artp).await;
         let over = polled(scene.client.connect(scene.place), polls).await.map(Result::unwrap).is_some();
-        // Whoever arrived is told that he is gone, if he was there at all; and then somebody comes who stays.
+        // Whoever arrived is told that he is gone, if he was there at all; and then somebody comes
+        // who stays.
         let comes = async {
             let one = scene.client.connect(scene.place).await.unwrap();
             one.send(&numbered(7)).await.unwrap();

@@ -11,14 +11,14 @@ use stackwright_contract::{Command, Handle, Names, Outlet, Participant, Protocol
 use crate::link::{Link, State};
 use crate::offered::Offered;
 
-/// The side above a stack: names, and what was told of them.
-pub(crate) struct Desk<V: Offered> {
+/// The side above a stack: names, and what was told of them that the application has not taken.
+pub(crate) struct Mailbox<V: Offered> {
     pub(crate) names: Names<Named<V::Message>>,
     /// How many names were given to associations.
     associations: usize,
-    /// Who arrived and was not accepted yet.
+    /// Arrivals that were not accepted yet.
     arrived: VecDeque<Handle>,
-    /// How many may arrive before they are accepted, and how many names wait for them.
+    /// The most arrivals that are kept before they are accepted, and how many names wait for them.
     arrivals_most: usize,
     awaited: usize,
     listener: Option<Handle>,
@@ -28,7 +28,7 @@ pub(crate) struct Desk<V: Offered> {
     pub(crate) asks: Vec<AssociationRequest<V>>,
     /// Something was told since this was set to `false`.
     pub(crate) told: bool,
-    /// Whose waiting may be over.
+    /// Slots of tasks whose waiting may be over.
     pub(crate) woken: Vec<Handle>,
 }
 
@@ -37,7 +37,7 @@ pub(crate) enum Named<M> {
     Listener(Box<Listener>),
     /// A listener that was closed.
     Leaving,
-    /// Waits for somebody who arrives.
+    /// Waits for an arrival.
     Awaited,
     Link(Box<Link<M>>),
 }
@@ -45,14 +45,14 @@ pub(crate) enum Named<M> {
 /// A listener. There is one, and its names would have its size if it were not apart.
 pub(crate) struct Listener {
     /// Where it listens, once that is known.
-    place: Result<Option<Participant>, Ended>,
-    /// Who waits for that, or for somebody who arrives.
+    local: Result<Option<Participant>, Ended>,
+    /// Slots of tasks that wait for that, or for an arrival.
     waits: Vec<Handle>,
 }
 
-impl<V: Offered> Desk<V> {
+impl<V: Offered> Mailbox<V> {
     pub(crate) fn new(credit: Credit, arrivals_most: usize) -> Self {
-        Desk {
+        Mailbox {
             names: Names::new(),
             associations: 0,
             arrived: VecDeque::new(),
@@ -77,7 +77,7 @@ impl<V: Offered> Desk<V> {
     }
 
     /// The end of an association about which nothing is to be told any more.
-    fn abandon(name: Handle) -> AssociationRequest<V> {
+    fn ending(name: Handle) -> AssociationRequest<V> {
         if V::MESSAGES {
             AssociationRequest::Close { name }
         } else {
@@ -88,31 +88,31 @@ impl<V: Offered> Desk<V> {
     /// A name for a listener, which is asked for.
     pub(crate) fn listen(&mut self, local: Participant) -> Handle {
         let listener =
-            self.names.name(Named::Listener(Box::new(Listener { place: Ok(None), waits: Vec::new() })));
+            self.names.name(Named::Listener(Box::new(Listener { local: Ok(None), waits: Vec::new() })));
         self.asks.push(AssociationRequest::Listen { listener, local });
         listener
     }
 
     /// Where a listener listens, once that is known.
-    pub(crate) fn place(&self, listener: Handle) -> Option<Result<Participant, Ended>> {
+    pub(crate) fn local(&self, listener: Handle) -> Option<Result<Participant, Ended>> {
         match self.names.get(listener) {
-            Some(Named::Listener(listener)) => listener.place.transpose(),
+            Some(Named::Listener(listener)) => listener.local.transpose(),
             _ => Some(Err(Ended::Unlistened)),
         }
     }
 
-    /// Nobody arrives any more; those who have arrived and were not accepted are sent away.
+    /// Stops listening; arrivals that were not accepted are closed.
     pub(crate) fn unlisten(&mut self, listener: Handle) {
         if let Some(named) = self.names.get_mut(listener)
             && let Named::Listener(listens) = named
-            && listens.place.is_ok()
+            && listens.local.is_ok()
         {
             *named = Named::Leaving;
             self.asks.push(AssociationRequest::Close { name: listener });
         }
         self.listener = None;
         for guest in mem::take(&mut self.arrived) {
-            self.forsake(guest);
+            self.abandon(guest);
         }
     }
 
@@ -137,21 +137,21 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    /// The next who has arrived, or why nobody will.
+    /// Takes the next arrival, or tells why there will be none.
     pub(crate) fn arrival(&mut self, listener: Handle) -> Option<Result<Handle, Ended>> {
         let Some(name) = self.arrived.pop_front() else {
-            return self.place(listener)?.err().map(Err);
+            return self.local(listener)?.err().map(Err);
         };
         self.await_arrivals();
         Some(Ok(name))
     }
 
-    /// How many have arrived and were not accepted yet.
+    /// Returns how many arrivals were not accepted yet.
     pub(crate) fn arrivals(&self) -> usize {
         self.arrived.len()
     }
 
-    /// As many names wait for arrivals as more of them are kept.
+    /// Lets as many names wait for arrivals as more of them are kept.
     fn await_arrivals(&mut self) {
         let Some(listener) = self.listener else { return };
         while self.awaited + self.arrived.len() < self.arrivals_most {
@@ -201,7 +201,7 @@ impl<V: Offered> Desk<V> {
         Ok(number)
     }
 
-    /// There is so much more room on an association: one word for all that the application takes in a row.
+    /// Gives credit on an association: one word for all that the application takes in a row.
     pub(crate) fn takes_more(&mut self, name: Handle, credit: Credit) {
         let more = Self::up(credit);
         match self.asks.last_mut() {
@@ -212,11 +212,11 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    /// The application is done with an association.
-    pub(crate) fn forsake(&mut self, name: Handle) {
+    /// The application has dropped an association.
+    pub(crate) fn abandon(&mut self, name: Handle) {
         let Some(link) = self.link(name) else { return };
         let unread = !mem::take(&mut link.inbox).is_empty();
-        link.forsaken = true;
+        link.abandoned = true;
         match link.state {
             State::Ended(_) => drop(self.names.forget(name)),
             State::Closing => {}
@@ -224,7 +224,7 @@ impl<V: Offered> Desk<V> {
             State::Finishing if !unread => {}
             State::Opening | State::Open | State::Finishing => {
                 link.state = State::Closing;
-                self.asks.push(Self::abandon(name));
+                self.asks.push(Self::ending(name));
             }
         }
     }
@@ -258,12 +258,12 @@ impl<V: Offered> Desk<V> {
         }
     }
 
-    fn hear(&mut self, word: AssociationIndication<V>) {
+    fn on_indication(&mut self, word: AssociationIndication<V>) {
         self.told = true;
         match word {
             AssociationIndication::Listening { listener, local } => {
                 if let Some(Named::Listener(listens)) = self.names.get_mut(listener) {
-                    listens.place = Ok(Some(local));
+                    listens.local = Ok(Some(local));
                     self.listener = Some(listener);
                     self.await_arrivals();
                 }
@@ -283,7 +283,7 @@ impl<V: Offered> Desk<V> {
                     // It arrived while the listener was being closed.
                     None if self.arrived.back() == Some(&name) => {
                         self.arrived.pop_back();
-                        self.forsake(name);
+                        self.abandon(name);
                     }
                     None => {}
                 }
@@ -320,14 +320,14 @@ impl<V: Offered> Desk<V> {
 
     fn delivered(&mut self, association: Handle, messages: Batch<V::Message>, properties: MessageProperties) {
         match self.link(association) {
-            Some(link) if !link.forsaken => {
+            Some(link) if !link.abandoned => {
                 link.delivered(messages, properties);
                 self.wake(association);
             }
-            // The peer still sends, and nobody will read it: he shall know.
+            // The peer still sends what will never be read, and has to know.
             Some(link) if link.state == State::Finishing => {
                 link.state = State::Closing;
-                self.asks.push(Self::abandon(association));
+                self.asks.push(Self::ending(association));
             }
             _ => {}
         }
@@ -337,10 +337,10 @@ impl<V: Offered> Desk<V> {
         self.wake(name);
         match self.names.get_mut(name) {
             Some(Named::Listener(listener)) => {
-                listener.place = Err(why);
+                listener.local = Err(why);
                 self.listener = None;
             }
-            Some(Named::Link(link)) if !link.forsaken => link.state = State::Ended(why),
+            Some(Named::Link(link)) if !link.abandoned => link.state = State::Ended(why),
             named => {
                 self.awaited -= usize::from(matches!(named, Some(Named::Awaited)));
                 self.names.forget(name);
@@ -349,9 +349,9 @@ impl<V: Offered> Desk<V> {
     }
 }
 
-impl<V: Offered, P: Protocol<Provides = V>> Outlet<P> for Desk<V> {
+impl<V: Offered, P: Protocol<Provides = V>> Outlet<P> for Mailbox<V> {
     fn indicate(&mut self, indication: AssociationIndication<V>) {
-        self.hear(indication);
+        self.on_indication(indication);
     }
 
     fn request(&mut self, _nothing_is_below: RequestOf<P>) {}
@@ -366,13 +366,13 @@ mod tests {
 
     #[test]
     fn what_is_taken_in_a_row_is_one_word() {
-        let mut desk = Desk::<Datagrams<BufferTree>>::new(Credit::default(), 0);
+        let mut mailbox = Mailbox::<Datagrams<BufferTree>>::new(Credit::default(), 0);
         let [one, other] = [0, 1].map(|index| Handle { index, generation: 0 });
         let credit = |octets| Credit { octets, messages: 1 };
         for (name, octets) in [(one, 1), (one, 20), (other, 300), (other, 4000), (one, 50_000)] {
-            desk.takes_more(name, credit(octets));
+            mailbox.takes_more(name, credit(octets));
         }
-        let said: Vec<_> = desk
+        let said: Vec<_> = mailbox
             .asks
             .iter()
             .map(|ask| match ask {
