@@ -1,4 +1,4 @@
-//! What there is: one line per protocol.
+//! The catalogue of protocols: one line each.
 
 use stackwright_compose::graph::ProtocolRegistry;
 use stackwright_contract::words::Speaks;
@@ -7,50 +7,51 @@ use stackwright_transport::{Configuration, rules};
 use stackwright_wire::syntax::{Layout, Step};
 use stackwright_wire::{BufferTree, Message};
 
-/// A protocol, as a table shows it.
+/// A protocol of the catalogue.
 #[derive(Clone, Copy, Debug)]
 pub struct CatalogueEntry {
-    /// What the rule book knows of it.
+    /// What the rule book checks.
     pub facts: Facts,
-    /// The service it offers.
+    /// The name of the service that it provides.
     pub provides: &'static str,
-    /// The service it needs.
+    /// The name of the service that it uses.
     pub uses: &'static str,
-    /// In one sentence.
+    /// Its purpose, in one sentence.
     pub purpose: &'static str,
-    /// What its packets consist of. Nothing where it speaks in lines of text.
+    /// The parts of its packets; empty where it speaks in lines of text.
     pub syntax: &'static [Step],
-    /// The UDP port at which it is found when nobody says another.
+    /// Its default UDP port.
     pub port: Option<u16>,
-    /// Of a transport with slots: what was chosen for each, in the order of
-    /// [`SLOTS`](stackwright_transport::SLOTS).
+    /// The policies of a transport with slots, in the order of
+    /// [`SLOTS`](stackwright_transport::SLOTS); else empty.
     pub policies: &'static [rules::Facts],
     services: fn() -> [Vec<&'static str>; 2],
 }
 
 impl CatalogueEntry {
-    /// The services it offers, and those that it needs, where it may stand on several neighbours.
+    /// Returns the names of the services that it provides, and of those that it uses, where it may
+    /// have several neighbours.
     pub fn services(&self) -> [Vec<&'static str>; 2] {
         (self.services)()
     }
 
-    /// The same protocol, whose packets consist of this.
+    /// Sets the parts of its packets.
     const fn with_syntax(self, syntax: &'static [Step]) -> Self {
         CatalogueEntry { syntax, ..self }
     }
 
-    /// The same protocol, found at this UDP port.
+    /// Sets its default UDP port.
     const fn at_port(self, port: u16) -> Self {
         CatalogueEntry { port: Some(port), ..self }
     }
 
-    /// The same protocol, a transport with the slots of `C`.
+    /// Sets its policies to those of `C`.
     const fn with_policies<C: Configuration>(self) -> Self {
         CatalogueEntry { policies: C::PARTS, ..self }
     }
 }
 
-/// The protocol with that name.
+/// Returns the protocol of that name.
 pub fn find(name: &str) -> Option<&'static CatalogueEntry> {
     PROTOCOLS.iter().find(|entry| entry.facts.name == name)
 }
@@ -71,7 +72,7 @@ where
     }
 }
 
-/// The names of the services that a protocol offers, and of those that it needs.
+/// Returns the names of the services that a protocol provides, and of those that it uses.
 pub fn services<P, M: Message, B: Service>() -> [Vec<&'static str>; 2]
 where
     P: Protocol<Provides: Speaks<M, B>, Uses: Speaks<M, B>>,
@@ -82,7 +83,8 @@ where
     [provides, uses].map(|ports| ports.into_iter().map(|port| port.service).collect())
 }
 
-/// Makes the list below a table of facts, and a registry of those that a file describes.
+/// Turns the list below into a table of facts, and a registry of the protocols that a file
+/// describes.
 macro_rules! catalogue {
     ($(
         $protocol:ty: $purpose:literal
@@ -94,9 +96,9 @@ macro_rules! catalogue {
         pub const PROTOCOLS: &[CatalogueEntry] =
             &[$(entry::<$protocol>($purpose)$(.$with$(::<$of>)?($($value),*))*),*];
 
-        /// The protocols of which a file may say all that there is to say, to be put into described
-        /// stacks; a program adds its adapters, and the protocols that need an address, an account
-        /// or a secret of it. Each that is made is given a random `number`.
+        /// Returns the protocols that a file describes completely, to be put into described stacks.
+        /// A program adds its adapters, and the protocols that need an address, an account or a
+        /// secret. Each protocol that is made is given a random `number`.
         pub fn registry<M, B>(number: impl Fn() -> u64 + Clone + 'static) -> ProtocolRegistry<M, B>
         where
             M: Message + 'static,

@@ -1,15 +1,15 @@
-//! **Stackwright builds user-space network protocols from parts.** This is the front door: the
-//! framework and the protocols under one name.
+//! **Stackwright builds user-space network protocols from parts.** This crate
+//! exports the framework and the protocols under one name.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
-//! | [`contract`] | what a protocol is |
-//! | [`compose`] | putting protocols together |
+//! | [`contract`] | the contract of a protocol: services, words, facts |
+//! | [`compose`] | the composition of protocols: stacks and graphs |
 //! | [`base`] | generated bases: what every protocol with associations needs |
 //! | [`wire`] | messages, headers, checks |
 //! | [`transport`], [`policies`] | a transport with slots, and what fits them |
 //! | [`artp`], [`framed`], [`ftp`], [`copy`], [`ordered`], [`stop_and_wait`] | protocols |
-//! | [`catalogue`] | what there is, with its facts |
+//! | [`catalogue`] | the protocols there are, with their facts |
 
 pub mod catalogue;
 

@@ -43,7 +43,7 @@ fn the_interface_says_who_is_above() {
     for expected in [
         "  Ipv4\n    version ",
         "  Udp\n    source_port       4000   (0xfa0)",
-        "  StopAndWaitHeader\n    reserved         0    (0x0)    Nothing yet.\n    acknowledgement  0    (0x0)    Nothing is behind it: it only says that the message of this number arrived.\n    number           258  (0x102)",
+        "  StopAndWaitHeader\n    reserved         0    (0x0)    Reserved, 0.\n    acknowledgement  0    (0x0)    Whether this acknowledges the message of this number; no payload follows then.\n    number           258  (0x102)",
         "  Payload, 2 octets\n    0000  fe 41                                            .A\n",
     ] {
         assert!(shown.contains(expected), "{expected} is not in {shown}");

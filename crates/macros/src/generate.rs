@@ -4,8 +4,8 @@
 //! SPECIFICATION := 'strict'? VISIBILITY NAME ('<' MESSAGE '>')? '{' (FEATURE ':' ALTERNATIVE),* '}'
 //! ```
 //!
-//! What is refused, and in which sentence, the model says (`features` of the base), in a constant;
-//! only where the error stands is decided here.
+//! The model (`features` of the base) decides in a constant what is refused, and in which sentence;
+//! only the span of the error is decided here.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
@@ -22,14 +22,14 @@ pub(crate) struct Generate {
     strict: bool,
     visibility: Visibility,
     name: Ident,
-    /// Where the stack that is built on it decides how messages are held.
+    /// The type of messages, where the stack that is built on the base decides it.
     message: Option<Ident>,
     entries: Vec<Entry>,
 }
 
 struct Entry {
     feature: Ident,
-    /// More than one is refused; it has to be read for that.
+    /// More than one is refused, and has to be parsed for that.
     alternatives: Punctuated<Ident, Token![+]>,
 }
 
@@ -87,7 +87,7 @@ impl Entry {
         format!("{}: {}", self.feature, words.join(" + "))
     }
 
-    /// What of it the model does not know: the feature, or the alternative.
+    /// Returns the span of what the model does not know: the feature, or the alternative.
     fn span(&self) -> Span {
         let known = MODEL.iter().any(|(name, _)| self.feature == name);
         if known { self.alternatives[0].span() } else { self.feature.span() }
@@ -103,15 +103,15 @@ const MODEL: [(&str, &[&str]); 5] = [
 ];
 
 impl Generate {
-    /// The alternative that is selected, where it is one of the model.
+    /// Returns the alternative that is selected, where it is one of the model.
     fn selected(&self, feature: &str) -> Option<&Ident> {
         let (_, alternatives) = MODEL.iter().find(|(name, _)| *name == feature)?;
         let entry = self.entries.iter().find(|entry| entry.feature == feature)?;
         entry.alternatives.first().filter(|word| alternatives.iter().any(|known| word == known))
     }
 
-    /// Where an error of the specification is to be shown: at the first entry that the model does
-    /// not know, or knows already; else at the name.
+    /// Returns the span at which an error of the specification is shown: the first entry that the
+    /// model does not know, or that is there twice; else the name.
     fn fault(&self) -> Span {
         for (index, entry) in self.entries.iter().enumerate() {
             let twice = self.entries[..index].iter().any(|before| before.feature == entry.feature);
@@ -131,8 +131,7 @@ impl Generate {
     pub(crate) fn expand(self) -> TokenStream {
         let Generate { base, attributes, strict, visibility, name, message, .. } = &self;
         let text: Vec<String> = self.entries.iter().map(Entry::text).collect();
-        // A message that is left open has the place of one that is selected: to select it as well
-        // is to do so twice.
+        // A message that is left open counts as selected: to select one as well is to do so twice.
         let text = message
             .iter()
             .map(|_| "message: BufferTree".to_string())

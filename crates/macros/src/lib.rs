@@ -1,4 +1,4 @@
-//! The procedural macros. Use them through the crates that export them: `Header` through
+//! Procedural macros. Use them through the crates that export them: `Header` through
 //! `stackwright-wire`, `stack!` through `stackwright-compose`, `generate!` through
 //! `stackwright-base`.
 
@@ -9,7 +9,7 @@ mod stack;
 use proc_macro::TokenStream;
 use syn::parse_macro_input;
 
-/// Derives a header from its layout: a struct whose named, documented fields stand in the order of
+/// Derives a header from its layout: a struct whose named, documented fields are in the order of
 /// the wire.
 ///
 /// ```
@@ -42,31 +42,32 @@ use syn::parse_macro_input;
 /// Bits are counted from the most significant one, numbers are big-endian. The box diagram of the
 /// layout appears on the type's page, beside the implementation, and as `DIAGRAM`.
 ///
-/// | attribute | of | says |
+/// | attribute | of | meaning |
 /// | --- | --- | --- |
-/// | `#[bits(n)]` | a field | its width, where it is not the type's own: 1 for `bool`, 8 to 128 for `u8` to `u128`, 8 an octet for `[u8; N]` |
-/// | `#[fixed(value)]` | a field of type `()` | always written so; anything else does not decode |
-/// | `#[header(little_endian)]` | the struct | numbers travel with the least significant octet first; all fields are whole octets |
-/// | `#[header(crate = path)]` | the struct | where `stackwright-wire` is found under another name, as `stackwright::wire` |
+/// | `#[bits(n)]` | a field | its width in bits, where it is not the type's own: 1 for `bool`, 8 to 128 for `u8` to `u128`, 8 per octet for `[u8; N]` |
+/// | `#[fixed(value)]` | a field of type `()` | always has this value; anything else does not decode |
+/// | `#[header(little_endian)]` | the struct | numbers are little-endian; all fields are whole octets |
+/// | `#[header(crate = path)]` | the struct | the path of `stackwright-wire` where it has another name, as `stackwright::wire` |
 ///
 /// A field of any other type implements `FieldValue`, has at most 64 bits, and states its width.
 ///
-/// To encode a number that has more bits than its field is a bug of the caller: debug builds
-/// assert, release builds write the lower bits.
+/// # Panics
+/// The generated `encode` panics in debug builds where a number has more bits than its field;
+/// release builds write the lower bits.
 #[proc_macro_derive(Header, attributes(header, bits, fixed))]
 pub fn header(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as syn::DeriveInput);
     header::derive(&input).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
-/// What `stackwright_compose::stack!` expands to; see there.
+/// Expands `stackwright_compose::stack!`, which documents it.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __stack(input: TokenStream) -> TokenStream {
     parse_macro_input!(input as stack::Stack).expand().into()
 }
 
-/// What `stackwright_base::generate!` expands to; see there.
+/// Expands `stackwright_base::generate!`, which documents it.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __generate(input: TokenStream) -> TokenStream {

@@ -1,5 +1,4 @@
-//! `stack!`: an equation of protocols becomes a type, and a question to the rule book for every
-//! joint.
+//! `stack!`: an equation of protocols becomes a type, and a check by the rule book for every joint.
 //!
 //! ```text
 //! EQUATION := TERM ('over' EQUATION)?
@@ -15,7 +14,7 @@ use syn::{Attribute, Error, Ident, Result, Token, Type, Visibility};
 
 /// A named equation.
 pub(crate) struct Stack {
-    /// The crate that has `Over` and `Beside`, as its macro knows it.
+    /// The crate of `Over` and `Beside`, as its macro knows it.
     compose: TokenTree,
     attributes: Vec<Attribute>,
     visibility: Visibility,
@@ -48,7 +47,7 @@ impl Parse for Stack {
 }
 
 impl Equation {
-    /// An equation; `after` is what stands before it.
+    /// Parses an equation; `after` is the word before it.
     fn parse(input: ParseStream, after: &str, span: Span) -> Result<Self> {
         let upper = Self::term(input, after, span)?;
         Ok(match word(input, "over")? {
@@ -66,7 +65,7 @@ impl Equation {
     }
 
     fn primary(input: ParseStream, after: &str, span: Span) -> Result<Self> {
-        // Said at the word before, because the end of the input has no place of its own.
+        // Reported at the word before, because the end of the input has no span of its own.
         if input.is_empty() || peek_word(input, "over") || peek_word(input, "beside") {
             return Err(Error::new(span, format!("a protocol is missing after `{after}`")));
         }
@@ -82,7 +81,7 @@ impl Equation {
         Ok(Equation::Protocol(input.parse()?))
     }
 
-    /// The type that the equation stands for.
+    /// Returns the type that the equation stands for.
     fn ty(&self, compose: &TokenTree) -> TokenStream {
         match self {
             Equation::Protocol(ty) => ty.to_token_stream(),
@@ -97,8 +96,8 @@ impl Equation {
         }
     }
 
-    /// A constant for every joint, the innermost first: what is wrong below is wrong above too, and
-    /// is to be read first.
+    /// Collects a constant for every joint, the innermost first: what is wrong below is wrong
+    /// above, too, and is to be read first.
     fn joints(&self, compose: &TokenTree, joints: &mut Vec<TokenStream>) {
         match self {
             Equation::Protocol(_) => {}
@@ -122,7 +121,7 @@ impl Equation {
         }
     }
 
-    /// Where the equation begins and ends.
+    /// Returns the spans of the first token and of the last.
     fn ends(&self) -> (Span, Span) {
         match self {
             Equation::Protocol(ty) => {
@@ -139,7 +138,7 @@ fn peek_word(input: ParseStream, expected: &str) -> bool {
     input.fork().call(Ident::parse_any).is_ok_and(|ident| ident == expected)
 }
 
-/// Takes the word `expected` where it comes next.
+/// Consumes the word `expected` where it comes next.
 fn word(input: ParseStream, expected: &str) -> Result<Option<Span>> {
     Ok(if peek_word(input, expected) { Some(input.call(Ident::parse_any)?.span()) } else { None })
 }

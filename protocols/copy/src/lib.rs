@@ -1,12 +1,12 @@
 //! A copy between two [`Files`]: a disk and a server, two servers, two disks.
 //!
-//! It provides [`Copying`] and uses `Both<Files, Files>`; which of them is the source is said with
-//! each request. Reads run ahead of writes by a bounded number of octets, so that both sides are
-//! busy and memory does not grow with the file.
+//! It provides [`Copying`] and uses `Both<Files, Files>`; each request says which of them is the
+//! source. Reads run ahead of writes by a bounded number of octets, so that both sides are busy and
+//! memory does not grow with the file.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `words.rs` | what is asked and told |
+//! | `words.rs` | requests and indications |
 //! | `state.rs` | a copy under way |
 //! | `send.rs` | requests downward: reads, writes, the end |
 //! | `receive.rs` | answers from below |
@@ -31,10 +31,10 @@ use state::{Job, Use};
 
 const NAME: &str = "copy";
 
-/// Copies files, as many at once as are asked.
+/// Copies files, as many at once as are requested.
 pub struct Copy<M> {
     jobs: Names<Job<M>>,
-    /// The names given to the two sides.
+    /// The handles given to the two sides.
     left: Names<Use>,
     right: Names<Use>,
 }
@@ -47,13 +47,13 @@ impl<M: Message> Default for Copy<M> {
     }
 }
 
-/// How a file describes it: nothing can be chosen.
+/// Returns how a file describes the protocol: it has no parameters.
 pub const fn described<M: Message>() -> Described<Copy<M>> {
     Described { parameters: &[], make: |_, _| Ok(Copy::default()) }
 }
 
 impl<M: Message> Copy<M> {
-    /// How many names it gave, to files on both sides, whose last word has not come.
+    /// Returns how many handles it has given to files on both sides that have not closed yet.
     pub fn names(&self) -> usize {
         self.left.len() + self.right.len()
     }
@@ -93,8 +93,8 @@ impl<M: Message> Protocol for Copy<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            Either::Left(indication) => self.hear(cx, CopySide::Left, indication, out),
-            Either::Right(indication) => self.hear(cx, CopySide::Right, indication, out),
+            Either::Left(indication) => self.on_files(cx, CopySide::Left, indication, out),
+            Either::Right(indication) => self.on_files(cx, CopySide::Right, indication, out),
         }
     }
 }

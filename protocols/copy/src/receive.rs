@@ -8,7 +8,7 @@ use crate::state::{Job, Step, Use};
 use crate::{Copy, CopySide, Indication, NAME, Out};
 
 impl<M: Message> Copy<M> {
-    pub(crate) fn hear(
+    pub(crate) fn on_files(
         &mut self,
         cx: &Context,
         side: CopySide,
@@ -84,8 +84,8 @@ impl<M: Message> Copy<M> {
         let length = message.len();
         copying.end |= length < wanted;
         copying.between -= wanted - length;
-        // Reads are answered in order, and only the last may be short: what is written lies behind
-        // what was.
+        // Reads are answered in order, and only the last may be short: each write follows the one
+        // before.
         let offset = copying.next - copying.asked.iter().sum::<usize>() as u64 - wanted as u64;
         if copying.end && copying.size.is_some_and(|size| offset + (length as u64) < size) {
             // A part of what was announced would pass for the whole.
@@ -119,8 +119,8 @@ impl<M: Message> Copy<M> {
                     took: cx.now().since(copying.began),
                 });
             }
-            Ok(()) => {} // we closed it ourselves
-            // All of it was read: only the target can fail yet.
+            Ok(()) => {} // closed by this side
+            // All of it was read: only the target can still fail.
             Err(_) if keeping == Some(side) => {}
             Err(failure) => self.fail(job, side, failure, out),
         }

@@ -69,7 +69,7 @@ impl<M: Message> Copy<M> {
         Self::ask(out, side, FilesRequest::Open { file, path, purpose: Purpose::List });
     }
 
-    /// Asks for as many octets as may be between the two sides.
+    /// Requests as many octets as may be between the two sides.
     pub(crate) fn read_ahead(copying: &mut Copying<M>, out: Out<'_, M>) {
         while !copying.end && copying.between + READ_AT_ONCE <= AHEAD {
             copying.asked.push_back(READ_AT_ONCE);
@@ -81,9 +81,9 @@ impl<M: Message> Copy<M> {
         }
     }
 
-    /// All octets are on their way: the target may have its name behind the last of them. Answers
-    /// about one file come in the order asked, so nothing has to be waited for; if one of them
-    /// cannot be written, the file fails as a whole.
+    /// Lets the target have its name where all octets were handed on. Answers about one file come
+    /// in the order of the requests, so nothing has to be waited for; if one of them cannot be
+    /// written, the file fails as a whole.
     pub(crate) fn keep_when_whole(copying: &mut Copying<M>, out: Out<'_, M>) {
         if let (Some(file), true, true, Step::Moving) =
             (copying.target, copying.end, copying.asked.is_empty(), copying.step)
@@ -108,7 +108,7 @@ impl<M: Message> Copy<M> {
         out.indicate(Indication::Failed { side, failure });
     }
 
-    /// Closes a file without keeping it, unless its last word came already.
+    /// Closes a file without keeping it, unless it closed already.
     pub(crate) fn close(&mut self, side: CopySide, file: Handle, out: Out<'_, M>) {
         if self.names_at(side).get(file).is_some() {
             Self::ask(out, side, FilesRequest::Close { file, keep: false });
@@ -119,7 +119,7 @@ impl<M: Message> Copy<M> {
         let jobs: Vec<Handle> = self.jobs.iter().map(|(name, _)| name).collect();
         for job in jobs {
             let side = match self.jobs.get(job) {
-                // Nobody could tell whether the target gets its name; the answer is near.
+                // Whether the target gets its name could not be told; the answer comes soon.
                 Some(Job::Copy(copying)) if copying.step == Step::Keeping => continue,
                 Some(Job::Copy(copying)) => copying.from,
                 Some(Job::List { side, .. }) => *side,

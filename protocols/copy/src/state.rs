@@ -8,12 +8,13 @@ use stackwright_contract::{Handle, Instant};
 
 use crate::CopySide;
 
-/// How many octets may be between the two sides, read or asked for and not written.
+/// The most octets between the two sides: read or requested, and not written.
 pub(crate) const AHEAD: usize = 1 << 20;
-/// How many octets are read at once: what a processor's cache holds from one side to the other.
+/// How many octets are read at once: as many as a processor's cache holds from one side to the
+/// other.
 pub(crate) const READ_AT_ONCE: usize = 64 << 10;
 
-/// What a name given below stands for: part of a job.
+/// What a handle given below stands for: a part of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Use {
     pub(crate) job: Handle,
@@ -29,16 +30,16 @@ pub(crate) struct Copying<M> {
     pub(crate) target_path: String,
     pub(crate) source: Handle,
     pub(crate) source_open: bool,
-    /// Once the target was asked for.
+    /// The target, once it was requested.
     pub(crate) target: Option<Handle>,
     pub(crate) target_open: bool,
     pub(crate) size: Option<u64>,
     pub(crate) began: Instant,
     /// Where the next read begins.
     pub(crate) next: u64,
-    /// Lengths of the reads that were asked, in order.
+    /// The lengths of the reads that were requested, in order.
     pub(crate) asked: VecDeque<usize>,
-    /// Read or asked for and not written, in octets.
+    /// Octets that were read or requested, and are not written.
     pub(crate) between: usize,
     pub(crate) written: u64,
     pub(crate) end: bool,
@@ -46,7 +47,7 @@ pub(crate) struct Copying<M> {
     pub(crate) message: PhantomData<M>,
 }
 
-/// Where a copy stands.
+/// The step of a copy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Step {
     Opening,

@@ -1,4 +1,4 @@
-//! What is asked of a copy, and what it tells.
+//! Requests to a copy, and its indications.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -19,10 +19,10 @@ impl Service for Copying {
     type Name = ();
 }
 
-/// In a graph its words travel as an application's own.
+/// In a graph, its words travel as those of an application.
 impl<M: Message, B: Service> Speaks<M, B> for Copying {}
 
-/// One of the two sides below.
+/// One of the two services below.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopySide {
     /// The first.
@@ -32,7 +32,7 @@ pub enum CopySide {
 }
 
 impl CopySide {
-    /// The other one.
+    /// Returns the other side.
     pub fn other(self) -> Self {
         match self {
             CopySide::Left => CopySide::Right,
@@ -41,34 +41,34 @@ impl CopySide {
     }
 }
 
-/// What may be asked.
+/// What an application requests.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// Copy a file from one side to the other. Answered by `Copied` or `Failed`.
+    /// Copies a file from one side to the other. Answered by `Copied` or `Failed`.
     Copy {
-        /// Where the source lies.
+        /// The side of the source.
         from: CopySide,
-        /// Its path there.
+        /// The path of the source there.
         source: String,
-        /// The path on the other side.
+        /// The path of the target on the other side.
         target: String,
-        /// Open the target before the source is known to exist. It saves time, and is right only
-        /// where the target's side makes files whole or not at all.
+        /// Whether the target is opened before the source is known to exist. It saves a round trip,
+        /// and is right only where the target's side makes files whole or not at all.
         early: bool,
     },
-    /// List a folder. Answered by `Entries` as often as there are some, then `Listed` or `Failed`.
+    /// Lists a folder. Answered by `Entries`, any number of times, then `Listed` or `Failed`.
     List {
-        /// Which side.
+        /// The side of the folder.
         side: CopySide,
-        /// Its path there.
+        /// The path of the folder there.
         path: String,
     },
-    /// Give up all that is under way. Each copy answers with `Failed`, but for one whose target is
-    /// getting its name already: it ends as it ends.
+    /// Gives up all that is under way. Each copy answers with `Failed`, except one whose target is
+    /// getting its name already: it ends with its own result.
     GiveUp,
 }
 
-/// What is told.
+/// What a copy tells.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Indication {
     /// Both files are open.
@@ -76,28 +76,28 @@ pub enum Indication {
         /// The source's size in octets, where it is known.
         size: Option<u64>,
     },
-    /// So many octets of the file are written.
+    /// More octets of the file are written.
     Moved {
-        /// From the beginning.
+        /// How many since the beginning.
         octets: u64,
     },
     /// The file is whole, under its name.
     Copied {
         /// Its length in octets.
         octets: u64,
-        /// From the request to now.
+        /// The time from the request to now.
         took: Duration,
     },
-    /// Some names of a folder.
+    /// Some entries of a folder.
     Entries {
-        /// In the folder's order.
+        /// The entries, in the folder's order.
         entries: Vec<FolderEntry>,
     },
-    /// The folder was listed.
+    /// The folder was listed to its end.
     Listed,
-    /// It did not work; no file has the target's name that had it not before.
+    /// A request failed. No file has the target's name that did not have it before.
     Failed {
-        /// Which side failed.
+        /// The side that failed.
         side: CopySide,
         /// Why.
         failure: Failure,

@@ -1,11 +1,11 @@
-//! Addresses of data associations, as PORT, PASV (RFC 959 §4.1.2), EPRT and EPSV (RFC 2428) write
-//! them.
+//! Addresses of data associations in the form of PORT and PASV (RFC 959 §4.1.2), EPRT and EPSV (RFC
+//! 2428).
 
 use alloc::format;
 use alloc::string::String;
 use core::net::{IpAddr, Ipv4Addr, SocketAddr, SocketAddrV4};
 
-/// `h1,h2,h3,h4,p1,p2`
+/// Parses `h1,h2,h3,h4,p1,p2`; `None` where it is of another form.
 pub fn parse_port(text: &str) -> Option<SocketAddr> {
     let mut octets = [0u8; 6];
     let mut parts = text.split(',');
@@ -23,15 +23,14 @@ pub fn parse_port(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::V4(SocketAddrV4::new(Ipv4Addr::new(a, b, c, d), u16::from_be_bytes([high, low]))))
 }
 
-/// `h1,h2,h3,h4,p1,p2`
+/// Formats an address as `h1,h2,h3,h4,p1,p2`.
 pub fn format_port(address: SocketAddrV4) -> String {
     let [a, b, c, d] = address.ip().octets();
     let [high, low] = address.port().to_be_bytes();
     format!("{a},{b},{c},{d},{high},{low}")
 }
 
-/// The six numbers somewhere in the text of a 227 reply: RFC 1123 §4.1.2.6 warns that the
-/// punctuation varies.
+/// Finds the six numbers in the text of a 227 reply, whose punctuation varies (RFC 1123 §4.1.2.6).
 pub fn find_port(text: &str) -> Option<SocketAddr> {
     let mut starts = text.char_indices().filter(|(_, c)| c.is_ascii_digit()).map(|(index, _)| index);
     starts.find_map(|start| {
@@ -41,7 +40,7 @@ pub fn find_port(text: &str) -> Option<SocketAddr> {
     })
 }
 
-/// Why an EPRT is not accepted.
+/// The reason for which an EPRT is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BadEprt {
     /// It is not of the form `|family|address|port|`.
@@ -50,10 +49,10 @@ pub enum BadEprt {
     Family,
 }
 
-/// `|family|address|port|`, where `|` may be any printable delimiter.
+/// Parses `|family|address|port|`, where `|` may be any printable delimiter.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The reason for which it is refused.
 pub fn parse_eprt(text: &str) -> Result<SocketAddr, BadEprt> {
     let delimiter = text.chars().next().filter(|c| ('!'..='~').contains(c)).ok_or(BadEprt::Form)?;
     let mut parts = text[1..].split(delimiter);
@@ -73,13 +72,13 @@ pub fn parse_eprt(text: &str) -> Result<SocketAddr, BadEprt> {
     Ok(SocketAddr::new(address, port.parse().map_err(|_| BadEprt::Form)?))
 }
 
-/// `|family|address|port|`
+/// Formats an address as `|family|address|port|`.
 pub fn format_eprt(address: SocketAddr) -> String {
     let family = if address.is_ipv4() { 1 } else { 2 };
     format!("|{family}|{}|{}|", address.ip(), address.port())
 }
 
-/// The port in the text of a 229 reply: `(|||port|)`.
+/// Finds the port in the text of a 229 reply: `(|||port|)`.
 pub fn find_epsv(text: &str) -> Option<u16> {
     let inner = text.split_once('(')?.1.split_once(')')?.0;
     let delimiter = inner.chars().next()?;

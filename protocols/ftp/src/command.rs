@@ -1,4 +1,4 @@
-//! The commands: one table that feeds the parser and the help.
+//! The commands: one table for the parser and the help.
 
 use alloc::format;
 use alloc::string::String;
@@ -9,81 +9,81 @@ use crate::address;
 /// A command of RFC 959 and its extensions, as far as this server knows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command<'a> {
-    /// Who wants to log in.
+    /// Names the user.
     User(&'a str),
-    /// The password.
+    /// Gives the password.
     Pass(&'a str),
-    /// Nothing to account for.
+    /// Names an account: accepted and not needed.
     Acct,
-    /// Change the working folder.
+    /// Changes the working folder.
     Cwd(&'a str),
-    /// To the folder above.
+    /// Changes to the folder above.
     Cdup,
-    /// Which is the working folder?
+    /// Asks for the working folder.
     Pwd,
-    /// Say farewell.
+    /// Ends the session.
     Quit,
-    /// The server shall connect there for data.
+    /// Has the server connect to this address for data (PORT, EPRT).
     Port(SocketAddr),
-    /// The server shall listen for data.
+    /// Has the server listen for data.
     Pasv,
-    /// The same with only a port in the answer; `None` is any protocol.
+    /// Has the server listen for data and reply with a port alone.
     Epsv(EpsvArgument),
-    /// How files are represented.
+    /// Sets the representation of files.
     Type(Representation),
-    /// Only stream mode.
+    /// Sets the mode, which can only be stream.
     Mode,
-    /// Only files without structure.
+    /// Sets the structure, which can only be file.
     Stru,
-    /// Fetch a file.
+    /// Retrieves a file.
     Retr(&'a str),
-    /// Store a file.
+    /// Stores a file.
     Stor(&'a str),
-    /// The next transfer begins at this octet.
+    /// Sets the octet at which the next transfer begins.
     Rest(u64),
-    /// Give up the running transfer.
+    /// Aborts the transfer.
     Abor,
-    /// List a folder, or one file.
+    /// Lists a folder, or one file.
     List(&'a str),
-    /// Only the names.
+    /// Lists the names alone.
     Nlst(&'a str),
-    /// How many octets would be transferred?
+    /// Asks how many octets a transfer would have.
     Size(&'a str),
-    /// Which operating system?
+    /// Asks for the operating system.
     Syst,
-    /// Which commands?
+    /// Asks for the commands.
     Help,
-    /// Nothing; are you there?
+    /// Does nothing but draw a reply.
     Noop,
-    /// Which extensions?
+    /// Asks for the extensions.
     Feat,
-    /// Options of an extension.
+    /// Sets options of an extension.
     Opts(&'a str),
-    /// Room is not allocated in advance here.
+    /// Allocates space: accepted and not needed.
     Allo,
 }
 
-/// How files are represented on the wire.
+/// The representation of files on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Representation {
     /// As text.
     Ascii,
-    /// As they are.
+    /// As octets, unchanged.
     Image,
 }
 
 /// The argument of EPSV (RFC 2428 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EpsvArgument {
-    /// The protocol of the control association.
+    /// None: the protocol of the control association.
     Absent,
-    /// 1 is IPv4, 2 is IPv6.
+    /// The protocol: 1 is IPv4, 2 is IPv6.
     Family(u8),
-    /// From now on nothing but EPSV.
+    /// `ALL`: no other command for data associations follows.
     All,
 }
 
-/// Why a line is no command. Each has its reply code.
+/// The reason for which a line is no command. Each has its reply code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Mistake {
     /// 500
@@ -104,7 +104,7 @@ pub enum Mistake {
 }
 
 impl Mistake {
-    /// The reply code (RFC 959 §4.2).
+    /// Returns the reply code (RFC 959 §4.2).
     pub fn code(self) -> u16 {
         match self {
             Mistake::Unknown => 500,
@@ -119,7 +119,7 @@ impl Mistake {
 /// A row of the table.
 struct Verb {
     name: &'static str,
-    /// What the help says, and where it is specified.
+    /// The line of the help, with the specification.
     help: &'static str,
     parse: for<'a> fn(&'a str) -> Result<Command<'a>, Mistake>,
 }
@@ -133,7 +133,7 @@ const fn verb(
 }
 
 const VERBS: &[Verb] = &[
-    verb("ABOR", "give up the running transfer (RFC 959)", |a| alone(a, Command::Abor)),
+    verb("ABOR", "abort the transfer (RFC 959)", |a| alone(a, Command::Abor)),
     verb("ACCT", "accepted and not needed (RFC 959)", |_| Ok(Command::Acct)),
     verb("ALLO", "accepted and not needed (RFC 959)", |_| Ok(Command::Allo)),
     verb("CDUP", "to the folder above (RFC 959)", |a| alone(a, Command::Cdup)),
@@ -152,34 +152,35 @@ const VERBS: &[Verb] = &[
     verb("PORT", "the server connects for data (RFC 959)", |a| {
         address::parse_port(a).map(Command::Port).ok_or(Mistake::Argument)
     }),
-    verb("PWD", "which is the working folder (RFC 959)", |a| alone(a, Command::Pwd)),
-    verb("QUIT", "say farewell (RFC 959)", |a| alone(a, Command::Quit)),
+    verb("PWD", "the name of the working folder (RFC 959)", |a| alone(a, Command::Pwd)),
+    verb("QUIT", "end the session (RFC 959)", |a| alone(a, Command::Quit)),
     verb("REST", "the next transfer begins at an octet (RFC 3659)", |a| number(a).map(Command::Rest)),
     verb("RETR", "fetch a file (RFC 959)", |a| argument(a).map(Command::Retr)),
     verb("SIZE", "the size of a file (RFC 3659)", |a| argument(a).map(Command::Size)),
     verb("STOR", "store a file (RFC 959)", |a| argument(a).map(Command::Stor)),
     verb("STRU", "only F, file (RFC 959)", |a| only(a, "F", Command::Stru)),
-    verb("SYST", "which operating system (RFC 959)", |a| alone(a, Command::Syst)),
+    verb("SYST", "the operating system (RFC 959)", |a| alone(a, Command::Syst)),
     verb("TYPE", "A or I (RFC 959)", representation),
-    verb("USER", "who logs in (RFC 959)", |a| argument(a).map(Command::User)),
+    verb("USER", "the user's name (RFC 959)", |a| argument(a).map(Command::User)),
     // Old names that some clients still use (RFC 1123 §4.1.3.1).
     verb("XCUP", "as CDUP (RFC 775)", |a| alone(a, Command::Cdup)),
     verb("XCWD", "as CWD (RFC 775)", |a| argument(a).map(Command::Cwd)),
     verb("XPWD", "as PWD (RFC 775)", |a| alone(a, Command::Pwd)),
 ];
 
-/// Specified, but not done here: they are told apart from nonsense (RFC 959 §4.2, 502).
+/// Commands that are specified and not implemented: their reply differs from that to nonsense (RFC
+/// 959 §4.2, 502).
 const NOT_IMPLEMENTED: &[&str] = &[
     "APPE", "DELE", "MDTM", "MKD", "MLSD", "MLST", "REIN", "RMD", "RNFR", "RNTO", "SITE", "SMNT", "STAT",
     "STOU", "AUTH", "PBSZ", "PROT", "CCC", "ADAT", "ENC", "MIC", "CONF", "LANG", "HOST",
 ];
 
 impl<'a> Command<'a> {
-    /// Reads a line. Verbs may be in any case; the argument is the rest of the line after one
+    /// Parses a line. The verb may be in any case; the argument is the rest of the line after one
     /// space.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The reason for which it is no command.
     pub fn parse(line: &'a str) -> Result<Self, Mistake> {
         let (name, argument) = line.split_once(' ').unwrap_or((line, ""));
         // A CR or NUL would reach a file's name or a reply; other control characters are odd, but
@@ -197,7 +198,7 @@ impl<'a> Command<'a> {
     }
 }
 
-/// The lines of the help.
+/// Returns the lines of the help.
 pub fn help() -> impl Iterator<Item = String> {
     VERBS.iter().map(|verb| format!(" {:4} {}", verb.name, verb.help))
 }

@@ -11,8 +11,8 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `line.rs` | octets → lines: bounded, and without Telnet's signals |
-//! | `command.rs`, `reply.rs`, `address.rs`, `listing.rs`, `path.rs` | the words, each with its grammar and nothing else |
+//! | `line.rs` | octets → lines: bounded, and without Telnet commands |
+//! | `command.rs`, `reply.rs`, `address.rs`, `listing.rs`, `path.rs` | the grammars, one each |
 //! | `server/`, `client/` | the machines: `state.rs`, `receive.rs` up, `send.rs` down, `timers.rs`, `config.rs` |
 #![no_std]
 #![forbid(unsafe_code)]
@@ -32,7 +32,7 @@ pub use client::Client;
 pub use line::{LineEvent, Lines};
 pub use server::{Server, Serving};
 
-/// As it stands in a refusal and in a trace.
+/// The name in a refusal and in a trace.
 const NAME: &str = "ftp";
 
 /// The port of a control association (RFC 959 §8).

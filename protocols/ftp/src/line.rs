@@ -1,7 +1,7 @@
 //! Octets of a control association → lines.
 //!
-//! The control association speaks Telnet (RFC 959 §3.1): its signals may stand anywhere, also
-//! inside a line, and are taken out here. A line ends with CR LF; a bare LF is accepted too,
+//! The control association uses Telnet (RFC 959 §3.1), whose commands may come anywhere, also
+//! inside a line; they are taken out here. A line ends with CR LF; a bare LF is accepted too,
 //! because people type into sockets.
 
 use alloc::string::String;
@@ -20,12 +20,12 @@ const DONT: u8 = 0xFE;
 pub struct Lines {
     partial: Vec<u8>,
     most: usize,
-    /// The line became longer than allowed: its rest is skipped.
+    /// Whether the line is longer than allowed: its rest is skipped.
     overlong: bool,
     telnet: Telnet,
 }
 
-/// Where in a Telnet sequence we are.
+/// The position in a Telnet command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Telnet {
     Text,
@@ -35,35 +35,36 @@ enum Telnet {
     Option(u8),
 }
 
-/// What was heard.
+/// A line, or what comes in place of one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LineEvent {
     /// A line, without its end.
     Line(String),
-    /// A line longer than allowed. It was skipped.
+    /// A line longer than allowed, which was skipped.
     TooLong,
-    /// A line that is not UTF-8 (RFC 2640). It was skipped.
+    /// A line that is not UTF-8 (RFC 2640), which was skipped.
     NotText,
-    /// The peer proposes a Telnet option; these octets decline it, as RFC 1123 §4.1.2.12 demands.
+    /// A Telnet option that the peer proposes; these octets decline it, as RFC 1123 §4.1.2.12
+    /// demands.
     Decline([u8; 3]),
 }
 
 impl Lines {
-    /// Lines of at most `most` octets, without their end.
+    /// Creates an empty buffer for lines of at most `most` octets, without their end.
     pub fn new(most: usize) -> Self {
         Lines { partial: Vec::new(), most, overlong: false, telnet: Telnet::Text }
     }
 
-    /// Whether the line that is being heard is longer than allowed already.
+    /// Returns whether the line that is being gathered is longer than allowed already.
     pub fn is_overlong(&self) -> bool {
         self.overlong
     }
 
-    /// Hears `octets` up to the end of one line; gives what was heard and how many octets that
-    /// took. When nothing is complete, all of them are taken.
-    pub fn hear(&mut self, octets: &[u8]) -> (Option<LineEvent>, usize) {
+    /// Takes `octets` up to the end of one line, and returns the event and how many octets it took.
+    /// Where nothing is complete, it takes all of them.
+    pub fn feed(&mut self, octets: &[u8]) -> (Option<LineEvent>, usize) {
         for (index, &octet) in octets.iter().enumerate() {
-            let heard = match (self.telnet, octet) {
+            let event = match (self.telnet, octet) {
                 (Telnet::Text, IAC) => {
                     self.telnet = Telnet::Command;
                     None
@@ -93,8 +94,8 @@ impl Lines {
                     }
                 }
             };
-            if heard.is_some() {
-                return (heard, index + 1);
+            if event.is_some() {
+                return (event, index + 1);
             }
         }
         (None, octets.len())
@@ -131,15 +132,15 @@ mod tests {
 
     fn all(octets: &[u8], piece: usize) -> Vec<LineEvent> {
         let mut lines = Lines::new(8);
-        let mut heard = vec![];
+        let mut event = vec![];
         for mut rest in octets.chunks(piece) {
             while !rest.is_empty() {
-                let (one, taken) = lines.hear(rest);
-                heard.extend(one);
+                let (one, taken) = lines.feed(rest);
+                event.extend(one);
                 rest = &rest[taken..];
             }
         }
-        heard
+        event
     }
 
     fn line(text: &str) -> LineEvent {
@@ -168,9 +169,9 @@ mod tests {
     fn a_line_without_end_holds_no_memory() {
         let mut lines = Lines::new(512);
         for _ in 0..1000 {
-            assert_eq!(lines.hear(&[b'x'; 1000]), (None, 1000));
+            assert_eq!(lines.feed(&[b'x'; 1000]), (None, 1000));
         }
         assert!(lines.partial.capacity() < 2048);
-        assert_eq!(lines.hear(b"\r\n").0, Some(LineEvent::TooLong));
+        assert_eq!(lines.feed(b"\r\n").0, Some(LineEvent::TooLong));
     }
 }

@@ -1,4 +1,4 @@
-//! Listings of folders, in the form of `ls -l` that every client reads.
+//! Listings of folders, in the form of `ls -l`, which every client parses.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,7 +13,7 @@ const DAY: u64 = 86_400;
 /// Half a year: older entries show the year in place of the time.
 const RECENT: u64 = 182 * DAY;
 
-/// A line of LIST, with its end. `now` is in seconds since 1970, where it is known.
+/// Formats a line of LIST, with its end. `now` is in seconds since 1970, where it is known.
 pub fn line(entry: &FolderEntry, writable: bool, now: Option<u64>) -> String {
     let Status { kind, size, modified } = entry.status;
     let mode = match (kind, writable) {
@@ -34,7 +34,7 @@ pub fn line(entry: &FolderEntry, writable: bool, now: Option<u64>) -> String {
     format!("{mode}   1 ftp      ftp      {size:>12} {month} {day:>2} {when} {}\r\n", entry.name)
 }
 
-/// Reads a line of LIST: nine columns, of which the name may hold spaces. `None` where it is of
+/// Parses a line of LIST: nine columns, of which the name may contain spaces. `None` where it is of
 /// another form.
 pub fn parse(line: &str) -> Option<FolderEntry> {
     let mut rest = line;
@@ -68,8 +68,9 @@ pub fn parse(line: &str) -> Option<FolderEntry> {
     Some(FolderEntry { name: name.into(), status: Status { kind, size, modified: None } })
 }
 
-/// Year, month from 0, day from 1, of a day since 1970-01-01, in the Gregorian calendar (the era
-/// method: 400 years are 146 097 days, and years begin in March so that the odd day comes last).
+/// Returns year, month from 0 and day from 1 of a day since 1970-01-01, in the Gregorian calendar
+/// (the era method: 400 years are 146 097 days, and years begin in March so that the odd day comes
+/// last).
 fn date(day: u64) -> (u64, usize, u64) {
     let day = day + 719_468;
     let era = day / 146_097;

@@ -4,8 +4,8 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// `path`, seen from the working folder `folder`, without `.`, `..` and empty parts. Always begins
-/// with `/`. A `..` at the root stays there, as on every Unix.
+/// Resolves `path` in the working folder `folder`, without `.`, `..` and empty parts. The result
+/// always begins with `/`. A `..` at the root stays there, as on every Unix.
 pub(crate) fn resolve(folder: &str, path: &str) -> String {
     let begin = if path.starts_with('/') { "" } else { folder };
     let mut parts = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn resolve(folder: &str, path: &str) -> String {
     format!("/{}", parts.join("/"))
 }
 
-/// A path within quotes, as PWD's 257 has it: quotes inside are doubled (RFC 959, appendix II).
+/// Quotes a path as in the 257 reply to PWD: quotes inside are doubled (RFC 959, appendix II).
 pub(crate) fn quoted(path: &str) -> String {
     format!("\"{}\"", path.replace('"', "\"\""))
 }

@@ -5,17 +5,17 @@ use alloc::string::String;
 
 use crate::line::{LineEvent, Lines};
 
-/// A reply as the client heard it.
+/// A reply that the client received.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// 100 to 599.
+    /// The code, 100 to 599.
     pub code: u16,
     /// The text after the code; lines are separated by `\n`.
     pub text: String,
 }
 
 impl Reply {
-    /// What the first digit says.
+    /// Returns the meaning of the first digit.
     pub fn kind(&self) -> ReplyKind {
         match self.code / 100 {
             1 => ReplyKind::Preliminary,
@@ -27,22 +27,22 @@ impl Reply {
     }
 }
 
-/// The first digit of a reply.
+/// The first digit of a reply (RFC 959 §4.2.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplyKind {
-    /// 1: it has begun; another reply follows.
+    /// 1: the action has begun, and another reply follows.
     Preliminary,
-    /// 2: done.
+    /// 2: the action is done.
     Completion,
-    /// 3: something more is needed.
+    /// 3: another command is needed.
     Intermediate,
-    /// 4: not now.
+    /// 4: the action failed for now.
     Transient,
-    /// 5: not so.
+    /// 5: the action failed for good.
     Permanent,
 }
 
-/// A peer whose words are no replies.
+/// The reason for which lines of a peer are no reply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum NotAReply {
     /// A line is longer than [`Replies::LINE_MOST`].
@@ -60,7 +60,7 @@ pub enum NotAReply {
 #[derive(Debug)]
 pub struct Replies {
     lines: Lines,
-    /// The code and text of a reply of many lines that is not complete.
+    /// The code and text of a reply of several lines that is not complete.
     open: Option<Reply>,
 }
 
@@ -73,20 +73,20 @@ impl Default for Replies {
 impl Replies {
     /// The longest line that is accepted, in octets.
     pub const LINE_MOST: usize = 4096;
-    /// The longest text of many lines that is accepted, in octets.
+    /// The longest text of several lines that is accepted, in octets.
     pub const TEXT_MOST: usize = 64 << 10;
 
-    /// Hears `octets` up to the end of one reply; gives it, and how many octets that took.
+    /// Takes `octets` up to the end of one reply, and returns it and how many octets it took.
     ///
     /// # Errors
-    /// Where the peer does not speak FTP; nothing sensible can follow then.
-    pub fn hear(&mut self, octets: &[u8]) -> (Result<Option<Reply>, NotAReply>, usize) {
+    /// Where the peer does not speak FTP; nothing that follows can be understood.
+    pub fn feed(&mut self, octets: &[u8]) -> (Result<Option<Reply>, NotAReply>, usize) {
         let mut taken = 0;
         while taken < octets.len() {
-            let (heard, length) = self.lines.hear(&octets[taken..]);
+            let (event, length) = self.lines.feed(&octets[taken..]);
             taken += length;
-            let line = match heard {
-                // Nothing is gained by waiting for the end of such a line: it may have none.
+            let line = match event {
+                // The end of such a line is not waited for: it may have none.
                 None if self.lines.is_overlong() => return (Err(NotAReply::LineTooLong), taken),
                 None | Some(LineEvent::Decline(_)) => continue, // a client need not answer a server's Telnet options
                 Some(LineEvent::Line(line)) => line,
@@ -135,8 +135,8 @@ fn code(line: &str) -> Option<u16> {
     (ends && (100..600).contains(&code)).then_some(code)
 }
 
-/// A reply on one line. What would end the line early is taken out: the text may repeat what a peer
-/// said.
+/// Formats a reply on one line. What would end the line early is removed: the text may repeat what
+/// a peer sent.
 pub fn line(code: u16, text: &str) -> String {
     let mut reply = format!("{code} {text}");
     reply.retain(|c| !matches!(c, '\r' | '\n' | '\0'));
@@ -144,7 +144,7 @@ pub fn line(code: u16, text: &str) -> String {
     reply
 }
 
-/// A reply on many lines, each of which begins with a space, as RFC 2389 asks for FEAT.
+/// Formats a reply on several lines, each of which begins with a space, as RFC 2389 asks for FEAT.
 pub fn lines(code: u16, first: &str, inner: impl Iterator<Item = String>, last: &str) -> String {
     let mut reply = format!("{code}-{first}\r\n");
     for inner in inner {
@@ -162,29 +162,29 @@ mod tests {
 
     fn all(octets: &[u8], piece: usize) -> Vec<Result<Reply, NotAReply>> {
         let mut replies = Replies::default();
-        let mut heard = vec![];
+        let mut event = vec![];
         for mut rest in octets.chunks(piece) {
             while !rest.is_empty() {
-                let (one, taken) = replies.hear(rest);
-                heard.extend(one.transpose());
+                let (one, taken) = replies.feed(rest);
+                event.extend(one.transpose());
                 rest = &rest[taken..];
             }
         }
-        heard
+        event
     }
 
     #[test]
     fn one_line_and_many() {
         let octets = b"220 hello\r\n211-Features:\r\n SIZE\r\n220 not the end\r\n211x\r\n211 End\r\n226\r\n";
         for piece in 1..octets.len() {
-            let heard = all(octets, piece);
-            assert_eq!(heard.len(), 3);
-            assert_eq!(heard[0], Ok(Reply { code: 220, text: "hello".into() }));
+            let event = all(octets, piece);
+            assert_eq!(event.len(), 3);
+            assert_eq!(event[0], Ok(Reply { code: 220, text: "hello".into() }));
             assert_eq!(
-                heard[1],
+                event[1],
                 Ok(Reply { code: 211, text: "Features:\n SIZE\n220 not the end\n211x\nEnd".into() })
             );
-            assert_eq!(heard[2], Ok(Reply { code: 226, text: "".into() }));
+            assert_eq!(event[2], Ok(Reply { code: 226, text: "".into() }));
         }
     }
 

@@ -1,4 +1,4 @@
-//! How a file describes it.
+//! The description of the protocol for files.
 
 use stackwright_contract::Duration;
 use stackwright_contract::described::{Described, Parameter, ParameterKind};
@@ -7,15 +7,11 @@ use stackwright_wire::Message;
 use crate::{Rules, StopAndWait};
 
 const PARAMETERS: &[Parameter] = &[
-    Parameter::new(
-        "patience",
-        ParameterKind::Number,
-        "how long an acknowledgement is waited for, in milliseconds",
-    ),
-    Parameter::new("tries", ParameterKind::Number, "how often a message is sent at most"),
+    Parameter::new("patience", ParameterKind::Number, "the wait for an acknowledgement, in milliseconds"),
+    Parameter::new("tries", ParameterKind::Number, "how many times a message is sent, at most"),
 ];
 
-/// How a file describes it.
+/// Returns how a file describes the protocol: its parameters, and how it is made of them.
 pub const fn described<M: Message>() -> Described<StopAndWait<M>> {
     Described {
         parameters: PARAMETERS,

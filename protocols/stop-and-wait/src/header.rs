@@ -1,16 +1,16 @@
-//! What stands before a message.
+//! The header.
 
 use stackwright_wire::Header;
 
-/// The header of every message.
+/// The header of every message and of every acknowledgement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
 pub struct StopAndWaitHeader {
-    /// Nothing yet.
+    /// Reserved, 0.
     #[bits(7)]
     #[fixed(0)]
     pub reserved: (),
-    /// Nothing is behind it: it only says that the message of this number arrived.
+    /// Whether this acknowledges the message of this number; no payload follows then.
     pub acknowledgement: bool,
-    /// Of the message. Counts on from 0, and wraps.
+    /// The number of the message, which counts from 0 and wraps.
     pub number: u16,
 }

@@ -1,8 +1,8 @@
 //! Stop-and-wait: one message at a time, sent again until it is acknowledged.
 //!
 //! It is the worked example of a protocol on a generated base: the base opens, listens, finds the
-//! association and closes; what is written here is what makes this protocol itself. Numbers have 16
-//! bits where a textbook has one, because a network that reorders brings old copies.
+//! association and closes; this crate adds only what is particular to the protocol. Numbers have 16
+//! bits where a textbook has one, because a network that reorders delivers old copies.
 #![no_std]
 #![forbid(unsafe_code)]
 
@@ -24,30 +24,32 @@ use stackwright_contract::{Context, Duration, Facts, Guarantees, Participant};
 use stackwright_wire::{Header, Message};
 
 generate! {
-    /// What it selects: a simple list serves, because each timer is mostly the last one.
+    /// The base. A simple list of timers suffices, because each new one is mostly the last to
+    /// expire.
     pub StopAndWaitBase<M> { events: Simple, opening: ActivePassive, session: Present }
 }
 
-/// The protocol, as a layer.
+/// The protocol, as a layer on its base.
 pub type StopAndWait<M> = Layer<Rules<M>>;
 
-/// What makes it itself.
+/// The rules of the protocol, which are the hooks of the base.
 pub struct Rules<M> {
-    /// How long an acknowledgement is waited for.
+    /// The wait for an acknowledgement, after which the message is sent again.
     pub timeout: Duration,
-    /// How often a message is sent, at most, before the association is given up.
+    /// How many times a message is sent, at most, before the association ends with
+    /// [`Ended::Expired`].
     pub tries_most: u8,
     message: PhantomData<fn() -> M>,
 }
 
-/// What it knows of an association.
+/// The state of an association.
 pub struct State<M> {
-    /// Messages, the first of which is on its way.
+    /// The messages that are not acknowledged, the first of which is in flight.
     waiting: VecDeque<M>,
-    /// The number of the first one, and how often it was sent.
+    /// The number of the first one, and how many times it was sent.
     number: u16,
     tries: u8,
-    /// The number of the message that comes next.
+    /// The number of the message that is delivered next.
     expected: u16,
     closing: bool,
 }
@@ -62,9 +64,9 @@ impl<M: Message> Rules<M> {
     fn send_first(&self, at: &mut impl Place<Self>) {
         let state = at.association();
         let Some(first) = state.waiting.front() else { return };
-        let (label, message) = (StopAndWaitHeader { number: state.number, ..MESSAGE }, first.share());
+        let (header, message) = (StopAndWaitHeader { number: state.number, ..MESSAGE }, first.share());
         state.tries += 1;
-        at.send(&label, message);
+        at.send(&header, message);
         let until = at.cx().now() + self.timeout;
         at.wake((), until);
     }
@@ -109,22 +111,22 @@ impl<M: Message> Hooks for Rules<M> {
         }
     }
 
-    fn pop(&mut self, at: &mut impl Place<Self>, label: StopAndWaitHeader, message: M) {
+    fn pop(&mut self, at: &mut impl Place<Self>, header: StopAndWaitHeader, message: M) {
         let (credit, state) = (at.room(), at.association());
-        if label.acknowledgement {
-            if label.number == state.number {
-                self.acknowledged(at); // any other is of a copy
+        if header.acknowledgement {
+            if header.number == state.number {
+                self.acknowledged(at); // any other acknowledges a copy
             }
             return;
         }
-        let fresh = label.number == state.expected;
+        let fresh = header.number == state.expected;
         if fresh && (credit.messages == 0 || credit.octets < message.len()) {
-            return; // not acknowledged, it comes again
+            return; // not acknowledged: it is sent again
         }
         state.expected = state.expected.wrapping_add(u16::from(fresh));
         // A copy is acknowledged, too: the first acknowledgement was lost, or is late.
         at.send(
-            &StopAndWaitHeader { acknowledgement: true, ..label },
+            &StopAndWaitHeader { acknowledgement: true, ..header },
             M::with_headroom(StopAndWaitHeader::LENGTH, &[]),
         );
         if fresh {
@@ -139,7 +141,7 @@ impl<M: Message> Hooks for Rules<M> {
 
     fn close(&mut self, at: &mut impl Place<Self>) -> bool {
         at.association().closing = true;
-        at.association().waiting.is_empty() // else with the last acknowledgement
+        at.association().waiting.is_empty() // else it is over with the last acknowledgement
     }
 }
 

@@ -30,7 +30,7 @@ fn hear<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<LineEvent> {
     let mut all = Vec::new();
     for mut piece in pieces {
         while !piece.is_empty() {
-            let (heard, taken) = lines.hear(piece);
+            let (heard, taken) = lines.feed(piece);
             assert!(taken > 0 && taken <= piece.len(), "hearing makes progress");
             assert!(heard.is_some() || taken == piece.len(), "nothing complete: all was taken");
             piece = &piece[taken..];

@@ -27,7 +27,7 @@ fn hear<'a>(pieces: impl Iterator<Item = &'a [u8]>) -> Vec<Result<Reply, NotARep
     let mut all = Vec::new();
     for mut piece in pieces {
         while !piece.is_empty() {
-            let (heard, taken) = replies.hear(piece);
+            let (heard, taken) = replies.feed(piece);
             assert!(taken > 0 && taken <= piece.len(), "hearing makes progress");
             piece = &piece[taken..];
             all.extend(heard.transpose());

@@ -1,11 +1,12 @@
-//! Reads what stands beside the fields: attributes, doc comments, and the types that have a width
-//! of their own.
+//! Parses what annotates the fields: attributes, doc comments, and the types that have a width of
+//! their own.
 
 use syn::{Attribute, Error, Expr, Lit, Path, Result, Type};
 
 use super::layout::Kind;
 
-/// Of the whole struct: where `stackwright-wire` is found, and whether numbers are little-endian.
+/// Returns the options of the struct: the path of `stackwright-wire`, and whether numbers are
+/// little-endian.
 pub(super) fn options(attributes: &[Attribute]) -> Result<(Path, bool)> {
     let mut wire = syn::parse_quote!(::stackwright_wire);
     let mut little_endian = false;
@@ -25,7 +26,7 @@ pub(super) fn options(attributes: &[Attribute]) -> Result<(Path, bool)> {
     Ok((wire, little_endian))
 }
 
-/// The width of a type that has one of its own.
+/// Returns the width of a type that has one of its own.
 pub(super) fn own_width(ty: &Type) -> Option<(usize, Kind)> {
     match ty {
         Type::Path(path) if path.qself.is_none() => {
@@ -50,7 +51,7 @@ pub(super) fn own_width(ty: &Type) -> Option<(usize, Kind)> {
     }
 }
 
-/// What `#[bits(n)]` says, and where.
+/// Returns the value and the span of `#[bits(n)]`.
 pub(super) fn stated_bits(attributes: &[Attribute]) -> Result<Option<(usize, proc_macro2::Span)>> {
     let Some(attribute) = attributes.iter().find(|attribute| attribute.path().is_ident("bits")) else {
         return Ok(None);
@@ -62,13 +63,13 @@ pub(super) fn stated_bits(attributes: &[Attribute]) -> Result<Option<(usize, pro
     }
 }
 
-/// What `#[fixed(value)]` says.
+/// Returns the value of `#[fixed(value)]`.
 pub(super) fn fixed(attributes: &[Attribute]) -> Result<Option<Box<Expr>>> {
     let fixed = attributes.iter().find(|attribute| attribute.path().is_ident("fixed"));
     fixed.map(|attribute| attribute.parse_args().map(Box::new)).transpose()
 }
 
-/// The first paragraph of a doc comment, on one line.
+/// Returns the first paragraph of a doc comment, on one line.
 pub(super) fn first_paragraph(attributes: &[Attribute]) -> Option<String> {
     let mut paragraph: Vec<String> = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("doc")) {

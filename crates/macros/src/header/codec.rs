@@ -10,7 +10,7 @@ use syn::spanned::Spanned;
 
 use super::layout::{Field, Kind, Layout};
 
-/// What is certain while the program is compiled: fixed values fit into their fields.
+/// Writes the checks at compile time: fixed values fit into their fields.
 pub(super) fn checks(layout: &Layout) -> TokenStream {
     let checks = layout.fields.iter().filter_map(|field| {
         let Kind::Fixed(value) = &field.kind else { return None };
@@ -56,8 +56,8 @@ pub(super) fn decode(layout: &Layout) -> TokenStream {
     }
 }
 
-/// `field: value`, where `run` holds the octets that the field is in and `below` bits of them
-/// follow it.
+/// Writes `field: value`, where `run` holds the octets that the field is in, and `below` bits of
+/// them follow it.
 fn decode_field(layout: &Layout, field: &Field, run: &syn::Ident, bits: usize, below: usize) -> TokenStream {
     let wire = &layout.wire;
     let Field { ident, name, ty, .. } = field;
@@ -93,7 +93,7 @@ fn decode_field(layout: &Layout, field: &Field, run: &syn::Ident, bits: usize, b
     }
 }
 
-/// Compares all fixed fields of a run at once; which of them is wrong is only asked where one is.
+/// Compares all fixed fields of a run at once; which of them is wrong is only tested where one is.
 fn check_fixed(layout: &Layout, run: &[Field], local: &syn::Ident, bits: usize) -> TokenStream {
     let wire = &layout.wire;
     let word = word_of(bits);
@@ -147,7 +147,7 @@ pub(super) fn encode(layout: &Layout) -> TokenStream {
     }
 }
 
-/// The octets of a run as a slice of known length.
+/// Writes the octets of a run into a slice of known length.
 fn encode_run(layout: &Layout, run: &[Field], bits: usize) -> TokenStream {
     if let [Field { ident, kind: Kind::String, .. }] = run {
         return quote!(&self.#ident);
@@ -187,7 +187,7 @@ fn encode_field(layout: &Layout, field: &Field, word: &syn::Ident) -> TokenStrea
     }
 }
 
-/// That a value fits into its field is the caller's duty; debug builds look.
+/// Writes the assertions of debug builds: that a value fits into its field is the caller's duty.
 fn assert_narrow(layout: &Layout) -> impl Fn(&Field) -> Option<TokenStream> {
     |field| {
         let wire = &layout.wire;
@@ -206,7 +206,7 @@ fn assert_narrow(layout: &Layout) -> impl Fn(&Field) -> Option<TokenStream> {
     }
 }
 
-/// The integer made of `bits` bits from octet `first`.
+/// Reads the integer of `bits` bits from octet `first` on.
 fn read(layout: &Layout, first: usize, bits: usize) -> TokenStream {
     let word = word_of(bits);
     let octets = octets_of(first, bits / 8);
@@ -222,7 +222,7 @@ fn octets_of(first: usize, count: usize) -> impl Iterator<Item = TokenStream> {
     (first..first + count).map(|index| quote!(octets[#index]))
 }
 
-/// The width of the smallest integer that has `bits` bits.
+/// Returns the width of the smallest integer that has `bits` bits.
 fn word_bits(bits: usize) -> usize {
     bits.next_power_of_two().max(8)
 }

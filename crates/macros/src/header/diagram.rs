@@ -1,12 +1,12 @@
-//! Draws a layout as the RFCs do: 32 bits a row, a column of two characters for each bit.
+//! Draws a layout as the RFCs do: 32 bits per row, a column of two characters per bit.
 
 use super::layout::{Field, Layout};
 
 const ROW: usize = 32;
-/// A field of more whole rows than this is drawn with a gap.
+/// The most whole rows of a field that are drawn; a longer one has a gap.
 const ROWS_MOST: usize = 4;
 
-/// The box diagram, and below it the names that had to be cut.
+/// Returns the box diagram, and below it the names that had to be cut.
 pub(super) fn draw(layout: &Layout) -> String {
     let bits = layout.bits();
     let width = bits.min(ROW);
@@ -34,25 +34,25 @@ pub(super) fn draw(layout: &Layout) -> String {
     lines.iter().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-/// The numbers of the bits, tens above units.
+/// Returns the numbers of the bits, tens above units.
 fn ruler(width: usize) -> Vec<String> {
     let tens = (0..width).map(|bit| if bit % 10 == 0 { format!(" {}", bit / 10) } else { "  ".to_owned() });
     let units = (0..width).map(|bit| format!(" {}", bit % 10));
     vec![tens.collect(), units.collect()]
 }
 
-/// The field at a bit, by its place in the layout.
+/// Returns the index of the field at a bit.
 fn field_at(layout: &Layout, bit: usize) -> Option<usize> {
     layout.fields.iter().position(|field| (field.offset..field.offset + field.bits).contains(&bit))
 }
 
-/// The whole rows of a field.
+/// Returns the whole rows of a field.
 fn whole_rows(field: &Field) -> std::ops::Range<usize> {
     let first = field.offset.div_ceil(ROW);
     first..((field.offset + field.bits) / ROW).max(first)
 }
 
-/// The field that a row is in the middle of, where its middle is not drawn.
+/// Returns the field in whose middle the row is, where the middle is not drawn.
 fn gap(layout: &Layout, row: usize) -> Option<&Field> {
     layout.fields.iter().find(|field| {
         let whole = whole_rows(field);
@@ -60,7 +60,7 @@ fn gap(layout: &Layout, row: usize) -> Option<&Field> {
     })
 }
 
-/// The line between two rows: open where one field goes on.
+/// Returns the line between two rows, open where one field goes on.
 fn edge(layout: &Layout, above: Option<usize>, below: Option<usize>, width: usize) -> String {
     let at = |row: Option<usize>, bit: usize| row.and_then(|row| field_at(layout, row * ROW + bit));
     let closed: Vec<bool> = (0..width).map(|bit| at(above, bit) != at(below, bit)).collect();
@@ -78,7 +78,7 @@ fn edge(layout: &Layout, above: Option<usize>, below: Option<usize>, width: usiz
     line
 }
 
-/// One row of names between bars.
+/// Returns one row of names between bars.
 fn cells(layout: &Layout, row: usize) -> String {
     let mut line = String::from("|");
     for field in &layout.fields {
@@ -94,7 +94,8 @@ fn cells(layout: &Layout, row: usize) -> String {
     line
 }
 
-/// The row that bears the name: the middle one, or the one with more room where there are two.
+/// Returns the row that bears the name: the middle one, or the one with more space where there are
+/// two.
 fn label_row(field: &Field) -> usize {
     let (first, last) = (field.offset / ROW, (field.offset + field.bits - 1) / ROW);
     let begins = ROW - field.offset % ROW;
@@ -105,7 +106,7 @@ fn label_row(field: &Field) -> usize {
     }
 }
 
-/// How many characters its name may have.
+/// Returns how many characters its name may have.
 fn room(field: &Field) -> usize {
     let row = label_row(field);
     let from = field.offset.max(row * ROW);

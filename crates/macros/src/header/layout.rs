@@ -1,4 +1,4 @@
-//! Reads the layout from the struct, and refuses what is not one, at the token that is wrong.
+//! Parses the layout from the struct, and refuses what is none, at the token that is wrong.
 
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
@@ -6,12 +6,12 @@ use syn::{Data, DeriveInput, Error, Expr, Fields, Ident, Path, Result, Type};
 
 use super::attributes::{first_paragraph, fixed, options, own_width, stated_bits};
 
-/// Fields that share octets are read together, in one integer.
+/// The most bits of fields that share octets: they are read together, in one integer.
 const SHARED_BITS_MOST: usize = 128;
 
 pub(super) struct Layout {
     pub(super) ident: Ident,
-    /// Where the crate `stackwright-wire` is found.
+    /// The path of the crate `stackwright-wire`.
     pub(super) wire: Path,
     pub(super) little_endian: bool,
     pub(super) fields: Vec<Field>,
@@ -22,7 +22,7 @@ pub(super) struct Field {
     pub(super) name: String,
     pub(super) ty: Type,
     pub(super) kind: Kind,
-    /// In bits from the first bit of the header.
+    /// The distance from the first bit of the header, in bits.
     pub(super) offset: usize,
     pub(super) bits: usize,
     pub(super) doc: String,
@@ -75,7 +75,7 @@ impl Layout {
         self.bits() / 8
     }
 
-    /// The fields, gathered into runs that begin and end between two octets.
+    /// Returns the fields, gathered into runs that begin and end between two octets.
     pub(super) fn runs(&self) -> impl Iterator<Item = &[Field]> {
         self.fields.chunk_by(|_, next| !next.offset.is_multiple_of(8))
     }
@@ -163,7 +163,8 @@ impl Field {
         Ok(Field { name: ident.unraw().to_string(), ident, ty: field.ty.clone(), kind, offset, bits, doc })
     }
 
-    /// A primitive integer that begins and ends with an octet and fills its type.
+    /// Returns whether it is a primitive integer that begins and ends with an octet and fills its
+    /// type.
     pub(super) fn fills_its_type(&self) -> bool {
         matches!(self.kind, Kind::Integer) && own_width(&self.ty).is_some_and(|(bits, _)| bits == self.bits)
     }

@@ -10,7 +10,7 @@ use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND, View};
 /// What may leave at once, in time: a timer for each of these is enough, however fast the path.
 const QUANTUM: Nanoseconds = MILLISECOND;
 
-/// How late a timer may be whose packets all leave at once.
+/// How much of its lateness a timer makes up for.
 const LATE: Nanoseconds = 2 * MILLISECOND;
 
 /// Binary places of a nanosecond: an octet takes less than one on a fast path.

@@ -1,43 +1,43 @@
-//! What a client is told when it is made.
+//! The configuration of a client.
 
 use alloc::string::String;
 use core::net::SocketAddr;
 
 use stackwright_contract::Duration;
 
-/// Where to log in, and how.
+/// The server, the login, and how the client behaves.
 #[derive(Clone)]
 pub struct Config {
     /// The server's control address.
     pub server: SocketAddr,
     /// The user's name.
     pub user: String,
-    /// The password. It reaches the server, and nothing else.
+    /// The password. It reaches the server, and nothing else: not even a trace.
     pub password: String,
-    /// Who opens the data associations.
+    /// The side that opens the data associations.
     pub data: DataMode,
-    /// How many control associations at once: so many files can be open at once, more wait.
+    /// The most control associations at once, and so the most open files; requests for more wait.
     pub sessions_most: usize,
-    /// How long a session without work stays logged in. Zero: it leaves when the batch is done.
+    /// How long a session without a job stays logged in. Zero: it ends with the batch.
     pub idle: Duration,
-    /// How long a server may be silent, or a transfer stand still.
+    /// How long a server may be silent, or a transfer make no progress.
     pub timeout: Duration,
-    /// Whether an abort is sent as expedited octets (RFC 959 §4.1.3). The streams below must
-    /// promise them.
+    /// Whether an abort is sent as expedited octets (RFC 959 §4.1.3), which the streams below must
+    /// promise.
     pub expedite: bool,
 }
 
-/// Who opens the data associations.
+/// The side that opens the data associations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum DataMode {
-    /// The client: works through most firewalls.
+    /// The client, which works through most firewalls.
     Passive,
     /// The server.
     Active,
 }
 
 impl Config {
-    /// Anonymous at `server`, with the defaults.
+    /// Returns an anonymous login at `server`, with the defaults.
     pub fn anonymous(server: SocketAddr) -> Self {
         Config {
             server,
@@ -52,7 +52,7 @@ impl Config {
     }
 }
 
-/// Says everything but the password.
+/// Shows everything but the password.
 impl core::fmt::Debug for Config {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("Config")

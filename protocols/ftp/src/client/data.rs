@@ -1,4 +1,4 @@
-//! How a data association comes about.
+//! The opening of data associations.
 
 use core::net::SocketAddr;
 
@@ -6,13 +6,13 @@ use stackwright_contract::services::{Credit, Ended, Failure, StreamsRequest};
 use stackwright_contract::{Command, Context, Handle, Participant, earliest};
 use stackwright_wire::Message;
 
-use super::state::{Data, FIRST_ROOM, Job, LISTING_ROOM, Step, Stream, What};
+use super::state::{Data, FIRST_CREDIT, Job, LISTING_CREDIT, Step, Stream, What};
 use super::{Client, DataMode, Out};
 use crate::reply::{Reply, ReplyKind};
 use crate::{NAME, address};
 
 impl<M: Message> Client<M> {
-    /// The first step of every transfer.
+    /// Takes the first step of every transfer.
     pub(super) fn arrange(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Some((local, _)) = state.ends else { return };
@@ -21,16 +21,17 @@ impl<M: Message> Client<M> {
             DataMode::Passive => self.say(cx, session, Step::Epsv, "EPSV", out),
             DataMode::Active => {
                 state.step = Step::Listening;
-                let door = self.streams.name(Stream::DataDoor { session });
-                state.data = Data::Awaited { door, association: None };
+                let listener = self.streams.name(Stream::DataListener { session });
+                state.data = Data::Awaited { listener, association: None };
                 let local = SocketAddr::new(local.ip(), 0).into();
-                out.request(StreamsRequest::Listen { listener: door, local });
+                out.request(StreamsRequest::Listen { listener, local });
             }
         }
     }
 
-    /// The reply to EPSV or PASV: we connect to the server that we talk to, whatever address the
-    /// reply names (CVE-2020-8284: a server could make us knock at other people's doors).
+    /// Handles the reply to EPSV or PASV. The data association goes to the server of the control
+    /// association, whatever address the reply names (CVE-2020-8284: a server could otherwise have
+    /// the client scan other hosts).
     pub(super) fn passive_replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Some((_, remote)) = state.ends else { return };
@@ -53,7 +54,7 @@ impl<M: Message> Client<M> {
         };
         let association = self.streams.name(Stream::Data { session });
         state.data = Data::Opening { association };
-        let credit = self.first_room(session);
+        let credit = self.first_credit(session);
         let remote = SocketAddr::new(remote.ip(), port).into();
         out.request(StreamsRequest::Open {
             association,
@@ -61,13 +62,19 @@ impl<M: Message> Client<M> {
             local: None,
             credit: Credit::of_octets(credit),
         });
-        // The server accepts when it has heard the command: waiting for the connection would cost a
-        // round trip.
+        // The server accepts after it has received the command: waiting for the connection would
+        // cost a round trip.
         self.ready_to_begin(cx, session, out);
     }
 
-    /// Our listener has its address: the server is told.
-    pub(super) fn door_open(&mut self, cx: &Context, session: Handle, local: Participant, out: Out<'_, M>) {
+    /// Tells the server the address of the listener.
+    pub(super) fn listener_ready(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        local: Participant,
+        out: Out<'_, M>,
+    ) {
         let Some(local) = local.internet() else { return };
         let command = match local {
             SocketAddr::V4(local) => alloc::format!("PORT {}", address::format_port(local)),
@@ -82,28 +89,28 @@ impl<M: Message> Client<M> {
     }
 
     fn await_server(&mut self, session: Handle, out: Out<'_, M>) {
-        let credit = self.first_room(session);
+        let credit = self.first_credit(session);
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let Data::Awaited { door, association } = &mut state.data else { return };
+        let Data::Awaited { listener, association } = &mut state.data else { return };
         let name = self.streams.name(Stream::Data { session });
         *association = Some(name);
         out.request(StreamsRequest::Await {
-            listener: *door,
+            listener: *listener,
             association: name,
             credit: Credit::of_octets(credit),
         });
     }
 
-    /// The room for what was asked already.
-    fn first_room(&mut self, session: Handle) -> usize {
+    /// Returns the credit for what was requested already.
+    fn first_credit(&mut self, session: Handle) -> usize {
         match self.job_of(session).map(|(_, job)| &mut job.what) {
             Some(What::Read(read)) => {
-                // From the position on: what room a stranger's association had, is not this one's.
-                read.room_to = read.next_asked.max(read.position.saturating_add(FIRST_ROOM));
-                (read.room_to - read.position) as usize
+                // From the position on: the credit of an earlier association is not this one's.
+                read.credit_to = read.next_asked.max(read.position.saturating_add(FIRST_CREDIT));
+                (read.credit_to - read.position) as usize
             }
-            Some(What::List(_)) => LISTING_ROOM,
-            _ => 1, // nothing is expected, and room is never zero
+            Some(What::List(_)) => LISTING_CREDIT,
+            _ => 1, // nothing is expected, and credit is never zero
         }
     }
 
@@ -117,16 +124,16 @@ impl<M: Message> Client<M> {
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if let Data::Awaited { door, .. } = state.data {
+        if let Data::Awaited { listener, .. } = state.data {
             let server = state.ends.map(|(_, remote)| remote.ip().to_canonical());
             if remote.internet().map(|remote| remote.ip().to_canonical()) != server {
                 cx.dropped(NAME, "a data connection from somebody who is not the server");
-                self.let_go(cx, association);
+                self.abandon(cx, association);
                 out.request(StreamsRequest::Abort { association, code: 0 });
                 return self.await_server(session, out);
             }
-            self.let_go(cx, door);
-            out.request(StreamsRequest::Close { name: door });
+            self.abandon(cx, listener);
+            out.request(StreamsRequest::Close { name: listener });
         }
         if let Some(state) = self.sessions.get_mut(session) {
             state.data = Data::Open { association, credit };
@@ -135,22 +142,22 @@ impl<M: Message> Client<M> {
             out.request(StreamsRequest::Control { association, command: Command::Unread });
         }
         self.touch(cx, session);
-        self.give_room(session, out);
+        self.give_credit(session, out);
         self.send_file(cx, session, out);
     }
 
-    /// Gives the open data association room for all that was asked.
-    pub(super) fn give_room(&mut self, session: Handle, out: Out<'_, M>) {
+    /// Gives the open data association credit for all that was requested.
+    pub(super) fn give_credit(&mut self, session: Handle, out: Out<'_, M>) {
         let Some(Data::Open { association, .. }) = self.sessions.get(session).map(|session| &session.data)
         else {
             return;
         };
         let association = *association;
         if let Some((_, Job { what: What::Read(read), .. })) = self.job_of(session)
-            && read.next_asked > read.room_to
+            && read.next_asked > read.credit_to
         {
-            let credit = (read.next_asked - read.room_to) as usize;
-            read.room_to = read.next_asked;
+            let credit = (read.next_asked - read.credit_to) as usize;
+            read.credit_to = read.next_asked;
             out.request(StreamsRequest::Credit { association, credit: Credit::of_octets(credit) });
         }
     }
@@ -163,7 +170,7 @@ impl<M: Message> Client<M> {
                 .get(state.job.unwrap_or(association))
                 .is_some_and(|job| matches!(job.what, What::Create(_)));
             if stores {
-                return; // a server need not read on to the end of its own silence
+                return; // a server need not read on until its own end
             }
             state.data = Data::Finished { association };
             out.request(StreamsRequest::Finish { association });
@@ -172,7 +179,7 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// The last word on a data association.
+    /// Handles the end of a data association.
     pub(super) fn data_ended(
         &mut self,
         cx: &Context,
@@ -190,36 +197,37 @@ impl<M: Message> Client<M> {
             return; // both ends are finished; the final reply says the rest
         }
         let never_open = matches!(state.data, Data::Opening { .. } | Data::Awaited { .. });
-        // Where the server was awaited, there is a door to be closed too.
+        // Where the server was awaited, the listener has to be closed, too.
         match state.data {
             Data::Awaited { .. } => self.drop_data(cx, session, out),
             _ => state.data = Data::Absent,
         }
         let Some(state) = self.sessions.get_mut(session) else { return };
-        // The server's reply tells more than the end does, if it comes; patience bounds the wait.
+        // The server's reply tells more than the end does, if it comes; the timeout bounds the
+        // wait.
         if !matches!(state.step, Step::Begin | Step::Moving) {
             return self.session_job_failed(cx, session, Failure::Lost, out);
         }
-        // A server that is not there any more says nothing, and where no kernel tells it, the
-        // control association does not know.
+        // A server that is gone says nothing, and where no kernel reports it, the control
+        // association does not show it.
         if never_open || matches!(why, Ended::Unreachable | Ended::Expired) {
             state.data = Data::Gone;
             self.touch(cx, session);
         }
     }
 
-    /// Whatever there is of a data association is reset.
+    /// Resets the data association, in whichever state it is.
     pub(super) fn drop_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let data = core::mem::replace(&mut state.data, Data::Absent);
         let association = data.association();
         if let Some(association) = association {
-            self.let_go(cx, association);
+            self.abandon(cx, association);
         }
         match data {
-            Data::Awaited { door, .. } => {
-                self.let_go(cx, door);
-                out.request(StreamsRequest::Close { name: door });
+            Data::Awaited { listener, .. } => {
+                self.abandon(cx, listener);
+                out.request(StreamsRequest::Close { name: listener });
             }
             Data::Opening { association } | Data::Open { association, .. } => {
                 out.request(StreamsRequest::Abort { association, code: 0 });
@@ -228,8 +236,8 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// Nothing more than its last word is expected of this name.
-    pub(super) fn let_go(&mut self, cx: &Context, name: Handle) {
+    /// Expects nothing but the end of this association or listener.
+    pub(super) fn abandon(&mut self, cx: &Context, name: Handle) {
         let until = cx.now() + self.config.timeout;
         if let Some(stream) = self.streams.get_mut(name) {
             *stream = Stream::Lingering { until };

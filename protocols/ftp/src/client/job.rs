@@ -1,4 +1,4 @@
-//! Octets between a data association and who asked for them.
+//! Octets between a data association and the application.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -17,7 +17,7 @@ use crate::{NAME, listing};
 const LISTING_LINE_MOST: usize = 4096;
 
 impl<M: Message> Client<M> {
-    /// A session that is logged in begins with its job, or waits for one.
+    /// Begins the job of a session that is logged in, or lets it wait for one.
     pub(super) fn start_job(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some((_, job)) = self.job_of(session) else { return self.free(cx, session, out) };
         match &job.what {
@@ -39,7 +39,7 @@ impl<M: Message> Client<M> {
 
     pub(super) fn size_replied(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let size = reply.text.trim().parse().ok().filter(|_| reply.code == 213);
-        let unknown = matches!(reply.code, 500..=504); // a server of before RFC 3659
+        let unknown = matches!(reply.code, 500..=504); // a server older than RFC 3659
         let Some((name, job)) = self.job_of(session) else { return };
         match &mut job.what {
             What::Stat => {
@@ -52,7 +52,7 @@ impl<M: Message> Client<M> {
                 self.free(cx, session, out);
                 out.indicate(FilesIndication::Stated { token: name, result });
             }
-            // All is here: was it all?
+            // All octets that the server sent are here: was that the file?
             What::Read(read) if size.is_some() || unknown => {
                 read.size = Some(size.unwrap_or(read.position));
                 if let Some(state) = self.sessions.get_mut(session) {
@@ -74,13 +74,13 @@ impl<M: Message> Client<M> {
         let first = !mem::replace(&mut read.begun, true);
         let restarts = first && offset != read.next_asked;
         if restarts {
-            // It was begun at the first octet, and is wanted from another one on. At or behind the
-            // end there is nothing.
-            (read.next_asked, read.room_to, read.position) = (offset, offset, offset);
+            // It was begun at the first octet, and is requested from another one on. At or beyond
+            // the end there is nothing.
+            (read.next_asked, read.credit_to, read.position) = (offset, offset, offset);
             read.gathered = None;
             read.end = read.size.is_some_and(|size| offset >= size);
         } else if offset != read.next_asked {
-            // FTP reads on; to go back would be another transfer.
+            // FTP only reads forward; to go back would be another transfer.
             return self.session_job_failed(cx, session, Failure::Unsupported, out);
         }
         read.next_asked = read.next_asked.saturating_add(length as u64);
@@ -90,11 +90,11 @@ impl<M: Message> Client<M> {
         } else if restarts {
             self.begin_anew(cx, session, out);
         } else {
-            self.give_room(session, out);
+            self.give_credit(session, out);
         }
     }
 
-    /// Gives up the transfer that runs, or ran, for another one of the same file.
+    /// Aborts the transfer that runs, or ran, for another one of the same file.
     fn begin_anew(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         match self.sessions.get(session).map(|session| session.step) {
             Some(Step::Complete) => {
@@ -106,7 +106,8 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// The replies to ABOR are here: the file is wanted from another octet on, or by nobody.
+    /// Handles the last reply to ABOR: the file is requested from another octet on, or not any
+    /// more.
     pub(super) fn aborted(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         if self.job_of(session).is_some() {
             self.arrange(cx, session, out);
@@ -115,7 +116,7 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// Everything for the transfer is arranged, but for the place where it begins.
+    /// Begins the transfer, for which everything is arranged but the position where it begins.
     pub(super) fn ready_to_begin(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some((_, job)) = self.job_of(session) else { return };
         let restart = match &job.what {
@@ -141,12 +142,12 @@ impl<M: Message> Client<M> {
         self.say_with_path(cx, session, Step::Begin, verb, &path, out);
     }
 
-    /// The server has agreed to the transfer, and may have told how many octets it will send: most
-    /// do, in words like `(1000 bytes)`. Who does not is asked when all is here.
+    /// Notes that the server has agreed to the transfer, and perhaps said how many octets it will
+    /// send: most do, in words like `(1000 bytes)`. Any other is asked when all octets are here.
     pub(super) fn begun(&mut self, cx: &Context, session: Handle, reply: &Reply, out: Out<'_, M>) {
         let Some((file, job)) = self.job_of(session) else { return };
         match &mut job.what {
-            // Begun anew, it was told before.
+            // Where it was begun anew, the application knows.
             What::Read(read) if read.begun => {}
             What::Read(read) => {
                 read.size = announced(&reply.text);
@@ -220,11 +221,11 @@ impl<M: Message> Client<M> {
             return self.session_job_failed(cx, session, Failure::Unsupported, out);
         }
         create.next = create.next.saturating_add(message.len() as u64);
-        create.unsent.push_back(message); // bounded by what the asker leaves unanswered
+        create.unsent.push_back(message); // bounded by what the application leaves unanswered
         self.send_file(cx, session, out);
     }
 
-    /// Sends what there is room for, and the end after the last octet.
+    /// Sends as much as there is credit for, and the end after the last octet.
     pub(super) fn send_file(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let (Some(file), Step::Moving) = (state.job, state.step) else { return };
@@ -281,7 +282,7 @@ impl<M: Message> Client<M> {
             let entries = mem::take(&mut list.entries);
             out.indicate(FilesIndication::Entries { file, entries });
         }
-        // Room comes back when the entries were taken, or when none was complete.
+        // Credit is given back when the entries were taken, or when none was complete.
         if list.withheld > 0 && list.entries.is_empty() && !list.end {
             let credit = mem::take(&mut list.withheld);
             out.request(StreamsRequest::Credit { association, credit: Credit::of_octets(credit) });
@@ -290,32 +291,32 @@ impl<M: Message> Client<M> {
 
     // ---- the end --------------------------------------------------------------------------------
 
-    /// A transfer is over when both the data and the reply say so, in whichever order.
+    /// Ends a transfer where both the data and the reply have ended, in whichever order.
     pub(super) fn transfer_may_be_over(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if state.step != Step::Complete {
             return;
         }
         let data_finished = matches!(state.data, Data::Finished { .. });
-        // A server may have refused to connect and yet say that it is done: then nothing will come.
+        // A server may have failed to connect and yet report success: then nothing will come.
         let data_lost = matches!(state.data, Data::Absent | Data::Gone);
         let Some((file, job)) = self.job_of(session) else { return };
         match &mut job.what {
             What::Create(create) => {
                 if create.finished {
                     self.jobs.remove(file);
-                    self.let_go_of_data(cx, session, out);
+                    self.abandon_data(cx, session, out);
                     self.free(cx, session, out);
                     out.indicate(FilesIndication::Closed { file, result: Ok(()) });
                 } else {
-                    self.session_job_failed(cx, session, Failure::Lost, out); // done before we were?
+                    self.session_job_failed(cx, session, Failure::Lost, out); // done before all was sent?
                 }
             }
             _ if data_lost => self.session_job_failed(cx, session, Failure::Lost, out),
             _ if !data_finished => {} // the reply came first
             What::Read(read) => {
                 let unknown = read.size.is_none();
-                self.let_go_of_data(cx, session, out);
+                self.abandon_data(cx, session, out);
                 if unknown {
                     self.ask_size(cx, session, out);
                 } else {
@@ -324,7 +325,7 @@ impl<M: Message> Client<M> {
             }
             What::List(list) => {
                 list.end = true;
-                self.let_go_of_data(cx, session, out);
+                self.abandon_data(cx, session, out);
                 self.touch(cx, session);
                 self.answer_next(file, file, out);
             }
@@ -332,7 +333,7 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// The server has sent all it will.
+    /// Handles the end of what the server sends.
     fn read_to_the_end(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         self.touch(cx, session);
         let Some((file, Job { what: What::Read(read), .. })) = self.job_of(session) else { return };
@@ -343,10 +344,10 @@ impl<M: Message> Client<M> {
         self.answer_reads(file, out);
     }
 
-    fn let_go_of_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+    fn abandon_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match mem::replace(&mut state.data, Data::Absent) {
-            Data::Finished { association } | Data::Open { association, .. } => self.let_go(cx, association),
+            Data::Finished { association } | Data::Open { association, .. } => self.abandon(cx, association),
             other => {
                 state.data = other;
                 self.drop_data(cx, session, out);
@@ -382,12 +383,12 @@ impl<M: Message> Client<M> {
                 self.free(cx, session, out);
             }
             Some(Step::Begin | Step::Moving) => self.abort(cx, session, out),
-            // In the midst of logging in or arranging: simpler to begin anew than to take back.
+            // While logging in or arranging, it is simpler to begin anew than to undo.
             _ => self.drop_session(cx, session, Failure::GivenUp, out),
         }
     }
 
-    /// A job failed that has no session.
+    /// Fails a job that has no session.
     pub(super) fn job_failed(&mut self, name: Handle, failure: Failure, out: Out<'_, M>) {
         let Some(job) = self.jobs.remove(name) else { return };
         match job.what {
@@ -396,8 +397,8 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// The job of a session failed. A session whose server gave a clear refusal goes on; any other
-    /// is dropped.
+    /// Fails the job of a session. The session goes on where the server clearly refused, and is
+    /// dropped otherwise.
     pub(super) fn session_job_failed(
         &mut self,
         cx: &Context,
@@ -424,7 +425,7 @@ impl<M: Message> Client<M> {
         self.free(cx, session, out);
     }
 
-    /// The session is ready for another job.
+    /// Makes the session free for another job.
     pub(super) fn free(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         if let Some(state) = self.sessions.get_mut(session) {
             state.job = None;
@@ -434,12 +435,12 @@ impl<M: Message> Client<M> {
         self.touch(cx, session);
     }
 
-    /// The session is over, and its job with it.
+    /// Ends the session, and its job with it.
     pub(super) fn drop_session(&mut self, cx: &Context, session: Handle, failure: Failure, out: Out<'_, M>) {
         self.drop_data(cx, session, out);
         let Some(state) = self.sessions.forget(session) else { return };
         if self.streams.get(state.control).is_some() {
-            self.let_go(cx, state.control);
+            self.abandon(cx, state.control);
             out.request(StreamsRequest::Abort { association: state.control, code: 0 });
         }
         if let Some(job) = state.job {
@@ -450,7 +451,7 @@ impl<M: Message> Client<M> {
 }
 
 impl List {
-    /// Cuts lines, and reads those that are of a known form.
+    /// Cuts lines, and parses those that have a known form.
     fn gather<M: Message>(&mut self, cx: &Context, message: &M) {
         for leaf in message.leaves() {
             let Leaf::Octets(octets) = leaf else { continue };
@@ -471,7 +472,7 @@ impl List {
     }
 }
 
-/// `(1000 bytes)`, somewhere in the text of a 150.
+/// Parses `(1000 bytes)`, somewhere in the text of a 150 reply.
 fn announced(text: &str) -> Option<u64> {
     let (before, _) = text.rsplit_once(" bytes)")?;
     before.rsplit_once('(')?.1.parse().ok()

@@ -1,6 +1,6 @@
-//! The client: it provides [`Files`] that lie on a server.
+//! The client: it provides the [`Files`] of a server.
 //!
-//! A job (a file that is fetched or stored, a folder that is listed, a question) is given to a
+//! A job (a file that is fetched or stored, a folder that is listed, a status) is given to a
 //! session that is idle, or to a new one as long as there are few; more wait. A session speaks one
 //! command at a time.
 //!
@@ -9,12 +9,12 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `config.rs` | what it is told |
+//! | `config.rs` | the configuration |
 //! | `state.rs` | sessions, jobs, and the steps of a session |
 //! | `send.rs` | requests from above, and commands downward |
 //! | `receive.rs` | replies and data from below |
-//! | `data.rs` | how a data association comes about |
-//! | `job.rs` | octets between a data association and who asked for them |
+//! | `data.rs` | the opening of data associations |
+//! | `job.rs` | octets between a data association and the application |
 //! | `timers.rs` | every timer, and why |
 
 mod config;
@@ -35,7 +35,7 @@ use stackwright_wire::Message;
 
 use state::{Job, Session, Step, Stream};
 
-/// A client, over streams.
+/// An FTP client, over streams.
 pub struct Client<M> {
     config: Config,
     sessions: Names<Session>,
@@ -43,14 +43,14 @@ pub struct Client<M> {
     jobs: Mirror<Job<M>>,
     /// Jobs for which no session is free.
     waiting: VecDeque<Handle>,
-    /// No timer is due earlier.
+    /// The time before which no timer is due.
     next: Option<Instant>,
 }
 
 type Out<'a, M> = &'a mut dyn Outlet<Client<M>>;
 
 impl<M: Message> Client<M> {
-    /// A client that connects when the first file is asked for.
+    /// Creates a client, which connects when the first file is requested.
     pub fn new(config: Config) -> Self {
         Client {
             config,
@@ -62,22 +62,21 @@ impl<M: Message> Client<M> {
         }
     }
 
-    /// How many sessions with the server there are.
+    /// Returns how many sessions with the server there are.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// How many names it gave, to associations and listeners, whose last word has not come.
+    /// Returns how many handles it has given to associations and listeners that have not ended yet.
     pub fn names(&self) -> usize {
         self.streams.len()
     }
 
-    /// Whether every session has said its farewell, and the words are on their way: the program may
-    /// end.
+    /// Returns whether every session has sent QUIT and its end: the program may exit.
     pub fn is_quiet(&self) -> bool {
         self.sessions
             .iter()
-            .all(|(_, session)| session.step == Step::Quitting && session.credit == session.room_most)
+            .all(|(_, session)| session.step == Step::Quitting && session.credit == session.credit_most)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Replies and data from below, each led to the session that it belongs to.
+//! Replies and data from below, each passed to its session.
 
 use stackwright_contract::services::{Credit, Ended, Failure, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Handle};
@@ -20,7 +20,7 @@ impl<M: Message> Client<M> {
                 self.streams.forget(name);
                 match stream {
                     Stream::Control { session } => self.session_ended(cx, session, why, out),
-                    Stream::DataDoor { session } => {
+                    Stream::DataListener { session } => {
                         self.session_job_failed(cx, session, Failure::Broken, out)
                     }
                     Stream::Data { session } => self.data_ended(cx, session, name, why, out),
@@ -35,7 +35,7 @@ impl<M: Message> Client<M> {
             ) => {
                 if let Some(state) = self.sessions.get_mut(session) {
                     state.ends = local.internet().zip(remote.internet());
-                    (state.credit, state.room_most) = (credit, credit);
+                    (state.credit, state.credit_most) = (credit, credit);
                     state.step = Step::Greeting;
                     self.touch(cx, session);
                 }
@@ -60,13 +60,13 @@ impl<M: Message> Client<M> {
                     });
                 }
             }
-            // The server said farewell; what it did not finish is lost.
+            // The server has ended; what it did not finish is lost.
             (Stream::Control { session }, StreamsIndication::Finished { .. }) => {
                 self.drop_session(cx, session, Failure::Lost, out)
             }
 
-            (Stream::DataDoor { session }, StreamsIndication::Listening { local, .. }) => {
-                self.door_open(cx, session, local, out);
+            (Stream::DataListener { session }, StreamsIndication::Listening { local, .. }) => {
+                self.listener_ready(cx, session, local, out);
             }
             (
                 Stream::Data { session },
@@ -102,7 +102,7 @@ impl<M: Message> Client<M> {
             let Leaf::Octets(mut octets) = leaf else { continue };
             while !octets.is_empty() {
                 let Some(state) = self.sessions.get_mut(session) else { return };
-                let (heard, taken) = state.replies.hear(octets);
+                let (heard, taken) = state.replies.feed(octets);
                 octets = &octets[taken..];
                 match heard {
                     Ok(None) => {}
@@ -167,7 +167,7 @@ impl<M: Message> Client<M> {
             }
             (Step::Aborting(_), ReplyKind::Preliminary) => {} // it crossed the ABOR
             (Step::Quitting | Step::Idle, _) => {}
-            // A refused login or greeting ends the session: there is nothing else to say.
+            // A refused login or greeting ends the session: no other command makes sense.
             (Step::Greeting | Step::User | Step::Pass | Step::Type, _) => {
                 let failure = match state.step {
                     Step::User | Step::Pass => Failure::NotLoggedIn,
@@ -194,7 +194,7 @@ impl<M: Message> Client<M> {
     }
 }
 
-/// What a negative reply says about the file (RFC 959 §5.4).
+/// Returns what a negative reply says about the file (RFC 959 §5.4).
 pub(super) fn failure(reply: &Reply) -> Failure {
     match reply.code {
         450 | 550 => Failure::NotFound,

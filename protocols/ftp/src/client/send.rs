@@ -12,7 +12,7 @@ use stackwright_contract::services::{
 use stackwright_contract::{Context, Handle};
 use stackwright_wire::Message;
 
-use super::state::{CONTROL_ROOM, Create, Data, Job, List, Read, Session, Step, Stream, What};
+use super::state::{CONTROL_CREDIT, Create, Data, Job, List, Read, Session, Step, Stream, What};
 use super::{Client, Out};
 use crate::NAME;
 use crate::reply::Replies;
@@ -29,7 +29,7 @@ impl<M: Message> Client<M> {
                         gathered: None,
                         begun: false,
                         next_asked: 0,
-                        room_to: 0,
+                        credit_to: 0,
                         position: 0,
                         end: false,
                     }),
@@ -54,7 +54,7 @@ impl<M: Message> Client<M> {
             FilesRequest::Write { file, offset, message } => self.write(cx, file, offset, message, out),
             FilesRequest::Next { file } => self.next_entries(cx, file, out),
             FilesRequest::Close { file, keep } => self.close(cx, file, keep, out),
-            // Renaming and removing come with the rest of the protocol.
+            // Renaming and removing are not implemented.
             FilesRequest::Rename { token, .. } | FilesRequest::Remove { token, .. } => {
                 out.indicate(FilesIndication::Done { token, result: Err(Failure::Unsupported) });
             }
@@ -101,7 +101,7 @@ impl<M: Message> Client<M> {
             replies: Replies::default(),
             unsent: Vec::new(),
             credit: 0,
-            room_most: 0,
+            credit_most: 0,
             step: Step::Connecting,
             job: None,
             data: Data::Absent,
@@ -118,12 +118,12 @@ impl<M: Message> Client<M> {
             association: control,
             remote: self.config.server.into(),
             local: None,
-            credit: Credit::of_octets(CONTROL_ROOM),
+            credit: Credit::of_octets(CONTROL_CREDIT),
         });
         session
     }
 
-    /// Says a command; its reply is awaited in `step`.
+    /// Sends a command; its reply is awaited in `step`.
     pub(super) fn say(&mut self, cx: &Context, session: Handle, step: Step, command: &str, out: Out<'_, M>) {
         let shown = if command.starts_with("PASS ") { "PASS ****" } else { command };
         cx.event(NAME, format_args!("▸ {shown}"));
@@ -144,22 +144,22 @@ impl<M: Message> Client<M> {
         path: &str,
         out: Out<'_, M>,
     ) {
-        // The root of our files is the folder into which the server puts the user.
+        // The root of the files is the folder into which the server puts the user.
         let path = path.strip_prefix('/').unwrap_or(path);
         let command = if path.is_empty() { verb.into() } else { format!("{verb} {path}") };
         self.say(cx, session, step, &command, out);
     }
 
-    /// The farewell. It is sent with the end of our octets, so that nothing has to be waited for.
+    /// Sends QUIT, and with it the end, so that nothing has to be waited for.
     pub(super) fn quit(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         self.say(cx, session, Step::Quitting, "QUIT", out);
     }
 
-    /// Gives up a transfer that is running: the data association is reset, and the server is told.
+    /// Aborts a transfer: the data association is reset, and the server is sent ABOR.
     pub(super) fn abort(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         self.drop_data(cx, session, out);
         let Some(state) = self.sessions.get_mut(session) else { return };
-        // With the transfer's own final reply outstanding, two are to come.
+        // With the final reply of the transfer outstanding, two are to come.
         let replies = if state.step == Step::Complete { 1 } else { 2 };
         if self.config.expedite && state.unsent.is_empty() && state.credit > 16 {
             // Telnet's IP and Synch, with the urgent octet where BSD puts it (RFC 959 §4.1.3,

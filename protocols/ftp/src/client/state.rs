@@ -1,4 +1,5 @@
-//! What a client knows: its sessions with the server, and the jobs that were asked from above.
+//! The state of a client: its sessions with the server, and the jobs that were requested from
+//! above.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -10,27 +11,27 @@ use stackwright_contract::{Handle, Instant};
 
 use crate::reply::Replies;
 
-/// Room on a control association, in octets.
-pub(super) const CONTROL_ROOM: usize = 4096;
-/// Room for a file before its first read is asked, in octets.
-pub(super) const FIRST_ROOM: u64 = 256 << 10;
-/// Room for a listing, in octets.
-pub(super) const LISTING_ROOM: usize = 64 << 10;
+/// Credit of a control association, in octets.
+pub(super) const CONTROL_CREDIT: usize = 4096;
+/// Credit for a file before its first read is requested, in octets.
+pub(super) const FIRST_CREDIT: u64 = 256 << 10;
+/// Credit for a listing, in octets.
+pub(super) const LISTING_CREDIT: usize = 64 << 10;
 
-/// What a name given to the streams stands for.
+/// What a handle given to the streams stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stream {
     Control {
         session: Handle,
     },
     /// A listener for one data association.
-    DataDoor {
+    DataListener {
         session: Handle,
     },
     Data {
         session: Handle,
     },
-    /// Nobody cares any more; its last word is awaited. A server that does not let go is cut off.
+    /// Only its end is awaited. A server that does not close is cut off.
     Lingering {
         until: Instant,
     },
@@ -42,17 +43,17 @@ pub(super) struct Session {
     /// Both addresses of the control association, once it is open.
     pub(super) ends: Option<(SocketAddr, SocketAddr)>,
     pub(super) replies: Replies,
-    /// Commands for which there is no room.
+    /// Commands for which there is no credit.
     pub(super) unsent: Vec<u8>,
     pub(super) credit: usize,
-    pub(super) room_most: usize,
+    pub(super) credit_most: usize,
     pub(super) step: Step,
     /// What it works for.
     pub(super) job: Option<Handle>,
     pub(super) data: Data,
-    /// The server does not know EPSV.
+    /// Whether the server does not know EPSV.
     pub(super) only_pasv: bool,
-    /// Our end of the control association is finished.
+    /// Whether this end of the control association is finished.
     pub(super) finished: bool,
     pub(super) deadline: Instant,
 }
@@ -70,17 +71,17 @@ pub(super) enum Step {
     Size,
     Epsv,
     Pasv,
-    /// Our listener for the data association.
+    /// The listener of the data association.
     Listening,
     Port,
     Rest,
-    /// RETR, STOR or LIST was said.
+    /// RETR, STOR or LIST was sent.
     Begin,
-    /// The server said 1xx. The final reply may come before or after the end of the data.
+    /// The server replied 1xx. The final reply may come before or after the end of the data.
     Moving,
-    /// The server said that it is done.
+    /// The server replied that it is done.
     Complete,
-    /// ABOR was said: so many final replies are still to come.
+    /// ABOR was sent, and this many final replies are still to come.
     Aborting(u8),
     Quitting,
 }
@@ -90,9 +91,9 @@ pub(super) enum Data {
     Absent,
     /// It was lost, and perhaps the server with it.
     Gone,
-    /// A listener, and the name that waits for the server.
+    /// A listener, and the association that waits for the server.
     Awaited {
-        door: Handle,
+        listener: Handle,
         association: Option<Handle>,
     },
     Opening {
@@ -102,7 +103,7 @@ pub(super) enum Data {
         association: Handle,
         credit: usize,
     },
-    /// The server has sent all.
+    /// The server has sent everything.
     Finished {
         association: Handle,
     },
@@ -120,7 +121,7 @@ impl Data {
     }
 }
 
-/// Something asked from above, under the asker's name.
+/// A request from above, under the handle of the application.
 pub(super) struct Job<M> {
     pub(super) path: String,
     pub(super) session: Option<Handle>,
@@ -137,19 +138,19 @@ pub(super) enum What<M> {
 /// A file that is fetched.
 pub(super) struct Read<M> {
     pub(super) size: Option<u64>,
-    /// Reads that were asked and not answered, in order: offset and length.
+    /// Reads that were requested and not answered, in order: offset and length.
     pub(super) asked: VecDeque<(u64, usize)>,
-    /// The octets that came and were not asked for in full.
+    /// Octets that arrived, and that no complete read takes yet.
     pub(super) gathered: Option<M>,
-    /// The first read was asked: the file was open.
+    /// Whether the first read was requested, and so the file is open.
     pub(super) begun: bool,
     /// Where the next read must begin.
     pub(super) next_asked: u64,
-    /// Up to where the data association was given room.
-    pub(super) room_to: u64,
-    /// How far the octets have come.
+    /// Up to where the data association was given credit.
+    pub(super) credit_to: u64,
+    /// How many octets of the file have arrived, from its beginning.
     pub(super) position: u64,
-    /// All is here.
+    /// Whether all octets are here.
     pub(super) end: bool,
 }
 
@@ -157,11 +158,11 @@ pub(super) struct Read<M> {
 pub(super) struct Create<M> {
     pub(super) from: u64,
     pub(super) next: u64,
-    /// What was written before the data association was open, and what it had no room for.
+    /// What was written before the data association was open, and what it had no credit for.
     pub(super) unsent: VecDeque<M>,
-    /// `Close` was asked: all octets are here.
+    /// Whether `Close` was requested: all octets are here.
     pub(super) closing: bool,
-    /// Our end of the data association is finished.
+    /// Whether this end of the data association is finished.
     pub(super) finished: bool,
 }
 
@@ -169,7 +170,7 @@ pub(super) struct Create<M> {
 pub(super) struct List {
     pub(super) partial: Vec<u8>,
     pub(super) entries: Vec<FolderEntry>,
-    /// Octets for which no room was given back.
+    /// Octets for which no credit was given back.
     pub(super) withheld: usize,
     pub(super) wanted: bool,
     pub(super) end: bool,

@@ -2,10 +2,10 @@
 //!
 //! | timer | of | when it expires |
 //! | --- | --- | --- |
-//! | idle | a session without a job | it says farewell |
-//! | patience | a server that is silent, a transfer that stands still | the session is dropped, its job has expired |
+//! | idle | a session without a job | it sends QUIT |
+//! | timeout | a server that is silent, a transfer without progress | the session is dropped, its job has expired |
 //! | farewell | a transfer whose data association is gone, and perhaps the server | the session is dropped, its job is lost |
-//! | patience | a data association that the server does not close | it is reset |
+//! | timeout | a data association that the server does not close | it is reset |
 
 use alloc::vec::Vec;
 
@@ -16,23 +16,23 @@ use stackwright_wire::Message;
 use super::state::{Data, Step, Stream, What};
 use super::{Client, Out};
 
-/// How long a server may take to close after our farewell, and how long to wait for the replies to
-/// ABOR, or for the reply to a transfer that cannot go on.
+/// How long a server may take to close after QUIT, and how long the replies to ABOR are waited for,
+/// or the reply to a transfer that cannot go on.
 const FAREWELL: Duration = Duration::from_secs(5);
 
 impl<M: Message> Client<M> {
-    /// Something happened in this session: its patience begins anew.
+    /// Restarts the timer of a session in which something happened.
     pub(super) fn touch(&mut self, cx: &Context, session: Handle) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let patience = match state.step {
+        let timeout = match state.step {
             Step::Idle => self.config.idle,
-            // The file is whole, and who asked for it takes their time.
+            // The file is whole, and the application takes its time.
             Step::Complete if matches!(state.data, Data::Absent) => Duration::MAX,
             Step::Quitting | Step::Aborting(_) => FAREWELL,
             _ if matches!(state.data, Data::Gone) => FAREWELL.min(self.config.timeout),
             _ => self.config.timeout,
         };
-        state.deadline = cx.now() + patience;
+        state.deadline = cx.now() + timeout;
         self.next = earliest(self.next, Some(state.deadline));
     }
 
@@ -62,7 +62,7 @@ impl<M: Message> Client<M> {
             .map(|(name, _)| name)
             .collect();
         for association in held {
-            self.let_go(cx, association); // once is enough: its last word comes
+            self.abandon(cx, association); // once is enough: its end comes
             out.request(StreamsRequest::Abort { association, code: 0 });
         }
         let sessions = self.sessions.iter().map(|(_, session)| session.deadline);
@@ -73,8 +73,8 @@ impl<M: Message> Client<M> {
         self.next = sessions.chain(streams).min().filter(|next| *next < Instant::END);
     }
 
-    /// Whether the transfer waits for whoever asked for it, and not for the server: a slow disk is
-    /// no silent server.
+    /// Returns whether the transfer waits for the application, and not for the server: a slow disk
+    /// is no silent server.
     fn asker_rests(&mut self, session: Handle) -> bool {
         match self.job_of(session).map(|(_, job)| &job.what) {
             Some(What::Read(read)) => read.asked.is_empty(),

@@ -1,31 +1,31 @@
-//! What a server is told when it is made.
+//! The configuration of a server.
 
 use alloc::boxed::Box;
 use alloc::string::String;
 
 use stackwright_contract::Duration;
 
-/// What may be chosen.
+/// What a server is configured with.
 pub struct Config {
-    /// Said to everybody who comes.
+    /// The greeting, which every client receives.
     pub greeting: String,
-    /// Who may come in.
+    /// The accounts that may log in.
     pub accounts: Box<dyn Accounts>,
-    /// How many sessions at once; one more is told to come again later.
+    /// The most sessions at once; a client beyond is told to come again later.
     pub sessions_most: usize,
-    /// How long a session may be silent, or a transfer stand still. RFC 1123 §4.1.3.2 asks for five
-    /// minutes at least.
+    /// How long a session may be silent, or a transfer make no progress. RFC 1123 §4.1.3.2 asks for
+    /// five minutes at least.
     pub idle: Duration,
-    /// How long to wait for a data association.
+    /// How long a data association is waited for.
     pub data_wait: Duration,
-    /// How long a wrong password waits for its answer.
+    /// How long the reply to a wrong password is withheld.
     pub penalty: Duration,
-    /// Seconds since 1970 at the start of the run, for the dates in listings.
+    /// The seconds since 1970 at the start of the run, for the dates in listings.
     pub epoch: Option<u64>,
 }
 
 impl Config {
-    /// The defaults, with `accounts`.
+    /// Returns the defaults, with `accounts`.
     pub fn new(accounts: Box<dyn Accounts>) -> Self {
         Config {
             greeting: "Stackwright FTP".into(),
@@ -39,21 +39,21 @@ impl Config {
     }
 }
 
-/// Says who may come in: it is asked, and never acts.
+/// Decides which users may log in: it is asked, and never acts.
 pub trait Accounts {
-    /// What `user` with `password` may do; `None` where they may not come in. It should take
-    /// equally long for every wrong answer.
+    /// Returns the rights of `user` with `password`; `None` where they may not log in. It should
+    /// take equally long for every refusal.
     fn admits(&self, user: &str, password: &str) -> Option<Rights>;
 }
 
-/// What a user may do.
+/// The rights of a user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Rights {
-    /// Store files.
+    /// Whether the user may store files.
     pub write: bool,
 }
 
-/// Everybody may come in as `anonymous` or `ftp`, with any password.
+/// Admits `anonymous` and `ftp` with any password, and these rights.
 #[derive(Clone, Copy, Debug)]
 pub struct Anonymous(pub Rights);
 

@@ -1,4 +1,4 @@
-//! How a data association comes about, and goes.
+//! The opening and the end of data associations.
 
 use alloc::format;
 use core::mem;
@@ -8,34 +8,34 @@ use stackwright_contract::services::{Credit, Ended, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
 use stackwright_wire::Message;
 
-use super::state::{DATA_ROOM, Data, File, Link, Stream};
+use super::state::{DATA_CREDIT, Data, File, Link, Stream};
 use super::timers::LINGER;
 use super::{Out, Server, Trouble};
 use crate::{NAME, address};
 
 impl<M: Message> Server<M> {
-    /// PASV and EPSV: listens on the address to which the client came, on any port.
+    /// Handles PASV and EPSV: listens on the address to which the client came, on any port.
     pub(super) fn go_passive(&mut self, cx: &Context, session: Handle, extended: bool, out: Out<'_, M>) {
         self.forget_data(cx, session, out);
         let Some(state) = self.sessions.get_mut(session) else { return };
         let local = SocketAddr::new(state.control.local.ip(), 0).into();
-        let door = self.streams.name(Stream::DataDoor { session });
-        state.data = Data::Listening { door, extended };
-        Self::ask_streams(out, StreamsRequest::Listen { listener: door, local });
+        let listener = self.streams.name(Stream::DataListener { session });
+        state.data = Data::Listening { listener, extended };
+        Self::ask_streams(out, StreamsRequest::Listen { listener, local });
     }
 
-    /// The listener has its address: the client is told.
-    pub(super) fn data_door_open(
+    /// Tells the client the address of the listener.
+    pub(super) fn data_listener_ready(
         &mut self,
         cx: &Context,
         session: Handle,
-        door: Handle,
+        listener: Handle,
         local: Participant,
         out: Out<'_, M>,
     ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let Data::Listening { door: expected, extended } = state.data else { return };
-        if expected != door {
+        let Data::Listening { listener: expected, extended } = state.data else { return };
+        if expected != listener {
             return;
         }
         let text = match local.internet() {
@@ -45,32 +45,38 @@ impl<M: Message> Server<M> {
             Some(address) => (229, format!("Entering Extended Passive Mode (|||{}|)", address.port())),
             None => (425, "There is no Internet address to listen on.".into()),
         };
-        self.await_data(session, door, out);
+        self.await_data(session, listener, out);
         self.reply(cx, session, text.0, &text.1);
         self.obeyed(cx, session, out);
     }
 
-    fn await_data(&mut self, session: Handle, door: Handle, out: Out<'_, M>) {
+    fn await_data(&mut self, session: Handle, listener: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let association = self.streams.name(Stream::Data { session });
-        state.data = Data::Awaited { door, association };
+        state.data = Data::Awaited { listener, association };
         Self::ask_streams(
             out,
-            StreamsRequest::Await { listener: door, association, credit: Credit::of_octets(DATA_ROOM) },
+            StreamsRequest::Await { listener, association, credit: Credit::of_octets(DATA_CREDIT) },
         );
     }
 
-    /// The listener could not be had.
-    pub(super) fn data_door_ended(&mut self, cx: &Context, session: Handle, door: Handle, out: Out<'_, M>) {
+    /// Handles the failure of a listener.
+    pub(super) fn data_listener_ended(
+        &mut self,
+        cx: &Context,
+        session: Handle,
+        listener: Handle,
+        out: Out<'_, M>,
+    ) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        if matches!(state.data, Data::Listening { door: expected, .. } if expected == door) {
+        if matches!(state.data, Data::Listening { listener: expected, .. } if expected == listener) {
             state.data = Data::Absent;
             self.reply(cx, session, 425, "No port to listen on is free.");
             self.obeyed(cx, session, out);
         }
     }
 
-    /// A data association is open: the transfer that waits for it may begin.
+    /// Handles an open data association: the transfer that waits for it may begin.
     pub(super) fn data_opened(
         &mut self,
         cx: &Context,
@@ -84,21 +90,21 @@ impl<M: Message> Server<M> {
         let peer = state.control.peer.ip();
         if let Data::Opening { .. } = state.data {
             state.data = Data::Absent;
-        } else if let Data::Awaited { door, association: expected } = state.data {
+        } else if let Data::Awaited { listener, association: expected } = state.data {
             debug_assert_eq!(expected, association);
-            // Somebody else came first: they must not get the file (RFC 2577 §3).
+            // Another host came first: it must not get the file (RFC 2577 §3).
             if remote.internet().is_none_or(|remote| remote.ip().to_canonical() != peer) {
                 cx.dropped(NAME, "a data connection from a third party");
-                self.let_go(cx, association);
+                self.abandon(cx, association);
                 Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
-                return self.await_data(session, door, out);
+                return self.await_data(session, listener, out);
             }
-            self.let_go(cx, door);
-            Self::ask_streams(out, StreamsRequest::Close { name: door });
+            self.abandon(cx, listener);
+            Self::ask_streams(out, StreamsRequest::Close { name: listener });
         }
         let link = Link {
             association,
-            room_most: credit,
+            credit_most: credit,
             credit,
             early: None,
             peer_finished: false,
@@ -116,8 +122,8 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// A transfer wants its data association: one that is open already, one that will come, or one
-    /// that we open.
+    /// Requests the data association of a transfer: one that is open already, one that will come,
+    /// or one that the server opens.
     pub(super) fn want_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match mem::replace(&mut state.data, Data::Absent) {
@@ -139,7 +145,7 @@ impl<M: Message> Server<M> {
                         association,
                         remote: target.into(),
                         local: Some(local),
-                        credit: Credit::of_octets(DATA_ROOM),
+                        credit: Credit::of_octets(DATA_CREDIT),
                     },
                 );
             }
@@ -147,7 +153,7 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// The last word on a data association.
+    /// Handles the end of a data association.
     pub(super) fn data_ended(
         &mut self,
         cx: &Context,
@@ -163,7 +169,7 @@ impl<M: Message> Server<M> {
                 return;
             }
             Data::Awaited { association: expected, .. } if *expected == association => {
-                self.forget_data(cx, session, out); // nobody can come any more: the door is of no use
+                self.forget_data(cx, session, out); // no association can arrive any more
             }
             Data::Opening { association: expected } if *expected == association => {
                 state.data = Data::Absent;
@@ -188,33 +194,33 @@ impl<M: Message> Server<M> {
         self.fail(cx, session, Trouble::Data(why), code_and_text, out);
     }
 
-    /// Gives up whatever was arranged for the next data association.
+    /// Abandons whatever was arranged for the next data association.
     pub(super) fn forget_data(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match mem::replace(&mut state.data, Data::Absent) {
             Data::Absent | Data::Target(_) => {}
             Data::Opening { association } => {
-                self.let_go(cx, association);
+                self.abandon(cx, association);
                 Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });
             }
-            Data::Listening { door, .. } => {
-                self.let_go(cx, door);
-                Self::ask_streams(out, StreamsRequest::Close { name: door });
+            Data::Listening { listener, .. } => {
+                self.abandon(cx, listener);
+                Self::ask_streams(out, StreamsRequest::Close { name: listener });
             }
-            Data::Awaited { door, association } => {
-                self.let_go(cx, door);
-                self.let_go(cx, association);
-                Self::ask_streams(out, StreamsRequest::Close { name: door });
+            Data::Awaited { listener, association } => {
+                self.abandon(cx, listener);
+                self.abandon(cx, association);
+                Self::ask_streams(out, StreamsRequest::Close { name: listener });
             }
             Data::Arrived(link) => {
-                self.let_go(cx, link.association);
+                self.abandon(cx, link.association);
                 Self::ask_streams(out, StreamsRequest::Abort { association: link.association, code: 0 });
             }
         }
     }
 
-    /// Nothing more than its last word is expected of this name.
-    pub(super) fn let_go(&mut self, cx: &Context, name: Handle) {
+    /// Expects nothing but the end of this association or listener.
+    pub(super) fn abandon(&mut self, cx: &Context, name: Handle) {
         let until = cx.now() + LINGER;
         if let Some(stream) = self.streams.get_mut(name) {
             *stream = Stream::Lingering { until };
@@ -222,10 +228,10 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// All was sent, and the kernel has it: the peer closes when it likes. One such association a
-    /// session is enough.
+    /// Leaves an association on which all was sent, and which the kernel has, to be closed by the
+    /// peer. One such association a session is enough.
     pub(super) fn linger(&mut self, cx: &Context, session: Handle, association: Handle, out: Out<'_, M>) {
-        self.let_go(cx, association);
+        self.abandon(cx, association);
         let Some(state) = self.sessions.get_mut(session) else { return };
         if let Some(earlier) = state.lingering.replace(association)
             && self.streams.get(earlier).is_some()

@@ -2,11 +2,11 @@
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `config.rs`, `words.rs` | what it is told, and what it tells |
-//! | `state.rs` | what it knows of its clients |
+//! | `config.rs`, `words.rs` | the configuration, requests and indications |
+//! | `state.rs` | the state of its sessions |
 //! | `receive.rs` | from below: arrivals, lines, data, the disk's answers |
-//! | `obey.rs` | a command, obeyed |
-//! | `data.rs` | how a data association comes about, and goes |
+//! | `obey.rs` | the commands |
+//! | `data.rs` | the opening and the end of data associations |
 //! | `transfer.rs` | octets between a data association and a file |
 //! | `send.rs` | replies, downward |
 //! | `timers.rs` | every timer, and why |
@@ -34,15 +34,15 @@ use stackwright_contract::{
 };
 use stackwright_wire::Message;
 
-use state::{ARRIVALS, CONTROL_ROOM, FileUse, FtpBase, Sessions, Stream};
+use state::{ARRIVALS, CONTROL_CREDIT, FileUse, FtpBase, Sessions, Stream};
 
-/// A server, over streams and beside a disk.
+/// An FTP server, over streams and beside a disk.
 pub struct Server<M: Message> {
     config: Config,
     sessions: Base<FtpBase<M>, Sessions<M>>,
     streams: Names<Stream>,
     files: Names<FileUse>,
-    /// No association that lingers is due earlier.
+    /// The time before which no lingering association is due.
     next: Option<Instant>,
     stopping: bool,
     /// Sessions with something to send, or to obey, at the end of the batch.
@@ -52,11 +52,11 @@ pub struct Server<M: Message> {
 type Out<'a, M> = &'a mut dyn Outlet<Server<M>>;
 
 impl<M: Message> Server<M> {
-    /// A server that is idle until it is asked to [`Serve`](Request::Serve).
+    /// Creates a server, which is idle until it receives [`Serve`](Request::Serve).
     pub fn new(config: Config) -> Self {
         Server {
             config,
-            sessions: Base::new(0), // its keys are names of ours: nobody chooses them
+            sessions: Base::new(0), // its keys are handles of this server: no peer chooses them
             streams: Names::default(),
             files: Names::default(),
             next: None,
@@ -65,19 +65,20 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// How many clients are here.
+    /// Returns how many sessions there are.
     pub fn sessions(&self) -> usize {
         self.sessions.len()
     }
 
-    /// How many names it gave, to associations, listeners and files, whose last word has not come.
+    /// Returns how many handles it has given to associations, listeners and files that have not
+    /// ended yet.
     pub fn names(&self) -> usize {
         self.streams.len() + self.files.len()
     }
 
     fn serve(&mut self, local: Participant, out: Out<'_, M>) {
         self.stopping = false;
-        let listener = self.streams.name(Stream::Door { awaited: 0 });
+        let listener = self.streams.name(Stream::Listener { awaited: 0 });
         out.request(Either::Left(StreamsRequest::Listen { listener, local }));
     }
 
@@ -86,38 +87,38 @@ impl<M: Message> Server<M> {
         let named: Vec<_> = self.streams.iter().map(|(name, stream)| (name, *stream)).collect();
         for (name, stream) in named {
             match stream {
-                Stream::Door { .. } => out.request(Either::Left(StreamsRequest::Close { name })),
+                Stream::Listener { .. } => out.request(Either::Left(StreamsRequest::Close { name })),
                 Stream::Control { .. } => {
                     out.request(Either::Left(StreamsRequest::Abort { association: name, code: 0 }))
                 }
-                // Arrivals end with their door; the rest ends with its session.
+                // Arrivals end with their listener; the rest ends with its session.
                 _ => {}
             }
         }
     }
 
-    /// Keeps some names ready for clients that may arrive at `door`.
-    fn await_clients(&mut self, door: Handle, out: Out<'_, M>) {
+    /// Keeps some handles ready for clients that may arrive at `listener`.
+    fn await_clients(&mut self, listener: Handle, out: Out<'_, M>) {
         if self.stopping {
             return;
         }
-        // A few more than may stay, so that those too many are told so.
+        // A few more than may stay, so that the others can be told so.
         let more = (self.config.sessions_most + ARRIVALS).saturating_sub(self.sessions.len());
-        while let Some(Stream::Door { awaited }) = self.streams.get_mut(door)
+        while let Some(Stream::Listener { awaited }) = self.streams.get_mut(listener)
             && *awaited < ARRIVALS.min(more)
         {
             *awaited += 1;
-            let association = self.streams.name(Stream::Arrival { door });
+            let association = self.streams.name(Stream::Arrival { listener });
             out.request(Either::Left(StreamsRequest::Await {
-                listener: door,
+                listener,
                 association,
-                credit: Credit::of_octets(CONTROL_ROOM),
+                credit: Credit::of_octets(CONTROL_CREDIT),
             }));
         }
     }
 
-    fn one_less_awaited(&mut self, door: Handle) {
-        if let Some(Stream::Door { awaited }) = self.streams.get_mut(door) {
+    fn one_less_awaited(&mut self, listener: Handle) {
+        if let Some(Stream::Listener { awaited }) = self.streams.get_mut(listener) {
             *awaited -= 1;
         }
     }
@@ -153,8 +154,8 @@ impl<M: Message> Protocol for Server<M> {
         out: &mut impl Outlet<Self>,
     ) {
         match indication {
-            Either::Left(indication) => self.hear_streams(cx, indication, out),
-            Either::Right(indication) => self.hear_files(cx, indication, out),
+            Either::Left(indication) => self.on_streams(cx, indication, out),
+            Either::Right(indication) => self.on_files(cx, indication, out),
         }
     }
 

@@ -1,4 +1,5 @@
-//! A command, obeyed. One after the other: what comes while a session is busy waits, except ABOR.
+//! The commands. One is obeyed after the other: what comes while a session is busy waits, except
+//! ABOR.
 
 use alloc::format;
 use alloc::string::String;
@@ -18,8 +19,8 @@ use crate::line::LineEvent;
 use crate::{NAME, listing, path, reply};
 
 impl<M: Message> Server<M> {
-    /// ABOR does not wait for the transfer that it aborts, even where it was said before that
-    /// transfer began.
+    /// Obeys ABOR, which does not wait for the transfer that it aborts, even where it was sent
+    /// before that transfer began.
     fn obey_abort(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         // A stored file that is getting its name cannot be given up any more.
@@ -62,7 +63,7 @@ impl<M: Message> Server<M> {
         self.mark(session);
     }
 
-    /// A command that took its time is done.
+    /// Goes on after a command that took some time.
     pub(super) fn obeyed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         self.touch(cx, session);
         self.obey_waiting(cx, session, out);
@@ -121,7 +122,7 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// What only somebody who is logged in may ask.
+    /// Obeys a command for which the user has to be logged in.
     fn obey_user(&mut self, cx: &Context, session: Handle, command: Command<'_>, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let resolved = |argument: &str| path::resolve(&state.folder, argument);
@@ -196,7 +197,7 @@ impl<M: Message> Server<M> {
     fn user(&mut self, cx: &Context, session: Handle, name: &str) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         state.login = Login::Named(name.into());
-        // The same words for users who exist and users who do not (RFC 2577 §6).
+        // The same reply for users that exist and for others (RFC 2577 §6).
         self.reply(cx, session, 331, "Now the password, please.");
     }
 
@@ -239,7 +240,7 @@ impl<M: Message> Server<M> {
         Self::ask_files(out, FilesRequest::Stat { token, path });
     }
 
-    /// The disk has answered.
+    /// Handles an answer of the disk.
     pub(super) fn stated(
         &mut self,
         cx: &Context,
@@ -250,8 +251,8 @@ impl<M: Message> Server<M> {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let Work::Asked(question) = mem::replace(&mut state.work, Work::Idle) else { return };
         match (question, result) {
-            // Files that cannot tell what a name stands for may list it all the same: those of
-            // another server.
+            // Files that cannot tell what a name stands for may be able to list it all the same:
+            // those of another server.
             (Question::List { path, names_only }, Err(Failure::NotFound | Failure::Unsupported)) => {
                 self.list(cx, session, path, names_only, out);
                 return self.obey_waiting(cx, session, out);
@@ -289,10 +290,10 @@ impl<M: Message> Server<M> {
         self.obeyed(cx, session, out);
     }
 
-    /// A session whose client is gone.
+    /// Ends a session whose client is gone.
     pub(super) fn forget_session(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        state.control.leaving = Leaving::Finished; // nothing more is said
+        state.control.leaving = Leaving::Finished; // no reply follows
         state.control.credit = 0;
         if let Some(Transfer { .. }) = state.transfer() {
             self.abort_transfer(cx, session, out);
@@ -300,12 +301,13 @@ impl<M: Message> Server<M> {
         self.forget_data(cx, session, out);
         if let Removed::Last(state) = self.sessions.close(session) {
             out.indicate(Indication::Left { peer: state.control.peer.into() });
-            self.await_clients(state.control.door, out);
+            self.await_clients(state.control.listener, out);
         }
     }
 }
 
-/// LIST's argument without what clients pass on from their own command line (`LIST -la folder`).
+/// Returns LIST's argument without the options that clients pass on from their command line
+/// (`LIST -la folder`).
 fn without_options(argument: &str) -> &str {
     let mut rest = argument.trim_start();
     while rest.starts_with('-') {

@@ -1,5 +1,4 @@
-//! From below: arrivals, commands, data, and the disk's answers, each led to the session that it
-//! belongs to.
+//! Arrivals, commands, data, and the disk's answers from below, each passed to its session.
 
 use stackwright_contract::services::{Credit, Ended, FilesIndication, StreamsIndication, StreamsRequest};
 use stackwright_contract::{Context, Handle, Participant};
@@ -10,7 +9,7 @@ use super::{Indication, Out, Server};
 use crate::NAME;
 
 impl<M: Message> Server<M> {
-    pub(super) fn hear_streams(&mut self, cx: &Context, indication: StreamsIndication<M>, out: Out<'_, M>) {
+    pub(super) fn on_streams(&mut self, cx: &Context, indication: StreamsIndication<M>, out: Out<'_, M>) {
         let name = indication.name();
         let Some(stream) = self.streams.get(name).copied() else {
             return cx.dropped(NAME, "a word for a name that has ended");
@@ -19,21 +18,21 @@ impl<M: Message> Server<M> {
             (_, StreamsIndication::Ended { why, .. }) => self.stream_ended(cx, stream, name, why, out),
             (Stream::Lingering { .. }, _) => {}
 
-            (Stream::Door { .. }, StreamsIndication::Listening { local, .. }) => {
+            (Stream::Listener { .. }, StreamsIndication::Listening { local, .. }) => {
                 out.indicate(Indication::Serving { local });
                 self.await_clients(name, out);
             }
             (
-                Stream::Arrival { door },
+                Stream::Arrival { listener },
                 StreamsIndication::Opened { local, remote, credit: Credit { octets: credit, .. }, .. },
             ) => {
-                self.client_arrived(cx, door, name, local, remote, credit, out);
+                self.client_arrived(cx, listener, name, local, remote, credit, out);
             }
             (
                 Stream::Control { session },
                 StreamsIndication::Credit { credit: Credit { octets: credit, .. }, .. },
             ) => {
-                self.more_room_for_replies(session, credit);
+                self.on_reply_credit(session, credit);
                 self.obey_waiting(cx, session, out);
             }
             (Stream::Control { session }, StreamsIndication::Delivered { batch, .. }) => {
@@ -47,8 +46,8 @@ impl<M: Message> Server<M> {
                 }
             }
 
-            (Stream::DataDoor { session }, StreamsIndication::Listening { local, .. }) => {
-                self.data_door_open(cx, session, name, local, out);
+            (Stream::DataListener { session }, StreamsIndication::Listening { local, .. }) => {
+                self.data_listener_ready(cx, session, name, local, out);
             }
             (
                 Stream::Data { session },
@@ -60,7 +59,7 @@ impl<M: Message> Server<M> {
                 Stream::Data { session },
                 StreamsIndication::Credit { credit: Credit { octets: credit, .. }, .. },
             ) => {
-                self.more_room_for_data(cx, session, name, credit, out);
+                self.on_data_credit(cx, session, name, credit, out);
             }
             (Stream::Data { session }, StreamsIndication::Delivered { batch, .. }) => {
                 let message = batch.into_octets();
@@ -76,17 +75,17 @@ impl<M: Message> Server<M> {
     fn stream_ended(&mut self, cx: &Context, stream: Stream, name: Handle, why: Ended, out: Out<'_, M>) {
         self.streams.forget(name);
         match stream {
-            Stream::Door { .. } => out.indicate(Indication::NotServing { why }),
-            Stream::Arrival { door } => {
-                self.one_less_awaited(door);
-                // It left before it was here. Its place is given again, unless the door itself is
-                // closing.
+            Stream::Listener { .. } => out.indicate(Indication::NotServing { why }),
+            Stream::Arrival { listener } => {
+                self.one_less_awaited(listener);
+                // It left before it was open. Its handle is given again, unless the listener itself
+                // is closing.
                 if why != Ended::Unlistened {
-                    self.await_clients(door, out);
+                    self.await_clients(listener, out);
                 }
             }
             Stream::Control { session } => self.forget_session(cx, session, out),
-            Stream::DataDoor { session } => self.data_door_ended(cx, session, name, out),
+            Stream::DataListener { session } => self.data_listener_ended(cx, session, name, out),
             Stream::Data { session } => self.data_ended(cx, session, name, why, out),
             Stream::Lingering { .. } => {}
         }
@@ -96,22 +95,22 @@ impl<M: Message> Server<M> {
     fn client_arrived(
         &mut self,
         cx: &Context,
-        door: Handle,
+        listener: Handle,
         name: Handle,
         local: Participant,
         remote: Participant,
         credit: usize,
         out: Out<'_, M>,
     ) {
-        self.one_less_awaited(door);
+        self.one_less_awaited(listener);
         let (Some(mut local), Some(mut peer)) = (local.internet(), remote.internet()) else {
-            self.let_go(cx, name);
+            self.abandon(cx, name);
             return Self::ask_streams(out, StreamsRequest::Abort { association: name, code: 0 });
         };
-        // A client that came by IPv4 to a door for both is an IPv4 client.
+        // A client that came by IPv4 to a listener for both is an IPv4 client.
         local.set_ip(local.ip().to_canonical());
         peer.set_ip(peer.ip().to_canonical());
-        let control = Control::new(name, door, local, peer, credit);
+        let control = Control::new(name, listener, local, peer, credit);
         let session = Session::new(control, cx.now(), self.config.idle);
         let Ok(session) = self.sessions.open(name, session) else {
             unreachable!("a name lives once, and has one session")
@@ -128,21 +127,21 @@ impl<M: Message> Server<M> {
             let greeting = self.config.greeting.clone();
             self.reply(cx, session, 220, &greeting);
         }
-        self.await_clients(door, out);
+        self.await_clients(listener, out);
     }
 
-    /// Octets of a control association. All of them are heard at once; room for more is given when
-    /// they are obeyed.
+    /// Takes octets of a control association. All of them are parsed at once; credit is given back
+    /// when they are obeyed.
     fn lines_delivered(&mut self, cx: &Context, session: Handle, message: &M, out: Out<'_, M>) {
         for leaf in message.leaves() {
             let Leaf::Octets(mut octets) = leaf else { continue };
             while !octets.is_empty() {
                 let Some(state) = self.sessions.get_mut(session) else { return };
-                let (heard, taken) = state.control.lines.hear(octets);
+                let (heard, taken) = state.control.lines.feed(octets);
                 octets = &octets[taken..];
                 state.control.withheld += taken;
                 if state.control.leaving != Leaving::No {
-                    continue; // nobody listens to who has left
+                    continue; // the session is leaving
                 }
                 if let Some(heard) = heard {
                     state.control.waiting.push_back(heard);
@@ -152,7 +151,7 @@ impl<M: Message> Server<M> {
         self.obey_waiting(cx, session, out);
     }
 
-    pub(super) fn hear_files(&mut self, cx: &Context, indication: FilesIndication<M>, out: Out<'_, M>) {
+    pub(super) fn on_files(&mut self, cx: &Context, indication: FilesIndication<M>, out: Out<'_, M>) {
         let name = indication.name();
         let Some(use_) = self.files.get(name).cloned() else {
             return cx.dropped(NAME, "a word for a file that is closed");

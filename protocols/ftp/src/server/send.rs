@@ -6,7 +6,7 @@ use stackwright_contract::services::{Credit, StreamsRequest};
 use stackwright_contract::{Context, Either, Handle};
 use stackwright_wire::Message;
 
-use super::state::{CONTROL_ROOM, Control, Leaving, UNSENT_MOST, WAITING_MOST};
+use super::state::{CONTROL_CREDIT, Control, Leaving, UNSENT_MOST, WAITING_MOST};
 use super::{Out, Server};
 use crate::{NAME, reply};
 
@@ -15,10 +15,10 @@ impl<M: Message> Server<M> {
         self.reply_lines(cx, session, &reply::line(code, text));
     }
 
-    /// Gathers a reply; it leaves at the end of the batch, with those to other commands.
+    /// Gathers a reply, which leaves at the end of the batch with those to other commands.
     pub(super) fn reply_lines(&mut self, cx: &Context, session: Handle, lines: &str) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        // What a disk answers too late finds that the last reply was given.
+        // A disk may answer after the last reply.
         if state.control.leaving != Leaving::No {
             return;
         }
@@ -27,20 +27,20 @@ impl<M: Message> Server<M> {
         self.mark(session);
     }
 
-    /// There is room for more replies.
-    pub(super) fn more_room_for_replies(&mut self, session: Handle, credit: usize) {
+    /// Takes credit for more replies.
+    pub(super) fn on_reply_credit(&mut self, session: Handle, credit: usize) {
         if let Some(state) = self.sessions.get_mut(session) {
             state.control.credit += credit;
             self.mark(session);
         }
     }
 
-    /// The last reply was given: the session ends when it is out.
+    /// Ends the session when the last reply has left.
     pub(super) fn leave(&mut self, session: Handle) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         if state.control.leaving == Leaving::No {
             state.control.leaving = Leaving::Said;
-            // The room comes back in which the client's end arrives.
+            // The credit is given back with which the client's end arrives.
             state.control.waiting.clear();
         }
         self.mark(session);
@@ -73,7 +73,7 @@ impl<M: Message> Server<M> {
     }
 }
 
-/// Sends the gathered replies that there is room for, and our end after the last.
+/// Sends the gathered replies that there is credit for, and the end after the last.
 fn send<M: Message>(control: &mut Control, out: Out<'_, M>) {
     let length = control.unsent.len().min(control.credit);
     if length > 0 {
@@ -93,11 +93,12 @@ fn send<M: Message>(control: &mut Control, out: Out<'_, M>) {
     }
 }
 
-/// Gives the client room for more commands, if those it sent were obeyed and it reads its replies.
+/// Gives the client credit for more commands, if those it sent were obeyed and it reads its
+/// replies.
 fn listen_on<M: Message>(control: &mut Control, out: Out<'_, M>) {
     let reads = control.unsent.len() < UNSENT_MOST;
     if control.withheld > 0 && control.waiting.len() < WAITING_MOST && reads {
-        debug_assert!(control.withheld <= CONTROL_ROOM);
+        debug_assert!(control.withheld <= CONTROL_CREDIT);
         let credit = mem::take(&mut control.withheld);
         out.request(Either::Left(StreamsRequest::Credit {
             association: control.name,

@@ -1,4 +1,4 @@
-//! What a server knows of its clients.
+//! The state of the sessions of a server.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -13,12 +13,12 @@ use super::{Rights, TransferDirection};
 use crate::line::{LineEvent, Lines};
 
 generate! {
-    /// What the sessions of a server stand on, as in the documents (thesis §4.4): a session is
-    /// found by the association below that it came with.
+    /// The base of the sessions, as in the documents (thesis §4.4): a session is found by its
+    /// association below.
     strict pub(super) FtpBase<M> { session: Present, events: Simple, opening: ActivePassive }
 }
 
-/// What that base is filled with.
+/// The hooks of that base.
 pub(super) struct Sessions<M>(PhantomData<fn() -> M>);
 
 impl<M> Subject for Sessions<M> {
@@ -27,62 +27,62 @@ impl<M> Subject for Sessions<M> {
     type PassiveKey = ();
     type Association = Session<M>;
     type Enabled = ();
-    /// Patience: the only one there is.
+    /// The timeout of a session is the only timer.
     type Timer = ();
 }
 
 /// The longest command line, in octets.
 pub(super) const LINE_MOST: usize = 512;
-/// Room on a control association: how much a client may say before it is heard.
-pub(super) const CONTROL_ROOM: usize = 2048;
-/// Room on a data association: how much may be on its way to the disk.
-pub(super) const DATA_ROOM: usize = 1 << 20;
-/// How many octets are asked of the disk at once.
+/// Credit of a control association, in octets: how much a client may send before it is obeyed.
+pub(super) const CONTROL_CREDIT: usize = 2048;
+/// Credit of a data association, in octets: how much may be on its way to the disk.
+pub(super) const DATA_CREDIT: usize = 1 << 20;
+/// How many octets are requested from the disk at once.
 pub(super) const READ_AT_ONCE: usize = 512 << 10;
 /// How many octets are gathered while the disk writes others: a client that sends octet by octet
 /// must not make a job of each.
 pub(super) const WRITE_AT_ONCE: usize = 32 << 10;
 /// How many commands may wait while one is obeyed.
 pub(super) const WAITING_MOST: usize = 8;
-/// How many commands of one session are obeyed in one turn, so that nobody's crowd of commands
-/// keeps the other sessions and their transfers waiting.
+/// How many commands of one session are obeyed in one turn, so that the commands of one client do
+/// not keep the other sessions and their transfers waiting.
 pub(super) const OBEYED_MOST: usize = 32;
-/// A client that does not read its replies is not heard beyond so many octets of them.
+/// How many octets of replies a client may leave unread before no more of its commands are obeyed.
 pub(super) const UNSENT_MOST: usize = 4096;
 /// How many wrong passwords end a session.
 pub(super) const TRIES_MOST: u8 = 5;
 /// How many clients may arrive in one batch.
 pub(super) const ARRIVALS: usize = 16;
 
-/// What a name given to the streams stands for.
+/// What a handle given to the streams stands for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Stream {
-    /// A listener for clients, and how many names wait for one.
-    Door {
+    /// A listener for clients, and how many associations wait for one.
+    Listener {
         awaited: usize,
     },
     /// Waits for a client.
     Arrival {
-        door: Handle,
+        listener: Handle,
     },
     Control {
         session: Handle,
     },
     /// A listener for one data association.
-    DataDoor {
+    DataListener {
         session: Handle,
     },
     /// A data association: awaited, being opened, or open.
     Data {
         session: Handle,
     },
-    /// Nobody cares any more; its last word is awaited. A peer that does not let go is cut off.
+    /// Only its end is awaited. A peer that does not close is cut off.
     Lingering {
         until: Instant,
     },
 }
 
-/// What a name given to the files stands for.
+/// What a handle given to the files stands for.
 #[derive(Clone, Debug)]
 pub(super) enum FileUse {
     Transfer {
@@ -91,7 +91,7 @@ pub(super) enum FileUse {
     Question {
         session: Handle,
     },
-    /// Nobody cares any more; its last word is awaited.
+    /// Only its end is awaited.
     Forgotten,
 }
 
@@ -101,15 +101,15 @@ pub(super) struct Session<M> {
     pub(super) tries: u8,
     /// The working folder.
     pub(super) folder: String,
-    /// Where the next transfer begins (REST).
+    /// The octet at which the next transfer begins (REST).
     pub(super) restart: u64,
-    /// After `EPSV ALL`.
+    /// Whether `EPSV ALL` was sent.
     pub(super) epsv_only: bool,
     pub(super) data: Data<M>,
     pub(super) work: Work<M>,
-    /// The data association of the last transfer, until the peer lets go of it.
+    /// The data association of the last transfer, until the peer closes it.
     pub(super) lingering: Option<Handle>,
-    /// When patience ends; what then, depends on `work`.
+    /// The end of the timeout; what happens then depends on `work`.
     pub(super) deadline: Instant,
     /// When its timer expires: then or before. A deadline that moves on costs one idle look, not a
     /// timer per event.
@@ -119,33 +119,33 @@ pub(super) struct Session<M> {
 /// The control association.
 pub(super) struct Control {
     pub(super) name: Handle,
-    /// Where the client came in: its place is given again when it leaves.
-    pub(super) door: Handle,
+    /// The listener at which the client arrived: its place is given again when the client leaves.
+    pub(super) listener: Handle,
     pub(super) peer: SocketAddr,
     pub(super) local: SocketAddr,
     pub(super) lines: Lines,
-    /// Heard, not obeyed.
+    /// Lines that arrived and were not obeyed.
     pub(super) waiting: VecDeque<LineEvent>,
-    /// Octets heard for which no room was given back.
+    /// Octets that arrived and for which no credit was given back.
     pub(super) withheld: usize,
     /// How many commands were obeyed in this turn.
     pub(super) obeyed: usize,
-    /// Replies that the end of the batch sends, or for which there is no room.
+    /// Replies that the end of the batch sends, or for which there is no credit.
     pub(super) unsent: Vec<u8>,
     pub(super) credit: usize,
-    /// The client will say no more.
+    /// Whether the client sends no more.
     pub(super) peer_finished: bool,
     pub(super) leaving: Leaving,
-    /// It is among the sessions that the end of the batch looks at.
+    /// Whether it is among the sessions that the end of the batch looks at.
     pub(super) due: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Leaving {
     No,
-    /// The last reply was given.
+    /// The last reply was gathered.
     Said,
-    /// Our end is finished.
+    /// This end is finished.
     Finished,
 }
 
@@ -156,24 +156,24 @@ pub(super) enum Login {
     User(Rights),
 }
 
-/// How the next data association comes about.
+/// The state of the next data association.
 pub(super) enum Data<M> {
     Absent,
-    /// PASV or EPSV was asked; the listener's address is awaited.
+    /// PASV or EPSV was sent; the address of the listener is awaited.
     Listening {
-        door: Handle,
+        listener: Handle,
         extended: bool,
     },
-    /// The client was told where; it may come.
+    /// The client was told the address, and may connect.
     Awaited {
-        door: Handle,
+        listener: Handle,
         association: Handle,
     },
-    /// The client came.
+    /// The client has connected.
     Arrived(Link<M>),
-    /// PORT or EPRT: we shall connect there.
+    /// PORT or EPRT was sent: the server shall connect to this address.
     Target(SocketAddr),
-    /// We connect there.
+    /// The server is connecting.
     Opening {
         association: Handle,
     },
@@ -182,14 +182,14 @@ pub(super) enum Data<M> {
 /// An open data association.
 pub(super) struct Link<M> {
     pub(super) association: Handle,
-    /// The room when nothing is on its way.
-    pub(super) room_most: usize,
+    /// The credit when nothing is on its way.
+    pub(super) credit_most: usize,
     pub(super) credit: usize,
     /// What arrived before the file was open, or while the disk is busy.
     pub(super) early: Option<M>,
-    /// The client has sent all.
+    /// Whether the client has sent everything.
     pub(super) peer_finished: bool,
-    /// We have sent all.
+    /// Whether this end has sent everything.
     pub(super) finished: bool,
 }
 
@@ -198,12 +198,12 @@ pub(super) enum Work<M> {
     Idle,
     /// An answer of the disk is awaited.
     Asked(Question),
-    /// A wrong password is not answered before the deadline.
+    /// The reply to a wrong password is withheld until the deadline.
     Penalty,
     Transfer(Transfer<M>),
 }
 
-/// Why the disk was asked for a status.
+/// The reason for which the disk was asked for a status.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Question {
     Size,
@@ -230,24 +230,24 @@ pub(super) enum File {
     Keeping(Handle),
 }
 
-/// Which way the octets go, and how far they are.
+/// The direction of the octets, and how far they are.
 pub(super) enum Motion<M> {
     Retrieve {
         next: u64,
-        /// Lengths asked of the disk, in order.
+        /// The lengths requested from the disk, in order.
         asked: VecDeque<usize>,
-        /// So many octets were announced.
+        /// How many octets were announced.
         expected: Option<u64>,
         end: bool,
     },
     Store {
         next: u64,
-        /// On its way to the disk.
+        /// Octets on their way to the disk.
         unwritten: usize,
     },
     List {
         names_only: bool,
-        /// Lines for which there is no room.
+        /// Lines for which there is no credit.
         text: Option<M>,
         asked: bool,
         end: bool,
@@ -288,7 +288,7 @@ impl<M> Session<M> {
         }
     }
 
-    /// Whether nothing keeps the session busy, and the client reads its replies.
+    /// Returns whether nothing keeps the session busy, and the client reads its replies.
     pub(super) fn can_obey(&self) -> bool {
         matches!(self.work, Work::Idle)
             && !matches!(self.data, Data::Listening { .. })
@@ -307,14 +307,14 @@ impl<M> Session<M> {
 impl Control {
     pub(super) fn new(
         name: Handle,
-        door: Handle,
+        listener: Handle,
         local: SocketAddr,
         peer: SocketAddr,
         credit: usize,
     ) -> Self {
         Control {
             name,
-            door,
+            listener,
             peer,
             local,
             lines: Lines::new(LINE_MOST),

@@ -4,8 +4,8 @@
 //! | --- | --- | --- |
 //! | idle | a session without work | 421, and it is ended (RFC 1123 §4.1.3.2) |
 //! | data wait | a transfer without data association | 425 |
-//! | idle | a transfer that stands still | 426 |
-//! | penalty | a wrong password | its answer |
+//! | idle | a transfer without progress | 426 |
+//! | penalty | a wrong password | its reply |
 //! | lingering | a data association whose peer does not close | it is reset |
 //!
 //! Those of the sessions are the base's; `next` is when the first association that lingers is cut
@@ -25,19 +25,19 @@ use super::{Out, Server, Trouble};
 pub(super) const LINGER: Duration = Duration::from_secs(60);
 
 impl<M: Message> Server<M> {
-    /// Something happened in this session: its patience begins anew.
+    /// Restarts the timer of a session in which something happened.
     pub(super) fn touch(&mut self, cx: &Context, session: Handle) {
         let Some(state) = self.sessions.get_mut(session) else { return };
-        let patience = match &state.work {
+        let timeout = match &state.work {
             Work::Transfer(transfer) if transfer.link.is_none() => self.config.data_wait,
             Work::Penalty => self.config.penalty,
             _ => self.config.idle,
         };
-        state.deadline = cx.now() + patience;
+        state.deadline = cx.now() + timeout;
         self.look_at(session);
     }
 
-    /// Sees to it that the session is looked at when its deadline comes.
+    /// Has the session looked at when its deadline comes.
     fn look_at(&mut self, session: Handle) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         let deadline = state.deadline;
@@ -47,7 +47,7 @@ impl<M: Message> Server<M> {
         }
     }
 
-    /// An association lingers until then.
+    /// Has lingering associations looked at by `deadline`.
     pub(super) fn watch(&mut self, deadline: Instant) {
         self.next = earliest(self.next, Some(deadline));
     }
@@ -60,7 +60,7 @@ impl<M: Message> Server<M> {
             let Some(state) = self.sessions.get_mut(session) else { continue };
             state.looked_at = Instant::END;
             if state.deadline <= now {
-                self.patience_ends(cx, session, out);
+                self.deadline_passed(cx, session, out);
             }
             self.look_at(session);
         }
@@ -77,7 +77,7 @@ impl<M: Message> Server<M> {
             .map(|(name, _)| name)
             .collect();
         for association in held {
-            // Once is enough: its last word comes.
+            // Once is enough: its end comes.
             if let Some(stream) = self.streams.get_mut(association) {
                 *stream = Stream::Lingering { until: now + LINGER };
             }
@@ -90,7 +90,7 @@ impl<M: Message> Server<M> {
         self.next = streams.min();
     }
 
-    fn patience_ends(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
+    fn deadline_passed(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         let Some(state) = self.sessions.get_mut(session) else { return };
         match &state.work {
             Work::Penalty => {
@@ -104,8 +104,8 @@ impl<M: Message> Server<M> {
                 self.touch(cx, session);
                 self.obey_waiting(cx, session, out);
             }
-            // The disk says its last word, sooner or later; before it, nobody knows whether the
-            // file has its name.
+            // The disk answers, sooner or later; before that, it is not known whether the file has
+            // its name.
             Work::Transfer(transfer) if matches!(transfer.file, File::Keeping(_)) => self.touch(cx, session),
             Work::Transfer(transfer) if transfer.link.is_none() => {
                 let code_and_text = match state.data {
@@ -129,7 +129,7 @@ impl<M: Message> Server<M> {
                     self.leave(session);
                     self.touch(cx, session);
                 } else {
-                    // It was told so and does not let go.
+                    // It was told so and does not close.
                     let association = state.control.name;
                     state.deadline = cx.now() + LINGER;
                     Self::ask_streams(out, StreamsRequest::Abort { association, code: 0 });

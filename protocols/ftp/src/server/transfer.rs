@@ -1,5 +1,5 @@
 //! Octets between a data association and a file. Credit ties the two together: nothing is read from
-//! the disk that the association has no room for, and nothing from the association that the disk
+//! the disk that the association has no credit for, and nothing from the association that the disk
 //! has not written.
 
 use alloc::collections::VecDeque;
@@ -49,7 +49,7 @@ impl<M: Message> Server<M> {
         self.open(cx, session, path, Purpose::List, motion, out);
     }
 
-    /// A listing of a single file: no folder needs to be opened.
+    /// Lists a single file, for which no folder has to be opened.
     pub(super) fn list_one(
         &mut self,
         cx: &Context,
@@ -95,7 +95,7 @@ impl<M: Message> Server<M> {
         let text = match (&mut transfer.motion, size) {
             // Clients read the size from here for their progress bars.
             (Motion::Retrieve { next, expected, .. }, Some(size)) => {
-                // Behind the end is at the end; so no sum of offsets overflows.
+                // A position beyond the end counts as the end, so that no sum of offsets overflows.
                 *next = size.min(*next);
                 let octets = size - *next;
                 *expected = Some(octets);
@@ -120,8 +120,9 @@ impl<M: Message> Server<M> {
         let Transfer { file, link: Some(link), motion, octets, .. } = transfer else { return };
         let all_sent = match (motion, *file) {
             (Motion::Retrieve { next, asked, expected, end }, File::Open(file)) => {
-                // No small reads while larger ones are on their way: the room they use comes back.
-                let length = READ_AT_ONCE.min(link.room_most.div_ceil(2));
+                // No small reads while larger ones are on their way: the credit they use comes
+                // back.
+                let length = READ_AT_ONCE.min(link.credit_most.div_ceil(2));
                 while !*end && link.credit >= length {
                     link.credit -= length;
                     asked.push_back(length);
@@ -130,7 +131,7 @@ impl<M: Message> Server<M> {
                     Self::ask_files(out, FilesRequest::Read { file, offset, length });
                 }
                 let all = *end && asked.is_empty();
-                // A clean end would pass for the whole file.
+                // A regular end would pass for the whole file.
                 if all && expected.is_some_and(|expected| *octets < expected) {
                     let text = "The file became shorter while it was sent.";
                     return self.fail(cx, session, Trouble::File(Failure::Short), (451, text), out);
@@ -181,7 +182,7 @@ impl<M: Message> Server<M> {
             _ => false,
         };
         if all_sent {
-            let (association, left) = (link.association, link.credit >= link.room_most);
+            let (association, left) = (link.association, link.credit >= link.credit_most);
             if !mem::replace(&mut link.finished, true) {
                 Self::ask_streams(out, StreamsRequest::Finish { association });
             }
@@ -191,7 +192,7 @@ impl<M: Message> Server<M> {
         }
     }
 
-    pub(super) fn more_room_for_data(
+    pub(super) fn on_data_credit(
         &mut self,
         cx: &Context,
         session: Handle,
@@ -225,7 +226,7 @@ impl<M: Message> Server<M> {
     ) {
         self.touch(cx, session);
         if let Some(link) = self.link(session, association) {
-            // Bounded by the room that was given.
+            // Bounded by the credit that was given.
             match &mut link.early {
                 Some(early) => early.join(message),
                 None => link.early = Some(message),
@@ -329,7 +330,7 @@ impl<M: Message> Server<M> {
         self.pump(cx, session, out);
     }
 
-    /// The file's last word: a stored file has its name now, or something failed.
+    /// Handles the end of a file: a stored file has its name now, or something failed.
     pub(super) fn file_closed(
         &mut self,
         cx: &Context,
@@ -360,7 +361,7 @@ impl<M: Message> Server<M> {
         self.obeyed(cx, session, out);
     }
 
-    /// The transfer is over and not whole: what waits is obeyed next.
+    /// Ends a transfer that is not whole; what waits is obeyed next.
     pub(super) fn fail(
         &mut self,
         cx: &Context,
@@ -373,7 +374,8 @@ impl<M: Message> Server<M> {
         self.obeyed(cx, session, out);
     }
 
-    /// The peer sees a reset, and a file that was being stored leaves no trace.
+    /// Breaks a transfer off: the peer sees a reset, and a file that was being stored leaves no
+    /// trace.
     pub(super) fn break_off(
         &mut self,
         cx: &Context,
@@ -384,7 +386,7 @@ impl<M: Message> Server<M> {
     ) {
         let Some(transfer) = self.end_transfer(session, out) else { return };
         if let Some(link) = &transfer.link {
-            self.let_go(cx, link.association);
+            self.abandon(cx, link.association);
             Self::ask_streams(out, StreamsRequest::Abort { association: link.association, code: 0 });
         }
         self.forget_data(cx, session, out);
@@ -427,13 +429,13 @@ impl<M: Message> Server<M> {
         });
     }
 
-    /// The client gives up the running transfer, or is gone.
+    /// Aborts the transfer, at the request of the client or because it is gone.
     pub(super) fn abort_transfer(&mut self, cx: &Context, session: Handle, out: Out<'_, M>) {
         self.break_off(cx, session, Trouble::GivenUp, (426, "The transfer was aborted."), out);
     }
 }
 
-/// The reply to what the disk refused (RFC 959 §5.4).
+/// Returns the reply to a failure of the disk (RFC 959 §5.4).
 pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
     match failure {
         Failure::NotFound => (550, "There is no such file or folder."),
@@ -449,7 +451,7 @@ pub(super) fn refusal(failure: Failure) -> (u16, &'static str) {
     }
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(super) fn last_part(path: &str) -> String {
     let parts: Vec<&str> = path.rsplitn(2, '/').collect();
     parts[0].into()

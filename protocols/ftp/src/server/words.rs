@@ -1,4 +1,4 @@
-//! What the application and the server say to each other.
+//! Requests to a server, and its indications.
 
 use alloc::string::String;
 
@@ -18,19 +18,19 @@ impl Service for Serving {
     type Name = ();
 }
 
-/// In a graph its words travel as an application's own.
+/// In a graph, its words travel as those of an application.
 impl<M: Message, B: Service> Speaks<M, B> for Serving {}
 
-/// What an application asks of a server.
+/// What an application requests of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// Accept clients here. Answered by `Serving` or `NotServing`. May be asked for several
-    /// addresses.
+    /// Accepts clients at an address. Answered by `Serving` or `NotServing`. Several addresses may
+    /// be requested.
     Serve {
-        /// Where; port 0 asks for any.
+        /// The address; port 0 stands for any.
         local: Participant,
     },
-    /// Accept nobody any more and end all sessions.
+    /// Accepts no more clients, and ends all sessions.
     Stop,
 }
 
@@ -39,49 +39,49 @@ pub enum Request {
 pub enum Indication {
     /// Clients are accepted.
     Serving {
-        /// The true address.
+        /// The actual address.
         local: Participant,
     },
-    /// Clients are not, or not any more, accepted at an address.
+    /// Clients are not, or no longer, accepted at an address.
     NotServing {
-        /// Why.
+        /// The reason.
         why: Ended,
     },
-    /// A client came.
+    /// A client has connected.
     Arrived {
-        /// Who.
+        /// The client.
         peer: Participant,
     },
-    /// A client logged in.
+    /// A client has logged in.
     LoggedIn {
-        /// Who.
+        /// The client.
         peer: Participant,
-        /// As whom.
+        /// The user's name.
         user: String,
     },
     /// A transfer is over.
     Transferred {
-        /// With whom.
+        /// The client.
         peer: Participant,
-        /// What.
+        /// The path of the file or folder.
         path: String,
-        /// Which way.
+        /// The direction.
         direction: TransferDirection,
         /// How many octets went over the data association.
         octets: u64,
-        /// How long it took.
+        /// The time it took.
         took: stackwright_contract::Duration,
-        /// Whether it is whole.
+        /// Whether the file is whole.
         result: Result<(), Trouble>,
     },
-    /// A client left.
+    /// A client has left.
     Left {
-        /// Who.
+        /// The client.
         peer: Participant,
     },
 }
 
-/// Which way a transfer goes.
+/// The direction of a transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TransferDirection {
     /// To the client.
@@ -92,16 +92,16 @@ pub enum TransferDirection {
     Listed,
 }
 
-/// Why a transfer is not whole.
+/// The reason for which a transfer is not whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum Trouble {
-    /// The files' side.
+    /// A failure of the files.
     #[error("{0}")]
     File(#[from] Failure),
-    /// The data association.
+    /// The end of the data association.
     #[error("the data connection: {0}")]
     Data(#[from] Ended),
-    /// The client gave it up.
+    /// The client aborted it.
     #[error("the client gave it up")]
     GivenUp,
 }

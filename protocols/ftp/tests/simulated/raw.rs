@@ -210,7 +210,7 @@ impl Raw {
 pub(crate) fn replies(octets: &[u8]) -> Vec<Reply> {
     let (mut hears, mut rest, mut all) = (Replies::default(), octets, Vec::new());
     while !rest.is_empty() {
-        let (heard, taken) = hears.hear(rest);
+        let (heard, taken) = hears.feed(rest);
         rest = &rest[taken..];
         all.extend(heard.expect("the server speaks FTP"));
     }

@@ -1,5 +1,5 @@
-//! What stands before the octets: a wire of our own, because none was ever published. All numbers
-//! are big-endian.
+//! The header of a packet, in a format made for this test, because none was ever published. All
+//! numbers are big-endian.
 
 use stackwright_wire::{FieldValue, Header};
 

@@ -118,9 +118,9 @@ pub(super) struct Addresses {
     #[bits(8)]
     #[fixed(1)]
     pub(super) format: (),
-    /// To whom.
+    /// The destination.
     pub(super) destination: u32,
-    /// From whom.
+    /// The source.
     pub(super) source: u32,
     /// To which port.
     pub(super) destination_port: u16,

@@ -203,7 +203,7 @@ fn judges_are_exchanged_while_data_flow() {
     may_be_exchanged(|side| selective(side).boxed(), exchange, Promise::InOrder);
 }
 
-/// Nothing was sent or heard.
+/// Nothing was sent or received.
 const NOTHING: View = View::START;
 
 /// What arrives with these octets in the context that has `key`, and what it reports.
