@@ -31,12 +31,12 @@ impl<'a> Address<'a> {
     pub(crate) fn parse(text: &'a str) -> Result<Self, &'static str> {
         let text = text.trim();
         if text.contains(|letter: char| letter.is_control()) {
-            return Err("it has control characters; write them percent-encoded, as %09");
+            return Err("it contains control characters; percent-encode them, such as %09");
         }
-        let (scheme, rest) = text.split_once("://").ok_or("there is no :// in it")?;
+        let (scheme, rest) = text.split_once("://").ok_or("it has no ://")?;
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         if path.contains(['?', '#']) {
-            return Err("it has a ? or a #; where that belongs to a name, write %3F or %23");
+            return Err("it contains ? or #; if a name contains it, write %3F or %23");
         }
         let (user, place) = authority.rsplit_once('@').unwrap_or(("", authority));
         let (user, password) = user.split_once(':').unwrap_or((user, ""));
@@ -49,16 +49,16 @@ impl<'a> Address<'a> {
 
 fn host_and_port(place: &str) -> Result<(String, Option<u16>), &'static str> {
     let (host, port) = if let Some(literal) = place.strip_prefix('[') {
-        let (literal, behind) = literal.split_once(']').ok_or("there is no ] behind its IPv6 address")?;
+        let (literal, behind) = literal.split_once(']').ok_or("the ] after the IPv6 address is missing")?;
         let port = behind.strip_prefix(':').unwrap_or(behind);
         if port.len() == behind.len() && !port.is_empty() {
-            return Err("behind the ] only a port may follow, as [::1]:2121");
+            return Err("only a port may follow the ], as in [::1]:2121");
         }
         (internet_6(literal)?, port)
     } else {
         let (host, port) = place.rsplit_once(':').unwrap_or((place, ""));
         if host.contains(':') {
-            return Err("write an IPv6 address in brackets, as [::1]");
+            return Err("put the IPv6 address in brackets, as in [::1]");
         }
         (name(host)?, port)
     };
@@ -66,7 +66,7 @@ fn host_and_port(place: &str) -> Result<(String, Option<u16>), &'static str> {
         return Ok((host, None));
     }
     let is_number = port.bytes().all(|digit| digit.is_ascii_digit());
-    let port = port.parse().ok().filter(|_| is_number).ok_or("its port is no number from 0 to 65535")?;
+    let port = port.parse().ok().filter(|_| is_number).ok_or("the port is not a number from 0 to 65535")?;
     Ok((host, Some(port)))
 }
 
@@ -81,13 +81,11 @@ fn internet_6(literal: &str) -> Result<String, &'static str> {
             let is_sound =
                 |zone: &str| !zone.is_empty() && zone.bytes().all(|octet| octet.is_ascii_graphic());
             let zone = zone.filter(|zone| is_sound(zone));
-            (
-                address,
-                Some(zone.ok_or("behind the % the name of an interface has to follow, as [fe80::1%25eth0]")?),
-            )
+            (address, Some(zone.ok_or("the % must be followed by an interface, as in [fe80::1%25eth0]")?))
         }
     };
-    let address: Ipv6Addr = address.parse().map_err(|_| "in its brackets is no IPv6 address, as in [::1]")?;
+    let address: Ipv6Addr =
+        address.parse().map_err(|_| "the brackets do not contain an IPv6 address, as in [::1]")?;
     Ok(match zone {
         None => format!("[{address}]"),
         Some(zone) => format!("[{address}%{zone}]"),
@@ -96,15 +94,15 @@ fn internet_6(literal: &str) -> Result<String, &'static str> {
 
 /// The name of a host, or an IPv4 address.
 fn name(host: &str) -> Result<String, &'static str> {
-    let host = percent_decode_str(host).decode_utf8().map_err(|_| "its host is no name")?;
+    let host = percent_decode_str(host).decode_utf8().map_err(|_| "the host is not a valid name")?;
     if host.is_empty() {
         return Err("it names no host");
     }
     if !host.is_ascii() {
-        return Err("its host has letters beyond ASCII; write it as DNS has it, with xn--");
+        return Err("the host has non-ASCII letters; write its DNS form, which begins with xn--");
     }
     if !host.bytes().all(|octet| octet.is_ascii_alphanumeric() || b"-._~".contains(&octet)) {
-        return Err("its host is no name: letters, digits, hyphens and dots make one");
+        return Err("the host is not a valid name: use letters, digits, hyphens and dots");
     }
     Ok(host.to_ascii_lowercase())
 }
@@ -214,9 +212,9 @@ mod tests {
             ("x://h:+1", "65535"),
             ("x://h:ftp", "65535"),
             ("x://b\u{fc}cher.example", "xn--"),
-            ("x://%ff", "no name"),
-            ("x://a b/", "no name"),
-            ("x://a%2Fb/", "no name"),
+            ("x://%ff", "not a valid name"),
+            ("x://a b/", "not a valid name"),
+            ("x://a%2Fb/", "not a valid name"),
             ("x://h/a?b", "%3F"),
             ("x://h?b", "%3F"),
             ("x://h/a#b", "%23"),

@@ -34,7 +34,7 @@ pub(crate) fn run() -> Result<(), Problem> {
     let (served, fetched) = (folder.path().join("served"), folder.path().join("fetched"));
     std::fs::create_dir(&served)?;
     std::fs::create_dir(&fetched)?;
-    say!("A file of 64 MB goes through a server and a client of ours, on this machine.\n");
+    say!("Transfers a file of 64 MB between a server and a client on this machine.\n");
     let sent = make_file(&served.join("demo"))?;
 
     let row = |there: &There, stack: &str, request: Request, arrived: &Path| -> Result<(), Problem> {
@@ -81,21 +81,19 @@ pub(crate) fn run() -> Result<(), Problem> {
         "messages of 10 kB: artp/udp"
     );
 
-    say!(
-        "\nThe first two rows are stacks put together at compile time: `a/b` is a over b, `a | b` is a beside b."
-    );
-    say!("The next two are put together while the program runs, as files describe them, of the same parts.");
-    say!("The last three have no TCP below: ARTP, a transport of our own, repeats what is lost.");
+    say!("\nRows 1 and 2 are stacks composed at compile time: `a/b` is a over b, `a | b` is a beside b.");
+    say!("Rows 3 and 4 are the same protocols, composed at run time from a stack file.");
+    say!("The last three rows use ARTP over UDP, a reliable transport, instead of TCP.");
     say!("What to try next:");
-    say!("  stackwright serve .                          serve this folder to this machine");
-    say!("  stackwright ls ftp://127.0.0.1:2121/         see what is there");
+    say!("  stackwright serve .                          serve this folder, to this machine only");
+    say!("  stackwright ls ftp://127.0.0.1:2121/         list it");
     say!(
-        "  stackwright perf serve, stackwright perf run artp://127.0.0.1/    how fast a transport is, and what it costs"
+        "  stackwright perf serve, stackwright perf run artp://127.0.0.1/    measure throughput and processor time"
     );
     say!(
-        "  stackwright draw get                         see what `get` stands on; `explain get` says it in words"
+        "  stackwright draw get                         draw the stack of `get`; `explain get` describes it"
     );
-    say!("  curl ftp://127.0.0.1:2121/                   strangers can, too");
+    say!("  curl ftp://127.0.0.1:2121/                   other FTP clients work, too");
     Ok(())
 }
 
@@ -163,7 +161,8 @@ impl There {
     }
 }
 
-/// Starts a server on a thread of its own, at any free port of this machine; it ends with the program.
+/// Starts a server on a thread of its own, at any free port of this machine; it ends with the
+/// program.
 fn start_server(folder: &Path, server: Server) -> Result<SocketAddr, Problem> {
     let (say, hear) = mpsc::channel();
     let folder = folder.to_path_buf();

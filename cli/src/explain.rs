@@ -1,4 +1,5 @@
-//! `explain` and `draw`: described stacks in words and as pictures, protocols in words. Nothing is opened.
+//! `explain` and `draw`: described stacks in words and as pictures, protocols in words. Nothing is
+//! opened.
 
 mod protocol;
 
@@ -63,11 +64,9 @@ fn sentences(name: &str, graph: &Graph<Message, Readiness, Unasked>) -> Vec<Stri
 fn list(json: bool) {
     let registry = registry::registry(None);
     if !json {
-        say!(
-            "A stack is described by a file with a table for each node; `over` names those on which it stands:\n"
-        );
+        say!("A stack file has one table per node; `over` names the nodes below it:\n");
         say!("{}\n", include_str!("../stacks/get.toml").trim_end());
-        say!("These protocols may stand in it, with these parameters:\n");
+        say!("Protocols for a node, with their parameters:\n");
     }
     for (name, purpose, parameters) in registry.iter() {
         let [provides, uses] = services(name);
@@ -86,7 +85,7 @@ fn list(json: bool) {
             continue;
         }
         let below = match uses.join(" and ") {
-            uses if uses == "Readiness" => "stands on the operating system".into(),
+            uses if uses == "Readiness" => "uses the operating system".into(),
             uses => format!("uses {uses}"),
         };
         say!("{name:<15} {purpose}; provides {}, {below}", provides.join(" and "));

@@ -1,4 +1,5 @@
-//! `features`: the feature model of generated bases, what each selection can do, and what a specification completes to.
+//! `features`: the feature model of generated bases, what each selection can do, and what a
+//! specification completes to.
 
 use serde_json::{Map, Value, json};
 use stackwright::base::features::{
@@ -39,7 +40,7 @@ fn draw() {
     say!("│   └── map    {}", names(&mut maps.iter().map(|map| map.name())));
     say!("├── events     {}", names(&mut EventManager::ALL.iter().map(|events| events.name())));
     say!("└── opening    {}", names(&mut Opening::ALL.iter().map(|opening| opening.name())));
-    say!("\nWhere a specification says nothing: {}.\n", Selection::DEFAULT);
+    say!("\nDefaults: {}.\n", Selection::DEFAULT);
 }
 
 /// 48 rows and 7 columns; each reason is spelled once, below.
@@ -69,7 +70,7 @@ fn table() {
     for Part { name, purpose, .. } in PARTS {
         say!("{name:<12} {purpose}");
     }
-    say!("\nA part is tried with every selection that has what it needs. What is missing otherwise:");
+    say!("\nEach part is tried with every selection that has what it needs. What a part needs:");
     reasons.sort_unstable();
     reasons.dedup();
     for (feature, sentence) in reasons {
@@ -78,12 +79,12 @@ fn table() {
     let accepted = Selection::all().filter(|selection| selection.strict().is_ok()).count();
     let refused = Selection::all().find_map(|selection| selection.strict().err());
     if let Some(refusal) = refused {
-        say!("\nStrict mode accepts {accepted} of the {row}. It refuses the others, as: {refusal}.");
+        say!("\nStrict mode accepts {accepted} of the {row}, and refuses the others; an example: {refusal}.");
     }
 }
 
 fn select() {
-    say!("\nTo select, and to let the rest be completed:");
+    say!("\nTo select some features and have the rest completed:");
     say!("  generate! {{ pub MyBase<M> {{ events: Simple, opening: ActivePassive }} }}");
     say!("  stackwright features \"events: Simple, opening: ActivePassive\"");
 }

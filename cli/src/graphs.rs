@@ -19,8 +19,8 @@ use crate::problem::Problem;
 use crate::registry::{self, Setting, Taken, Wishes};
 use crate::stacks::{self, Message};
 
-/// The description that a command names, once it is known to fit and to provide `T`: before anybody is asked for a
-/// password, and anything is opened.
+/// The description that a command names, once it is known to fit and to provide `T`: before anybody
+/// is asked for a password, and anything is opened.
 pub(crate) fn load<T: Speaks<Message, Readiness>>(name: &Path) -> Result<Described, Problem> {
     let described = Described::load(name)?;
     let looked_at = described.description.build::<_, _, T>(&registry::registry(None));
@@ -64,14 +64,13 @@ pub(crate) fn copy(
     // A copy does what it is told, and would as well store what shall be fetched.
     let top = graph.tops().next().unwrap_or_default();
     if taken.disk.is_none() || graph.lower(top, 1) != taken.disk.as_deref() {
-        return Err(described.unfit(
-            "the command's folder has to be on the right of the copy: a `disk` without a `root` of its own",
-        ));
+        return Err(
+            described.unfit("the copy needs the command's folder on its right: a `disk` without a `root`")
+        );
     }
     if taken.client.is_none() || graph.lower(top, 0) != taken.client.as_deref() {
-        return Err(described.unfit(
-            "the command's server has to be on the left of the copy: an `ftp client` without a `server` of its own",
-        ));
+        return Err(described
+            .unfit("the copy needs the command's server on its left: an `ftp client` without a `server`"));
     }
     driver.context().listen(listener);
     Ok((driver, CopyGraph { graph, clients: taken.clients }))
@@ -98,7 +97,8 @@ pub(crate) fn server(
     Ok((driver, ServerGraph { graph, writable: taken.writable, has_folder: taken.disk.is_some() }))
 }
 
-/// Whether what is read of a file may stay there until it is sent: all streams, so many layers below the tops, send it so.
+/// Whether what is read of a file may stay there until it is sent: all streams, so many layers
+/// below the tops, send it so.
 fn send_regions(described: &Described, layers: usize) -> Result<bool, Problem> {
     let looked_at = described.description.look(&registry::registry(None));
     let graph = looked_at.map_err(|flaw| described.flawed(&flaw))?;

@@ -1,4 +1,4 @@
-//! What can go wrong, said so that one knows what to do next.
+//! Errors of the program: what happened, and what to do next.
 
 use std::io;
 use std::path::PathBuf;
@@ -14,23 +14,23 @@ use crate::report::say;
 pub(crate) enum Problem {
     #[error("`{url}` is not an FTP address: {why}")]
     Url { url: String, why: &'static str },
-    #[error("the host `{host}` is not known: {why}")]
+    #[error("cannot find the host `{host}`: {why}")]
     Host { host: String, why: io::Error },
-    #[error("the password of `{user}` is needed, and nobody is here to ask")]
+    #[error("`{user}` needs a password, and there is no terminal to ask for it")]
     NoPassword { user: String },
-    #[error("the password cannot be read from {}: {why}", .path.display())]
+    #[error("cannot read the password from {}: {why}", .path.display())]
     PasswordFile { path: PathBuf, why: io::Error },
     #[error("{}: {why}", .path.display())]
     Path { path: PathBuf, why: io::Error },
-    #[error("{}: that is not a file", .path.display())]
+    #[error("{}: not a regular file", .path.display())]
     NotAFile { path: PathBuf },
-    #[error("there is no stack `{}`: {why}", .name.display())]
+    #[error("no stack or protocol `{}`: {why}", .name.display())]
     NoStack { name: PathBuf, why: io::Error },
     #[error("{0}")]
     Stack(Box<Flawed>),
-    #[error("that selection is refused: {says}")]
+    #[error("this selection is refused: {says}")]
     Selection { says: String },
-    #[error("everybody who reaches {address} could store files")]
+    #[error("without a password, anyone who can reach {address} could upload files")]
     WritableByEverybody { address: std::net::SocketAddr },
     #[error("cannot listen at {address}: {why}")]
     Listen { address: std::net::SocketAddr, why: Ended },
@@ -38,21 +38,21 @@ pub(crate) enum Problem {
     Transfer { place: String, failure: Failure, said: Option<String> },
     #[error("{}: {why}{}", .path.display(), after_packets(*.packets))]
     Capture { path: PathBuf, why: Unreadable, packets: u64 },
-    #[error("there is no protocol called `{name}`; there are {known}")]
+    #[error("unknown protocol `{name}`; known: {known}")]
     Protocol { name: String, known: String },
-    #[error("`{name}` has no packets of its own to show: it speaks in lines of text, or not at all")]
+    #[error("`{name}` has no packet format to decode: it sends lines of text, or nothing")]
     NoPackets { name: String },
-    #[error("`{url}` is not an address to measure: {why}")]
+    #[error("cannot measure at `{url}`: {why}")]
     Measured { url: String, why: &'static str },
-    #[error("nobody answers at {url}: {why}")]
+    #[error("no answer from {url}: {why}")]
     Nobody { url: String, why: String },
     #[error("{url}: {why}")]
     Measurement { url: String, why: String },
     #[error("interrupted")]
     Interrupted,
-    #[error("the file that arrived is not the file that was sent")]
+    #[error("the received file differs from the one sent")]
     Altered,
-    #[error("the operating system: {0}")]
+    #[error("operating system error: {0}")]
     System(#[from] io::Error),
 }
 
@@ -86,53 +86,57 @@ impl Problem {
         if let Problem::Stack(flawed) = self { Some(flawed) } else { None }
     }
 
-    /// What to do next, where there is something.
+    /// Returns what to do next, if anything can be done.
     fn advice(&self) -> Option<&'static str> {
         Some(match self {
             Problem::Url { .. } => {
-                "write it as ftp://host/path or ftp://user@host:port/path, over ARTP as ftp+artp://host/path"
+                "write ftp://host/path or ftp://user@host:port/path; over ARTP, ftp+artp://host/path"
             }
             Problem::Measured { .. } => {
-                "write it as artp://host:port, udp://host:port, tcp://host:port or ordered+artp://host:port; the port is 4330 where none is said"
+                "write artp://host:port, udp://host:port, tcp://host:port or ordered+artp://host:port; the default port is 4330"
             }
             Problem::Nobody { .. } => {
-                "start `stackwright perf serve` with that address there; both ends need the same --cipher and --key"
+                "run `stackwright perf serve` with this address on that host; both ends need the same --cipher and --key"
             }
-            Problem::NoPassword { .. } => "write it into a file and name that with --password-file",
-            Problem::WritableByEverybody { .. } => "name a user with --user, or listen only at 127.0.0.1",
+            Problem::NoPassword { .. } => "put it on the first line of a file, and pass --password-file FILE",
+            Problem::WritableByEverybody { .. } => {
+                "require a login with --user NAME, or listen only at 127.0.0.1"
+            }
             Problem::NoStack { .. } => {
-                "name a file, or one that is built in: get, put, ls, serve, get-artp, serve-artp"
+                "name a stack file or a built-in stack: get, put, ls, serve, get-artp, serve-artp"
             }
             Problem::Stack(_) => {
-                "`stackwright explain` lists what may stand there, and `stackwright draw get` shows a stack that fits"
+                "`stackwright explain` describes the format, `stackwright draw get` shows an example"
             }
-            Problem::Selection { .. } => "`stackwright features` shows what there is to select",
+            Problem::Selection { .. } => "`stackwright features` lists the valid selections",
             Problem::Listen { why: Ended::Unavailable, .. } => {
-                "somebody else may listen there already, or ports below 1024 may need more rights; port 0 takes any that is free"
+                "the address may be in use, or the port may need root (below 1024); port 0 picks a free port"
             }
             Problem::Transfer { failure: Failure::Unreachable, .. } => {
-                "is the server running, and is the port right? `stackwright serve` listens at port 2121, others at 21; over ARTP at port 4330 of UDP"
+                "check that the server runs, and its port: `stackwright serve` uses 2121, other servers 21; over ARTP it is UDP port 4330"
             }
             Problem::Transfer { failure: Failure::NotLoggedIn, .. } => {
-                "name the user in the address: ftp://user@host/path"
+                "check the password, or name a user in the address: ftp://user@host/path"
             }
-            Problem::Transfer { failure: Failure::NotFound, .. } => "see what is there with `stackwright ls`",
+            Problem::Transfer { failure: Failure::NotFound, .. } => "list the folder with `stackwright ls`",
             Problem::Transfer { failure: Failure::Lost, .. } => {
-                "try again; if it happens each time, try --active, and --verbose shows the dialogue"
+                "try again; if it keeps failing, try --active, or look at the dialogue with --verbose"
             }
-            Problem::Transfer { failure: Failure::Full, .. } => "make room there, then try again",
+            Problem::Transfer { failure: Failure::Full, .. } => {
+                "free some space at the target, then try again"
+            }
             Problem::Capture { why: Unreadable::NotACapture, .. } => {
-                "name a file of pcapng or pcap, as Wireshark saves it and `tcpdump -w FILE` writes it"
+                "use a pcapng or pcap file, as saved by Wireshark or `tcpdump -w FILE`"
             }
             Problem::Capture { why: Unreadable::Cut, .. } => {
-                "whoever wrote it was interrupted; what is there was shown"
+                "the capture was interrupted; all complete packets are shown"
             }
-            Problem::Capture { .. } => "what could be read was shown; write the capture again",
+            Problem::Capture { .. } => "the packets before the damage are shown; record the capture again",
             _ => return None,
         })
     }
 
-    /// As a person reads it, or as a program does.
+    /// Prints the problem, for people on standard error or as JSON on standard output.
     pub(crate) fn tell(&self, json: bool) {
         if json {
             let mut told = json!({ "event": "failed", "error": self.to_string(), "advice": self.advice() });

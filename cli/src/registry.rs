@@ -1,8 +1,8 @@
-//! The protocols that may stand in a described stack: those of the catalogue that a file describes alone, the adapters, and
-//! those of which the command has something to say.
+//! The protocols that may stand in a described stack: those of the catalogue that a file describes
+//! alone, the adapters, and those of which the command has something to say.
 //!
-//! What the command says completes the file, and wins where both speak. Its address, with the user and the password, and
-//! its folder go to one node each: the first that has none of its own.
+//! What the command says completes the file, and wins where both speak. Its address, with the user
+//! and the password, and its folder go to one node each: the first that has none of its own.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -54,7 +54,8 @@ pub(crate) struct Wishes {
     pub(crate) sessions: Option<usize>,
     /// How long an ARTP packet may be at most, in octets.
     pub(crate) packet: Option<u16>,
-    /// Whether what TCP delivers may stay in the kernel until the disk writes it: nobody in between reads it.
+    /// Whether what TCP delivers may stay in the kernel until the disk writes it: nobody in between
+    /// reads it.
     pub(crate) splicing: bool,
     /// Who may come in; everybody otherwise.
     pub(crate) accounts: Option<Admission>,
@@ -77,90 +78,66 @@ pub(crate) struct Taken {
 }
 
 const CLIENT: &[Parameter] = &[
-    Parameter::new("server", ParameterKind::Text, "its address and port, where the command does not say it"),
+    Parameter::new("server", ParameterKind::Text, "address and port, unless the command gives them"),
     Parameter::new("active", ParameterKind::Truth, "the server opens the data connections"),
-    Parameter::new("timeout", ParameterKind::Number, "how long a silent server is waited for, in seconds"),
-    Parameter::new("sessions", ParameterKind::Number, "how many files are moved at once"),
+    Parameter::new("timeout", ParameterKind::Number, "give up after this much silence of the server, in seconds"),
+    Parameter::new("sessions", ParameterKind::Number, "the most files transferred at once"),
 ];
 const SERVER: &[Parameter] = &[
-    Parameter::new("writable", ParameterKind::Truth, "clients may store; the disk has to be writable, too"),
-    Parameter::new("sessions", ParameterKind::Number, "how many clients at once"),
-    Parameter::new("idle", ParameterKind::Number, "how long a client may be silent, in seconds"),
-    Parameter::new("greeting", ParameterKind::Text, "said to everybody who comes"),
+    Parameter::new("writable", ParameterKind::Truth, "clients may upload; the disk must be writable, too"),
+    Parameter::new("sessions", ParameterKind::Number, "the most clients at once"),
+    Parameter::new("idle", ParameterKind::Number, "disconnect a client after this much silence, in seconds"),
+    Parameter::new("greeting", ParameterKind::Text, "the greeting for clients, one line"),
 ];
 const ARTP: &[Parameter] = &[
-    Parameter::new(
-        "packet",
-        ParameterKind::Number,
-        "the longest packet, in octets; the smaller one of both ends is used",
-    ),
-    Parameter::new(
-        "window",
-        ParameterKind::Number,
-        "how many packets may be on their way, and are kept for who does not read",
-    ),
-    Parameter::new("longest", ParameterKind::Number, "the longest datagram that is taken, in octets"),
-    Parameter::new("send", ParameterKind::Number, "how many octets may wait to leave, in one session"),
-    Parameter::new(
-        "expires",
-        ParameterKind::Truth,
-        "datagrams may expire: nobody waits long for what is missing of them",
-    ),
-    Parameter::new(
-        "ranges",
-        ParameterKind::Truth,
-        "acknowledgements name ranges where the peer knows them, as by default",
-    ),
+    Parameter::new("packet", ParameterKind::Number, "the longest packet, in octets; both ends use the smaller value"),
+    Parameter::new("window", ParameterKind::Number, "the most packets in flight, and queued for a slow reader"),
+    Parameter::new("longest", ParameterKind::Number, "the longest datagram accepted, in octets"),
+    Parameter::new("send", ParameterKind::Number, "the send buffer of a session, in octets"),
+    Parameter::new("expires", ParameterKind::Truth, "datagrams may expire, and are not retransmitted afterwards"),
+    Parameter::new("ranges", ParameterKind::Truth, "acknowledge ranges if the peer supports them (default: true)"),
     Parameter::new(
         "large",
         ParameterKind::Truth,
-        "datagrams of more than 65535 fragments where the peer knows them, as by default",
+        "datagrams of more than 65535 fragments if the peer supports them (default: true)",
     ),
     Parameter::new(
         "ecn",
         ParameterKind::Truth,
-        "routers mark packets, and need not drop them, where there is congestion and the peer tells of it, as by default",
+        "explicit congestion notification if the peer supports it (default: true)",
     ),
     Parameter::new(
         "single",
         ParameterKind::Truth,
-        "datagrams in one packet say nothing of fragments where the peer knows that, as by default",
+        "a shorter header for datagrams of one packet if the peer supports it (default: true)",
     ),
     Parameter::new(
         "parts",
         ParameterKind::Truth,
-        "packets leave in parts where the way takes long ones no more and the peer knows them, as by default",
+        "split packets when the path MTU shrinks, if the peer supports it (default: true)",
     ),
-    Parameter::new("reordering", ParameterKind::Number, "how many packets may overtake one that is not lost"),
-    Parameter::new(
-        "gather",
-        ParameterKind::Number,
-        "how long numbers are gathered before they are acknowledged, in milliseconds",
-    ),
-    Parameter::new(
-        "first",
-        ParameterKind::Number,
-        "how long the first answer is waited for, in milliseconds",
-    ),
+    Parameter::new("reordering", ParameterKind::Number, "the packet reordering threshold"),
+    Parameter::new("gather", ParameterKind::Number, "the acknowledgement delay, in milliseconds"),
+    Parameter::new("first", ParameterKind::Number, "the first retransmission timeout, in milliseconds"),
     Parameter::new(
         "timeout",
         ParameterKind::Number,
-        "how much longer than the round trip any answer is waited for at least, in milliseconds",
+        "the least margin of the retransmission timeout above the round trip, in milliseconds",
     ),
     Parameter::new(
         "silence",
         ParameterKind::Number,
-        "after so many seconds without an answer the peer is dead",
+        "end the session after this much silence of the peer, in seconds",
     ),
-    Parameter::new("tries", ParameterKind::Number, "how often a session is asked for at most"),
+    Parameter::new("tries", ParameterKind::Number, "the most attempts to open a session"),
     Parameter::new(
         "congestion",
         ParameterKind::Text,
-        "what bounds what is on its way: `cubic` as by default, `bbr`, `new-reno`, or `document`",
+        "congestion control: `cubic` (default), `bbr`, `new-reno`, or `document`",
     ),
 ];
 const DISK: &[Parameter] = &[
-    Parameter::new("root", ParameterKind::Text, "the folder, where the command does not say it"),
+    Parameter::new("root", ParameterKind::Text, "the folder, unless the command gives it"),
     Parameter::new("writable", ParameterKind::Truth, "files may be created, renamed and removed"),
 ];
 
@@ -171,8 +148,8 @@ pub(crate) fn registry(setting: Option<&Rc<Setting>>) -> ProtocolRegistry<Messag
         ("artp", purpose("artp"), ARTP, make_artp),
         ("ftp client", purpose("ftp client"), CLIENT, make_client),
         ("ftp server", purpose("ftp server"), SERVER, make_server),
-        ("tcp", "streams of the operating system", &[], make_tcp),
-        ("udp", "datagrams of the operating system", &[], make_udp),
+        ("tcp", "the operating system's TCP", &[], make_tcp),
+        ("udp", "the operating system's UDP", &[], make_udp),
         ("disk", "files below a folder of this machine", DISK, make_disk),
     ];
     let described = catalogue::registry(|| fastrand::u64(..));
@@ -209,7 +186,7 @@ fn make_client(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
         }
         (None, Some(config)) => (config, false),
         (None, None) => {
-            let says = format!("`{}` needs the parameter `server`: its address and port", table.node());
+            let says = format!("`{}` needs the parameter `server`, an address and port", table.node());
             return Err(table.flaw("server", says));
         }
     };
@@ -238,8 +215,7 @@ fn make_server(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let idle = within(table, "idle", 1..=86_400)?;
     let greeting = table.text("greeting");
     if greeting.is_some_and(|greeting| greeting.chars().any(char::is_control)) {
-        let says =
-            format!("`greeting` of `{}` is one line, and a control character stands there", table.node());
+        let says = format!("`greeting` of `{}` must be one line without control characters", table.node());
         return Err(table.flaw("greeting", says));
     }
     let Some(setting) = setting else { return boxed_shown::<Server<Message>>() };
@@ -327,7 +303,7 @@ fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
             root
         }
         (None, None) => {
-            let says = format!("`{}` needs the parameter `root`: its folder", table.node());
+            let says = format!("`{}` needs the parameter `root`, a folder", table.node());
             return Err(table.flaw("root", says));
         }
     };
@@ -351,12 +327,12 @@ fn within(
 fn lane(table: &Parameters<'_>) -> Result<usize, Flaw> {
     let most = <Outside<Readiness> as Lanes>::LANES;
     let lane = table.lane();
-    let says = || format!("`{}` would be one adapter too many: {most} are the most", table.node());
+    let says = || format!("`{}` is one adapter too many; the limit is {most}", table.node());
     if lane < most { Ok(lane) } else { Err(table.flaw("", says())) }
 }
 
 fn system(table: &Parameters<'_>, why: &io::Error) -> Flaw {
-    table.flaw("", format!("the operating system has nothing for `{}`: {why}", table.node()))
+    table.flaw("", format!("the operating system cannot open `{}`: {why}", table.node()))
 }
 
 fn boxed<P>(protocol: P) -> Made

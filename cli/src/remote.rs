@@ -51,9 +51,9 @@ impl Remote {
         let wrong = |why| Problem::Url { url: address::without_password(text), why };
         let url = Address::parse(text).map_err(wrong)?;
         let below = [Below::Tcp, Below::Artp].into_iter().find(|below| below.scheme() == url.scheme);
-        let below = below.ok_or_else(|| wrong("it begins neither with ftp:// nor with ftp+artp://"))?;
+        let below = below.ok_or_else(|| wrong("it must begin with ftp:// or ftp+artp://"))?;
         if url.password.is_some() {
-            return Err(wrong("a password on the command line could be seen by everybody on this machine"));
+            return Err(wrong("a password on the command line is visible to all users of this machine"));
         }
         let decoded = |text: &str, why| {
             let text = percent_decode_str(text).decode_utf8().map_err(|_| wrong(why))?;
@@ -63,10 +63,10 @@ impl Remote {
             below,
             port: url.port.unwrap_or(below.port()),
             host: url.host,
-            user: url.user.map(|user| decoded(user, "its user cannot be a user's name")).transpose()?,
+            user: url.user.map(|user| decoded(user, "the user name is not valid")).transpose()?,
             path: decoded(
                 &without_dots(as_it_is(url.path).map_err(wrong)?),
-                "its path cannot be a file's name",
+                "the path is not a valid file name",
             )?,
         })
     }
@@ -88,9 +88,9 @@ fn as_it_is(path: &str) -> Result<&str, &'static str> {
     let Some((before, code)) = path.rsplit_once(";type=") else { return Ok(path) };
     match code {
         "i" | "I" => Ok(before),
-        "a" | "A" => Err("files are moved as they are; leave ;type=a out"),
-        "d" | "D" => Err("folders are listed by `stackwright ls`; leave ;type=d out"),
-        _ => Err("its type is none; leave ;type= out, or write ; as %3B where it belongs to a name"),
+        "a" | "A" => Err("text conversion is not supported; leave out ;type=a"),
+        "d" | "D" => Err("use `stackwright ls` to list a folder; leave out ;type=d"),
+        _ => Err("the type is unknown; leave out ;type=, or write %3B if a name contains ;"),
     }
 }
 

@@ -144,20 +144,20 @@ impl<'a> Told<'a> {
             );
             return;
         }
-        let who = user.as_deref().map_or_else(|| "everybody".into(), |user| format!("the user `{user}`"));
-        let may = if *writable { "read and store" } else { "read" };
+        let who = user.as_deref().map_or_else(|| "everyone".into(), |user| format!("the user `{user}`"));
+        let may = if *writable { "download and upload" } else { "download" };
         say!("Serving {folder} at {url}: {who} may {may}.");
         if !local.ip().is_loopback() {
             say!(
-                "  This is open to other machines: whoever reaches {local} may try to come in, and FTP hides"
+                "  Other machines can reach {local}. FTP does not encrypt: passwords and files are readable"
             );
-            say!("  neither passwords nor files from those in between.");
+            say!("  on the network in between.");
         }
     }
 
     fn hints(&self) {
         if !self.serve.json {
-            say!("Ctrl-C ends it. From another window:");
+            say!("Press Ctrl-C to stop. From another terminal:");
             let scheme = below(self.serve).scheme();
             say!(
                 "  stackwright ls {scheme}://ADDRESS:PORT/     stackwright get {scheme}://ADDRESS:PORT/FILE"
@@ -193,7 +193,7 @@ impl<'a> Told<'a> {
                 HumanBytes(rate(*octets, *took))
             ),
             Err(trouble) => {
-                say!("{peer} {verb} {path}: not whole after {}: {trouble}", HumanBytes(*octets))
+                say!("{peer} {verb} {path}: incomplete after {}: {trouble}", HumanBytes(*octets))
             }
         }
     }

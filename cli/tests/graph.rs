@@ -1,4 +1,5 @@
-//! The program on the run-time graph: files moved by described stacks, and what is said of such stacks.
+//! The program on the run-time graph: files moved by described stacks, and what is said of such
+//! stacks.
 
 use std::fs;
 use std::path::Path;
@@ -90,7 +91,8 @@ fn a_file_moves_where_a_file_describes_the_stack_in_another_order() {
 #[test]
 fn a_file_moves_over_datagrams() {
     let (far, files) = (Scratch::new(), Scratch::new());
-    // Stop-and-wait has one association with each peer, so that there is one session. UDP sends no regions of files.
+    // Stop-and-wait has one association with each peer, so that there is one session. UDP sends no
+    // regions of files.
     let streams = "[ordered]\nover = \"stop-and-wait\"\n[stop-and-wait]\nover = \"udp\"\n[udp]\n[disk]\n";
     let near = "top = \"copy\"\n[copy]\nover = [\"ftp\", \"disk\"]\n[ftp]\nprotocol = \"ftp client\"\nover = \"ordered\"\n\
                 sessions = 1\n";
@@ -133,15 +135,15 @@ fn a_stack_that_does_not_fit_the_command_is_refused() {
         // What shall be fetched would be stored.
         (
             "top = \"copy\"\n[copy]\nover = [\"disk\", \"ftp client\"]\n[\"ftp client\"]\nover = \"tcp\"\n[tcp]\n[disk]\n",
-            "stack.toml: the command's folder has to be on the right of the copy",
+            "stack.toml: the copy needs the command's folder on its right",
         ),
         (
             "top = \"copy\"\n[copy]\nover = [\"a\", \"b\"]\n[a]\nprotocol = \"disk\"\nroot = \"/\"\n[b]\nprotocol = \"disk\"\n",
-            "stack.toml: the command's server has to be on the left of the copy",
+            "stack.toml: the copy needs the command's server on its left",
         ),
         (
             "top = \"copy\"\n[copy]\nover = [\"a\", \"b\"]\n[a]\nprotocol = \"disk\"\n[b]\nprotocol = \"disk\"\n",
-            "stack.toml:6:2: `b` needs the parameter `root`: its folder",
+            "stack.toml:6:2: `b` needs the parameter `root`, a folder",
         ),
     ] {
         fs::write(&stack, text).expect("a folder of ours");
@@ -161,7 +163,7 @@ fn a_stack_that_does_not_fit_the_command_is_refused() {
         .expect("a folder of ours");
     let outcome =
         say(&["serve", path(far.path()), "--listen", "0.0.0.0:0", "--stack", path(&stack)]).exited(2);
-    assert!(complaints(&outcome).contains("could store files"), "{}", complaints(&outcome));
+    assert!(complaints(&outcome).contains("could upload files"), "{}", complaints(&outcome));
 }
 
 #[test]
@@ -177,10 +179,7 @@ fn a_flaw_is_shown_where_it_is() {
         let caret = "  4 | over = [\"ftp\", \"disc\"]\n    |                ^\n";
         let complaints = complaints(&outcome);
         assert!(complaints.contains(&format!("{place}{says}\n{caret}")), "{complaints}");
-        assert!(
-            complaints.ends_with("shows a stack that fits\n") && outcome.output.is_empty(),
-            "{complaints}"
-        );
+        assert!(complaints.ends_with("shows an example\n") && outcome.output.is_empty(), "{complaints}");
     }
     let told = json(&say(&["explain", path(&flawed), "--json"]).exited(1).text());
     assert_eq!((&told["line"], &told["column"]), (&4.into(), &16.into()));
@@ -201,7 +200,7 @@ fn a_flaw_is_shown_where_it_is() {
         ),
         (
             "top = \"f\"\n[f]\nprotocol = \"ftp server\"\nover = [\"tcp\", \"disk\"]\ngreeting = \"a\\r\\nb\"\n[tcp]\n[disk]\n",
-            ":5:12: `greeting` of `f` is one line",
+            ":5:12: `greeting` of `f` must be one line",
         ),
     ] {
         fs::write(&flawed, text).expect("a folder of ours");
@@ -212,7 +211,7 @@ fn a_flaw_is_shown_where_it_is() {
     (0..17).for_each(|node| many += &format!("[t{node}]\nprotocol = \"tcp\"\n"));
     fs::write(&flawed, many).expect("a folder of ours");
     let outcome = say(&["draw", path(&flawed)]).exited(1);
-    assert!(complaints(&outcome).contains(":34:2: `t16` would be one adapter too many: 16 are the most"));
+    assert!(complaints(&outcome).contains(":34:2: `t16` is one adapter too many; the limit is 16"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Why a file is refused: a sentence, and where.
+//! Why a file is refused, and at which place in it.
 
 use std::fmt;
 use std::ops::Range;
@@ -50,7 +50,7 @@ impl Flaw {
         }
     }
 
-    /// For whoever wrote the file: the place, and its line with a caret below.
+    /// Returns the problem to print: the place, and its line with a caret below.
     pub(crate) fn problem(&self, file: &Path) -> Problem {
         let file = file.display();
         let Some(Place { line, column, text }) = &self.at else {
@@ -65,15 +65,15 @@ impl Flaw {
     }
 }
 
-/// `; is `name` meant?` where so few letters of a known name are wrong that it probably is; else which there are.
+/// Returns `; did you mean `name`?` if a known name is similar, otherwise the known names.
 pub(crate) fn suggestion<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     let near = known.iter().map(|name| (strsim::osa_distance(unknown, name), name));
     let most = unknown.chars().count().div_ceil(3);
     let near = near.filter(|(distance, _)| *distance <= most).min_by_key(|(distance, _)| *distance);
     match (near, &known[..]) {
-        (Some((_, name)), _) => format!("; is `{name}` meant?"),
+        (Some((_, name)), _) => format!("; did you mean `{name}`?"),
         (None, []) => String::new(),
-        (None, known) => format!("; there are {}", known.join(", ")),
+        (None, known) => format!("; known: {}", known.join(", ")),
     }
 }

@@ -1,4 +1,5 @@
-//! The `lab` program: one wire for everybody, the same workloads for every transport, and tables that tell who won.
+//! The `lab` program: modelled links, the same workloads for every transport, and comparison
+//! tables.
 #![deny(unsafe_code)]
 
 mod campaign;
@@ -21,7 +22,7 @@ use clap::{Parser, Subcommand};
 
 use problem::Problem;
 
-/// One wire for everybody: links with delay, loss and a rate, the same workloads for every transport, tables and reports.
+/// Compare transports on modelled links: scenarios, measurements, tables and reports.
 #[derive(Parser, Debug)]
 #[command(name = "lab", version)]
 struct Arguments {
@@ -34,7 +35,7 @@ enum Command {
     Run(run::Run),
     Search(run::Search),
     Sweep(run::Sweep),
-    /// List the links that have a name
+    /// List the named link profiles
     Profiles,
     Link(Box<link::Arguments>),
     Check(check::Arguments),

@@ -1,4 +1,4 @@
-//! What can go wrong, said so that one knows what to do next.
+//! Errors of the program: what happened, and what to do next.
 
 use std::fmt;
 
@@ -21,22 +21,22 @@ impl Problem {
         Problem { code: 2, ..Problem::new(says) }
     }
 
-    /// The person does not want to go on.
+    /// The user pressed Ctrl-C.
     pub(crate) fn interrupted() -> Self {
         Problem { code: 130, ..Problem::new("interrupted") }
     }
 
-    /// What to do next.
+    /// Adds what to do next.
     pub(crate) fn advise(self, advice: impl fmt::Display) -> Self {
         Problem { advice: Some(advice.to_string()), ..self }
     }
 
-    /// What happened, for a text that goes on.
+    /// Returns what happened, as part of a longer text.
     pub(crate) fn says(&self) -> &str {
         &self.says
     }
 
-    /// Says of what part.
+    /// Names the part that failed.
     pub(crate) fn within(self, part: &str) -> Self {
         Problem { says: format!("{part}: {}", self.says), ..self }
     }
@@ -46,7 +46,7 @@ impl Problem {
         self.code
     }
 
-    /// To whoever sits there.
+    /// Prints the problem on standard error.
     pub(crate) fn tell(&self) {
         eprintln!("lab: {}", self.says);
         if let Some(advice) = &self.advice {

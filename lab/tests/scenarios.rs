@@ -126,7 +126,7 @@ fn bad_scenarios_are_told_from_good_ones() {
     let replaced = |from: &str, to: &str| SHORT.replacen(from, to, 1);
     for (text, sentence) in [
         (replaced("lan-1g", "lan-1h"), "lan-1g"),
-        (replaced("to = \"there\"", "to = \"their\""), "there is no station `their`; is `there` meant?"),
+        (replaced("to = \"there\"", "to = \"their\""), "there is no station `their`; did you mean `there`?"),
         (replaced("loss = 0.1", "loss = 1.1"), "bad.toml:2:"),
         (replaced("loss = 0.1", "lost = 0.1"), "lost"),
         (replaced("stop-and-wait", "stop-and-go"), "stop-and-wait"),
@@ -220,7 +220,7 @@ fn a_transfer_arrives_as_it_was_sent() {
     let scratch = Scratch::new();
     let file = scratch.path().join("it");
     let mut command = lab(&["transfer", "--octets", "1 MB", "--datagram", "100 kB", "--into"]);
-    assert!(run(command.arg(&file)).succeeded().text().contains("into the file"));
+    assert!(run(command.arg(&file)).succeeded().text().contains("writing to the file"));
     assert_eq!(fs::metadata(&file).expect("it was written").len(), 1_000_000);
     let refused = run(&mut lab(&["transfer", "--packet", "100"]));
     refused.exited(2);

@@ -45,11 +45,12 @@ impl Above<'_> {
     }
 }
 
-/// Takes a packet apart: the headers that its link begins with, then what the protocol `above` makes of the rest.
+/// Takes a packet apart: the headers that its link begins with, then what the protocol `above`
+/// makes of the rest.
 pub(crate) fn layers<'a>(link: Option<LinkType>, octets: &'a [u8], above: &Above<'_>) -> Layers<'a> {
     let mut layers = Layers { payload: octets, ..Layers::default() };
     let Some(link) = link else {
-        layers.remarks.push("the file does not say on which interface it was".into());
+        layers.remarks.push("the file does not name the interface".into());
         return layers;
     };
     let carries = match link {
@@ -66,7 +67,7 @@ pub(crate) fn layers<'a>(link: Option<LinkType>, octets: &'a [u8], above: &Above
         LinkType::RAW | LinkType(12 | 14 | 228 | 229) => layers.internet(),
         LinkType(147..=162) => Some(()), // users' own
         LinkType(other) => {
-            layers.remarks.push(format!("packets of link type {other} are not known here"));
+            layers.remarks.push(format!("link type {other} is not supported"));
             None
         }
     };
@@ -82,7 +83,7 @@ impl<'a> Layers<'a> {
         let shown = dissect::<H>(self.payload).ok();
         let Some(shown) = shown else {
             let (there, wanted) = (self.payload.len(), H::LENGTH);
-            self.remarks.push(format!("{} has {wanted} octets, of which only {there} are here", H::NAME));
+            self.remarks.push(format!("{} has {wanted} octets, of which {there} were captured", H::NAME));
             return None;
         };
         self.payload = &self.payload[H::LENGTH..];
@@ -97,11 +98,11 @@ impl<'a> Layers<'a> {
     fn options(&mut self, name: &str, words: u8, fixed: usize) -> Option<()> {
         let length = usize::from(words) * WORD;
         let Some(options) = length.checked_sub(fixed) else {
-            self.remarks.push(format!("{name} says that it has {length} octets, which is too few"));
+            self.remarks.push(format!("{name} has an invalid length of {length} octets"));
             return None;
         };
         if options > self.payload.len() {
-            self.remarks.push(format!("{name} has {options} octets of options, which are not all here"));
+            self.remarks.push(format!("{name} has {options} octets of options, not all captured"));
             return None;
         }
         if options > 0 {
@@ -115,7 +116,7 @@ impl<'a> Layers<'a> {
         match kind {
             0x0800 | 0x86dd => self.internet(),
             other => {
-                self.remarks.push(format!("the protocol {other:#06x} is not known here"));
+                self.remarks.push(format!("EtherType {other:#06x} is not supported"));
                 None
             }
         }
@@ -126,7 +127,7 @@ impl<'a> Layers<'a> {
             Some(4) => self.ipv4(),
             Some(6) => self.ipv6(),
             Some(version) => {
-                self.remarks.push(format!("version {version} of IP is not known here"));
+                self.remarks.push(format!("IP version {version} is not supported"));
                 None
             }
             None => {
@@ -150,7 +151,7 @@ impl<'a> Layers<'a> {
         }
         let offset = u16::from_be_bytes([header[6], header[7]]) & 0x1fff;
         if offset > 0 {
-            self.remarks.push("this is a later fragment: what it belongs to is elsewhere".into());
+            self.remarks.push("not the first fragment of its packet".into());
             return None;
         }
         self.transport(header[9], ends)
@@ -173,7 +174,7 @@ impl<'a> Layers<'a> {
             Some(payload) => self.payload = payload,
             None => {
                 let there = self.payload.len();
-                self.remarks.push(format!("{name} carries {length} octets, of which {there} are here"));
+                self.remarks.push(format!("{name} carries {length} octets, of which {there} were captured"));
             }
         }
     }
@@ -184,7 +185,7 @@ impl<'a> Layers<'a> {
             6 => self.header::<Tcp>()?,
             17 => self.header::<Udp>()?,
             other => {
-                self.remarks.push(format!("the protocol {other} above IP is not known here"));
+                self.remarks.push(format!("IP protocol {other} is not supported"));
                 return None;
             }
         };
@@ -198,9 +199,7 @@ impl<'a> Layers<'a> {
         let length = usize::from(u16::from_be_bytes([header[4], header[5]]));
         match length.checked_sub(Udp::LENGTH) {
             Some(length) => self.cut("Udp", length),
-            None if length > 0 => {
-                self.remarks.push("Udp has a length that is shorter than its header".into())
-            }
+            None if length > 0 => self.remarks.push("UDP's length is shorter than its header".into()),
             None => {} // a jumbogram (RFC 2675 §4)
         }
         Some(())

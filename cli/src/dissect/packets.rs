@@ -9,7 +9,8 @@ use pcap_parser::{
 };
 use stackwright::wire::capture::{Direction, LinkType};
 
-/// How much of a file is in memory at first, and at most: a block, that is a packet and its comments, is no longer.
+/// How much of a file is in memory at first, and at most: a block, that is a packet and its
+/// comments, is no longer.
 const PIECE: usize = 64 * 1024;
 const PIECE_MOST: usize = 4 * 1024 * 1024;
 
@@ -48,15 +49,15 @@ pub(crate) struct Packet {
 /// Why a file cannot be read on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
-    #[error("that is no capture")]
+    #[error("not a capture")]
     NotACapture,
-    #[error("the file ends in the midst of a packet")]
+    #[error("the file ends within a packet")]
     Cut,
-    #[error("what follows is damaged")]
+    #[error("the rest is damaged")]
     Damaged,
     #[error("a block is longer than {PIECE_MOST} octets")]
     TooLong,
-    #[error("the disk does not give the rest")]
+    #[error("the rest cannot be read")]
     Disk,
 }
 
@@ -71,7 +72,8 @@ impl<I> From<PcapError<I>> for Unreadable {
     }
 }
 
-/// Reads as much as is asked for, if there is as much: the parser decides by its first piece what kind of file it is.
+/// Reads as much as is asked for, if there is as much: the parser decides by its first piece what
+/// kind of file it is.
 struct Filling<R>(R);
 
 impl<R: Read> Read for Filling<R> {

@@ -163,7 +163,7 @@ fn octets(octets: usize) -> String {
 /// A sentence where the file has less than the packet had.
 fn missing(packet: &Packet) -> Option<String> {
     let there = packet.octets.len();
-    (there < packet.original).then(|| format!("of {} only {there} were captured", octets(packet.original)))
+    (there < packet.original).then(|| format!("{there} of {} were captured", octets(packet.original)))
 }
 
 /// The text that a payload is, where it is one.
@@ -197,8 +197,8 @@ fn utc(nanoseconds: i128) -> String {
     const DAY: i128 = 24 * 60 * 60;
     let (seconds, fraction) = (nanoseconds.div_euclid(1_000_000_000), nanoseconds.rem_euclid(1_000_000_000));
     let (days, second) = (seconds.div_euclid(DAY), seconds.rem_euclid(DAY));
-    // From 0000-03-01 on, in eras of 400 years, each of which has 146 097 days; a year begins in March, so that the day
-    // more of a leap year is its last.
+    // From 0000-03-01 on, in eras of 400 years, each of which has 146 097 days; a year begins in
+    // March, so that the day more of a leap year is its last.
     let days = days + 719_468;
     let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
     let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;

@@ -15,19 +15,19 @@ pub(crate) fn explain(entry: &CatalogueEntry, json: bool) {
     }
     let CatalogueEntry { facts, provides, uses, purpose, .. } = entry;
     say!("{}: {purpose}. It provides {provides} and uses {uses}.", facts.name);
-    promise("It promises", facts.gives);
-    promise("It lets through what the layer below promises of", facts.passes);
-    promise("It needs from below", facts.needs);
+    promise("It guarantees", facts.gives);
+    promise("It preserves these guarantees of the layer below:", facts.passes);
+    promise("It needs from the layer below:", facts.needs);
     let reads = if facts.reads_payload { "reads or changes payload" } else { "does not read payload" };
     match facts.header_room {
-        0 => say!("It puts nothing before a message, and {reads}."),
-        octets => say!("It puts at most {octets} octets before a message, and {reads}."),
+        0 => say!("It adds no header, and {reads}."),
+        octets => say!("It adds a header of at most {octets} octets, and {reads}."),
     }
     if let Some(port) = entry.port {
-        say!("Over UDP it is found at port {port} when nobody says another.");
+        say!("Its default UDP port is {port}.");
     }
     if !entry.policies.is_empty() {
-        say!("\nFor each slot of the transport was chosen:");
+        say!("\nThe policy in each slot of the transport:");
     }
     let width = SLOTS.iter().map(|slot| slot.len()).max().unwrap_or(0);
     for (slot, policy) in slots(entry) {
@@ -56,7 +56,7 @@ fn relations(policy: &Facts) -> [(&'static str, Property); 4] {
         ("needs", policy.needs),
         ("needs one of", policy.needs_one_of),
         ("gives", policy.gives),
-        ("cannot live with", policy.shuns),
+        ("conflicts with", policy.shuns),
     ]
 }
 

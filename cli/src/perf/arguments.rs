@@ -1,4 +1,4 @@
-//! What may be said of a measurement.
+//! The command line of `stackwright perf`.
 
 use std::time::Duration;
 
@@ -9,14 +9,15 @@ use super::place::PORT;
 use crate::arguments::PACKET;
 use crate::problem::Problem;
 
-/// Measure a transport between two processes: how fast, how soon, how many, and how much of a processor.
+/// Measure a transport between two processes: throughput, latency, associations, processor time.
 #[derive(Subcommand)]
-// As the commands beside it: what is not asked for costs a short transfer of 100 kB 8 % of its time.
+// Built when used, like the commands beside it: otherwise a transfer of 100 kB takes 8 % longer.
 #[command(defer = true)]
 pub(crate) enum Perf {
-    /// Be the other side: count what comes, answer requests, and tell who measures what arrived.
+    /// Run the server: count what arrives, answer requests, and report to the client.
     Serve(Serve),
-    /// Measure: bulk where nothing else is said. What is told is what arrived there.
+    /// Run a measurement against a server, by default bulk; the figures are what the server
+    /// received.
     Run(Run),
 }
 
@@ -31,82 +32,92 @@ impl Perf {
 
 #[derive(Args)]
 pub(crate) struct Serve {
-    /// Where to listen, as artp://ADDR:PORT, udp://…, tcp://… or ordered+artp://…; an address alone is ARTP's. Port 0 takes
-    /// any free port.
+    /// Transport and address: artp://ADDR:PORT, udp://…, tcp://… or ordered+artp://…. An address
+    /// alone means ARTP; port 0 picks a free port.
     #[arg(default_value_t = format!("artp://127.0.0.1:{PORT}"))]
     pub(crate) url: String,
-    /// Serve with so many threads, each with a stack and a socket of its own at the same address: who comes is dealt to one of them by
-    /// the kernel, and stays there. Of artp, udp and ordered+artp.
+    /// Run N threads, each with its own stack and socket at the same address; not for tcp.
+    ///
+    /// The kernel assigns each association to one of them.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) cores: u16,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
-    /// Say what happens as JSON lines on standard output.
+    /// Report events as JSON lines on standard output.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
 #[derive(Args, Clone)]
 pub(crate) struct Run {
-    /// Where `stackwright perf serve` is, as artp://host:port, udp://…, tcp://… or ordered+artp://….
+    /// The address of `stackwright perf serve`: artp://host:port, udp://…, tcp://… or
+    /// ordered+artp://….
     pub(crate) url: String,
-    /// The octets of a message, 16 at least; 10kB, and 64 for requests and associations, where nobody says it.
-    #[arg(long, value_parser = octets)]
+    /// Length of a message, at least 16 octets [default: 10kB; 64 with --requests or
+    /// --associations].
+    #[arg(long, value_name = "OCTETS", value_parser = octets)]
     pub(crate) size: Option<u64>,
-    /// For how long messages are sent; what is on its way then still arrives.
+    /// Send for this long, in seconds or with a unit (500ms, 2m).
     #[arg(long, default_value = "5s", value_parser = duration)]
     pub(crate) time: Duration,
-    /// How much is sent, in place of for how long.
+    /// Send this many octets, such as 1GB, instead of sending for a time.
     #[arg(long, value_parser = octets, conflicts_with = "time")]
     pub(crate) octets: Option<u64>,
-    /// Open so many associations, exchange one message on each while all are open, and close them.
+    /// Open N associations, exchange one message on each while all are open, and close them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "octets")]
     pub(crate) associations: Option<u32>,
-    /// One message, its reply of the same size, the next.
+    /// Measure latency: send a message, wait for a reply of the same size, repeat.
     #[arg(long, conflicts_with = "associations")]
     pub(crate) requests: bool,
-    /// Do that so many times over.
+    /// Repeat --associations N times.
     #[arg(long, value_name = "N", requires = "associations", default_value_t = 1)]
     pub(crate) repeat: u32,
-    /// Keep all associations open for so long before they are closed, so that somebody can look at what they take; with --json a line says when.
-    #[arg(long, requires = "associations", value_parser = duration)]
+    /// Keep all associations open for this long, to inspect memory; --json prints a line when it
+    /// begins.
+    #[arg(long, value_name = "TIME", requires = "associations", value_parser = duration)]
     pub(crate) hold: Option<Duration>,
     #[command(flatten)]
     pub(crate) tuning: Tuning,
-    /// One JSON object on standard output, and nothing else.
+    /// Print one JSON object and nothing else.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// What may be chosen of a transport. The two ends agree on the smaller packet and window; a cipher and a key they must share.
+// Options of a transport. As a doc comment this would replace the help of both commands.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub(crate) struct Tuning {
-    /// Of ARTP, the longest packet in octets; what a path of 1500 takes where nobody says it.
+    /// ARTP's longest packet, in octets; both ends use the smaller value [default: what fits into
+    /// 1500 octets].
     #[arg(long, value_name = "OCTETS", value_parser = clap::value_parser!(u16).range(PACKET))]
     pub(crate) packet: Option<u16>,
-    /// Of ARTP, how many packets may be on their way.
+    /// ARTP's window: the most packets in flight.
     #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     pub(crate) window: Option<u32>,
-    /// The same in octets.
+    /// ARTP's window in octets, such as 4MB.
     #[arg(long, value_name = "OCTETS", value_parser = octets, conflicts_with = "window")]
     pub(crate) flight: Option<u64>,
-    /// Of ARTP, how many packets are acknowledged at once, unless time is up; where nobody says it, 2 full ones, or up to 32 that hold
-    /// as much. Who only receives never measured the way, and waits for two at most, whatever this says.
-    #[arg(long, value_name = "PACKETS", value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
+    /// Acknowledge every N-th ARTP packet, or earlier when the delay timer expires.
+    ///
+    /// The default is every 2 full packets, or up to 32 short ones of the same total length. An end
+    /// that only receives has no round-trip time, and acknowledges every second packet at the
+    /// latest.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 16))]
     pub(crate) gather: Option<u32>,
-    /// Of ARTP, what bounds what is on its way: cubic (as by default), bbr, new-reno, document.
+    /// ARTP's congestion control: cubic, bbr, new-reno or document (its specification's) [default:
+    /// cubic].
     #[arg(long, value_name = "NAME", value_parser = congestion)]
     pub(crate) congestion: Option<Congestion>,
-    /// Of ARTP, what seals datagrams.
+    /// Encrypt ARTP's datagrams; both ends need the same cipher and key.
     #[arg(long, value_enum, default_value_t = Cipher::None)]
     pub(crate) cipher: Cipher,
-    /// The cipher's key, 64 hexadecimal digits. What is measured with is no secret: there is one that everybody knows.
+    /// The cipher's key, 64 hexadecimal digits [default: a fixed public key, for measurements
+    /// only].
     #[arg(long, value_name = "HEX", value_parser = key)]
     pub(crate) key: Option<Key>,
-    /// Look again and again for so long before sleeping: 50 where each end has a processor of its own halves the time of requests.
+    /// Busy-poll this long before sleeping; 50 halves latency if each end has its own core.
     #[arg(long, value_name = "MICROSECONDS", value_parser = clap::value_parser!(u64).range(..=10_000))]
     pub(crate) spin: Option<u64>,
-    /// The first packet number of ARTP: just below 4294967296, it wraps soon.
+    /// ARTP's first packet number; just below 4294967296 it wraps soon.
     #[arg(long, value_name = "NUMBER", hide = true)]
     pub(crate) first: Option<u32>,
     /// The longest message, in octets.
@@ -115,7 +126,7 @@ pub(crate) struct Tuning {
 }
 
 impl Tuning {
-    /// The same for messages of so many octets.
+    /// Returns the same options for messages of `size` octets.
     pub(crate) fn with_size(&self, size: Option<u64>) -> Result<Self, Problem> {
         let longest = usize::try_from(size.unwrap_or(0)).unwrap_or(usize::MAX);
         Ok(Tuning { longest, ..*self })
@@ -147,12 +158,12 @@ fn key(text: &str) -> Result<Key, &'static str> {
 }
 
 fn congestion(name: &str) -> Result<Congestion, &'static str> {
-    name.parse().map_err(|()| "there are document, new-reno, cubic and bbr")
+    name.parse().map_err(|()| "choose cubic, bbr, new-reno or document")
 }
 
-/// A number of octets, as `10kB`: decimal, as rates are.
+/// Reads a number of octets such as `10kB`; units are decimal, as those of rates.
 fn octets(text: &str) -> Result<u64, &'static str> {
-    const WRONG: &str = "write it as a number, or with kB, MB, GB or TB behind it";
+    const WRONG: &str = "write a whole number, optionally with kB, MB, GB or TB, such as 10kB";
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let unit: u64 = match text[digits.len()..].to_ascii_lowercase().as_str() {
         "" | "b" => 1,
@@ -166,7 +177,7 @@ fn octets(text: &str) -> Result<u64, &'static str> {
     number.checked_mul(unit).filter(|octets| *octets > 0).ok_or(WRONG)
 }
 
-/// A duration with its unit, or in seconds, as iperf3 takes it.
+/// Reads a duration with a unit, or in seconds as iperf3 does.
 fn duration(text: &str) -> Result<Duration, String> {
     let seconds = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     seconds.map_or_else(|| humantime::parse_duration(text).map_err(|error| error.to_string()), Ok)

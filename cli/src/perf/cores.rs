@@ -23,7 +23,7 @@ pub(super) fn serve<S: Stack>(
     stop: &Arc<AtomicBool>,
 ) -> Result<(), Problem> {
     if told.place.transport == Transport::Tcp {
-        let why = "--cores shares a port of UDP: it is of artp, udp and ordered+artp";
+        let why = "--cores shares a UDP port, so it needs artp, udp or ordered+artp";
         return Err(Problem::Measured { url: told.place.url(), why });
     }
     let config = Config { shared_port: true, ..config };

@@ -104,9 +104,13 @@ impl Outcome {
             (Workload::Requests, Some(all)) => {
                 let at = |quantile| shown::short(Duration::from_nanos(all.value_at_quantile(quantile)));
                 say!("{messages} requests in {seconds:.2} s: {:.0} a second", messages as f64 / seconds);
-                say!("  half within {}, 90 % {}, 99 % {}, all {}", at(0.5), at(0.9), at(0.99), at(1.0));
+                say!("  latency: median {}, 90 % {}, 99 % {}, max {}", at(0.5), at(0.9), at(0.99), at(1.0));
                 let per = messages as f64;
-                say!("  processor: {} each here, {} there", each(self.sender, per), each(self.receiver, per));
+                say!(
+                    "  processor time: {} each here, {} at the server",
+                    each(self.sender, per),
+                    each(self.receiver, per)
+                );
             }
             (Workload::Associations, _) => {
                 let per = messages as f64;
@@ -114,12 +118,16 @@ impl Outcome {
                     "{messages} associations, an exchange on each, in {seconds:.2} s: {:.0} a second",
                     per / seconds
                 );
-                say!("  processor: {} each here, {} there", each(self.sender, per), each(self.receiver, per));
+                say!(
+                    "  processor time: {} each here, {} at the server",
+                    each(self.sender, per),
+                    each(self.receiver, per)
+                );
             }
             _ => {
                 let lost = self.sent.saturating_sub(messages);
                 say!(
-                    "{} in {seconds:.2} s: {} arrived there",
+                    "{} in {seconds:.2} s: {} received by the server",
                     shown::amount(octets),
                     shown::rate(octets, took)
                 );
@@ -129,7 +137,7 @@ impl Outcome {
                 }
                 let gigabytes = octets as f64 / 1e9;
                 say!(
-                    "  processor: {} a gigabyte here, {} there",
+                    "  processor time: {} per gigabyte here, {} at the server",
                     each(self.sender, gigabytes),
                     each(self.receiver, gigabytes)
                 );

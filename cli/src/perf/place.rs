@@ -49,9 +49,9 @@ impl Place {
         let whole = if text.contains("://") { text.to_owned() } else { format!("artp://{text}") };
         let url = Address::parse(&whole).map_err(wrong)?;
         let transport = Transport::ALL.into_iter().find(|transport| transport.scheme() == url.scheme);
-        let transport = transport.ok_or_else(|| wrong("there is no such transport"))?;
+        let transport = transport.ok_or_else(|| wrong("the transport is unknown"))?;
         if !matches!(url.path, "" | "/") || url.user.or(url.password).is_some() {
-            return Err(wrong("it may have a host and a port, and nothing else"));
+            return Err(wrong("only a host and a port are allowed"));
         }
         let addresses = address::resolve(&url.host, url.port.unwrap_or(PORT))?;
         Ok(Place { transport, address: addresses[0] })

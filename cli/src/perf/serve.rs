@@ -139,10 +139,10 @@ impl Told<'_> {
         if self.json {
             return say!("{}", json!({ "event": "serving", "url": url }));
         }
-        say!("Measuring at {url}. Ctrl-C ends it. From another window:");
+        say!("Measuring at {url}. Press Ctrl-C to stop. From another terminal:");
         say!("  stackwright perf run {url}");
         if !address.ip().is_loopback() {
-            say!("  This is open to other machines: whoever reaches {address} may make this one count.");
+            say!("  Other machines can reach {address} and use this server.");
         }
     }
 
@@ -175,7 +175,7 @@ impl Told<'_> {
         }
         let tell = |who: &str, Served { guests, octets, messages, processor }: &Served| {
             let (amount, processor) = (shown::amount(*octets), shown::short(*processor));
-            say!("{who}: {guests} guests, {amount} in {messages} messages, {processor} of the processor");
+            say!("{who}: {guests} clients, {amount} in {messages} messages, {processor} of the processor");
         };
         (1..).zip(cores).for_each(|(number, core): (u32, _)| tell(&format!("thread {number}"), core));
         tell("together", &sum);

@@ -40,8 +40,8 @@ std::thread_local! {
     static BLOCKS: Rc<Pool<Message>> = pool();
 }
 
-/// The blocks that all stacks of a thread share. Only one of them receives at a time, and there are many where each has room for
-/// 255 associations.
+/// The blocks that all stacks of a thread share. Only one of them receives at a time, and there are
+/// many where each has room for 255 associations.
 fn blocks() -> Rc<Pool<Message>> {
     BLOCKS.with(Rc::clone)
 }
@@ -118,9 +118,9 @@ pub(super) fn failed(place: &Place, error: stackwright_endpoint::Error) -> Probl
         Error::Ended(why @ (Ended::Unreachable | Ended::Expired)) => {
             Problem::Nobody { url, why: why.to_string() }
         }
-        Error::NotYet => Problem::Nobody { url, why: "no answer for too long".into() },
+        Error::NotYet => Problem::Nobody { url, why: "timed out".into() },
         Error::TooLong => {
-            Problem::Measurement { url, why: "this transport takes no message of that --size".into() }
+            Problem::Measurement { url, why: "this transport cannot send a message of that --size".into() }
         }
         other => Problem::Measurement { url, why: other.to_string() },
     }

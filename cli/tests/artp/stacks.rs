@@ -11,8 +11,8 @@ fn what_was_chosen_for_its_slots_is_told() {
     let explained = say(&["explain", "artp"]).succeeded().text();
     for expected in [
         "artp: reliable datagrams of any size, in no order. It provides Datagrams and uses Datagrams.\n",
-        "It promises reliable delivery, delivery at most once.\n",
-        "Over UDP it is found at port 4330 when nobody says another.\n",
+        "It guarantees reliable delivery, delivery at most once.\n",
+        "Its default UDP port is 4330.\n",
         "  recovery         recovery by individual timeouts: sends a packet again when it is not acknowledged in time\n",
         "    needs reports without a question\n",
         "  ordering         ordering absent: delivers everything as it arrives\n",
@@ -27,7 +27,7 @@ fn what_was_chosen_for_its_slots_is_told() {
     assert_eq!(congestion["needs"][0], "reports from the receiver");
     let explained = say(&["explain", "ordered"]).succeeded().text();
     assert!(
-        explained.contains("It promises delivery in order.") && !explained.contains("slot"),
+        explained.contains("It guarantees delivery in order.") && !explained.contains("slot"),
         "{explained}"
     );
 }

@@ -22,7 +22,8 @@ fn captured(link: LinkType, octets: &[u8]) -> Vec<u8> {
     capture.take()
 }
 
-/// The same in the older format, with the most significant octet first, in nanoseconds or microseconds.
+/// The same in the older format, with the most significant octet first, in nanoseconds or
+/// microseconds.
 fn older(link: u32, octets: &[u8], original: u32, nanoseconds: bool) -> Vec<u8> {
     let magic = if nanoseconds { 0xa1b2_3c4d_u32 } else { 0xa1b2_c3d4 };
     let mut file = magic.to_be_bytes().to_vec();
@@ -89,23 +90,23 @@ fn what_is_odd_is_said() {
         packet
     };
     for (link, octets, says) in [
-        (LinkType::RAW, packet[..30].to_vec(), "Ipv4 carries 13 octets, of which 10 are here"),
-        (LinkType::RAW, packet[..22].to_vec(), "Udp has 8 octets, of which only 2 are here"),
-        (LinkType::RAW, packet[..3].to_vec(), "Ipv4 has 20 octets, of which only 3 are here"),
+        (LinkType::RAW, packet[..30].to_vec(), "Ipv4 carries 13 octets, of which 10 were captured"),
+        (LinkType::RAW, packet[..22].to_vec(), "Udp has 8 octets, of which 2 were captured"),
+        (LinkType::RAW, packet[..3].to_vec(), "Ipv4 has 20 octets, of which 3 were captured"),
         (LinkType::RAW, Vec::new(), "nothing is here"),
-        (LinkType::RAW, with(0, 0x75), "version 7 of IP is not known here"),
-        (LinkType::RAW, with(0, 0x44), "Ipv4 says that it has 16 octets, which is too few"),
-        (LinkType::RAW, with(0, 0x4f), "Ipv4 has 40 octets of options, which are not all here"),
+        (LinkType::RAW, with(0, 0x75), "IP version 7 is not supported"),
+        (LinkType::RAW, with(0, 0x44), "Ipv4 has an invalid length of 16 octets"),
+        (LinkType::RAW, with(0, 0x4f), "Ipv4 has 40 octets of options, not all captured"),
         (
             LinkType::RAW,
             with(6, 0x80),
             "Ipv4 is malformed: the field `reserved` has a value that it must not have",
         ),
-        (LinkType::RAW, with(7, 3), "this is a later fragment: what it belongs to is elsewhere"),
-        (LinkType::RAW, with(9, 89), "the protocol 89 above IP is not known here"),
-        (LinkType::RAW, with(25, 7), "Udp has a length that is shorter than its header"),
-        (LinkType(9), packet.clone(), "packets of link type 9 are not known here"),
-        (LinkType::ETHERNET, vec![6; 20], "the protocol 0x0606 is not known here"),
+        (LinkType::RAW, with(7, 3), "not the first fragment of its packet"),
+        (LinkType::RAW, with(9, 89), "IP protocol 89 is not supported"),
+        (LinkType::RAW, with(25, 7), "UDP's length is shorter than its header"),
+        (LinkType(9), packet.clone(), "link type 9 is not supported"),
+        (LinkType::ETHERNET, vec![6; 20], "EtherType 0x0606 is not supported"),
     ] {
         let shown = shown(&captured(link, &octets), &[]);
         assert!(shown.contains(&format!("  ! {says}\n")), "{says} is not in {shown}");
@@ -114,7 +115,7 @@ fn what_is_odd_is_said() {
         shown(&captured(LinkType::RAW, &with(9, 89)), &[]).contains("  192.0.2.1 → 192.0.2.2  33 octets\n")
     );
     let shown = shown(&older(101, &packet[..25], 33, true), &[]);
-    assert!(shown.contains("  ! of 33 octets only 25 were captured\n"), "{shown}");
+    assert!(shown.contains("  ! 25 of 33 octets were captured\n"), "{shown}");
 }
 
 #[test]
@@ -134,13 +135,13 @@ fn a_file_that_ends_too_soon_is_shown_as_far_as_it_goes() {
     assert_eq!((code, shown.as_str()), (Some(1), ""));
     assert_eq!(
         complaint,
-        "stackwright: FILE: the file ends in the midst of a packet\n  whoever wrote it was interrupted; what is there was shown\n"
+        "stackwright: FILE: the file ends within a packet\n  the capture was interrupted; all complete packets are shown\n"
     );
 }
 
 #[test]
 fn what_is_no_capture_is_refused() {
-    let advice = "stackwright: FILE: that is no capture\n  name a file of pcapng or pcap, as Wireshark saves it and `tcpdump -w FILE` writes it\n";
+    let advice = "stackwright: FILE: not a capture\n  use a pcapng or pcap file, as saved by Wireshark or `tcpdump -w FILE`\n";
     for octets in [&b""[..], b"a letter", &[0; 4000]] {
         assert_eq!(said(octets, &[]), (Some(1), String::new(), advice.to_owned()));
     }
@@ -149,5 +150,5 @@ fn what_is_no_capture_is_refused() {
     assert!(shown.contains(r#""event":"failed""#), "{shown}");
     let output = crate::command().arg("/").output().expect("our own program");
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("that is not a file"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not a regular file"));
 }

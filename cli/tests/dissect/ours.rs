@@ -61,7 +61,7 @@ fn an_option_says_who_is_above() {
     );
     let (code, _, complaint) = said(&capture, &["--as", "stop and wait"]);
     assert_eq!(code, Some(2));
-    assert!(complaint.contains("there is no protocol called `stop and wait`; there are "), "{complaint}");
+    assert!(complaint.contains("unknown protocol `stop and wait`; known: "), "{complaint}");
 }
 
 #[test]

@@ -95,8 +95,8 @@ fn start(cell: &Cell<'_>, setting: &Setting<'_>, part: &Path, words: &File) -> R
         .process_group(0)
         .spawn()
         .map_err(|error| {
-            Problem::new(format!("{} cannot be started: {error}", program.display())).advise(format!(
-                "look at `program` of the sweep `{}`; a path in it is taken from the campaign file's folder",
+            Problem::new(format!("cannot start {}: {error}", program.display())).advise(format!(
+                "check `program` of the sweep `{}`; a relative path starts at the campaign file's folder",
                 cell.sweep.name
             ))
         })
@@ -159,9 +159,9 @@ fn end(child: &mut Child) -> io::Result<()> {
 fn result_of(part: &Path) -> Result<(), String> {
     let file = File::open(part).map_err(|error| format!("its result cannot be read: {error}"))?;
     match file.metadata().map(|there| there.len()) {
-        Ok(0) => return Err("it ended well and wrote no result".into()),
+        Ok(0) => return Err("it succeeded without writing a result".into()),
         Ok(length) if length > RESULT_MOST => {
-            return Err(format!("its result has {length} octets, and {RESULT_MOST} are the most"));
+            return Err(format!("its result has {length} octets; the limit is {RESULT_MOST}"));
         }
         _ => {}
     }
@@ -171,8 +171,8 @@ fn result_of(part: &Path) -> Result<(), String> {
 
 fn sentence(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
-        (Some(code), _) => format!("it ended with code {code}"),
-        (None, Some(signal)) => format!("signal {signal} ended it"),
+        (Some(code), _) => format!("it failed with exit code {code}"),
+        (None, Some(signal)) => format!("it was killed by signal {signal}"),
         (None, None) => format!("it ended: {status}"),
     }
 }

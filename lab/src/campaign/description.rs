@@ -1,4 +1,5 @@
-//! A campaign's file: read, checked, and refused with a place and a sentence. `campaign/example.toml` shows all of it.
+//! A campaign's file: read, checked, and refused with a place and a sentence.
+//! `campaign/example.toml` shows all of it.
 
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use crate::flaw::{Flaw, suggestion};
 const FILE_MOST: usize = 1 << 20;
 /// Cells of the largest campaign.
 const CELLS_MOST: u64 = 10_000_000;
-/// Octets of the longest name of a cell: the name of a file has 255, and something is put before and behind it.
+/// Octets of the longest name of a cell: the name of a file has 255, and something is put before
+/// and behind it.
 const NAME_MOST: usize = 200;
 /// How long a cell may take where nothing is said.
 const LIMIT: Duration = Duration::from_secs(3600);
@@ -35,7 +37,7 @@ impl Campaign {
     /// The first flaw, with its place.
     pub(crate) fn read(text: &str) -> Result<Self, Flaw> {
         if text.len() > FILE_MOST {
-            return Err(Flaw::whole(format!("the file has {} octets; {FILE_MOST} are the most", text.len())));
+            return Err(Flaw::whole(format!("the file has {} octets; the limit is {FILE_MOST}", text.len())));
         }
         let table = DeTable::parse(text).map_err(|error| Flaw::of(text, &error))?;
         let reader = Reader { text };
@@ -50,16 +52,16 @@ impl Campaign {
             }
         }
         let Some(sweeps) = sweeps else {
-            return Err(Flaw::whole("the file has no sweep: begin one with `[[sweep]]`"));
+            return Err(Flaw::whole("the file has no sweep: add a `[[sweep]]` table"));
         };
         let DeValue::Array(tables) = sweeps.get_ref() else {
-            return Err(reader.flaw(sweeps, "a sweep begins with `[[sweep]]`, in two pairs of brackets"));
+            return Err(reader.flaw(sweeps, "write `[[sweep]]` with two pairs of brackets"));
         };
         for table in tables {
             campaign.add(&reader, table, limit)?;
         }
         match campaign.count {
-            0 => Err(reader.flaw(sweeps, "there is no sweep: begin one with `[[sweep]]`")),
+            0 => Err(reader.flaw(sweeps, "there is no sweep: add a `[[sweep]]` table")),
             _ => Ok(campaign),
         }
     }
@@ -71,11 +73,12 @@ impl Campaign {
         limit: Duration,
     ) -> Result<(), Flaw> {
         let DeValue::Table(table) = value.get_ref() else {
-            return Err(reader.flaw(value, "a sweep is a table: begin it with `[[sweep]]`"));
+            return Err(reader.flaw(value, "a sweep must be a table: begin it with `[[sweep]]`"));
         };
         let sweep = read_sweep(reader, value, table, limit)?;
         if self.sweeps.iter().any(|other| other.name == sweep.name) {
-            let says = format!("there is a sweep `{}` already: its results would be this one's", sweep.name);
+            let says =
+                format!("the name `{}` is used by two sweeps: their results would be mixed", sweep.name);
             return Err(reader.flaw(value, says));
         }
         let count = sweep.count().and_then(|count| count.checked_add(self.count));
@@ -162,10 +165,10 @@ fn read_sweep(
         }
     }
     if sweep.name.is_empty() {
-        return Err(reader.flaw(whole, "this sweep has no `name`, with which those of its cells begin"));
+        return Err(reader.flaw(whole, "this sweep needs a `name`; the names of its cells begin with it"));
     }
     let Some(run) = run else {
-        let says = format!("`{}` has no `run`: the words of its command, as a list", sweep.name);
+        let says = format!("`{}` needs `run`, its command as a list of words", sweep.name);
         return Err(reader.flaw(whole, says));
     };
     check_places(reader, run, &sweep)?;
@@ -174,8 +177,10 @@ fn read_sweep(
 
 fn words(reader: &Reader<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<Template>, Flaw> {
     let DeValue::Array(words) = value.get_ref() else {
-        return Err(reader
-            .flaw(value, "`run` is a list of words, such as [\"run\", \"file\", \"--seed\", \"{seed}\"]"));
+        return Err(reader.flaw(
+            value,
+            "`run` must be a list of words, such as [\"run\", \"file\", \"--seed\", \"{seed}\"]",
+        ));
     };
     let word = |word: &Spanned<DeValue<'_>>| {
         Template::read(reader.text(word, "a word of `run`")?).map_err(|says| reader.flaw(word, says))
@@ -185,13 +190,13 @@ fn words(reader: &Reader<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<Templa
 
 fn parameters(reader: &Reader<'_>, value: &Spanned<DeValue<'_>>) -> Result<Vec<Parameter>, Flaw> {
     let DeValue::Table(table) = value.get_ref() else {
-        return Err(reader.flaw(value, "`values` is a table of names, each with a list of values"));
+        return Err(reader.flaw(value, "`values` must be a table of names, each with a list of values"));
     };
     let mut parameters = Vec::new();
     for (key, value) in reader.entries(table) {
         let name = key.get_ref().as_ref();
         if RESERVED.contains(&name) {
-            let says = format!("`{name}` has a meaning of its own; choose another name for these values");
+            let says = format!("`{name}` is reserved; choose another name for these values");
             return Err(reader.flaw(key, says));
         }
         let name = reader.name(key, name)?;
@@ -212,7 +217,7 @@ fn check_places(reader: &Reader<'_>, run: &Spanned<DeValue<'_>>, sweep: &Sweep) 
         if let Some(place) = places.find(|place| *place != OUT && !varied.contains(place)) {
             let known = varied.iter().copied().chain([OUT]);
             let advice = match place {
-                SEED => "; say `seeds = { first = 1, last = 10 }`".to_owned(),
+                SEED => "; add `seeds = { first = 1, last = 10 }`".to_owned(),
                 _ => suggestion(place, known),
             };
             return Err(reader.flaw(word, format!("`{{{place}}}` has no values{advice}")));
@@ -221,8 +226,10 @@ fn check_places(reader: &Reader<'_>, run: &Spanned<DeValue<'_>>, sweep: &Sweep) 
     let used: Vec<&str> = sweep.words.iter().flat_map(Template::places).collect();
     match varied.iter().find(|name| !used.contains(name)) {
         Some(name) => {
-            let says =
-                format!("no word of `{}` has `{{{name}}}`: its cells would all do the same", sweep.name);
+            let says = format!(
+                "`run` of `{}` does not use `{{{name}}}`: its cells would all do the same",
+                sweep.name
+            );
             Err(reader.flaw(run, says))
         }
         None => Ok(()),

@@ -1,4 +1,5 @@
-//! Where results lie: a folder a sweep, a file a cell. A result appears under its name when it is whole, or not at all.
+//! Where results lie: a folder a sweep, a file a cell. A result appears under its name when it is
+//! whole, or not at all.
 //!
 //! ```text
 //! DIR/.lock                       who runs here: all cells at once, or several who run some
@@ -41,7 +42,7 @@ impl Folder {
         if self.root.is_dir() {
             return Ok(());
         }
-        Err(Problem::new(format!("{}: there is no such folder", self.root.display()))
+        Err(Problem::new(format!("{}: no such folder", self.root.display()))
             .advise("run the campaign first, without --summary"))
     }
 
@@ -66,11 +67,11 @@ impl Folder {
         match fs::read_to_string(path) {
             Ok(there) if there == command => Ok(()),
             Ok(_) => Err(Problem::new(format!(
-                "{} has results of another command of the sweep `{}`",
+                "{} has results of a different command of the sweep `{}`",
                 self.root.display(),
                 sweep.name
             ))
-            .advise("choose another folder, or give the sweep another name")),
+            .advise("choose another folder, or rename the sweep")),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 self.write(path, |file| file.write_all(command.as_bytes()))
             }
@@ -80,7 +81,7 @@ impl Folder {
 
     /// Nobody else runs cells here, so that half results are nobody's, and are removed.
     pub(crate) fn lock_all(&self, campaign: &Campaign) -> Result<Lock, Problem> {
-        let lock = self.lock(|file| file.try_lock(), "somebody else runs cells here")?;
+        let lock = self.lock(|file| file.try_lock(), "another process is running cells here")?;
         // Without a lock they may be somebody's.
         for sweep in campaign.sweeps().iter().filter(|_| lock.0.is_some()) {
             let place = self.root.join(&sweep.name);
@@ -96,7 +97,7 @@ impl Folder {
 
     /// Others may run cells here too.
     pub(crate) fn lock_some(&self) -> Result<Lock, Problem> {
-        self.lock(|file| file.try_lock_shared(), "somebody else runs all cells here")
+        self.lock(|file| file.try_lock_shared(), "another process is running all cells here")
     }
 
     fn lock(&self, lock: fn(&File) -> Result<(), TryLockError>, says: &str) -> Result<Lock, Problem> {
@@ -106,9 +107,9 @@ impl Folder {
         match lock(&file) {
             Ok(()) => Ok(Lock(Some(file))),
             Err(TryLockError::WouldBlock) => Err(Problem::new(format!("{}: {says}", self.root.display()))
-                .advise("wait until they are done, or choose another folder")),
-            // Some shared file systems have no locks. Whoever makes the same result there writes another file until it is
-            // whole, so that nothing but time is lost.
+                .advise("wait until it is done, or choose another folder")),
+            // Some shared file systems have no locks. Whoever makes the same result there writes
+            // another file until it is whole, so that nothing but time is lost.
             Err(TryLockError::Error(_)) => Ok(Lock(None)),
         }
     }
@@ -198,8 +199,8 @@ fn part() -> tempfile::Builder<'static, 'static> {
 }
 
 fn full(path: &Path) -> Problem {
-    Problem::new(format!("{}: there is no room left on this disk", path.display()))
-        .advise("make room, and run the same command again: what is done stays, and is not done again")
+    Problem::new(format!("{}: the disk is full", path.display()))
+        .advise("free some space, and run the same command again: finished cells are kept")
 }
 
 /// A file or folder of the results cannot be made.
@@ -207,6 +208,6 @@ pub(crate) fn cannot_write(path: &Path, error: &io::Error) -> Problem {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => full(path),
         _ => Problem::new(format!("{}: {error}", path.display()))
-            .advise("choose a folder in which you may write"),
+            .advise("choose a folder that you can write to"),
     }
 }

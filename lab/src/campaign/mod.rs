@@ -1,4 +1,5 @@
-//! `lab campaign`: many cells of one file, each a command with a seed that makes one result, run here or anywhere.
+//! `lab campaign`: many cells of one file, each a command with a seed that makes one result, run
+//! here or anywhere.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -31,40 +32,41 @@ use description::Campaign;
 use folder::Folder;
 use run::{Run, Tally};
 
-/// Run every cell of a campaign's file, or go on where it stopped.
+/// Run the cells of a campaign, or continue an interrupted one
 ///
-/// A cell is a command with a seed that makes one result. Cells that have their results are not run again.
+/// A cell is one command with one seed; it makes one result. Cells with a result are not run again.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("instead").args(["list", "count", "summary", "cell"])))]
 pub(crate) struct Arguments {
-    /// The campaign's file; lab/campaign/example.toml explains all of it.
+    /// The campaign file; lab/campaign/example.toml explains the format
     file: PathBuf,
-    /// The folder for results. It is made where it is missing.
+    /// The folder for results; created if missing
     #[arg(long, value_name = "DIR", required_unless_present_any = ["list", "count"])]
     into: Option<PathBuf>,
-    /// How many cells run at once; as many as there are processors where nothing is said.
+    /// The number of cells that run at once [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
     jobs: Option<u16>,
-    /// Say the number, the name and the command of each cell, one a line.
+    /// List number, name and command of each cell, one per line
     #[arg(long)]
     list: bool,
-    /// Say how many cells there are.
+    /// Print the number of cells
     #[arg(long)]
     count: bool,
-    /// Join the results into summary.csv and summary.json.
+    /// Combine the results into summary.csv and summary.json
     #[arg(long)]
     summary: bool,
-    /// Run only the cell with this number, counted from 0, or those from one number to another: 7, or 100-199.
+    /// Run only this cell or range of cells, counted from 0: 7, or 100-199
     #[arg(long, value_name = "I", value_parser = some)]
     cell: Option<(u64, u64)>,
-    /// One JSON object instead of sentences; one a line with --list.
+    /// Print JSON: one object, with --list one per line
     #[arg(long)]
     json: bool,
 }
 
 /// `7`, or `100-199`.
 fn some(text: &str) -> Result<(u64, u64), String> {
-    let number = |text: &str| text.parse::<u64>().map_err(|_| format!("{text:?} is no number of a cell"));
+    let number =
+        |text: &str| text.parse::<u64>().map_err(|_| format!("{text:?} is not the number of a cell"));
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (number(first)?, number(last)?),
         None => (number(text)?, number(text)?),
@@ -83,7 +85,7 @@ pub(crate) fn campaign(arguments: &Arguments) -> Result<(), Problem> {
         return list(&campaign, arguments);
     }
     let Some(into) = &arguments.into else {
-        return Err(Problem::usage("say with --into DIR where the results shall lie"));
+        return Err(Problem::usage("name a folder for the results with --into DIR"));
     };
     if arguments.summary {
         return summarise(&campaign, &Folder::at(into), arguments.json);
@@ -114,7 +116,7 @@ fn chosen(campaign: &Campaign, (first, last): (u64, u64)) -> Result<Range<u64>, 
     let count = campaign.count();
     if first >= count {
         return Err(Problem::usage(format!(
-            "there is no cell {first}: the last of {count} is {}",
+            "there is no cell {first}: there are {count}, the last is {}",
             count - 1
         )));
     }
@@ -133,7 +135,8 @@ fn list(campaign: &Campaign, arguments: &Arguments) -> Result<(), Problem> {
                 serde_json::json!({ "cell": cell.index, "name": cell.full_name(), "command": words });
             return writeln!(out, "{object}");
         }
-        // One line is one cell; --json has the words as they are. A NUL, which alone could not be quoted, is in no word.
+        // One line is one cell; --json has the words as they are. A NUL, which alone could not be
+        // quoted, is in no word.
         let command =
             shlex::try_join(words.iter().map(String::as_str)).unwrap_or_default().replace('\n', " ");
         writeln!(out, "{}\t{}\t{command}", cell.index, cell.full_name())
@@ -142,7 +145,7 @@ fn list(campaign: &Campaign, arguments: &Arguments) -> Result<(), Problem> {
     match said {
         // Whoever read has read enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        said => said.map_err(|error| Problem::new(format!("the list cannot be written: {error}"))),
+        said => said.map_err(|error| Problem::new(format!("cannot write the list: {error}"))),
     }
 }
 
@@ -169,7 +172,7 @@ fn tell(tally: &Tally, into: &Path, arguments: &Arguments) -> Result<(), Problem
     match failed {
         0 => Ok(()),
         _ => Err(Problem::new(format!("{failed} of {cells} failed")).advise(format!(
-            "what each of them said lies beside the results, in {}/*/*.stderr; the same command runs them again",
+            "their messages are in {}/*/*.stderr; the same command runs them again",
             into.display()
         ))),
     }
@@ -193,10 +196,10 @@ fn summarise(campaign: &Campaign, folder: &Folder, json: bool) -> Result<(), Pro
     }
     let more = summary.failed - summary.named.len() as u64;
     if more > 0 {
-        println!("  {more} more failed: their rows say so");
+        println!("  {more} more failed: see their rows");
     }
     if summary.missing > 0 {
-        println!("  {} missing: run the campaign to go on", summary.missing);
+        println!("  {} missing: run the campaign again to complete it", summary.missing);
     }
     Ok(())
 }

@@ -41,10 +41,10 @@ impl Reader<'_> {
     pub(crate) fn text<'v>(&self, value: &'v Spanned<DeValue<'_>>, what: &str) -> Result<&'v str, Flaw> {
         match value.get_ref() {
             DeValue::String(text) if text.contains('\0') => {
-                Err(self.flaw(value, format!("{what} has a NUL in it, which no word of a command can have")))
+                Err(self.flaw(value, format!("{what} contains a NUL character, which a command cannot")))
             }
             DeValue::String(text) => Ok(text),
-            other => Err(self.flaw(value, format!("{what} is a text, and {} stands there", kind_of(other)))),
+            other => Err(self.flaw(value, format!("{what} must be a string, not {}", kind_of(other)))),
         }
     }
 
@@ -56,7 +56,7 @@ impl Reader<'_> {
             return Ok(name.to_owned());
         }
         let says = format!(
-            "the name {name:?} has other characters than letters, digits, - and _, or begins with none of a to z"
+            "the name {name:?} must begin with a letter from a to z, and contain only letters, digits, - and _"
         );
         Err(self.flaw(at, says))
     }
@@ -70,10 +70,10 @@ impl Reader<'_> {
         };
         match number {
             Some(seconds) if seconds > 0.0 && seconds <= SECONDS_MOST => Ok(Duration::from_secs_f64(seconds)),
-            _ => {
-                Err(self
-                    .flaw(value, format!("`{what}` is a number of seconds above 0, at most {SECONDS_MOST}")))
-            }
+            _ => Err(self.flaw(
+                value,
+                format!("`{what}` must be a number of seconds above 0 and at most {SECONDS_MOST}"),
+            )),
         }
     }
 
@@ -82,7 +82,7 @@ impl Reader<'_> {
         let DeValue::Array(list) = value.get_ref() else {
             return Err(self.flaw(
                 value,
-                format!("`{name}` is a list of values, and {} stands there", kind_of(value.get_ref())),
+                format!("`{name}` must be a list of values, not {}", kind_of(value.get_ref())),
             ));
         };
         let mut values = Vec::with_capacity(list.len());
@@ -95,7 +95,7 @@ impl Reader<'_> {
                 DeValue::Boolean(truth) => truth.to_string(),
                 other => {
                     let says = format!(
-                        "a value of `{name}` is a text, a number, or true or false, and {} stands there",
+                        "a value of `{name}` must be a string, a number, true or false, not {}",
                         kind_of(other)
                     );
                     return Err(self.flaw(value, says));
@@ -103,13 +103,13 @@ impl Reader<'_> {
             };
             if !seen.insert(text.clone()) {
                 return Err(
-                    self.flaw(value, format!("`{text}` stands there twice: both cells would have one name"))
+                    self.flaw(value, format!("`{text}` is listed twice: two cells would have the same name"))
                 );
             }
             values.push(text);
         }
         match values.is_empty() {
-            true => Err(self.flaw(value, format!("`{name}` has no values, so that there would be no cell"))),
+            true => Err(self.flaw(value, format!("`{name}` has no values, so there are no cells"))),
             false => Ok(values),
         }
     }
@@ -124,7 +124,7 @@ impl Reader<'_> {
             }
             other => {
                 let says = format!(
-                    "`seeds` is {{ first = 1, last = 20 }} or a list of numbers, and {} stands there",
+                    "`seeds` must be {{ first = 1, last = 20 }} or a list of numbers, not {}",
                     kind_of(other)
                 );
                 Err(self.flaw(value, says))
@@ -147,13 +147,13 @@ impl Reader<'_> {
                 value,
                 format!("the range is empty: its last seed, {last}, is before its first, {first}"),
             )),
-            _ => Err(self.flaw(value, "`seeds` needs both `first` and `last`, which is a seed too")),
+            _ => Err(self.flaw(value, "`seeds` needs both `first` and `last` (inclusive)")),
         }
     }
 
     fn seed(&self, value: &Spanned<DeValue<'_>>) -> Result<u64, Flaw> {
         let number = self.number(value)?;
-        number.try_into().map_err(|_| self.flaw(value, "a seed is not negative"))
+        number.try_into().map_err(|_| self.flaw(value, "a seed must not be negative"))
     }
 
     fn number(&self, value: &Spanned<DeValue<'_>>) -> Result<i64, Flaw> {
@@ -163,7 +163,7 @@ impl Reader<'_> {
             }
             _ => None,
         };
-        number.ok_or_else(|| self.flaw(value, "this is not a whole number of 64 bits"))
+        number.ok_or_else(|| self.flaw(value, "this is not a whole number of at most 64 bits"))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Runs cells on the local processors, as many at once as there are workers; the rest may follow another time.
+//! Runs cells on the local processors, as many at once as there are workers; the rest may follow
+//! another time.
 
 use std::ops::Range;
 use std::path::Path;
@@ -44,10 +45,11 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Runs all that are not done. An interruption is an error, as is what no other cell would survive either.
+    /// Runs all that are not done. An interruption is an error, as is what no other cell would
+    /// survive either.
     pub(crate) fn run(&self) -> Result<Tally, Problem> {
         let lab = std::env::current_exe()
-            .map_err(|error| Problem::new(format!("this program does not find itself: {error}")))?;
+            .map_err(|error| Problem::new(format!("cannot find this program's own file: {error}")))?;
         let interrupted = interrupts()?;
         let stop = AtomicBool::new(false);
         let next = AtomicU64::new(self.cells.start);
@@ -79,7 +81,7 @@ impl Run<'_> {
         if interrupted.load(Ordering::Relaxed) && tally.before + tally.done + tally.failed < tally.cells {
             let there = tally.before + tally.done;
             let says = format!(
-                "{there} of {} cells are done, and stay; the same command goes on with the rest",
+                "{there} of {} cells are done and kept; the same command continues with the rest",
                 tally.cells
             );
             return Err(Problem::interrupted().advise(says));
@@ -150,7 +152,7 @@ fn interrupts() -> Result<Arc<AtomicBool>, Problem> {
     let hangup = if ignores_hangup() { None } else { Some(SIGHUP) };
     for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         signal_hook::flag::register(signal, Arc::clone(&interrupted))
-            .map_err(|error| Problem::new(format!("signals cannot be heard: {error}")))?;
+            .map_err(|error| Problem::new(format!("cannot catch signals: {error}")))?;
     }
     Ok(interrupted)
 }

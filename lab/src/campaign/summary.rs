@@ -91,11 +91,11 @@ fn columns(campaign: &Campaign, folder: &Folder) -> Result<Vec<String>, Problem>
         }
         if results.len() > COLUMNS_MOST {
             let says = format!(
-                "the results have more than {COLUMNS_MOST} names, up to that of {}",
+                "the results need more than {COLUMNS_MOST} columns, counted up to {}",
                 cell.full_name()
             );
             return Err(Problem::new(says)
-                .advise("put what is not a column, such as a name for each packet, into a list"));
+                .advise("put values that need no column, such as one per packet, into a list"));
         }
     }
     columns.extend(results.into_iter().map(|name| format!("{RESULT}{name}")));

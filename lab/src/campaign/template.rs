@@ -30,7 +30,7 @@ impl Template {
                 rest = after;
             } else {
                 return Err(format!(
-                    "`{word}` has a brace without its other half; write {{{{ or }}}} for a brace"
+                    "`{word}` has an unmatched brace; write {{{{ or }}}} for a literal brace"
                 ));
             }
         }

@@ -19,7 +19,7 @@ struct Server {
 impl Server {
     /// One that listens already.
     fn start(wire: &Wire) -> Result<Server, Problem> {
-        let cannot = |error: std::io::Error| Problem::new(format!("iperf3 cannot be started: {error}"));
+        let cannot = |error: std::io::Error| Problem::new(format!("cannot start iperf3: {error}"));
         let mut command = wire.command(Side::B, "iperf3");
         let mut process = command
             .args(["--server", "--one-off", "--forceflush"])
@@ -28,12 +28,11 @@ impl Server {
             .stderr(Stdio::piped())
             .spawn()
             .map_err(cannot)?;
-        let output =
-            process.stdout.take().ok_or_else(|| Problem::new("iperf3 was started without a pipe"))?;
+        let output = process.stdout.take().ok_or_else(|| Problem::new("iperf3 has no output pipe"))?;
         let mut server = Server { process, says: None };
         let mut lines = BufReader::new(output).lines().map_while(Result::ok);
         if !lines.by_ref().any(|line| line.contains("listening")) {
-            return Err(Problem::new("the iperf3 that listens has ended at once"));
+            return Err(Problem::new("the iperf3 server ended at once"));
         }
         server.says = Some(thread::spawn(move || lines.collect()));
         Ok(server)
@@ -96,9 +95,9 @@ struct Sum {
 pub(super) fn send(wire: &Wire, arguments: &[&str]) -> Result<Received, Problem> {
     let server = Server::start(wire)?;
     let said = client(wire, arguments).output();
-    let said = said.map_err(|error| Problem::new(format!("iperf3 cannot be started: {error}")))?;
+    let said = said.map_err(|error| Problem::new(format!("cannot start iperf3: {error}")))?;
     let document = serde_json::from_slice::<Document>(&said.stdout)
-        .map_err(|error| Problem::new(format!("iperf3 says no JSON that is known: {error}")))?;
+        .map_err(|error| Problem::new(format!("cannot read the output of iperf3: {error}")))?;
     if let Some(error) = document.error {
         return Err(Problem::new(format!("iperf3 {}: {error}", arguments.join(" "))));
     }

@@ -31,7 +31,7 @@ use crate::problem::Problem;
 
 use row::Row;
 
-/// Compares what the lab's instruments say with what programs of others count.
+/// Compare the lab's instruments with other programs
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -40,11 +40,11 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand, Debug)]
 enum What {
-    /// `lab link`, as iperf3, ping and the kernel count it; takes about two minutes
+    /// Check `lab link` against iperf3, ping and the kernel; takes about two minutes (needs root)
     ///
-    /// Each row is a link of its own. The exit code is 1 where a row does not hold.
+    /// Each row tests a separate link. The exit code is 1 if a row fails.
     Link {
-        /// A line for each row, for programs
+        /// Print JSON lines, one per row
         #[arg(long)]
         json: bool,
     },
@@ -60,7 +60,7 @@ struct Check {
 }
 
 const LINK: &[Check] = &[
-    Check { name: "how much TCP it carries", run: throughput::check },
+    Check { name: "TCP throughput with delay and loss", run: throughput::check },
     Check { name: "the rate of TCP", run: rate::check_tcp },
     Check { name: "the rate of UDP", run: rate::check_udp },
     Check { name: "the delay of an idle link", run: delay::check_idle },
@@ -68,21 +68,22 @@ const LINK: &[Check] = &[
     Check { name: "loss and duplicates, by ping", run: fates::check_ping },
     Check { name: "loss, by iperf3", run: fates::check_loss },
     Check { name: "order, by iperf3", run: fates::check_order },
-    Check { name: "altered packets, by the kernel", run: fates::check_altered },
+    Check { name: "corrupted packets, by the kernel", run: fates::check_altered },
 ];
 
 /// Runs it.
 ///
 /// # Errors
 ///
-/// Where a program or a right is missing. A row that does not hold is no error: it is told by the exit code.
+/// Where a program or a right is missing. A row that does not hold is no error: it is told by the
+/// exit code.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let What::Link { json } = arguments.what;
     for (program, package) in [("iperf3", "iperf3"), ("ping", "iputils-ping")] {
         need(program, package)?;
     }
-    // Those who count inherit it: what other programs of this machine do is not what is measured. The link
-    // itself is one better. Without the right, the figures are only noisier.
+    // Those who count inherit it: what other programs of this machine do is not what is measured.
+    // The link itself is one better. Without the right, the figures are only noisier.
     let _ = setpriority_process(None, PRIORITY);
     let watched = !json && io::stderr().is_terminal();
     let bar = if watched { ProgressBar::new(LINK.len() as u64) } else { ProgressBar::hidden() };
@@ -116,6 +117,6 @@ fn need(program: &str, package: &str) -> Result<(), Problem> {
     if env::split_paths(&paths).any(|folder| folder.join(program).is_file()) {
         return Ok(());
     }
-    Err(Problem::new(format!("{program} is not on the PATH; it is one of those who count"))
-        .advise(format!("On Debian: `apt install {package}`.")))
+    Err(Problem::new(format!("{program} is not on the PATH, and this check needs it"))
+        .advise(format!("install it; on Debian: apt install {package}")))
 }

@@ -37,9 +37,9 @@ pub(super) fn send(wire: &Wire, count: u32, interval: &str) -> Result<Pinged, Pr
     let mut command = wire.command(Side::A, "ping");
     command.args(["-n", "-c", &count.to_string(), "-i", interval, "-W", "1"]);
     command.arg(wire.address(Side::B).to_string()).env("LC_ALL", "C");
-    let said = command.output().map_err(|error| Problem::new(format!("ping cannot be started: {error}")))?;
+    let said = command.output().map_err(|error| Problem::new(format!("cannot start ping: {error}")))?;
     let said = String::from_utf8_lossy(&said.stdout);
-    read(&said).ok_or_else(|| Problem::new("ping says nothing that is known").advise(said.trim().to_owned()))
+    read(&said).ok_or_else(|| Problem::new("cannot read the output of ping").advise(said.trim().to_owned()))
 }
 
 fn read(said: &str) -> Option<Pinged> {

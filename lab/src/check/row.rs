@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::{Value, json};
 
 /// Above the rows.
-pub(super) const TITLE: &str = "       what                                        to be              is";
+pub(super) const TITLE: &str = "       what                                     expected        measured";
 
 /// One comparison.
 #[derive(Debug)]

@@ -16,9 +16,9 @@ pub(super) const NO_ROOM: &str = "RcvbufErrors";
 ///
 /// Where it counts no such thing.
 pub(super) fn count(wire: &Wire, protocol: &str, name: &str) -> Result<u64, Problem> {
-    let unknown = || Problem::new(format!("/proc/net/snmp has no {name} of {protocol}"));
+    let unknown = || Problem::new(format!("/proc/net/snmp has no {protocol} {name}"));
     let said = wire.command(Side::B, "cat").arg("/proc/net/snmp").output();
-    let said = said.map_err(|error| Problem::new(format!("/proc/net/snmp cannot be read: {error}")))?;
+    let said = said.map_err(|error| Problem::new(format!("cannot read /proc/net/snmp: {error}")))?;
     read(&String::from_utf8_lossy(&said.stdout), protocol, name).ok_or_else(unknown)
 }
 

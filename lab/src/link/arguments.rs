@@ -7,69 +7,69 @@ use stackwright_simulator::{NamedProfile, Profile};
 
 use super::field::field;
 
-/// Joins two network namespaces by a modelled link, over which any program runs
+/// Connect two network namespaces by a modelled link, for any program (needs root)
 ///
-/// Both ends are Linux's own: its TCP, its UDP, every program. What is said here holds both ways, and comes
-/// before what the profile or the file says. Without a command, the link stays until Ctrl-C.
+/// Both ends use Linux's network stack. Options apply to both directions, and override the profile
+/// or the file. Without a command, the link stays until Ctrl-C.
 #[derive(clap::Args, Debug)]
 #[command(after_help = profiles())]
 pub(crate) struct Arguments {
-    /// A link known by name (`wan`, `geo`, …), or a file that describes one (`mine.toml`). Without either, a
-    /// link that does nothing
+    /// A named profile (wan, geo, …) or a file that describes a link (mine.toml) [default: an ideal
+    /// link]
     #[arg(value_name = "PROFILE")]
     pub(super) link: Option<String>,
-    /// How fast it is, like `100 Mb/s`: of IP packets, and of framing where there is some
+    /// The rate, such as "100 Mb/s", of IP packets and framing
     #[arg(long, value_parser = field("rate"))]
     rate: Option<Value>,
-    /// How long a packet is under way, like `20 ms`
+    /// The one-way delay, such as "20 ms"
     #[arg(long, value_parser = field("delay"))]
     delay: Option<Value>,
-    /// How much longer it may be, by chance
+    /// The most random delay added, such as "2 ms"
     #[arg(long, value_parser = field("jitter"))]
     jitter: Option<Value>,
-    /// What may wait for its turn, like `64 kB` or `50 packets`
+    /// The length of the queue, such as "64 kB" or "50 packets"
     #[arg(long, value_parser = field("queue"))]
     queue: Option<Value>,
-    /// Which packets are lost: a probability, or like `{ every = 10 }`
+    /// Packet loss: a probability, or a model such as "{ every = 10 }"
     #[arg(long, value_parser = field("loss"))]
     loss: Option<Value>,
-    /// The probability that a packet arrives twice
+    /// The probability that a packet is duplicated
     #[arg(long, value_parser = field("duplicate"))]
     duplicate: Option<Value>,
-    /// Which packets are held back so that others overtake them, like `{ probability = 0.01, by = "5 ms" }`
+    /// Reordering, such as '{ probability = 0.01, by = "5 ms" }'
     #[arg(long, value_parser = field("reorder"))]
     reorder: Option<Value>,
-    /// The probability that one bit of a packet's payload is altered
+    /// The probability that one bit of a packet's payload is inverted
     #[arg(long, value_parser = field("corrupt"))]
     corrupt: Option<Value>,
-    /// The probability of each bit of the payload to be altered
+    /// The bit error rate of the payload
     #[arg(long, value_parser = field("bit-errors"))]
     bit_errors: Option<Value>,
-    /// The longest IP packet, in octets; below 1280 there is no IPv6
+    /// The MTU in octets; below 1280 there is no IPv6
     #[arg(long, value_parser = field("mtu"))]
     mtu: Option<Value>,
-    /// Octets of framing that go with each packet, and take time
+    /// Framing octets per packet, which take time on the link
     #[arg(long, value_parser = field("overhead"))]
     overhead: Option<Value>,
-    /// What the link's chances follow from
+    /// Seed of all random choices
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
-    /// JSON lines for programs: one when the link is up, one at its end
+    /// Print JSON lines: one when the link is up, one at its end
     #[arg(long)]
     pub(super) json: bool,
-    /// For a program that started this one: a line on standard input asks for the counts, its end ends the
-    /// link
+    /// For a program that started this one: a line on standard input asks for the counts, its end
+    /// ends the link
     #[arg(long, hide = true, requires = "json")]
     pub(super) attended: bool,
     /// The link, as a program writes it
     #[arg(long, hide = true, conflicts_with = "link")]
     pub(super) profile: Option<String>,
-    /// Runs this at the first end, ends when it ends, and with its exit code
+    /// A command to run at the first end; the link ends with it, and with its exit code
     #[arg(last = true)]
     pub(super) command: Vec<OsString>,
 }
 
-/// What is known by name, a line each.
+/// Returns the named profiles, one per line.
 fn profiles() -> String {
     let line = |known: &NamedProfile| format!("  {:<18} {}\n", known.name, known.about);
     ["Profiles:\n".to_owned()].into_iter().chain(Profile::ALL.iter().map(line)).collect()

@@ -1,5 +1,5 @@
-//! The loop that carries packets from one device to the other: one thread, which waits for packets and for
-//! the next arrival.
+//! The loop that carries packets from one device to the other: one thread, which waits for packets
+//! and for the next arrival.
 
 use std::num::NonZeroU64;
 use std::os::fd::BorrowedFd;
@@ -19,8 +19,8 @@ use super::direction::Direction;
 use super::ends::End;
 use super::medium::Medium;
 
-/// After something was written, so long is gathered what comes next, so that a fast link is not woken for
-/// each of its packets. A packet on an idle link is in time.
+/// After something was written, so long is gathered what comes next, so that a fast link is not
+/// woken for each of its packets. A packet on an idle link is in time.
 const GATHER: Duration = Duration::from_micros(100);
 
 /// Before all that have no priority of their own.
@@ -41,9 +41,9 @@ pub(super) struct Carrier {
 impl Carrier {
     /// What `profile` says between `ends`; its chances follow from `seed`.
     pub(super) fn new(ends: [End; 2], profile: Profile, seed: u64) -> Carrier {
-        // A precise timer, since the kernel's usual 50 µs of leeway are as much as some links take; and a
-        // processor before those who use the link, as a wire would not wait for them. Without either it works
-        // as well, only less precisely.
+        // A precise timer, since the kernel's usual 50 µs of leeway are as much as some links take;
+        // and a processor before those who use the link, as a wire would not wait for them. Without
+        // either it works as well, only less precisely.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         let _ = setpriority_process(None, PRIORITY);
         let directions = [Direction::new(0), Direction::new(1)];
@@ -56,8 +56,8 @@ impl Carrier {
         self.clock.now()
     }
 
-    /// Carries what there is, then waits until there is more, `until` comes or `wakes` has something to read.
-    /// Tells whether it has.
+    /// Carries what there is, then waits until there is more, `until` comes or `wakes` has
+    /// something to read. Tells whether it has.
     ///
     /// # Errors
     ///
@@ -68,7 +68,8 @@ impl Carrier {
         let mut more = false;
         for (direction, end) in directions.iter_mut().zip([&*a, &*b]) {
             let read = direction.receive(&end.device, || clock.now(), |way, sent| medium.offer(way, sent));
-            more |= read.map_err(|error| Problem::new(format!("a device of the link is gone: {error}")))?;
+            more |=
+                read.map_err(|error| Problem::new(format!("a device of the link disappeared: {error}")))?;
         }
         let now = clock.now();
         medium.turn(now, directions);

@@ -34,18 +34,18 @@ impl Running {
             return Ok(None);
         }
         let child = Command::new("ip").args(["netns", "exec", namespace.name()]).args(command).spawn();
-        let child = child.map_err(|error| Problem::new(format!("the command cannot be run: {error}")))?;
+        let child = child.map_err(|error| Problem::new(format!("cannot run the command: {error}")))?;
         Ok(Some(Running { child, killed: None }))
     }
 
-    /// With which exit code it has ended; as a shell says it where a signal ended it. It is asked to end when
-    /// somebody wants to `stop`, and killed where it does not.
+    /// With which exit code it has ended; as a shell says it where a signal ended it. It is asked
+    /// to end when somebody wants to `stop`, and killed where it does not.
     ///
     /// # Errors
     ///
     /// The kernel's.
     pub(super) fn ended(&mut self, stop: Option<Stop>, now: Instant) -> Result<Option<ExitCode>, Problem> {
-        let lost = |error| Problem::new(format!("the command cannot be waited for: {error}"));
+        let lost = |error| Problem::new(format!("cannot wait for the command: {error}"));
         if let Some(status) = self.child.try_wait().map_err(lost)? {
             return Ok(Some(code(status)));
         }

@@ -13,8 +13,8 @@ use super::tun::Tun;
 const DEVICE: &str = "link0";
 /// The least MTU of a link that carries IPv6 (RFC 8200 §5).
 const IPV6_LEAST_MTU: u32 = 1280;
-/// How many packets wait in a device until they are read: a tenth of a second of full packets at 1 Gb/s. What
-/// comes beyond them the kernel drops, behind the model's back; it is reported.
+/// How many packets wait in a device until they are read: a tenth of a second of full packets at 1
+/// Gb/s. What comes beyond them the kernel drops, behind the model's back; it is reported.
 const DEVICE_QUEUE: u32 = 10_000;
 
 /// One end. Its device goes before its namespace.
@@ -35,8 +35,8 @@ impl End {
             side.address()
         );
         if has_ipv6(mtu) {
-            // Nobody else can have the address: it is not asked whether somebody does, and no other is made
-            // up.
+            // Nobody else can have the address: it is not asked whether somebody does, and no other
+            // is made up.
             lines += &format!(
                 "link set dev {DEVICE} addrgenmode none\n\
                  addr add {}/64 dev {DEVICE} nodad\n",
@@ -68,7 +68,7 @@ pub(super) fn has_ipv6(mtu: u32) -> bool {
 pub(super) fn make(mtu: u32) -> Result<[End; 2], Problem> {
     rights::check()?;
     for name in remove_leftovers() {
-        eprintln!("lab: removed {name}, which a killed run had left");
+        eprintln!("lab: removed {name}, left behind by a killed run");
     }
     Ok([End::make(Side::A, mtu)?, End::make(Side::B, mtu)?])
 }

@@ -1,5 +1,5 @@
-//! A field of a link's description, given on the command line: read and refused by the same words as in a
-//! file.
+//! A field of a link's description, given on the command line: read and refused by the same words
+//! as in a file.
 
 use serde_json::{Map, Value};
 use stackwright_simulator::LinkDescription;
@@ -30,7 +30,7 @@ fn value(text: &str) -> Result<Value, String> {
         return Ok(text.into());
     }
     let table = toml::from_str::<Map<String, Value>>(&format!("value = {text}"));
-    let mut table = table.map_err(|error| format!("that is no table: {}", error.message()))?;
+    let mut table = table.map_err(|error| format!("this is not a table: {}", error.message()))?;
     Ok(table.remove("value").unwrap_or_default())
 }
 

@@ -20,8 +20,8 @@ const NAMES: &str = "/run/netns";
 /// What ours begin with; the number of the process that made them follows.
 const PREFIX: &str = "lab-";
 
-/// A network namespace with a name. It and all devices in it are gone when this is dropped, and whoever still
-/// runs in it is asked to end.
+/// A network namespace with a name. It and all devices in it are gone when this is dropped, and
+/// whoever still runs in it is asked to end.
 #[derive(Debug)]
 pub(super) struct Namespace {
     name: String,
@@ -37,7 +37,7 @@ impl Namespace {
         let name = format!("{PREFIX}{}-{}", std::process::id(), side.name());
         ip(&["netns", "add", &name], "").map_err(|problem| {
             problem.advise(
-                "This takes root with CAP_SYS_ADMIN and CAP_NET_ADMIN: in a container, start it privileged.",
+                "run it as root with CAP_SYS_ADMIN and CAP_NET_ADMIN; in a container, start that privileged",
             )
         })?;
         Ok(Namespace { name })
@@ -68,7 +68,7 @@ impl Namespace {
             there.join().expect("making a device does not panic")
         });
         made.map_err(|error| {
-            Problem::new(format!("a TUN device cannot be made in {}: {error}", self.name)).advise(format!(
+            Problem::new(format!("cannot create a TUN device in {}: {error}", self.name)).advise(format!(
                 "Is {CLONE} there and allowed? `modprobe tun` loads the driver; a container needs the device and \
                  CAP_NET_ADMIN."
             ))
@@ -92,7 +92,7 @@ impl Namespace {
     pub(super) fn device_statistics(&self, name: &str) -> Result<serde_json::Value, Problem> {
         let said = ip(&["-n", &self.name, "-s", "-j", "link", "show", "dev", name], "")?;
         serde_json::from_str(&said)
-            .map_err(|error| Problem::new(format!("`ip -j link` says no JSON: {error}")))
+            .map_err(|error| Problem::new(format!("`ip -j link` did not print JSON: {error}")))
     }
 }
 
@@ -103,8 +103,8 @@ impl Drop for Namespace {
     }
 }
 
-/// Removes a namespace. Programs that still run in it, servers that wait for somebody above all, would wait
-/// for ever: they are asked to end first.
+/// Removes a namespace. Programs that still run in it, servers that wait for somebody above all,
+/// would wait for ever: they are asked to end first.
 fn remove(name: &str) -> Result<(), Problem> {
     let processes = ip(&["netns", "pids", name], "").unwrap_or_default();
     for process in processes.lines().filter_map(|line| Pid::from_raw(line.trim().parse().ok()?)) {
@@ -128,8 +128,8 @@ fn maker(name: &str) -> Option<u32> {
     Side::ALL.iter().any(|known| known.name() == side).then(|| process.parse().ok())?
 }
 
-/// Whether there is still a process of that number, and one of ours: numbers are given again. One that has
-/// ended and that nobody asked about yet has a number, but no program.
+/// Whether there is still a process of that number, and one of ours: numbers are given again. One
+/// that has ended and that nobody asked about yet has a number, but no program.
 fn lives(process: u32) -> bool {
     let program = fs::read_link(format!("/proc/{process}/exe"));
     // A program that was built anew meanwhile is marked behind its name.
@@ -138,7 +138,7 @@ fn lives(process: u32) -> bool {
 
 /// Runs iproute2, and returns what it says.
 fn ip(arguments: &[&str], input: &str) -> Result<String, Problem> {
-    let cannot = |error| Problem::new(format!("`ip` cannot be run: {error}"));
+    let cannot = |error| Problem::new(format!("cannot run `ip`: {error}"));
     let mut child = Command::new("ip")
         .args(arguments)
         .stdin(Stdio::piped())

@@ -30,12 +30,12 @@ const SHOWN_EACH: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 ///
-/// Where it cannot be made, the command cannot be run, or a device disappears. Nothing is left behind then
-/// either.
+/// Where it cannot be made, the command cannot be run, or a device disappears. Nothing is left
+/// behind then either.
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Problem> {
     let profile = described::profile(arguments)?;
     let mtu = mtu(&profile)?;
-    let noted = |error| Problem::new(format!("signals cannot be noted: {error}"));
+    let noted = |error| Problem::new(format!("cannot catch signals: {error}"));
     // First, so that whoever interrupts the making of the ends finds them removed.
     let signals = Signals::note().map_err(noted)?;
     let ends = ends::make(mtu)?;
@@ -86,5 +86,5 @@ fn mtu(profile: &Profile) -> Result<u32, Problem> {
     if (MTU_LEAST..=MTU_MOST).contains(&mtu) {
         return Ok(mtu);
     }
-    Err(Problem::usage(format!("an MTU of {mtu} is none of IP: it is {MTU_LEAST} to {MTU_MOST} octets")))
+    Err(Problem::usage(format!("an MTU of {mtu} octets is not possible: use {MTU_LEAST} to {MTU_MOST}")))
 }

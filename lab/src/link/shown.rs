@@ -82,7 +82,8 @@ fn tell(event: &str, [forward, back]: &[Report; 2]) {
     say(&json!({ "event": event, "forward": forward, "back": back }));
 }
 
-/// Says something where a person may read it. Where nobody does any more, the link is removed all the same.
+/// Says something where a person may read it. Where nobody does any more, the link is removed all
+/// the same.
 fn tell_person(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
@@ -115,13 +116,13 @@ fn table(reports: &[Report; 2]) -> String {
     row("altered", true, all(|counts| counts.altered));
     row("dropped by the queue", true, all(|counts| counts.queue_drops));
     row("marked by the queue", false, all(|counts| counts.marked));
-    row("sent while it was down", false, all(|counts| counts.in_outage));
+    row("sent during an outage", false, all(|counts| counts.in_outage));
     row("longer than the MTU", false, all(|counts| counts.too_long));
     row("still under way", false, each(|report| report.under_way));
     row("too many held", false, each(|report| report.held_too_many));
     row("malformed", false, each(|report| report.malformed));
     row("refused by the receiver", false, each(|report| report.refused));
-    row("missed: not read in time", false, each(|report| report.missed.unwrap_or(0)));
+    row("missed (not read in time)", false, each(|report| report.missed.unwrap_or(0)));
     row("octets offered", true, all(|counts| counts.octets_offered));
     row("octets delivered", true, all(|counts| counts.octets_delivered));
     let mut time = |name: &str, pick: fn(&Report) -> f64| {

@@ -16,9 +16,9 @@ use super::side::Side;
 
 /// A link that is up. It and both ends are gone when this is dropped.
 ///
-/// The link runs in a process of its own, this program started once more: its processor time is not counted
-/// to whoever measures, it does not wait for a thread of theirs, and it ends and cleans up when they are
-/// killed, since it then reads the end of its input.
+/// The link runs in a process of its own, this program started once more: its processor time is not
+/// counted to whoever measures, it does not wait for a thread of theirs, and it ends and cleans up
+/// when they are killed, since it then reads the end of its input.
 #[derive(Debug)]
 pub(crate) struct Wire {
     process: Child,
@@ -43,7 +43,8 @@ struct EndSaid {
 }
 
 impl Wire {
-    /// Brings a link up: `forward` is what befalls the packets of [`Side::A`], `back` those of [`Side::B`].
+    /// Brings a link up: `forward` is what befalls the packets of [`Side::A`], `back` those of
+    /// [`Side::B`].
     ///
     /// # Errors
     ///
@@ -60,9 +61,9 @@ impl Wire {
     pub(crate) fn over(profile: &Profile, seed: u64) -> Result<Wire, Problem> {
         // The process would say it as well, but not to the caller.
         rights::check()?;
-        let cannot = |error: std::io::Error| Problem::new(format!("`lab link` cannot be started: {error}"));
+        let cannot = |error: std::io::Error| Problem::new(format!("cannot start `lab link`: {error}"));
         let profile = serde_json::to_string(profile)
-            .map_err(|error| Problem::new(format!("the link's profile cannot be written: {error}")))?;
+            .map_err(|error| Problem::new(format!("cannot write the link's profile: {error}")))?;
         let mut process = Command::new(std::env::current_exe().map_err(cannot)?)
             .args(["link", "--json", "--attended", "--profile", &profile, "--seed", &seed.to_string()])
             .stdin(Stdio::piped())
@@ -70,7 +71,7 @@ impl Wire {
             .spawn()
             .map_err(cannot)?;
         let (Some(ask), Some(answers)) = (process.stdin.take(), process.stdout.take()) else {
-            return Err(Problem::new("`lab link` was started without pipes"));
+            return Err(Problem::new("`lab link` has no pipes"));
         };
         // From here on, dropping it ends the process.
         let mut wire = Wire {
@@ -114,8 +115,8 @@ impl Wire {
         }
     }
 
-    /// Ends the link, and tells what became of its packets: those also that the kernel dropped before they
-    /// could be read.
+    /// Ends the link, and tells what became of its packets: those also that the kernel dropped
+    /// before they could be read.
     ///
     /// # Errors
     ///
@@ -137,7 +138,7 @@ impl Wire {
 
 /// What it complained of, it has said itself.
 fn disorder() -> Problem {
-    Problem::new("the link has ended too early").advise("What is said above tells why.")
+    Problem::new("the link ended unexpectedly").advise("see the messages above")
 }
 
 impl Drop for Wire {

@@ -1,4 +1,4 @@
-//! `lab report`: all results in one page, which needs nothing else, and a picture of the ratios.
+//! `lab report`: one self-contained page with all results, and a picture of the ratios.
 
 mod page;
 mod picture;
@@ -14,16 +14,16 @@ use clap::Args;
 use crate::problem::Problem;
 use crate::table::replace;
 
-/// Join all results into one page that needs nothing else
+/// Write all results as one self-contained HTML page
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Where the results are
+    /// The folder with the results
     #[arg(value_name = "DIR", default_value = "lab-results")]
     results: PathBuf,
-    /// Where the page is written, as report.html [default: where the results are]
+    /// The folder for report.html [default: the folder with the results]
     #[arg(long, value_name = "DIR")]
     into: Option<PathBuf>,
-    /// A picture of all ratios besides, as SVG
+    /// Also draw all ratios as SVG
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
 }
@@ -33,7 +33,7 @@ impl Arguments {
     pub(crate) fn obey(&self) -> Result<(), Problem> {
         let found = results::read(&self.results)?;
         for (file, why) in &found.unreadable {
-            eprintln!("lab: {file} is left out: {why}");
+            eprintln!("lab: skipping {file}: {why}");
         }
         let page = self.into.as_ref().unwrap_or(&self.results).join("report.html");
         replace(&page, &page::page(&found).into_string())?;

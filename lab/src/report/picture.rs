@@ -22,7 +22,8 @@ struct Line {
     high: f64,
 }
 
-/// The geometric means of the rows' ratios and of the ends of their intervals: an interval that is wide rather than narrow.
+/// The geometric means of the rows' ratios and of the ends of their intervals: an interval that is
+/// wide rather than narrow.
 fn lines(outcomes: &[Outcome]) -> Vec<Line> {
     let mut lines: Vec<(Line, i32)> = Vec::new();
     for outcome in outcomes {
@@ -78,7 +79,7 @@ pub(super) fn picture(outcomes: &[Outcome]) -> Result<String, Problem> {
     let lines = lines(outcomes);
     if lines.is_empty() {
         return Err(Problem::new("there are no ratios to draw")
-            .advise("measure a table with strangers first: lab table ftp-latency --quick"));
+            .advise("first measure a table that has other programs: `lab table ftp-latency --quick`"));
     }
     let mut groups: Vec<&str> = lines.iter().map(|line| line.group.as_str()).collect();
     groups.dedup();
@@ -86,7 +87,7 @@ pub(super) fn picture(outcomes: &[Outcome]) -> Result<String, Problem> {
     let mut text = String::new();
     {
         let area = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
-        draw(&area, &lines, outcomes).map_err(|why| Problem::new(format!("nothing can be drawn: {why}")))?;
+        draw(&area, &lines, outcomes).map_err(|why| Problem::new(format!("cannot draw: {why}")))?;
     }
     Ok(text)
 }
@@ -96,7 +97,11 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 fn draw(area: &Area, lines: &[Line], outcomes: &[Outcome]) -> Result<(), Box<dyn std::error::Error>> {
     area.fill(&WHITE)?;
     let style = |size: u32| ("sans-serif", size).into_font().color(&INK);
-    area.draw(&Text::new("Stackwright beside others: ratio of medians", (10, 8), style(TEXT + 4)))?;
+    area.draw(&Text::new(
+        "Stackwright compared with other programs: ratio of medians",
+        (10, 8),
+        style(TEXT + 4),
+    ))?;
     let partial = outcomes.iter().any(|outcome| !outcome.complete);
     let date = outcomes.iter().map(|outcome| outcome.conditions.date.as_str()).max().unwrap_or_default();
     let commit = outcomes.iter().find_map(|outcome| outcome.conditions.commit.as_deref());

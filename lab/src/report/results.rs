@@ -20,15 +20,15 @@ pub(crate) struct Results {
     pub(crate) unreadable: Vec<(String, String)>,
 }
 
-/// Reads all `*.json` of a folder. The tables come in the order of `lab table all`, others behind them by name; cells of one table
-/// that were measured one by one are one table.
+/// Reads all `*.json` of a folder. The tables come in the order of `lab table all`, others behind
+/// them by name; cells of one table that were measured one by one are one table.
 ///
 /// # Errors
 /// Where the folder cannot be read, or holds no results at all.
 pub(crate) fn read(folder: &Path) -> Result<Results, Problem> {
     let unreadable = |why| {
-        Problem::new(format!("{} cannot be read: {why}", folder.display()))
-            .advise("lab table all --quick writes results into lab-results")
+        Problem::new(format!("cannot read {}: {why}", folder.display()))
+            .advise("`lab table all --quick` writes results to lab-results")
     };
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
@@ -49,8 +49,8 @@ pub(crate) fn read(folder: &Path) -> Result<Results, Problem> {
         }
     }
     if found.outcomes.is_empty() && found.unreadable.is_empty() {
-        return Err(Problem::new(format!("there are no results in {}", folder.display()))
-            .advise("lab table all --quick writes results into lab-results"));
+        return Err(Problem::new(format!("no results in {}", folder.display()))
+            .advise("`lab table all --quick` writes results to lab-results"));
     }
     let order: Vec<_> = tables().iter().map(|table| table.about().name).collect();
     let place = |outcome: &Outcome| order.iter().position(|name| *name == outcome.table);
@@ -59,8 +59,8 @@ pub(crate) fn read(folder: &Path) -> Result<Results, Problem> {
     Ok(found)
 }
 
-/// Cells of one table that the same program measured on the same machine, in the table's order. Where one was measured twice, the
-/// later one is told.
+/// Cells of one table that the same program measured on the same machine, in the table's order.
+/// Where one was measured twice, the later one is told.
 fn joined(outcomes: Vec<Outcome>) -> Vec<Outcome> {
     let mut all: Vec<Outcome> = Vec::new();
     for outcome in outcomes {
@@ -106,12 +106,12 @@ fn join(into: &mut Outcome, outcome: Outcome) {
 fn one(file: &Path) -> Result<Outcome, String> {
     let length = fs::metadata(file).map_err(|why| why.to_string())?.len();
     if length > MOST {
-        return Err(format!("{length} octets are too many for results"));
+        return Err(format!("the file is too long for results ({length} octets)"));
     }
     let text = fs::read_to_string(file).map_err(|why| why.to_string())?;
     let mut outcome: Outcome = serde_json::from_str(&text).map_err(|why| why.to_string())?;
     if outcome.format != FORMAT {
-        return Err(format!("it has form {}, this program reads {FORMAT}", outcome.format));
+        return Err(format!("it has format {}; this program reads format {FORMAT}", outcome.format));
     }
     // What follows from the samples is not believed, but worked out again.
     outcome.settle();

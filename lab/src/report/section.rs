@@ -1,4 +1,5 @@
-//! A table of the report: what it says, where we fall short, the pictures, the numbers, the conditions.
+//! A table of the report: what it says, where we fall short, the pictures, the numbers, the
+//! conditions.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -39,7 +40,7 @@ pub(super) fn section(outcome: &Outcome) -> Markup {
             }
             p.quiet { (outcome.measures) }
             @if !outcome.source.is_empty() {
-                p.quiet { "Beside our numbers stand those of the " (outcome.source) "." }
+                p.quiet { "For comparison: the figures of the " (outcome.source) "." }
             }
             (groups(outcome))
             @for note in &outcome.notes { p.quiet { "Note: " (note) } }
@@ -55,7 +56,8 @@ fn groups(outcome: &Outcome) -> Markup {
         @for group in outcome.groups() {
             figure {
                 @if let Some((_, picture)) = drawn.iter().find(|(name, _)| name == group) {
-                    // Its ink is black and nothing else is: on a dark page it has the text's colour.
+                    // Its ink is black and nothing else is: on a dark page it has the text's
+                    // colour.
                     (PreEscaped(picture.replace("#000000", "currentColor")))
                 }
                 figcaption {

@@ -1,4 +1,4 @@
-//! What the commands on scenarios say and do.
+//! The commands on scenarios: `lab run`, `search` and `sweep`.
 
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -17,12 +17,12 @@ use crate::measure::{Steal, Stop};
 use crate::problem::Problem;
 use crate::scenario::{self, Scenario};
 
-/// A scenario file, and what is set to other values.
+/// A scenario file, and values to override.
 #[derive(Args, Debug)]
 pub(crate) struct Source {
     /// The scenario file (TOML)
     scenario: PathBuf,
-    /// Set a key of it to another value, as links.0.loss=0.05; may be said again
+    /// Override a value of the scenario, such as links.0.loss=0.05; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
 }
@@ -33,36 +33,36 @@ impl Source {
     }
 }
 
-/// Run a scenario: in the simulator, or on real sockets over a wire with its figures
+/// Run a scenario in the simulator, or on real sockets over a modelled link
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     #[command(flatten)]
     source: Source,
-    /// All chances follow from it [default: the file's, else 1]
+    /// Seed of all random choices [default: the file's, else 1]
     #[arg(long)]
     seed: Option<u64>,
-    /// On real sockets, over a wire that `lab link` makes (needs root)
+    /// Use real sockets over a link as `lab link` makes it (needs root)
     #[arg(long)]
     real: bool,
-    /// Both, and whether they agree: the goodput of each flow within 5 %
+    /// Run both ways, and check that the goodput of each flow agrees within 5 %
     #[arg(long, conflicts_with_all = ["real", "trace", "packets", "repeat", "out", "json"])]
     both: bool,
-    /// Write what happened, as JSON lines
+    /// Write a trace of all events, as JSON lines
     #[arg(long, value_name = "FILE", conflicts_with = "real")]
     trace: Option<PathBuf>,
     /// Write the packets of one station, as pcapng
     #[arg(long, value_name = "FILE", conflicts_with = "real")]
     packets: Option<PathBuf>,
-    /// Whose packets [default: the first station's]
+    /// The station whose packets are written [default: the first]
     #[arg(long, value_name = "STATION", requires = "packets")]
     at: Option<String>,
-    /// Run it so many times, and tell how many different traces there were
+    /// Run it several times with one seed, and count the different traces
     #[arg(long, value_name = "TIMES", conflicts_with_all = ["real", "trace", "packets"])]
     repeat: Option<u64>,
-    /// Write the result to a file, as JSON; a broken promise is then a result and no failure
+    /// Write the result to a file, as JSON; a violated guarantee then does not fail the command
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Say the result as one line of JSON
+    /// Print the result as one line of JSON
     #[arg(long)]
     json: bool,
 }
@@ -102,8 +102,10 @@ impl Run {
         }
         match outcome.broken() {
             Some(broken) if self.out.is_none() => {
-                let advice =
-                    format!("`lab search {}` finds the least that breaks it", self.source.scenario.display());
+                let advice = format!(
+                    "`lab search {}` finds the smallest set of faults that causes it",
+                    self.source.scenario.display()
+                );
                 Err(Problem::new(broken).advise(advice))
             }
             _ => Ok(()),
@@ -122,8 +124,9 @@ impl Run {
 
 /// How far the simulator's goodput and that of real sockets may be apart.
 const APART: f64 = 0.05;
-/// A wire that writes one packet in twenty so much later than the model says, in milliseconds, ran on a machine that had no
-/// processor for it, and so did a run of whose time such a part was stolen. It says nothing, and is tried again.
+/// A wire that writes one packet in twenty so much later than the model says, in milliseconds, ran
+/// on a machine that had no processor for it, and so did a run of whose time such a part was
+/// stolen. It says nothing, and is tried again.
 const LATE: f64 = 2.0;
 const STOLEN: f64 = 0.05;
 const TRIES: u32 = 9;
@@ -146,22 +149,22 @@ impl Run {
                 break real;
             }
             println!(
-                "tried again: the wire was up to {late:.1} ms late (19 packets in 20), and {:.0} % of the time was stolen",
+                "repeating: the link delivered packets up to {late:.1} ms late (95 % of packets), and {:.0} % of processor time was stolen",
                 100.0 * stolen
             );
         };
         let mut apart = false;
         for (simulated, real) in simulated.flows.iter().zip(&real.flows) {
             let (Some(simulated), Some(real)) = (simulated.goodput(), real.goodput()) else {
-                return Err(Problem::new("too little arrived to compare the goodput"));
+                return Err(Problem::new("too little data arrived to compare the goodput"));
             };
             let ratio = real / simulated;
             println!("goodput, real / simulated: {ratio:.4}");
             apart |= (ratio - 1.0).abs() > APART;
         }
         if apart {
-            return Err(Problem::new("they are more than 5 % apart").advise(
-                "is the machine busy with something else? the wire and both ends need a processor in time",
+            return Err(Problem::new("simulator and real sockets differ by more than 5 %").advise(
+                "run it again on an idle machine: the link and both ends need processor time promptly",
             ));
         }
         Ok(())
@@ -183,28 +186,29 @@ fn repeat(scenario: &Scenario, seed: u64, times: u64) -> Result<(), Problem> {
     println!("{times} runs with seed {seed}, traces: {} ({})", hashes.len(), shown.join(", "));
     match hashes.len() {
         0 | 1 => Ok(()),
-        _ => Err(Problem::new("one seed gave several traces")),
+        _ => Err(Problem::new("runs with the same seed gave different traces")),
     }
 }
 
-/// Run a scenario with many seeds; where one breaks a promise, find the least that breaks it and write that as a scenario
+/// Run a scenario with many seeds; reduce a failure to the fewest faults that cause it, as a
+/// scenario
 #[derive(Args, Debug)]
 pub(crate) struct Search {
     #[command(flatten)]
     source: Source,
-    /// How many seeds
+    /// The number of seeds
     #[arg(long, default_value_t = 1000)]
     seeds: u64,
-    /// The first of them
+    /// The first seed
     #[arg(long, default_value_t = 1)]
     first: u64,
-    /// On so many threads [default: one for each core]
+    /// The number of threads [default: one per core]
     #[arg(long)]
     jobs: Option<usize>,
-    /// Write the scenario that was found there, not to the terminal
+    /// Write the reduced scenario to a file instead of the terminal
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
-    /// Say the result as one line of JSON
+    /// Print the result as one line of JSON
     #[arg(long)]
     json: bool,
 }
@@ -213,8 +217,8 @@ impl Search {
     pub(crate) fn run(&self) -> Result<(), Problem> {
         let scenario = self.source.load()?;
         if scenario.faults.is_some() {
-            return Err(Problem::usage("this scenario lists what goes wrong: every seed is the same run")
-                .advise("`lab run` runs it; without `faults` there is something to search"));
+            return Err(Problem::usage("this scenario lists its faults, so every seed gives the same run")
+                .advise("run it with `lab run`, or remove `faults` to search"));
         }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let stop = Stop::on_signals().map_err(Problem::new)?;
@@ -230,7 +234,7 @@ impl Search {
             });
             println!("{}", json!({ "scenarios": run, "per_hour": hourly, "found": found }));
         } else {
-            println!("{run} scenarios, {hourly:.0} an hour");
+            println!("{run} scenarios, {hourly:.0} per hour");
         }
         if let Some(found) = found {
             return Err(self.tell(&scenario, &found)?);
@@ -241,7 +245,7 @@ impl Search {
     fn tell(&self, scenario: &Scenario, found: &Found) -> Result<Problem, Problem> {
         let text = scenario::written(&scenario.text, found.seed, &found.faults, &scenario.stations);
         let problem = Problem::new(format!(
-            "seed {}: {}; {} of {} things that went wrong are enough",
+            "seed {}: {}; {} of {} faults suffice",
             found.seed,
             found.broken,
             found.faults.len(),
@@ -256,24 +260,24 @@ impl Search {
                 if !self.json {
                     println!("\n{text}");
                 }
-                Ok(problem.advise("write these lines into a file, and run it with `lab run`"))
+                Ok(problem.advise("save these lines in a file, and run it with `lab run`"))
             }
         }
     }
 }
 
-/// Lose, double, delay and alter exactly the n-th packet, for each n, each way
+/// Lose, duplicate, delay and corrupt exactly the n-th packet, for each n and both directions
 #[derive(Args, Debug)]
 pub(crate) struct Sweep {
     #[command(flatten)]
     source: Source,
-    /// Up to which n
+    /// The largest n
     #[arg(long, default_value_t = 100)]
     to: u64,
-    /// What happens to it
+    /// The faults to inject
     #[arg(long, value_delimiter = ',', default_value = "lose,duplicate,delay,alter")]
     mishaps: Vec<Mishap>,
-    /// How late a late packet or a copy is, in milliseconds
+    /// The delay of a delayed packet or a duplicate, in milliseconds
     #[arg(long, default_value_t = 300)]
     late: u64,
 }
@@ -290,7 +294,7 @@ impl Sweep {
             !stop.asked()
         });
         bar.finish_and_clear();
-        println!("{run} runs, {} broke a promise", failures.len());
+        println!("{run} runs, {} violated a guarantee", failures.len());
         for failure in failures.iter().take(10) {
             println!("  {}", failure.broken);
         }
@@ -302,13 +306,14 @@ impl Sweep {
                     "\n{}",
                     scenario::written(&scenario.text, scenario.seed, &[first.fault], &scenario.stations)
                 );
-                Err(Problem::new(&first.broken).advise("the scenario above shows it: run it with `lab run`"))
+                Err(Problem::new(&first.broken)
+                    .advise("save the scenario above in a file to reproduce it with `lab run`"))
             }
         }
     }
 }
 
-/// The links that have a name.
+/// Prints the named link profiles.
 pub(crate) fn profiles() -> Result<(), Problem> {
     let mut out = std::io::stdout().lock();
     let told =

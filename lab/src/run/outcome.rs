@@ -36,8 +36,8 @@ pub(crate) struct FlowOutcome {
 }
 
 impl FlowOutcome {
-    /// Octets of payload per second that arrived, in bits, from the first arrival to the last. The first message only starts
-    /// the clock.
+    /// Octets of payload per second that arrived, in bits, from the first arrival to the last. The
+    /// first message only starts the clock.
     pub(crate) fn goodput(&self) -> Option<f64> {
         let seconds = self.arriving?.as_secs_f64();
         let Counts { messages, octets, .. } = self.counts;
@@ -100,10 +100,10 @@ impl Outcome {
                 text += &format!(", round trip {:.3} ms", median.as_secs_f64() * 1e3);
             }
             if doubled + altered > 0 {
-                text += &format!(", {doubled} doubled, {altered} altered");
+                text += &format!(", {doubled} duplicated, {altered} altered");
             }
             if let Some(broken) = &outcome.broken {
-                text += &format!("\n  BROKEN: {broken}");
+                text += &format!("\n  VIOLATED: {broken}");
             }
             text.push('\n');
         }

@@ -15,7 +15,8 @@ use crate::link::{Side, Wire};
 use crate::problem::Problem;
 use crate::scenario::Scenario;
 
-/// How long the rest of what is under way may take to arrive when the client is done, beside the delay of the wire.
+/// How long the rest of what is under way may take to arrive when the client is done, beside the
+/// delay of the wire.
 const LINGER: Duration = Duration::from_millis(500);
 
 /// Runs a scenario between two stations over a wire. `path` and `sets` are where it was read from.
@@ -24,18 +25,16 @@ const LINGER: Duration = Duration::from_millis(500);
 /// Where the scenario needs more than one link, or a right or a program is missing.
 pub(crate) fn run(scenario: &Scenario, path: &Path, sets: &[String], seed: u64) -> Result<Outcome, Problem> {
     let [link] = &scenario.links[..] else {
-        return Err(Problem::usage("real sockets have one link, between two stations"));
+        return Err(Problem::usage("--real needs exactly one link, between two stations"));
     };
     let Profile::Link { forward, back } = link.profile.clone() else {
-        return Err(Problem::usage("a shared channel is simulated only: leave --real out"));
+        return Err(Problem::usage("a shared channel can only be simulated: leave out --real"));
     };
     if scenario.faults.is_some() {
-        return Err(Problem::usage("listed faults are simulated only: leave --real out"));
+        return Err(Problem::usage("listed faults can only be simulated: leave out --real"));
     }
     if scenario.flows.iter().any(|flow| flow.from != link.between[0]) {
-        return Err(Problem::usage(
-            "on real sockets all flows go forward, from the first station of the link",
-        ));
+        return Err(Problem::usage("with --real, all flows must start at the first station of the link"));
     }
     let delay = forward.delay + back.delay;
     let mut wire = Wire::up(forward, back, seed)?;
@@ -94,6 +93,6 @@ fn station(
     command.args(sets.iter().flat_map(|set| ["--set", set]));
     command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut process = command.spawn().map_err(Problem::new)?;
-    let said = process.stdout.take().ok_or_else(|| Problem::new("a process without an output"))?;
+    let said = process.stdout.take().ok_or_else(|| Problem::new("a process has no output"))?;
     Ok(Running { process, said: BufReader::new(said) })
 }

@@ -1,7 +1,8 @@
-//! One side of a scenario on real sockets: a process that `lab run --real` starts at each end of the wire.
+//! One side of a scenario on real sockets: a process that `lab run --real` starts at each end of
+//! the wire.
 //!
-//! The server says when it listens, and hears on its input how the client's conversations ended; then it says what arrived.
-//! The client says what it did. Both say it in one line of JSON.
+//! The server says when it listens, and hears on its input how the client's conversations ended;
+//! then it says what arrived. The client says what it did. Both say it in one line of JSON.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -140,7 +141,7 @@ fn conclude(mut server: Server<M>, ends: Vec<Option<bool>>) -> ServerSays {
 fn finished<T>(thread: thread::ScopedJoinHandle<'_, io::Result<T>>) -> Result<T, Problem> {
     match thread.join() {
         Ok(done) => done.map_err(Problem::new),
-        Err(_) => Err(Problem::new("a flow stopped in the middle")),
+        Err(_) => Err(Problem::new("a flow stopped unexpectedly")),
     }
 }
 

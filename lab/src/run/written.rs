@@ -30,8 +30,8 @@ pub(crate) fn whole(
         let _ = fs::remove_file(&part);
         let problem = Problem::new(format!("{}: {why}", path.display()));
         match why.kind() {
-            io::ErrorKind::StorageFull => problem.advise("make room there, or name another place"),
-            io::ErrorKind::NotFound => problem.advise("make the folder first"),
+            io::ErrorKind::StorageFull => problem.advise("free some space, or choose another place"),
+            io::ErrorKind::NotFound => problem.advise("create the folder first"),
             _ => problem,
         }
     })

@@ -13,14 +13,14 @@ pub(crate) fn set(text: &str, sets: &[String]) -> Result<String, Problem> {
     for one in sets {
         let Some((path, value)) = one.split_once('=') else {
             return Err(
-                Problem::usage(format!("`{one}` sets nothing")).advise("write it as links.0.loss=0.05")
+                Problem::usage(format!("`{one}` is not KEY=VALUE")).advise("write it like links.0.loss=0.05")
             );
         };
         // What is no value of TOML is a text: `links.0.rate=1 Mb/s` need not be quoted twice.
         let parsed: Result<Table, _> = format!("value = {value}").parse();
         let value = parsed.ok().and_then(|mut table| table.remove("value")).unwrap_or_else(|| value.into());
         put(&mut table, path, value)
-            .ok_or_else(|| Problem::usage(format!("`{path}` leads nowhere in this scenario")))?;
+            .ok_or_else(|| Problem::usage(format!("this scenario has no `{path}`")))?;
     }
     toml::to_string(&table).map_err(Problem::new)
 }

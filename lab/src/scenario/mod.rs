@@ -1,5 +1,5 @@
-//! A scenario: who is there, what lies between them, who has what to do with whom. One file for the simulator and for real
-//! sockets.
+//! A scenario: who is there, what lies between them, who has what to do with whom. One file for the
+//! simulator and for real sockets.
 //!
 //! ```toml
 //! time = "60 s"                       # when all has to be over; else ten minutes
@@ -104,7 +104,8 @@ struct FlowEntry {
 
 /// How long a scenario file may be, in octets.
 const LONGEST: u64 = 4 << 20;
-/// How many stations and flows there may be: each flow's ends have addresses of their own, made of both.
+/// How many stations and flows there may be: each flow's ends have addresses of their own, made of
+/// both.
 const STATIONS_MOST: usize = 250;
 const FLOWS_MOST: usize = 10_000;
 /// When all has to be over, where the file does not say it.
@@ -118,12 +119,12 @@ impl Scenario {
     pub(crate) fn load(path: &Path, sets: &[String]) -> Result<Scenario, Problem> {
         let unreadable = |why: std::io::Error| {
             Problem::new(format!("{}: {why}", path.display()))
-                .advise("name a scenario file; lab/scenarios has some")
+                .advise("name a scenario file; there are examples in lab/scenarios")
         };
         let length = std::fs::metadata(path).map_err(unreadable)?.len();
         if length > LONGEST {
             return Err(Problem::new(format!(
-                "{}: it has {length} octets; {LONGEST} are the most",
+                "{}: the file has {length} octets; the limit is {LONGEST}",
                 path.display()
             )));
         }
@@ -160,7 +161,7 @@ impl Scenario {
                 return Err(Flaw::at(
                     &text,
                     &at,
-                    "`between` names two different stations; a shared channel may have more",
+                    "`between` must name two different stations; a shared channel may have more",
                 ));
             }
             let members: Vec<usize> = between
@@ -176,7 +177,7 @@ impl Scenario {
                 for other in members.iter().filter(|other| one < *other) {
                     if !joined.insert((*one, *other)) {
                         let says =
-                            format!("`{}` and `{}` are joined twice", stations[*one], stations[*other]);
+                            format!("`{}` and `{}` are connected twice", stations[*one], stations[*other]);
                         return Err(Flaw::at(&text, &at, says));
                     }
                 }
@@ -184,7 +185,7 @@ impl Scenario {
             links.push(Link { between: members, profile });
         }
         if stations.len() > STATIONS_MOST {
-            let says = format!("there are {} stations; {STATIONS_MOST} are the most", stations.len());
+            let says = format!("there are {} stations; the limit is {STATIONS_MOST}", stations.len());
             return Err(Flaw::whole(says));
         }
         let station = |name: &Spanned<String>| {
@@ -196,14 +197,17 @@ impl Scenario {
             let FlowEntry { from, to, transport, workload } = entry.get_ref();
             let (from, to) = (station(from)?, station(to)?);
             if !joined.contains(&(from.min(to), from.max(to))) {
-                let says = format!("no link joins `{}` and `{}`", stations[from], stations[to]);
+                let says = format!("no link connects `{}` and `{}`", stations[from], stations[to]);
                 return Err(Flaw::at(&text, &entry.span(), says));
             }
             let plan = Plan::of(workload, transport).map_err(|says| Flaw::at(&text, &entry.span(), says))?;
             flows.push(Flow { from, to, transport: transport.clone(), plan });
         }
         if flows.is_empty() || flows.len() > FLOWS_MOST {
-            return Err(Flaw::whole(format!("there are {} flows; 1 to {FLOWS_MOST} may be", flows.len())));
+            return Err(Flaw::whole(format!(
+                "there are {} flows; allowed are 1 to {FLOWS_MOST}",
+                flows.len()
+            )));
         }
         let faults = file.faults.as_ref().map(|faults| {
             let read = |entry: &Spanned<fault::Entry>| {

@@ -18,8 +18,8 @@ pub(crate) struct Artp;
 
 /// The document's datagrams, in octets.
 const SIZES: [u64; 3] = [2048, 5000, 10_000];
-/// So many octets have the packets of the document's links: a segment of TCP has 2048 octets then, beside its header with
-/// timestamps and IPv4's.
+/// So many octets have the packets of the document's links: a segment of TCP has 2048 octets then,
+/// beside its header with timestamps and IPv4's.
 const MTU: usize = 2048 + 20 + 12 + 20;
 /// What ARTP has of them below IPv4 and UDP.
 const PACKET: usize = MTU - 20 - 8;
@@ -78,7 +78,7 @@ impl Cells for Links {
         if key == CORES {
             return self.cores(course);
         }
-        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (place, size) = key.split_once('/').ok_or_else(unknown)?;
         let size: u64 = size.parse().ok().filter(|size| SIZES.contains(size)).ok_or_else(unknown)?;
         match place {
@@ -158,15 +158,17 @@ impl Links {
         Ok(row)
     }
 
-    /// Whether one flow pays for another. TCP, whose flows share nothing of ours, tells what the machine itself makes of two at
-    /// once: where both virtual cores lie on one that is real, all are slower.
+    /// Whether one flow pays for another. TCP, whose flows share nothing of ours, tells what the
+    /// machine itself makes of two at once: where both virtual cores lie on one that is real, all
+    /// are slower.
     fn cores(&self, course: &mut Course) -> Result<Row, Problem> {
         let mut row = Row::new(CORES, "processor time, two flows", "datagrams of 10000", "s/GB");
         let mut rivals = vec![Rival::ours(ARTP, "artp", "")];
         if self.programs.has_peers() {
             rivals.push(Rival::peer(TCP, "tcp", ""));
         }
-        // Each flow has a server of its own: which socket of a shared port it falls to is the system's choice alone.
+        // Each flow has a server of its own: which socket of a shared port it falls to is the
+        // system's choice alone.
         let serve = |rival: Rival| {
             let serve = |core| rival.clone().serve(&Ends::Loopback, &self.programs, Some(core));
             Ok([serve(0)?, serve(1)?])

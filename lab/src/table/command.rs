@@ -10,39 +10,40 @@ use super::{Table, keep, outcome::Outcome, tables};
 use crate::measure::{Effort, Stop};
 use crate::problem::Problem;
 
-/// Measure a document's table: our numbers, strangers' and the document's side by side
+/// Measure a comparison table: Stackwright, other programs, and published figures side by side
 ///
-/// The results are written as NAME.json and NAME.svg. A table that is interrupted keeps what it has, marked as partial.
+/// The results are written as NAME.json and NAME.svg. An interrupted table keeps its measurements,
+/// marked as partial.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// The table, or `all`
+    /// The name of the table, or all
     #[arg(required_unless_present = "list")]
     name: Option<String>,
-    /// Names all tables
+    /// List the tables
     #[arg(long)]
     list: bool,
-    /// Names the cells of the table, one a line
+    /// List the cells of the table, one per line
     #[arg(long, conflicts_with = "cell")]
     cells: bool,
-    /// All tables in some ten minutes
+    /// Measure less: all tables take about ten minutes
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Until the intervals are narrow; hours for all tables
+    /// Measure until the confidence intervals are narrow: all tables take hours
     #[arg(long)]
     full: bool,
-    /// Measures one cell alone
+    /// Measure one cell only
     #[arg(long, value_name = "KEY")]
     cell: Option<String>,
-    /// What is drawn, and the order of each round
+    /// Seed of the random draws, and of the order of each round
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// The result of that one cell
+    /// Write the result of that cell to FILE
     #[arg(long, value_name = "FILE", requires = "cell", conflicts_with = "into")]
     out: Option<PathBuf>,
-    /// Where the results are written
+    /// The folder for results
     #[arg(long, value_name = "DIR", default_value = "lab-results")]
     into: PathBuf,
-    /// One JSON object instead of a table for people
+    /// Print one JSON object instead of a table
     #[arg(long)]
     json: bool,
 }
@@ -70,12 +71,12 @@ impl Arguments {
             tables.iter().filter(|table| name == "all" || table.about().name == name).collect();
         if chosen.is_empty() {
             let names: Vec<_> = tables.iter().map(|table| table.about().name).collect();
-            return Err(Problem::usage(format!("there is no table called {name}"))
-                .advise(format!("there are: {}, and all", names.join(", "))));
+            return Err(Problem::usage(format!("unknown table {name}"))
+                .advise(format!("known tables: {}, and all", names.join(", "))));
         }
         if let (Some(cell), "all") = (&self.cell, name) {
-            return Err(Problem::usage(format!("which table has the cell {cell}?"))
-                .advise("lab table NAME --cells names those of one table"));
+            return Err(Problem::usage(format!("--cell {cell} needs the name of one table, not all"))
+                .advise("`lab table NAME --cells` lists the cells of a table"));
         }
         if self.cells {
             for key in chosen.iter().flat_map(|table| table.keys(self.effort())) {
@@ -83,8 +84,7 @@ impl Arguments {
             }
             return Ok(());
         }
-        let stop =
-            Stop::on_signals().map_err(|why| Problem::new(format!("Ctrl-C cannot be listened to: {why}")))?;
+        let stop = Stop::on_signals().map_err(|why| Problem::new(format!("cannot catch Ctrl-C: {why}")))?;
         let (mut outcomes, mut failed) = (Vec::new(), Vec::new());
         let several = chosen.len() > 1;
         let mut ended = Ok(());
@@ -104,7 +104,7 @@ impl Arguments {
         if failed.is_empty() || stop.asked() {
             return ended;
         }
-        Err(Problem::new(format!("not measured, or not whole: {}", failed.join(", "))))
+        Err(Problem::new(format!("not measured, or incomplete: {}", failed.join(", "))))
     }
 
     /// Measures one table; prints it and keeps it, also where it is partial.

@@ -8,7 +8,8 @@ use tempfile::{Builder, NamedTempFile};
 
 use crate::problem::Problem;
 
-/// Puts `content` under the name `file`, in the place of what was there. Until it is whole and on the disk, what was there stays.
+/// Puts `content` under the name `file`, in the place of what was there. Until it is whole and on
+/// the disk, what was there stays.
 ///
 /// # Errors
 /// Where the folder cannot be made or written, or has no room. Nothing is left of the attempt.
@@ -40,8 +41,8 @@ fn beside(file: &Path) -> io::Result<NamedTempFile> {
 }
 
 fn problem(file: &Path, why: &io::Error) -> Problem {
-    Problem::new(format!("{} cannot be written: {why}", file.display()))
-        .advise("make room or rights there, or name another folder by --into DIR")
+    Problem::new(format!("cannot write {}: {why}", file.display()))
+        .advise("check space and permissions there, or choose another folder with --into DIR")
 }
 
 fn readable() -> fs::Permissions {

@@ -60,7 +60,7 @@ struct Links {
 
 impl Cells for Links {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (delay, loss) = key.split_once("ms/").ok_or_else(unknown)?;
         let delay: u64 = delay.parse().ok().filter(|delay| DELAYS.contains(delay)).ok_or_else(unknown)?;
         let (label, loss) = LOSSES.into_iter().find(|(name, _)| *name == loss).ok_or_else(unknown)?;

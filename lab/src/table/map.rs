@@ -15,8 +15,8 @@ use crate::problem::Problem;
 
 /// The buckets of the thesis' map.
 const BUCKETS: usize = 101;
-/// Lookups of one sample, each of which asks for the key that the one before has found; as many go before it for nothing.
-/// So many are from one try of a cache that does not hit to the next.
+/// Lookups of one sample, each of which asks for the key that the one before has found; as many go
+/// before it for nothing. So many are from one try of a cache that does not hit to the next.
 const LOOKUPS: usize = 65_536;
 const LENGTHS: [usize; 5] = [4, 7, 8, 12, 14];
 
@@ -26,7 +26,8 @@ const OLD: &str = "no cache";
 const OPEN: &str = "open addressing";
 const SWISS: &str = "hashbrown";
 
-/// Table 5.2, in microseconds: for each length hits, misses, the old map; for each of those 100 bindings to 1000.
+/// Table 5.2, in microseconds: for each length hits, misses, the old map; for each of those 100
+/// bindings to 1000.
 const DOCUMENT: [[[f64; 10]; 3]; 5] = [
     [
         [16.8, 16.8, 16.7, 16.9, 16.7, 16.8, 17.0, 17.0, 16.9, 17.0],
@@ -86,7 +87,7 @@ struct Lookups;
 
 impl Cells for Lookups {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (length, bindings) = key.split_once("-octets/").ok_or_else(unknown)?;
         let bindings = bindings.parse().map_err(|_| unknown())?;
         match length {
@@ -168,9 +169,9 @@ fn cycle<const N: usize>(bindings: usize, seed: u64) -> Vec<([u8; N], [u8; N])> 
     pairs
 }
 
-/// The map with these bindings. Every sample fills one of its own: then chained maps, with a cache or without, lie in the
-/// same places. Where a binding lies across two lines of the processor's cache, a lookup costs a tenth more, and maps that are
-/// kept side by side differ by that.
+/// The map with these bindings. Every sample fills one of its own: then chained maps, with a cache
+/// or without, lie in the same places. Where a binding lies across two lines of the processor's
+/// cache, a lookup costs a tenth more, and maps that are kept side by side differ by that.
 fn filled<K: Key, M: map::Map<K, K>>(mut map: M, bindings: &[(K, K)]) -> M {
     for (from, to) in bindings {
         map.install(from.clone(), to.clone());
@@ -178,8 +179,9 @@ fn filled<K: Key, M: map::Map<K, K>>(mut map: M, bindings: &[(K, K)]) -> M {
     map
 }
 
-/// The seconds of one lookup. Each depends on the one before, as it is for a demultiplexer that goes on with what it found.
-/// No key is copied: octets that were just written in two parts are not read back at once, which all would wait for.
+/// The seconds of one lookup. Each depends on the one before, as it is for a demultiplexer that
+/// goes on with what it found. No key is copied: octets that were just written in two parts are not
+/// read back at once, which all would wait for.
 #[inline(never)]
 fn timed<'a, K: 'a>(first: &'a K, lookup: impl Fn(&'a K) -> Option<&'a K>) -> Result<f64, Problem> {
     let lost = || Problem::new("a map has lost a binding");

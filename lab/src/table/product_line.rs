@@ -63,7 +63,7 @@ struct Bases;
 
 impl Cells for Bases {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
         if let Some(count) = key.strip_prefix("timers/") {
             return timers::row(key, count.parse().map_err(|_| unknown())?, course);
         }
@@ -88,6 +88,6 @@ fn opened<M: Message, S: session::Alternative + 'static>(
         "interface" => echo::row::<M, S, opening::Absent>(key, course),
         "active" => echo::row::<M, S, opening::Active>(key, course),
         "active-passive" => echo::row::<M, S, opening::ActivePassive>(key, course),
-        _ => Err(Problem::usage(format!("{key} is no cell of this table"))),
+        _ => Err(Problem::usage(format!("this table has no cell {key}"))),
     }
 }

@@ -47,8 +47,8 @@ pub(crate) fn run(
     let style = ProgressStyle::with_template("{prefix} {bar:20} {pos}/{len} {wide_msg}");
     let progress = ProgressBar::new(keys.len() as u64).with_prefix(about.name);
     progress.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-    let probe = Probe::new(about.limit)
-        .map_err(|why| Problem::new(format!("the machine cannot be probed: {why}")))?;
+    let probe =
+        Probe::new(about.limit).map_err(|why| Problem::new(format!("cannot probe the machine: {why}")))?;
     let mut course = Course {
         effort: asked.effort,
         seed: asked.seed,
@@ -91,8 +91,8 @@ fn chosen(table: &dyn Table, asked: &Run) -> Result<Vec<String>, Problem> {
         return Ok(vec![cell.clone()]);
     }
     let name = table.about().name;
-    Err(Problem::usage(format!("the table {name} has no cell called {cell}"))
-        .advise(format!("lab table {name} --cells --full tells which there are")))
+    Err(Problem::usage(format!("the table {name} has no cell {cell}"))
+        .advise(format!("`lab table {name} --cells --full` lists the cells")))
 }
 
 fn command(name: &str, asked: &Run) -> String {

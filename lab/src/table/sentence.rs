@@ -24,7 +24,7 @@ pub(crate) fn sentences(outcome: &Outcome) -> Vec<String> {
     if outcome.rows.is_empty() {
         parts.push("Nothing was measured.".to_owned());
     } else if pairs.is_empty() {
-        parts.push("There is nobody to compare with.".to_owned());
+        parts.push("There is nothing to compare with.".to_owned());
     }
     parts
 }

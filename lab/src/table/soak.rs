@@ -1,4 +1,5 @@
-//! E25: many octets over one association, many associations one after the other, many at once; and what both ends hold.
+//! E25: many octets over one association, many associations one after the other, many at once; and
+//! what both ends hold.
 
 mod held;
 mod slope;
@@ -63,7 +64,7 @@ struct Ground {
 
 impl Cells for Ground {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (what, many) = key.split_once('/').ok_or_else(unknown)?;
         let many: u64 = many.parse().ok().filter(|many| *many > 0).ok_or_else(unknown)?;
         let numbers = format!("--first {FIRST}");
@@ -130,7 +131,8 @@ impl Ground {
     }
 }
 
-/// The memory of both ends while so much was done: of the last quarter beside the second, so that what grows shows.
+/// The memory of both ends while so much was done: of the last quarter beside the second, so that
+/// what grows shows.
 fn flat(key: &str, what: String, per: &str, many: f64, watched: &Watched) -> Row {
     let mut slopes = Vec::new();
     let mut row = Row::new(key, what, "", "MB");

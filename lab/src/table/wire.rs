@@ -1,4 +1,5 @@
-//! The limits of this machine: the kernel's TCP, raw UDP with and without offloads, and the crossing of a layer.
+//! The limits of this machine: the kernel's TCP, raw UDP with and without offloads, and the
+//! crossing of a layer.
 
 mod bulk;
 mod crossing;
@@ -48,7 +49,7 @@ struct Limits;
 
 impl Cells for Limits {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let words: Vec<&str> = key.split('/').collect();
         match words[..] {
             ["bulk", octets, kind @ ("rate" | "cpu")] => {

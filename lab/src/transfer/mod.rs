@@ -1,4 +1,5 @@
-//! `lab transfer`: so many octets by ARTP from one process to another, and whether they arrived as they were sent.
+//! `lab transfer`: sends octets by ARTP from one process to another, and checks that they arrive
+//! unaltered.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -28,41 +29,43 @@ use crate::problem::Problem;
 use processes::Outcome;
 use work::Work;
 
-/// Send octets by ARTP over UDP from one process to another: nothing may be lost, doubled or altered
+/// Send octets by ARTP over UDP between two processes, and check that none is lost, duplicated or
+/// altered
 ///
-/// The two are on the loopback interface, or at the ends of a wire that `lab link` makes. Rates are those of payload. A single
-/// datagram is compared by SHA-256, many by a sum over all that does not ask for their order.
+/// The processes use the loopback interface, or a link as `lab link` makes it. Rates are payload
+/// rates. A single datagram is compared by SHA-256, several by a sum that does not depend on their
+/// order.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// How many octets
+    /// Octets to send, such as "200 MB"
     #[arg(long, default_value = "200 MB", value_parser = octets)]
     octets: u64,
-    /// In datagrams of so many, the last of which may have fewer
+    /// The length of a datagram; the last one may be shorter
     #[arg(long, default_value = "10 kB", value_parser = octets)]
     datagram: u64,
-    /// The longest packet, header included
+    /// The longest packet, in octets, header included
     #[arg(long, default_value = "65507", value_parser = octets)]
     packet: u64,
-    /// How many octets of packets may be on their way, at most
+    /// The most octets in flight
     #[arg(long, default_value = "4 MiB", value_parser = octets)]
     flight: u64,
-    /// What bounds what is on its way: document, new-reno, cubic or bbr
+    /// Congestion control: cubic, bbr, new-reno or document (the specification's)
     #[arg(long, default_value_t, value_parser = congestion)]
     congestion: Congestion,
-    /// Only what the document knows: a datagram has 65535 fragments at most
+    /// Use only version 1 of the header: at most 65535 fragments per datagram
     #[arg(long)]
     version_one: bool,
-    /// What lies between the two, as a scenario says it of a link: `{ loss = 0.05, mtu = 16000 }` (needs root) [default: the
-    /// loopback interface]
+    /// A link between the processes, such as "{ loss = 0.05, mtu = 16000 }" (needs root) [default:
+    /// loopback]
     #[arg(long, value_name = "LINK", value_parser = link)]
     wire: Option<Profile>,
-    /// Write what arrives into this file, beside doing the same without it, and writing the same octets without a network
+    /// Also write what arrives to FILE, and compare with writing the same octets without a network
     #[arg(long, value_name = "FILE")]
     into: Option<PathBuf>,
-    /// What is sent follows from it, and what the wire does
+    /// Seed of the content and of the link's random choices
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -73,7 +76,7 @@ fn octets(text: &str) -> Result<u64, String> {
 }
 
 fn congestion(name: &str) -> Result<Congestion, &'static str> {
-    name.parse().map_err(|()| "document, new-reno, cubic or bbr")
+    name.parse().map_err(|()| "choose cubic, bbr, new-reno or document")
 }
 
 fn link(text: &str) -> Result<Profile, String> {
@@ -122,7 +125,7 @@ impl Arguments {
         }
         let Outcome { sender, receiver, wire } = outcome;
         let longest = self.datagram.min(self.octets) as f64;
-        println!("{} octets in {} datagrams, as they were sent", receiver.octets, receiver.datagrams);
+        println!("{} octets in {} datagrams arrived unaltered", receiver.octets, receiver.datagrams);
         println!(
             "  {:.2} s, {:.2} Gb/s",
             receiver.seconds,
@@ -130,7 +133,7 @@ impl Arguments {
         );
         for (who, said) in [("sender", sender), ("receiver", receiver)] {
             println!(
-                "  {who:<9}{:.2} s of a processor, at most {:.1} MB of memory, {:.2} of the longest datagram; {} dropped",
+                "  {who:<9}{:.2} s of processor time, at most {:.1} MB of memory ({:.2} × the longest datagram), {} dropped",
                 said.processor,
                 said.memory as f64 * 1e-6,
                 said.memory as f64 / longest,
@@ -145,7 +148,7 @@ impl Arguments {
         }
         if let Some((plain, ratio)) = file {
             println!(
-                "  into the file {ratio:.2} of the longer of the sum alone and a plain loop of writes ({plain:.2} s)"
+                "  writing to the file took {ratio:.2} × the longer of receiving alone and writing alone ({plain:.2} s)"
             );
         }
         Ok(())

@@ -28,8 +28,8 @@ impl Outcome {
         let Outcome { sender, receiver, .. } = self;
         let wrong = [
             (receiver.datagrams < work.datagrams(), "datagrams were lost"),
-            (receiver.doubled > 0, "datagrams came twice"),
-            (receiver.octets != work.octets, "octets are missing, or too many"),
+            (receiver.doubled > 0, "datagrams were duplicated"),
+            (receiver.octets != work.octets, "the number of octets differs"),
             (receiver.sum != sender.sum, "datagrams were altered"),
         ];
         match wrong.into_iter().find(|(is, _)| *is) {
@@ -51,7 +51,7 @@ pub(super) fn run(work: &Work, wire: Option<&Profile>, file: Option<&Path>) -> R
     };
     let mut receiver = Running::start(wire.as_ref(), Side::B, "receiver", place, work, file)?;
     let place: Option<SocketAddr> = receiver.hear("receiver")?;
-    let place = place.ok_or_else(|| Problem::new("the receiver does not listen"))?;
+    let place = place.ok_or_else(|| Problem::new("the receiver is not listening"))?;
     let mut sender = Running::start(wire.as_ref(), Side::A, "sender", place, work, None)?;
     let sender = sender.hear("sender")?;
     drop(receiver.process.stdin.take());
@@ -91,7 +91,7 @@ impl Running {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().map_err(Problem::new)?;
-        let said = process.stdout.take().ok_or_else(|| Problem::new("a process without an output"))?;
+        let said = process.stdout.take().ok_or_else(|| Problem::new("a process has no output"))?;
         Ok(Running { process, said: BufReader::new(said) })
     }
 
@@ -99,6 +99,6 @@ impl Running {
         let mut line = String::new();
         let read = self.said.read_line(&mut line);
         let heard = read.ok().and_then(|_| serde_json::from_str(&line).ok());
-        heard.ok_or_else(|| Problem::new(format!("the {who} of the transfer has failed")))
+        heard.ok_or_else(|| Problem::new(format!("the {who} failed")))
     }
 }

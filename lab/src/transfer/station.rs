@@ -70,7 +70,7 @@ impl Station {
             Role::Sender => self.send(),
             Role::Receiver => self.receive(),
         };
-        let told = told.map_err(|why| Problem::new(format!("a transfer has failed: {why}")))?;
+        let told = told.map_err(|why| Problem::new(format!("the transfer failed: {why}")))?;
         println!("{}", serde_json::to_string(&told).map_err(Problem::new)?);
         Ok(())
     }
@@ -146,7 +146,8 @@ impl Station {
         }
         writer.map_or(Ok(()), Writer::finish)?;
         let told = told(&sum, begin, endpoint.dropped());
-        // Its farewell may be lost: the sender, who is told of it, says when nobody waits for that any more.
+        // Its farewell may be lost: the sender, who is told of it, says when nobody waits for that
+        // any more.
         let _ = io::stdin().lock().lines().next();
         told
     }

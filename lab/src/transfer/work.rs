@@ -36,10 +36,10 @@ impl Work {
     /// Whether it can be done.
     pub(super) fn check(&self) -> Result<(), Problem> {
         if u32::try_from(self.datagrams()).is_err() {
-            return Err(Problem::usage("there are more datagrams than numbers for them, 2^32"));
+            return Err(Problem::usage("too many datagrams: the limit is 2^32"));
         }
         if self.octets == 0 || !(191..=65_507).contains(&self.packet) {
-            return Err(Problem::usage("at least one octet is sent, in packets of 191 to 65507 octets"));
+            return Err(Problem::usage("send at least one octet, in packets of 191 to 65507 octets"));
         }
         Ok(())
     }
@@ -102,7 +102,8 @@ pub(super) struct Sum {
     pub(super) doubled: u64,
 }
 
-/// Every bit depends on every bit: else what one datagram lacks another could bring in a sum (splitmix64's last step).
+/// Every bit depends on every bit: else what one datagram lacks another could bring in a sum
+/// (splitmix64's last step).
 fn mixed(mut word: u64) -> u64 {
     word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

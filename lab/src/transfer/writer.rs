@@ -33,25 +33,27 @@ impl Writer {
 
     /// Lets `message` be written at that place.
     pub(super) fn write(&self, at: u64, message: BufferTree) -> io::Result<()> {
-        self.give.send((at, message)).map_err(|_| io::Error::other("what arrived cannot be written"))
+        self.give.send((at, message)).map_err(|_| io::Error::other("cannot write received data"))
     }
 
     pub(super) fn finish(self) -> io::Result<()> {
         drop(self.give);
-        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer has stopped")))
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the writer failed")))
     }
 }
 
 /// How many octets are written at once where they lie behind each other.
 const TOGETHER: usize = 1 << 20;
 
-/// What the disks of today want the place, the length and the memory of a direct write to be a multiple of.
+/// What the disks of today want the place, the length and the memory of a direct write to be a
+/// multiple of.
 const SECTOR: usize = 4096;
 
 /// A file, and what was not yet written of what lies behind each other.
 ///
-/// What fills whole sectors goes to the disk past the page cache, where the file's system can do that: of a file that is larger than
-/// the memory nothing useful would stay there, and to take memory for it costs more than the disk.
+/// What fills whole sectors goes to the disk past the page cache, where the file's system can do
+/// that: of a file that is larger than the memory nothing useful would stay there, and to take
+/// memory for it costs more than the disk.
 struct Output {
     file: File,
     /// The same file, past the cache.

@@ -36,8 +36,8 @@ pub(crate) type M = SingleBuffer;
 pub(crate) enum Transport {
     /// UDP, and nothing above it.
     Udp,
-    /// The kernel's TCP, each message with its length before it. The simulator's loses nothing, and has no congestion
-    /// control: what is lost on the way is late.
+    /// The kernel's TCP, each message with its length before it. The simulator's loses nothing, and
+    /// has no congestion control: what is lost on the way is late.
     Tcp,
     /// Datagrams under a byte window; nothing is sent again.
     Window {
@@ -64,7 +64,8 @@ pub(crate) enum Transport {
         #[serde(default, deserialize_with = "congestion")]
         congestion: artp::Congestion,
     },
-    /// A graph that a file describes, as `stackwright draw` shows them: it provides datagrams, on one adapter.
+    /// A graph that a file describes, as `stackwright draw` shows them: it provides datagrams, on
+    /// one adapter.
     Graph(Described),
     /// Stop-and-wait with a bug, for whoever looks for bugs.
     #[cfg(test)]
@@ -96,7 +97,7 @@ fn window() -> u32 {
 
 fn congestion<'de, D: Deserializer<'de>>(name: D) -> Result<artp::Congestion, D::Error> {
     let known = String::deserialize(name)?.parse();
-    known.map_err(|()| D::Error::custom("congestion is cubic, bbr, new-reno or document"))
+    known.map_err(|()| D::Error::custom("congestion must be cubic, bbr, new-reno or document"))
 }
 
 /// The packets that ARTP can have: room for a proposal, and what UDP takes.
@@ -136,14 +137,15 @@ impl Transport {
             Transport::Artp { packet, window, .. } if !PACKETS.contains(&packet.0) || *window == 0 => {
                 let [least, most] = [PACKETS.start(), PACKETS.end()];
                 Err(Problem::usage(format!(
-                    "artp: a packet has {least} to {most} octets, and one at least is on its way"
+                    "artp: packets must have {least} to {most} octets, and the window at least one packet"
                 )))
             }
             _ => Ok(()),
         }
     }
 
-    /// How many associations there may be between two addresses: of more, each needs a port of its own.
+    /// How many associations there may be between two addresses: of more, each needs a port of its
+    /// own.
     pub(crate) fn associations_most(&self) -> usize {
         match self {
             Transport::Udp | Transport::Tcp => usize::MAX,

@@ -1,4 +1,5 @@
-//! Transports that a file describes: any graph of the protocols below that provides datagrams, on one adapter.
+//! Transports that a file describes: any graph of the protocols below that provides datagrams, on
+//! one adapter.
 
 use std::cell::Cell;
 use std::net::Ipv4Addr;
@@ -43,11 +44,11 @@ impl PartialEq for Described {
 }
 
 const WINDOW: &[Parameter] = &[
-    Parameter::required("octets", ParameterKind::Number, "how many octets may be on their way"),
+    Parameter::required("octets", ParameterKind::Number, "the window, in octets"),
     Parameter::new(
         "patience",
         ParameterKind::Number,
-        "after how long what nobody hears of is forgiven, in milliseconds",
+        "after this time without an acknowledgement octets no longer count as in flight, in milliseconds",
     ),
 ];
 
@@ -95,17 +96,15 @@ where
     let lowers = Rc::new(Cell::new(Some(lowers)));
     let others = Rc::clone(&lowers);
     catalogue::registry(move || seed)
-        .with("udp", "datagrams of the operating system", &[], move |table| {
+        .with("udp", "the operating system's UDP", &[], move |table| {
             boxed(taken(&lowers, table)?.datagrams())
         })
-        .with("tcp", "streams of the operating system", &[], move |table| {
-            boxed(taken(&others, table)?.streams())
-        })
+        .with("tcp", "the operating system's TCP", &[], move |table| boxed(taken(&others, table)?.streams()))
         .with("window", "datagrams under a byte window", WINDOW, move |table| {
             let patience = milliseconds(table, "patience")?.unwrap_or(super::WINDOW_PATIENCE);
             let octets = table.number("octets").unwrap_or(0);
-            let octets =
-                u64::try_from(octets).map_err(|_| table.flaw("octets", "a window is not negative".into()))?;
+            let octets = u64::try_from(octets)
+                .map_err(|_| table.flaw("octets", "a window must not be negative".into()))?;
             boxed(Window::<M>::new(window::Rules::new(octets, patience), seed))
         })
 }
@@ -114,7 +113,7 @@ where
 fn taken<L: Lowers>(lowers: &Cell<Option<L>>, table: &Parameters<'_>) -> Result<L, Flaw> {
     let _first = table.lane();
     lowers.take().ok_or_else(|| {
-        table.flaw("protocol", "a transport here stands on one adapter, and this is a second".into())
+        table.flaw("protocol", "a transport has one adapter here, and this is a second".into())
     })
 }
 
@@ -122,7 +121,7 @@ fn milliseconds(table: &Parameters<'_>, key: &str) -> Result<Option<Duration>, F
     let Some(number) = table.number(key) else { return Ok(None) };
     match u64::try_from(number) {
         Ok(number @ 1..=3_600_000) => Ok(Some(Duration::from_millis(number))),
-        _ => Err(table.flaw(key, format!("`{key}` is from 1 to 3600000 milliseconds"))),
+        _ => Err(table.flaw(key, format!("`{key}` must be 1 to 3600000 milliseconds"))),
     }
 }
 

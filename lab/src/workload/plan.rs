@@ -58,7 +58,8 @@ pub(super) struct Conversation {
     pub(super) every: Duration,
 }
 
-/// How many messages a plan may have: their numbers have 32 bits, and whoever hears them keeps a bit for each.
+/// How many messages a plan may have: their numbers have 32 bits, and whoever hears them keeps a
+/// bit for each.
 const MESSAGES_MOST: u64 = 1 << 30;
 /// How many associations, as many as an address has ports to open them from.
 const ASSOCIATIONS_MOST: usize = 16_000;
@@ -76,7 +77,7 @@ impl Plan {
         plan.spread = plan.associations() > transport.associations_most();
         let messages = plan.messages();
         if messages > MESSAGES_MOST {
-            return Err(format!("the workload has {messages} messages; {MESSAGES_MOST} are the most"));
+            return Err(format!("the workload has {messages} messages; the limit is {MESSAGES_MOST}"));
         }
         if messages == 0 {
             return Err("the workload has no message".into());
@@ -162,13 +163,13 @@ fn bulk(octets: Octets, message: Octets) -> Result<Conversation, String> {
     let each = size(message)?;
     let messages = octets.0.div_ceil(u64::from(each)).max(1);
     let messages =
-        u32::try_from(messages).map_err(|_| format!("{} octets are too many messages", octets.0))?;
+        u32::try_from(messages).map_err(|_| format!("{} octets need too many messages", octets.0))?;
     Ok(Conversation { messages, octets: each, reply: 0, every: Duration::ZERO })
 }
 
 fn size(message: Octets) -> Result<u16, String> {
     match u16::try_from(message.0) {
         Ok(size) if (SHORTEST..=usize::from(LONGEST)).contains(&usize::from(size)) => Ok(size),
-        _ => Err(format!("a message has {SHORTEST} to {LONGEST} octets, and {} stands there", message.0)),
+        _ => Err(format!("a message must have {SHORTEST} to {LONGEST} octets, not {}", message.0)),
     }
 }

@@ -1,7 +1,8 @@
 //! What a transport promised, held against what it delivered.
 //!
-//! Delivered ⊆ sent, each at most once, in the promised order: of each conversation a bit for each message is kept. A promise
-//! that was not given cannot be broken: what comes twice over UDP is counted, and is no fault.
+//! Delivered ⊆ sent, each at most once, in the promised order: of each conversation a bit for each
+//! message is kept. A promise that was not given cannot be broken: what comes twice over UDP is
+//! counted, and is no fault.
 
 use std::fmt;
 
@@ -31,9 +32,9 @@ pub(crate) enum Broken {
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Broken::Altered => f.write_str("a message arrived that is not as it was sent"),
+            Broken::Altered => f.write_str("a message arrived altered"),
             Broken::Invented { conversation, number } => {
-                write!(f, "message {number} of conversation {conversation} arrived and was never sent")
+                write!(f, "message {number} of conversation {conversation} arrived but was never sent")
             }
             Broken::Twice { conversation, number } => {
                 write!(f, "message {number} of conversation {conversation} arrived twice")
@@ -43,11 +44,11 @@ impl fmt::Display for Broken {
             }
             Broken::Missing { conversation, arrived, sent } => write!(
                 f,
-                "conversation {conversation} ended well, and {arrived} of its {sent} messages had arrived"
+                "conversation {conversation} ended as complete, but only {arrived} of its {sent} messages arrived"
             ),
             Broken::Late { conversation, arrived, sent } => write!(
                 f,
-                "conversation {conversation} came to no end in time; {arrived} of its {sent} messages had arrived"
+                "conversation {conversation} did not end in time; {arrived} of its {sent} messages arrived"
             ),
         }
     }
@@ -146,7 +147,8 @@ impl Promises {
         true
     }
 
-    /// What its sender knows of each conversation when all is over: whether it ended well, and `None` where it did not end.
+    /// What its sender knows of each conversation when all is over: whether it ended well, and
+    /// `None` where it did not end.
     pub(super) fn concluded(&mut self, ends: &[Option<bool>], plan: &[Conversation]) {
         for (at, (ended, talk)) in ends.iter().zip(plan).enumerate() {
             let conversation = u16::try_from(at).unwrap_or(u16::MAX);

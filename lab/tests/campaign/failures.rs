@@ -18,7 +18,7 @@ fn words(script: &str, more: &str) -> String {
 
 #[test]
 fn a_code() {
-    assert_eq!(words("echo alas >&2; exit 7", ""), "alas\nlab: it ended with code 7\n");
+    assert_eq!(words("echo alas >&2; exit 7", ""), "alas\nlab: it failed with exit code 7\n");
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn a_signal() {
 
 #[test]
 fn no_result() {
-    assert_eq!(words("true", ""), "lab: it ended well and wrote no result\n");
+    assert_eq!(words("true", ""), "lab: it succeeded without writing a result\n");
 }
 
 #[test]
@@ -67,7 +67,8 @@ fn a_program_that_is_not_there_ends_the_campaign() {
     assert!(said.err.contains("`program` of the sweep `s`"), "{}", said.err);
 }
 
-/// On a disk of 256 KB, which a mount namespace of its own has. Where that is not allowed, nothing is tried.
+/// On a disk of 256 KB, which a mount namespace of its own has. Where that is not allowed, nothing
+/// is tried.
 #[test]
 fn a_full_disk_ends_the_campaign_and_more_room_lets_it_go_on() {
     let unshare = |script: &str| {

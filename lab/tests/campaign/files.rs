@@ -19,15 +19,15 @@ fn the_good_one_is_taken() {
 #[test]
 fn each_flaw_has_a_place_and_a_sentence() {
     for (from, to, says) in [
-        ("seeds", "seed", ":4:1: `seed` is unknown here; is `seeds` meant?"),
-        ("first", "frist", ":4:11: `frist` is unknown here; is `first` meant?"),
+        ("seeds", "seed", ":4:1: `seed` is unknown here; did you mean `seeds`?"),
+        ("first", "frist", ":4:11: `frist` is unknown here; did you mean `first`?"),
         (
             "first = 1, last = 3",
             "first = 4, last = 3",
             ":4:9: the range is empty: its last seed, 3, is before its first, 4",
         ),
         ("first = 1, last = 3", "first = 1", ":4:9: `seeds` needs both"),
-        ("first = 1", "first = -1", ":4:19: a seed is not negative"),
+        ("first = 1", "first = -1", ":4:19: a seed must not be negative"),
         ("{ first = 1, last = 3 }", "[]", ":4:9: `seeds` has no values"),
         ("{ first = 1, last = 3 }", "7", ":4:9: `seeds` is { first = 1, last = 20 } or a list"),
         ("{ first = 1, last = 3 }", "[1, \"x\"]", ":4:13: this is not a whole number"),
@@ -38,28 +38,28 @@ fn each_flaw_has_a_place_and_a_sentence() {
             ":1:1: with `s` the campaign has more than 10000000 cells",
         ),
         ("[0, 0.5]", "[]", ":5:19: `loss` has no values"),
-        ("[0, 0.5]", "0.5", ":5:19: `loss` is a list of values, and a fraction stands there"),
+        ("[0, 0.5]", "0.5", ":5:19: `loss` must be a list of values, not a fraction"),
         ("[0, 0.5]", "[0, [1]]", ":5:23: a value of `loss` is a text"),
         ("[0, 0.5]", "[0, 0]", ":5:23: `0` stands there twice"),
         ("[0, 0.5]", "[\"a\\u0000\"]", ":5:20: a value of `loss` has a NUL in it"),
         ("loss = [", "seed = [", ":5:12: `seed` has a meaning of its own"),
         ("loss = [", "\"lo/ss\" = [", ":5:12: the name \"lo/ss\" has other characters"),
-        ("{loss}", "{los}", ":3:25: `{los}` has no values; is `loss` meant?"),
-        ("{loss}", "{elsewhere}", ":3:25: `{elsewhere}` has no values; there are loss, seed, out"),
+        ("{loss}", "{los}", ":3:25: `{los}` has no values; did you mean `loss`?"),
+        ("{loss}", "{elsewhere}", ":3:25: `{elsewhere}` has no values; known: loss, seed, out"),
         ("{loss}", "loss", ":3:7: no word of `s` has `{loss}`"),
         ("{seed}", "1", ":3:7: no word of `s` has `{seed}`"),
         ("{loss}", "{loss", ":3:25: `{loss` has a brace without its other half"),
-        ("seeds = { first = 1, last = 3 }\n", "", ":3:15: `{seed}` has no values; say `seeds = "),
+        ("seeds = { first = 1, last = 3 }\n", "", ":3:15: `{seed}` has no values; add `seeds = "),
         ("run = [\"run\", \"{seed}\", \"{loss}\"]\n", "", ":1:1: `s` has no `run`"),
         ("[\"run\", \"{seed}\", \"{loss}\"]", "\"run\"", ":3:7: `run` is a list of words"),
-        ("\"run\"", "1", ":3:8: a word of `run` is a text, and a number stands there"),
+        ("\"run\"", "1", ":3:8: a word of `run` must be a string, not a number"),
         ("name = \"s\"\n", "", ":1:1: this sweep has no `name`"),
         ("name = \"s\"", "name = \"../s\"", ":2:8: the name \"../s\" has other characters"),
         ("name = \"s\"", "name = \"s\"\nlimit = 0", ":3:9: `limit` is a number of seconds above 0"),
         ("name = \"s\"", "name = \"s\"\nlimit = nan", ":3:9: `limit` is a number of seconds above 0"),
         ("name = \"s\"", "name = \"s\"\nname = \"t\"", ":3:1: duplicate key"),
         ("[[sweep]]", "[sweep]", ":1:1: a sweep begins with `[[sweep]]`"),
-        ("[[sweep]]", "[[sweeps]]", ":1:3: `sweeps` is unknown here; is `sweep` meant?"),
+        ("[[sweep]]", "[[sweeps]]", ":1:3: `sweeps` is unknown here; did you mean `sweep`?"),
         ("= [0, 0.5]", "", ":5:"),
     ] {
         assert!(GOOD.contains(from), "{from}");
@@ -69,10 +69,10 @@ fn each_flaw_has_a_place_and_a_sentence() {
 
 #[test]
 fn flaws_of_the_whole() {
-    refused("", "the file has no sweep: begin one with `[[sweep]]`");
+    refused("", "the file has no sweep: add a `[[sweep]]` table");
     refused("sweep = []", "there is no sweep");
     refused("sweep = [1]", ":1:10: a sweep is a table");
-    refused(&format!("{GOOD}{GOOD}"), ":6:1: there is a sweep `s` already");
+    refused(&format!("{GOOD}{GOOD}"), ":6:1: the name `s` is used by two sweeps");
     refused(
         &GOOD.replace("0.5", &format!("\"{}\"", "x".repeat(300))),
         ":1:1: the cells of `s` have names of up to 312 octets",

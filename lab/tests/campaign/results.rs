@@ -33,7 +33,7 @@ fn a_cell_by_number_is_that_cell_and_no_other() {
     setting.run(&["--cell", "18-40"]).ended(0);
     assert_eq!(numbers(&setting), [6, 7, 8, 19, 20], "the last piece of a campaign may be shorter");
     let said = setting.run(&["--cell", "20"]).ended(2);
-    assert!(said.err.contains("there is no cell 20: the last of 20 is 19"), "{}", said.err);
+    assert!(said.err.contains("there is no cell 20: there are 20, the last is 19"), "{}", said.err);
     for nonsense in ["x", "3-1", "-1"] {
         setting.run(&["--cell", nonsense]).ended(2);
     }
@@ -57,7 +57,7 @@ fn results_of_another_command_are_not_taken_for_its_own() {
     let other = setting.read("campaign.toml").replace("2 * $1", "3 * $1");
     setting.describe(&other);
     let said = setting.run(&[]).ended(1);
-    assert!(said.err.contains("has results of another command of the sweep `s`"), "{}", said.err);
+    assert!(said.err.contains("has results of a different command of the sweep `s`"), "{}", said.err);
     assert!(said.err.contains("choose another folder"), "{}", said.err);
 }
 

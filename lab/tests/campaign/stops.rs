@@ -9,7 +9,8 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use crate::setting::{Said, Setting};
 
-/// Waits until `done`, which `lab` shall bring about before it ends. How long that takes is the machine's affair.
+/// Waits until `done`, which `lab` shall bring about before it ends. How long that takes is the
+/// machine's affair.
 #[track_caller]
 fn until(lab: &mut Child, mut done: impl FnMut() -> bool) {
     while !done() {
@@ -71,7 +72,8 @@ fn killed_in_the_middle_it_goes_on() {
     }
 }
 
-/// Whoever runs the tests under `nohup` wants what they start to outlive the terminal, and campaigns obey.
+/// Whoever runs the tests under `nohup` wants what they start to outlive the terminal, and
+/// campaigns obey.
 fn hears_hangup() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
@@ -113,9 +115,9 @@ fn two_at_once_do_not_run_the_same_cells() {
     let mut lab = start(&setting);
     until(&mut lab, || setting.lines("began").len() == 6);
     let said = setting.run(&[]).ended(1);
-    assert!(said.err.contains("somebody else runs cells here"), "{}", said.err);
+    assert!(said.err.contains("another process is running cells here"), "{}", said.err);
     let said = setting.run(&["--cell", "5"]).ended(1);
-    assert!(said.err.contains("somebody else runs all cells here"), "{}", said.err);
+    assert!(said.err.contains("another process is running all cells here"), "{}", said.err);
     std::fs::write(setting.path("go"), "").expect("it can be written");
     Said::from(lab.wait_with_output().expect("it ends")).ended(0);
     assert_eq!(setting.lines("began").len(), 6);
@@ -135,7 +137,7 @@ fn jobs_that_run_one_cell_each_run_side_by_side() {
         .into();
     until(&mut jobs[0], || setting.lines("began").len() == 2);
     let said = setting.run(&[]).ended(1);
-    assert!(said.err.contains("somebody else runs cells here"), "{}", said.err);
+    assert!(said.err.contains("another process is running cells here"), "{}", said.err);
     std::fs::write(setting.path("go"), "").expect("it can be written");
     for mut job in jobs {
         assert!(job.wait().expect("it ends").success());

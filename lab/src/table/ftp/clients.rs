@@ -135,7 +135,7 @@ pub(super) fn timed(mut command: Command) -> Result<f64, Problem> {
 
 fn failed(command: &Command, why: impl std::fmt::Display) -> Problem {
     Problem::new(format!("{command:?}: {why}"))
-        .advise("the command is to be tried by hand; what was measured before is kept")
+        .advise("try the command by hand; earlier measurements are kept")
 }
 
 /// What was transferred must be there, whole; the next round begins without it.

@@ -33,7 +33,8 @@ impl Table for Cpu {
 
     fn keys(&self, effort: Effort) -> Vec<String> {
         let cells = WIRES.iter().flat_map(|wire| PARTS.map(|part| (*wire, part)));
-        // Where the wire is the limit a client wakes again and again; where that is slow, it takes long.
+        // Where the wire is the limit a client wakes again and again; where that is slow, it takes
+        // long.
         let usual = |wire, part| wire == LOOPBACK || wire == FAST && part == "sum";
         cells
             .filter(|(wire, part)| effort == Effort::Full || usual(*wire, *part))
@@ -60,7 +61,7 @@ struct Times {
 
 impl Cells for Times {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (wire, part) = key.split_once('/').ok_or_else(unknown)?;
         let part = PARTS.into_iter().find(|name| *name == part).ok_or_else(unknown)?;
         let size = size("100MB").ok_or_else(unknown)?;
@@ -100,11 +101,11 @@ impl Cells for Times {
     }
 }
 
-/// User and system time, in seconds, of all children that have ended and were waited for. Servers are still running: between
-/// two looks only the client has ended.
+/// User and system time, in seconds, of all children that have ended and were waited for. Servers
+/// are still running: between two looks only the client has ended.
 fn children() -> Result<(f64, f64), Problem> {
     let usage = getrusage(UsageWho::RUSAGE_CHILDREN)
-        .map_err(|why| Problem::new(format!("the system does not tell what a process took: {why}")))?;
+        .map_err(|why| Problem::new(format!("the system does not tell a process's processor time: {why}")))?;
     let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
     Ok((seconds(usage.user_time()), seconds(usage.system_time())))
 }

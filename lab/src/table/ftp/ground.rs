@@ -1,4 +1,5 @@
-//! What every FTP table stands on: the program, the strangers, the files, the wires with their servers.
+//! What every FTP table stands on: the program, the strangers, the files, the wires with their
+//! servers.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -35,8 +36,8 @@ pub(super) struct Wired {
 }
 
 impl Drop for Wired {
-    /// A server's processes for single associations do not end with it where the wire is gone from under them: they would wait
-    /// for minutes for a peer that says nothing any more.
+    /// A server's processes for single associations do not end with it where the wire is gone from
+    /// under them: they would wait for minutes for a peer that says nothing any more.
     fn drop(&mut self) {
         for server in self.servers.values() {
             for process in family(server.running.number()).into_iter().skip(1) {
@@ -69,8 +70,8 @@ impl Ground {
         let installed = Scratch::new();
         program::copy(&installed)?;
         let folder = served::folder(&SIZES).map_err(|why| {
-            Problem::new(format!("there is no room for the files of the tables: {why}"))
-                .advise("they need 112 MB in /dev/shm, or among the temporary files")
+            Problem::new(format!("no space for the files of the tables: {why}"))
+                .advise("they need 112 MB in /dev/shm or in the temporary folder")
         })?;
         let into = Scratch::below(folder.path());
         let mut left_out = Vec::new();
@@ -97,7 +98,7 @@ impl Ground {
             let wired = Wired { servers: BTreeMap::new(), between: between(name, 0)? };
             self.wires.insert(name.to_owned(), wired);
         }
-        self.wires.get_mut(name).ok_or_else(|| Problem::new(format!("the wire {name} is gone")))
+        self.wires.get_mut(name).ok_or_else(|| Problem::new(format!("the link {name} is gone")))
     }
 
     /// The address of the server of that name on that wire; starts it where it does not run yet.
@@ -117,7 +118,7 @@ impl Ground {
             LEAN => vsftpd_at(far, &folder, Vsftpd::Lean),
             _ => vsftpd_at(far, &folder, Vsftpd::AsItComes),
         };
-        let server = started.map_err(|why| Problem::new(format!("{name} does not start: {why}")))?;
+        let server = started.map_err(|why| Problem::new(format!("cannot start {name}: {why}")))?;
         let address = server.address;
         wired.servers.insert(name, server);
         Ok(address)

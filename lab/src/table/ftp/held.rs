@@ -9,7 +9,8 @@ use stackwright_programs::processes::Running;
 
 use crate::problem::Problem;
 
-/// Kilobytes: the pages in memory, and the same where a page that several processes share is divided among them.
+/// Kilobytes: the pages in memory, and the same where a page that several processes share is
+/// divided among them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Held {
     /// Resident.
@@ -68,7 +69,8 @@ pub(super) fn peak(mut command: Command) -> Result<Held, Problem> {
     let mut most = Held::default();
     let mut pause = Duration::from_micros(200);
     while running.alive() {
-        // A process that has just been made is for a moment still a part of this one, with all that this one holds.
+        // A process that has just been made is for a moment still a part of this one, with all that
+        // this one holds.
         if running.is(command.get_program()) {
             // The kernel remembers the most pages (in kilobytes), not the largest share.
             let pages = running.status("VmHWM") as f64;
@@ -80,7 +82,7 @@ pub(super) fn peak(mut command: Command) -> Result<Held, Problem> {
     match running.ended() {
         Some(status) if status.success() && most.rss > 0.0 => Ok(most),
         Some(status) if status.success() => {
-            Err(Problem::new(format!("{command:?} was over before it was seen")))
+            Err(Problem::new(format!("{command:?} ended before it could be measured")))
         }
         status => Err(Problem::new(format!("{command:?} ended with {status:?}"))),
     }

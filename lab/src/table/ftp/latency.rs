@@ -57,8 +57,8 @@ pub(super) fn needs_vsftpd() -> Result<(), Problem> {
     if find("vsftpd").is_some() {
         return Ok(());
     }
-    Err(Problem::new("vsftpd is not installed, from which all clients fetch")
-        .advise("install the Debian package vsftpd, or run this as root on Debian, which installs it"))
+    Err(Problem::new("vsftpd is not installed, and all clients of this table use it")
+        .advise("install the package vsftpd, or run this as root on Debian, which installs it"))
 }
 
 struct Transfers {
@@ -93,5 +93,5 @@ pub(super) fn parts(key: &str) -> Result<(&str, Task, stackwright_programs::cont
         [wire, task, octets] => Task::named(task).zip(size(octets)).map(|(task, size)| (wire, task, size)),
         _ => None,
     };
-    found.ok_or_else(|| Problem::usage(format!("{key} is no cell of this table")))
+    found.ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))
 }

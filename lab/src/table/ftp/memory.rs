@@ -22,7 +22,7 @@ use crate::table::{About, Cells, Table};
 const FETCHED: [&str; 4] = ["100kB", "1MB", "10MB", "100MB"];
 /// What servers are doing when they are looked at, and how the table calls it.
 const DOING: [(&str, &str); 3] =
-    [("idle", "nobody is there"), ("session", "one guest waits"), ("100MB", "one guest gets 100 MB")];
+    [("idle", "no client"), ("session", "one client waits"), ("100MB", "one client downloads 100 MB")];
 
 /// The table.
 pub(crate) struct Memory;
@@ -65,7 +65,7 @@ struct Looks {
 
 impl Cells for Looks {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (who, what) = key.split_once('/').ok_or_else(unknown)?;
         let (who, unit) = who.split_once('-').ok_or_else(unknown)?;
         let counted = |held: Held| if unit == "pss" { held.pss } else { held.rss };
@@ -91,7 +91,7 @@ impl Looks {
         counted: impl Fn(Held) -> f64,
         course: &mut Course,
     ) -> Result<Row, Problem> {
-        let size = size(what).ok_or_else(|| Problem::usage(format!("{key} is no cell of this table")))?;
+        let size = size(what).ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
         let mut row = Row::new(key, "the most that a client holds", size.name, "kB");
         row.x = Some(size.octets as f64);
         if what == "100MB" {
@@ -123,7 +123,7 @@ impl Looks {
         course: &mut Course,
     ) -> Result<Row, Problem> {
         let doing = DOING.iter().find(|(doing, _)| *doing == what);
-        let (_, label) = doing.ok_or_else(|| Problem::usage(format!("{key} is no cell of this table")))?;
+        let (_, label) = doing.ok_or_else(|| Problem::usage(format!("this table has no cell {key}")))?;
         let mut row = Row::new(key, "what a server holds", *label, "kB");
         row.document = match what {
             "idle" => documents::memory(documents::Held::IdleServer),
@@ -148,8 +148,10 @@ impl Looks {
                         .map_err(|why| Problem::new(format!("{name}: {why}")))?,
                 };
                 if held.pss == 0.0 {
-                    return Err(Problem::new(format!("the system does not tell what {name} holds"))
-                        .advise("run it as root: the servers are somebody else's processes"));
+                    return Err(Problem::new(format!(
+                        "the system does not tell how much memory {name} uses"
+                    ))
+                    .advise("run it as root: the servers belong to other users"));
                 }
                 Ok(counted(held))
             };
@@ -163,8 +165,8 @@ impl Looks {
     }
 }
 
-/// What a server holds while a guest is there: the most of several looks where the guest fetches 100 MB. Waits until the
-/// guest's process is gone again.
+/// What a server holds while a guest is there: the most of several looks where the guest fetches
+/// 100 MB. Waits until the guest's process is gone again.
 fn with_guest(process: u32, address: std::net::SocketAddr, fetches: bool) -> std::io::Result<Held> {
     let alone = family(process).len();
     let mut control = Control::guest(address)?;

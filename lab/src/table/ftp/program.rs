@@ -12,8 +12,9 @@ use crate::problem::Problem;
 
 /// Finds the release build of `stackwright`, or makes it, and copies it to where it is measured.
 ///
-/// A copy, as an installed program is: the linker leaves its output in the page cache in small pieces, and starting it from
-/// there costs 7 % more than starting what was copied (strangers' programs were copied into their places, too).
+/// A copy, as an installed program is: the linker leaves its output in the page cache in small
+/// pieces, and starting it from there costs 7 % more than starting what was copied (strangers'
+/// programs were copied into their places, too).
 ///
 /// # Errors
 /// Where there is none and none can be built.
@@ -24,7 +25,7 @@ pub(crate) fn copy(into: &Scratch) -> Result<(), Problem> {
         None => found().map_or_else(build, Ok)?,
     };
     fs::copy(&from, &program)
-        .map_err(|why| Problem::new(format!("{} cannot be copied: {why}", from.display())))?;
+        .map_err(|why| Problem::new(format!("cannot copy {}: {why}", from.display())))?;
     use_program(program);
     Ok(())
 }
@@ -37,13 +38,13 @@ fn found() -> Option<PathBuf> {
 }
 
 fn build() -> Result<PathBuf, Problem> {
-    eprintln!("lab: there is no release build of stackwright yet: cargo build --release -p stackwright-cli");
+    eprintln!("lab: building stackwright: cargo build --release -p stackwright-cli");
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "-p", "stackwright-cli"]).current_dir(source());
     match cargo.status() {
         Ok(status) if status.success() => Ok(built("release/stackwright")),
         Ok(status) => Err(Problem::new(format!("the build ended with {status}"))),
-        Err(why) => Err(Problem::new(format!("cargo cannot be started: {why}"))
-            .advise("put stackwright beside lab, or name it by the variable STACKWRIGHT")),
+        Err(why) => Err(Problem::new(format!("cannot start cargo: {why}"))
+            .advise("put the program stackwright beside lab, or set the variable STACKWRIGHT to its path")),
     }
 }

@@ -10,8 +10,8 @@ use crate::measure::source;
 /// The programs of all FTP tables.
 const STRANGERS: [&str; 6] = ["vsftpd", "pure-ftpd", "ncftpget", "ncftpput", "lftp", "curl"];
 
-/// Installs what is missing, as `./test` does: as root on Debian, with all services off. Elsewhere nothing is done; who is still
-/// missing then is left out of the tables, which a note tells.
+/// Installs what is missing, as `./test` does: as root on Debian, with all services off. Elsewhere
+/// nothing is done; who is still missing then is left out of the tables, which a note tells.
 pub(super) fn install() {
     // One attempt for all tables of a run.
     static TRIED: Once = Once::new();
@@ -35,5 +35,5 @@ fn attempt() {
 pub(super) fn note(programs: &[&str]) -> Option<String> {
     let missing: Vec<_> = programs.iter().copied().filter(|name| find(name).is_none()).collect();
     let are = if missing.len() == 1 { "is" } else { "are" };
-    (!missing.is_empty()).then(|| format!("{} {are} not installed here, and left out.", missing.join(", ")))
+    (!missing.is_empty()).then(|| format!("{} {are} not installed, and left out.", missing.join(", ")))
 }

@@ -18,7 +18,8 @@ pub(super) struct Watched {
     pub(super) held: Vec<[f64; 2]>,
 }
 
-/// How often it is looked at first. When there are too many looks, every other one is forgotten, and the steps are twice as long.
+/// How often it is looked at first. When there are too many looks, every other one is forgotten,
+/// and the steps are twice as long.
 const STEP: Duration = Duration::from_millis(20);
 const LOOKS_MOST: usize = 2000;
 
@@ -26,14 +27,14 @@ const LOOKS_MOST: usize = 2000;
 const STILL: Duration = Duration::from_millis(2);
 const GOES: Duration = Duration::from_millis(5);
 
-/// Runs `command`, and lets `receiver` stand still now and then, as a busy machine does: what lies before it when it goes on
-/// takes as many blocks as ever will be taken. Without this the pool takes them in the measured run, once, at a moment that
-/// the machine chooses.
+/// Runs `command`, and lets `receiver` stand still now and then, as a busy machine does: what lies
+/// before it when it goes on takes as many blocks as ever will be taken. Without this the pool
+/// takes them in the measured run, once, at a moment that the machine chooses.
 pub(super) fn fill(mut command: Command, receiver: u32, course: &Course) -> Result<(), Problem> {
     let mut process = Process(command.stdout(Stdio::null()).spawn().map_err(Problem::new)?);
     loop {
         if let Some(status) = process.0.try_wait().map_err(Problem::new)? {
-            let failed = || Problem::new(format!("the run before the measured one has failed: {status}"));
+            let failed = || Problem::new(format!("the warm-up run failed: {status}"));
             return status.success().then_some(()).ok_or_else(failed);
         }
         if course.stop.asked() {
@@ -47,7 +48,7 @@ pub(super) fn fill(mut command: Command, receiver: u32, course: &Course) -> Resu
 }
 
 fn tell(process: u32, signal: Signal) -> Result<(), Problem> {
-    let gone = || Problem::new("the receiver is gone");
+    let gone = || Problem::new("the receiver ended unexpectedly");
     let process = i32::try_from(process).ok().and_then(Pid::from_raw).ok_or_else(gone)?;
     kill_process(process, signal).map_err(Problem::new)
 }
@@ -81,16 +82,16 @@ pub(super) fn watch(mut command: Command, receiver: u32, course: &Course) -> Res
     let measured = said.lines().find_map(|line| serde_json::from_str(line).ok());
     let measured = measured.filter(|_| status.success() && held.len() >= 8);
     let measured =
-        measured.ok_or_else(|| Problem::new(format!("the run has failed, or was too short: {said}")))?;
+        measured.ok_or_else(|| Problem::new(format!("the run failed, or was too short: {said}")))?;
     Ok(Watched { measured, held })
 }
 
-/// Runs `command` until it says that all are open, and gives what both processes hold more than before, the sender and the
-/// receiver, in octets.
+/// Runs `command` until it says that all are open, and gives what both processes hold more than
+/// before, the sender and the receiver, in octets.
 pub(super) fn idle(mut command: Command, receiver: u32) -> Result<[f64; 2], Problem> {
-    let before = resident(receiver).ok_or_else(|| Problem::new("the receiver is gone"))?;
+    let before = resident(receiver).ok_or_else(|| Problem::new("the receiver ended unexpectedly"))?;
     let mut process = Process(command.stdout(Stdio::piped()).spawn().map_err(Problem::new)?);
-    let output = process.0.stdout.take().ok_or_else(|| Problem::new("a process without an output"))?;
+    let output = process.0.stdout.take().ok_or_else(|| Problem::new("a process has no output"))?;
     for line in BufReader::new(output).lines() {
         let line = line.map_err(Problem::new)?;
         let said: serde_json::Value = serde_json::from_str(&line).unwrap_or_default();
@@ -102,10 +103,10 @@ pub(super) fn idle(mut command: Command, receiver: u32) -> Result<[f64; 2], Prob
             return Ok([sender, receiver - before]);
         }
         if said["event"] == "failed" {
-            return Err(Problem::new(format!("the associations cannot be opened: {}", said["error"])));
+            return Err(Problem::new(format!("cannot open the associations: {}", said["error"])));
         }
     }
-    Err(Problem::new("the run has ended before all were open"))
+    Err(Problem::new("the run ended before all associations were open"))
 }
 
 /// A process that does not outlive its owner.

@@ -29,7 +29,8 @@ pub(crate) struct Contest<'a> {
 }
 
 impl Contest<'_> {
-    /// Lets all of them do `work`; who is not here is left out. `value` makes the row's number of what a run came to.
+    /// Lets all of them do `work`; who is not here is left out. `value` makes the row's number of
+    /// what a run came to.
     ///
     /// # Errors
     /// Where one of ours does not start, or a run fails and may not.
@@ -50,7 +51,7 @@ impl Contest<'_> {
                 // One that is not installed: the others are measured.
                 Err(problem) => {
                     let says = problem.says();
-                    course.progress.suspend(|| eprintln!("lab: {name} is left out: {says}"));
+                    course.progress.suspend(|| eprintln!("lab: skipping {name}: {says}"));
                 }
             }
         }
@@ -61,7 +62,8 @@ impl Contest<'_> {
                     Err(_) if may_fail && !one.rival.ours => return Ok(0.0),
                     other => other?,
                 };
-                value(&measured).ok_or_else(|| Problem::new(format!("{} does not tell it", one.rival.name)))
+                value(&measured)
+                    .ok_or_else(|| Problem::new(format!("{} does not report this figure", one.rival.name)))
             };
             let name = one.rival.name.clone();
             if one.rival.ours { Contestant::ours(name, run) } else { Contestant::peer(name, run) }

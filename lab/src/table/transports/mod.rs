@@ -33,14 +33,15 @@ pub(crate) struct Transports;
 /// What the rivals do, and in which unit that is told.
 const WORK: [&str; 4] = ["bulk", "cpu", "requests", "associations"];
 const PLACES: [&str; 2] = ["loopback", "veth"];
-/// How many associations are open at once: as many as one thread opens in a moment, so that a sample is short.
+/// How many associations are open at once: as many as one thread opens in a moment, so that a
+/// sample is short.
 const ASSOCIATIONS: u64 = 200;
 
 impl Table for Transports {
     fn about(&self) -> About {
         About {
             name: "transports",
-            title: "ours and strangers' transports",
+            title: "Stackwright's and other transports",
             measures: "Datagrams for packets of 1500 octets, also on the loopback interface. Bulk: messages of 10 kB, each side on a core of \
                        its own, counted by the receiver's application; cpu: what both processes took for a gigabyte of that. Requests: \
                        64 octets and as many back, both ends on one core, the middle of a run. Associations: 200 opened, an \
@@ -65,7 +66,8 @@ struct Side {
     programs: Programs,
 }
 
-/// Ours, plain and sealed, and all the others. Of UDP alone only messages that fit into a packet: IP would cut the others.
+/// Ours, plain and sealed, and all the others. Of UDP alone only messages that fit into a packet:
+/// IP would cut the others.
 fn rivals(short: bool) -> Vec<Rival> {
     let mut rivals = vec![
         Rival::ours("ARTP", "artp", ""),
@@ -84,7 +86,7 @@ fn rivals(short: bool) -> Vec<Rival> {
 
 impl Cells for Side {
     fn measure(&mut self, key: &str, course: &mut Course) -> Result<Row, Problem> {
-        let unknown = || Problem::usage(format!("{key} is no cell of this table"));
+        let unknown = || Problem::usage(format!("this table has no cell {key}"));
         let (place, work) = key.split_once('/').ok_or_else(unknown)?;
         if !PLACES.contains(&place) || !WORK.contains(&work) {
             return Err(unknown());

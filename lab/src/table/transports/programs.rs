@@ -27,7 +27,7 @@ impl Programs {
         let ours = Self::ours()?;
         let peers = peers();
         if let Err(why) = &peers {
-            notes.push(format!("The strangers' transports are left out: {}.", why.says()));
+            notes.push(format!("The other transports are left out: {}.", why.says()));
         }
         Ok(Programs { peers: peers.ok(), ..ours })
     }
@@ -48,7 +48,9 @@ impl Programs {
     /// Where there is none.
     pub(super) fn of(&self, ours: bool) -> Result<&Path, Problem> {
         let program = if ours { Some(&self.ours) } else { self.peers.as_ref() };
-        program.map(PathBuf::as_path).ok_or_else(|| Problem::new("the strangers' transports are not here"))
+        program
+            .map(PathBuf::as_path)
+            .ok_or_else(|| Problem::new("the other transports (lab/peers) are missing"))
     }
 
     /// Whether strangers take part.
@@ -68,9 +70,9 @@ fn peers() -> Result<PathBuf, Problem> {
         return Ok(program);
     }
     if !folder.join("Cargo.toml").is_file() {
-        return Err(Problem::new("lab/peers is not here"));
+        return Err(Problem::new("lab/peers is missing"));
     }
-    eprintln!("lab: building the strangers' transports: cargo build --release, in lab/peers");
+    eprintln!("lab: building the other transports: cargo build --release, in lab/peers");
     let mut cargo = Command::new("cargo");
     cargo
         .args(["build", "--release", "--quiet"])
@@ -80,6 +82,6 @@ fn peers() -> Result<PathBuf, Problem> {
     match cargo.status() {
         Ok(status) if status.success() => Ok(program),
         Ok(status) => Err(Problem::new(format!("the build of lab/peers ended with {status}"))),
-        Err(why) => Err(Problem::new(format!("cargo cannot be started: {why}"))),
+        Err(why) => Err(Problem::new(format!("cannot start cargo: {why}"))),
     }
 }

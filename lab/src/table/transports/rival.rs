@@ -80,7 +80,7 @@ impl Rival {
         }
         // A stranger's end reads its input, and ends with it.
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let problem = |why: String| Problem::new(format!("{} does not start: {why}", self.name));
+        let problem = |why: String| Problem::new(format!("cannot start {}: {why}", self.name));
         let mut process = Process(command.spawn().map_err(|why| problem(why.to_string()))?);
         let (output, errors) = (process.0.stdout.take(), process.0.stderr.take());
         let (Some(output), Some(mut errors)) = (output, errors) else {
@@ -202,7 +202,7 @@ impl Serving {
             match process.0.try_wait().map_err(|why| problem(why.to_string()))? {
                 Some(status) => break status,
                 None if begin.elapsed() > PATIENCE => {
-                    return Err(problem("it does not come to an end".into()));
+                    return Err(problem("it does not end".into()));
                 }
                 None => std::thread::sleep(Duration::from_millis(10)),
             }
