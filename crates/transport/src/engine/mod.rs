@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `receive.rs` | a packet arrives |
+//! | `report.rs` | a report arrives |
 //! | `send.rs` | a packet leaves |
 //! | `batch.rs` | several leave together |
 //! | `in_place.rs` | several leave from where their message lies |
@@ -11,6 +12,7 @@
 mod batch;
 mod in_place;
 mod receive;
+mod report;
 mod send;
 mod timers;
 
