@@ -80,7 +80,11 @@ pub(crate) struct Taken {
 const CLIENT: &[Parameter] = &[
     Parameter::new("server", ParameterKind::Text, "address and port, unless the command gives them"),
     Parameter::new("active", ParameterKind::Truth, "the server opens the data connections"),
-    Parameter::new("timeout", ParameterKind::Number, "give up after this much silence of the server, in seconds"),
+    Parameter::new(
+        "timeout",
+        ParameterKind::Number,
+        "give up after this much silence of the server, in seconds",
+    ),
     Parameter::new("sessions", ParameterKind::Number, "the most files transferred at once"),
 ];
 const SERVER: &[Parameter] = &[
@@ -90,12 +94,28 @@ const SERVER: &[Parameter] = &[
     Parameter::new("greeting", ParameterKind::Text, "the greeting for clients, one line"),
 ];
 const ARTP: &[Parameter] = &[
-    Parameter::new("packet", ParameterKind::Number, "the longest packet, in octets; both ends use the smaller value"),
-    Parameter::new("window", ParameterKind::Number, "the most packets in flight, and queued for a slow reader"),
+    Parameter::new(
+        "packet",
+        ParameterKind::Number,
+        "the longest packet, in octets; both ends use the smaller value",
+    ),
+    Parameter::new(
+        "window",
+        ParameterKind::Number,
+        "the most packets in flight, and queued for a slow reader",
+    ),
     Parameter::new("longest", ParameterKind::Number, "the longest datagram accepted, in octets"),
     Parameter::new("send", ParameterKind::Number, "the send buffer of a session, in octets"),
-    Parameter::new("expires", ParameterKind::Truth, "datagrams may expire, and are not retransmitted afterwards"),
-    Parameter::new("ranges", ParameterKind::Truth, "acknowledge ranges if the peer supports them (default: true)"),
+    Parameter::new(
+        "expires",
+        ParameterKind::Truth,
+        "datagrams may expire, and are not retransmitted afterwards",
+    ),
+    Parameter::new(
+        "ranges",
+        ParameterKind::Truth,
+        "acknowledge ranges if the peer supports them (default: true)",
+    ),
     Parameter::new(
         "large",
         ParameterKind::Truth,

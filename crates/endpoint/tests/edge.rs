@@ -49,7 +49,7 @@ impl<const BATCHES: bool> Protocol for Passes<BATCHES> {
 /// Sends messages as one batch, and returns what the stack saw of it.
 fn crosses<S: Stack<Message = M>>(make: impl FnOnce(&System, Counts) -> S) -> [Vec<usize>; 2] {
     let counts = Counts::default();
-    let any = "127.0.0.1:0".parse().unwrap();
+    let any: std::net::SocketAddr = "127.0.0.1:0".parse().unwrap();
     let endpoint =
         Endpoint::bind(any, Config::default(), |system: &System| make(system, Rc::clone(&counts))).unwrap();
     let one = endpoint.connect(endpoint.local().unwrap()).unwrap();

@@ -1,7 +1,7 @@
 //! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP is to a stack, with its check or without.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use stackwright_contract::ask::{Ask, Longest, Peer, Question};
 use stackwright_contract::services::{
@@ -184,7 +184,8 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         });
         // Of a peer that is new, the network's answer comes behind this word.
         if self.paths.as_ref().is_some_and(|paths| !paths.contains_key(&remote.ip())) {
-            let [local, remote] = [self.address.on_network(), remote.ip()].map(|address| SocketAddr::new(address, 0));
+            let [local, remote] =
+                [self.address.on_network(), remote.ip()].map(|address| SocketAddr::new(address, 0));
             out.request(Segment::new(local, remote, 0, Word::AskPath));
         }
     }

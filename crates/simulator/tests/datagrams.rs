@@ -227,7 +227,7 @@ fn what_is_no_station_of_the_radio_is_refused() {
 }
 
 /// What was told of paths: with `Opened`, and by `Changed`.
-fn paths(world: &World<SingleBuffer>, station: StationId) -> Vec<PathLimits> {
+fn paths(world: &World<SingleBuffer>, station: Station) -> Vec<PathLimits> {
     let path = |told: &Told<SingleBuffer>| match told {
         Told::Opened { path, .. } | Told::Changed { path, .. } => Some(*path),
         _ => None,
@@ -241,8 +241,8 @@ fn the_adapter_of_a_link_tells_what_the_path_takes_and_when_that_changes() {
     let mut world = World::new(7);
     world.network_mut().set_conditions(link(Some(1028), Some(1_028_000)));
     let adapter = |address| SimulatedDatagrams::new(address, AMPLE).telling_paths();
-    let here: StationId = world.add(HERE, adapter(HERE), Heard::default());
-    let there: StationId = world.add(THERE, adapter(THERE), Heard::default());
+    let here: Station = world.add(HERE, adapter(HERE), Heard::default());
+    let there: Station = world.add(THERE, adapter(THERE), Heard::default());
     let remote = SocketAddr::new(THERE, 53).into();
     world.ask(there, Ask::Listen { listener: name(0), local: remote });
     for index in [1, 2] {

@@ -135,19 +135,11 @@ impl Receipts {
         true
     }
 
-    /// Enters a span, and hands those parts of it to `fresh` of which nothing was received.
-    pub fn insert(&mut self, span: Range<u64>, mut fresh: impl FnMut(Range<u64>)) {
-        let mut from = span.start;
-        loop {
-            let hole = self.hole_from(from);
-            let part = hole.start..hole.end.min(span.end);
-            if part.is_empty() {
-                return;
-            }
-            from = part.end;
-            self.enter(&part);
-            fresh(part);
-        }
+    /// Enters the first part of a span of which nothing was received, and returns it.
+    pub fn enter_first(&mut self, span: Range<u64>) -> Option<Range<u64>> {
+        let hole = self.hole_from(span.start);
+        let part = hole.start..hole.end.min(span.end);
+        (!part.is_empty() && self.enter(&part)).then_some(part)
     }
 }
 
@@ -183,8 +175,8 @@ mod tests {
                         continue;
                     }
                 } else {
-                    let mut fresh = Vec::new();
-                    receipts.insert(span.clone(), |part| fresh.extend(part));
+                    let parts = core::iter::from_fn(|| receipts.enter_first(span.clone()));
+                    let fresh: Vec<u64> = parts.flatten().collect();
                     assert_eq!(fresh, new, "{span:?} into {receipts:?}");
                 }
                 model.extend(new);

@@ -3,6 +3,7 @@
 //! | file | what |
 //! | --- | --- |
 //! | `receive.rs` | a packet arrives |
+//! | `report.rs` | a report arrives |
 //! | `send.rs` | a packet leaves |
 //! | `batch.rs` | several leave together |
 //! | `in_place.rs` | several leave from where their message lies |
@@ -11,6 +12,7 @@
 mod batch;
 mod in_place;
 mod receive;
+mod report;
 mod send;
 mod timers;
 
@@ -231,6 +233,13 @@ impl<C: Configuration> Association<C> {
         let view = self.view(now);
         self.sending = Sending::new(self.slots.format.numbering(), view.sent_upto);
         self.abandon(&view, Ending::Aborted(code));
+    }
+
+    /// This side ends the association. The peer is told, where it can be.
+    pub(super) fn abandon(&mut self, view: &View, why: Ending) {
+        if !self.slots.connection.abandon(view, why) {
+            self.given_up = Some(why);
+        }
     }
 
     /// Whether the peer sends no more, and all that it sent was [taken](Association::take).

@@ -9,18 +9,14 @@ use stackwright_contract::Instant;
 use stackwright_contract::services::{BatchMessages, Credit, MessageProperties};
 use stackwright_wire::{Message as _, Pool};
 
-use super::{Arrived, Association, Memory, QUESTIONS};
+use super::{Arrived, Association, Memory};
 use crate::configuration::{Configuration, FrontOf};
 use crate::receipts::Receipts;
-use crate::sending::{Acknowledged, Sending, Settling};
 use crate::slots::{
-    Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Framing as _,
-    Inquiry as _, Integrity as _, Joined, Lifetime as _, Ordering as _, Rate as _, Recovery as _, Rtt as _,
-    Suspect, Suspects, Tidings,
+    Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Integrity as _, Joined,
+    Lifetime as _, Ordering as _, Tidings,
 };
-use crate::words::{
-    Dropped, Ending, Label, Nanoseconds, Report, SECOND, Sample, Stamp, Unit, UnitHeader, View,
-};
+use crate::words::{Dropped, Ending, Label, Nanoseconds, SECOND, Unit, UnitHeader, View};
 
 /// For so long, the packet that everything waits for may be refused before nobody believes that it will ever be admitted.
 const REFUSED_MOST: Nanoseconds = 30 * SECOND;
@@ -105,14 +101,13 @@ impl<C: Configuration> Association<C> {
                 unit.lifetime = NonZeroU32::new(stamp.valid);
             }
         }
-        if segment.reports {
-            self.refuse_unsent(view, &memory.heard)?;
+        let acknowledged = if segment.reports { memory.heard.highest() } else { 0 };
+        // Who acknowledges what was never sent is no peer that could be trusted with the rest of the report.
+        if acknowledged > view.sent_upto {
+            return Err(Dropped::AcknowledgesUnsent);
         }
         // Who names what is on its way has heard it, or was lucky once in as many as there are numbers.
-        let settled = |end: u64| end <= view.settled_upto;
-        let heard = &memory.heard;
-        let reports =
-            segment.reports && (!settled(heard.upto) || heard.held.iter().any(|span| !settled(span.end)));
+        let reports = acknowledged > view.settled_upto;
         let tidings = Tidings { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(view, &tidings)?;
         self.begin();
@@ -161,106 +156,6 @@ impl<C: Configuration> Association<C> {
         }
     }
 
-    /// Who acknowledges what was never sent is no peer that could be trusted with the rest of the report.
-    fn refuse_unsent(&self, view: &View, report: &Report) -> Result<(), Dropped> {
-        let beyond = |end: u64| end > view.sent_upto;
-        if beyond(report.upto) || report.held.iter().any(|span| beyond(span.end)) {
-            return Err(Dropped::AcknowledgesUnsent);
-        }
-        Ok(())
-    }
-
-    /// When this question left, where that is still known.
-    fn asked_at(&self, number: u32) -> Option<Instant> {
-        let is_known = self.asked.wrapping_sub(number) < QUESTIONS as u32;
-        self.asked_at.as_ref().filter(|_| is_known).map(|asked_at| asked_at[number as usize % QUESTIONS])
-    }
-
-    fn on_report(&mut self, view: &View, report: &Report, stamp: Option<Stamp>, pool: &Pool<C::Message>) {
-        let mut sum = Acknowledged::default();
-        // At the end of a burst, of what was sent again the last copy was heard of, unless nothing was ever heard of so soon (RFC 8985
-        // §6.2). As long as more follows, that shows what is lost; where a way became long, first copies would be taken for last ones.
-        let copies = match view.rtt.least {
-            least if least > 0 && view.drained => view.now.sooner(least),
-            _ => Instant::START,
-        };
-        let Sending { sent, messages, .. } = &mut self.sending;
-        let mut settling = Settling { copies, messages, pool, sum: &mut sum };
-        if report.upto > view.settled_upto {
-            sent.acknowledge(view.settled_upto..report.upto, &mut settling);
-        }
-        report.held.iter().for_each(|span| sent.acknowledge(span.clone(), &mut settling));
-        self.sending.free_numbers();
-        (self.quiet_since, self.timeouts) = (view.now, 0);
-        let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
-        let asked_at = report.answers.and_then(|number| self.asked_at(number));
-        let slots = &mut self.slots;
-        if let Some(at) = sum.measured() {
-            // An answer was called forth by the question: the report of the unit may have been lost long ago.
-            let took = view.now.nanoseconds_since(asked_at.map_or(at, |asked| at.max(asked)));
-            slots.rtt.on_sample(Sample::OfUnit(took));
-            if let Some(stamp) = stamp {
-                slots.lifetime.on_sample(view, took, stamp);
-            }
-        }
-        // A peer may repeat its answer for ever: it answers once. Numbers of questions wrap.
-        if let Some(number) = report.answers
-            && (number.wrapping_sub(self.heard) as i32) > 0
-            && (self.asked.wrapping_sub(number) as i32) >= 0
-        {
-            self.heard = number;
-            let took = view.now.nanoseconds_since(
-                self.asked_at.as_ref().map_or(view.now, |asked_at| asked_at[number as usize % QUESTIONS]),
-            );
-            if asked_at.is_some() {
-                slots.rtt.on_sample(Sample::OfAnswer(took));
-            }
-            slots.inquiry.on_answer(&heeded, number, took);
-            slots.congestion.on_answer(&heeded, number, took);
-        }
-        let marked = self.marks.heed(view, report.ecn, sum.units);
-        if marked > 0 {
-            slots.congestion.on_marked(view, marked);
-        }
-        if sum.units > 0 {
-            (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
-            // Not by what lies behind a hole: where only time tells what is lost, the hole's timer would never expire.
-            if self.sending.settled_upto() > view.settled_upto {
-                self.timer_since = view.now;
-            }
-            slots.format.on_acknowledged(sum.longest, sum.in_parts);
-            slots.congestion.on_acknowledged(view, &sum);
-            if let Some(pace) = slots.congestion.pace() {
-                slots.rate.on_pace(view, pace);
-            }
-        }
-        let is_lost = |suspect: &Suspect| slots.recovery.is_lost(suspect, report);
-        let mut lost = match slots.recovery.suspects(view, report) {
-            Suspects::None => 0,
-            Suspects::Within(span) => self.sending.sent.judge(span, is_lost),
-            Suspects::Missing => {
-                // They rise; where a peer says them twice, they are judged once.
-                let mut judged = 0;
-                let spans = report.missing.iter().map(|span| {
-                    let start = span.start.max(judged);
-                    judged = judged.max(span.end);
-                    start..span.end
-                });
-                spans.map(|span| self.sending.sent.judge(span, is_lost)).sum()
-            }
-        };
-        if let Some(tolerance) = slots.recovery.tolerance()
-            && sum.units > 0
-        {
-            let lag = slots.recovery.lag(view);
-            let before = lag.and_then(|lag| sum.surely.map(|surely| surely.sooner(lag)));
-            lost += self.sending.sent.lose_overtaken(tolerance, before);
-        }
-        if lost > 0 {
-            slots.congestion.on_lost(view, lost);
-        }
-    }
-
     /// A unit is refused, or else acknowledged, and what of it is new goes up: at once, as `body`, with the properties that are given, or
     /// through the inbox.
     #[inline(always)] // octets are not moved to get there
@@ -275,14 +170,17 @@ impl<C: Configuration> Association<C> {
         if !self.begun {
             return Err(Dropped::NotOurs);
         }
-        let duplicate = unit.span.end <= view.received_upto;
+        let (now, duplicate) = (view.now, unit.span.end <= view.received_upto);
         if !duplicate && let Err(dropped) = self.admit(view, unit, body.len()) {
             if unit.count > 1 {
-                return self.accept_parts(view.now, unit, body, pool);
+                return self.one_by_one(unit, body, |own, part, body| {
+                    let mut view = own.view(now);
+                    own.accept(&mut view, part, body, pool, Credit::default())
+                });
             }
             self.refuse(view, unit, dropped)?;
         }
-        self.used = Some(view.now);
+        self.used = Some(now);
         if self.inbox.capacity() == 0 {
             reserve(&mut self.inbox);
         }
@@ -303,20 +201,22 @@ impl<C: Configuration> Association<C> {
         self.deliver(view, unit, body, pool)
     }
 
-    /// Not all of its packets are admitted at once: each is looked at by itself.
+    /// Several packets cannot be taken as one: each of them is taken by itself, or each of their messages.
     #[cold]
     #[inline(never)]
-    fn accept_parts(
+    fn one_by_one(
         &mut self,
-        now: Instant,
         unit: &UnitHeader,
         body: &mut C::Message,
-        pool: &Pool<C::Message>,
+        mut take: impl FnMut(
+            &mut Self,
+            &UnitHeader,
+            &mut C::Message,
+        ) -> Result<Option<MessageProperties>, Dropped>,
     ) -> Result<Option<MessageProperties>, Dropped> {
         let mut result = Ok(None);
         for (part, mut body) in unit.clone().split(body.take()) {
-            let mut view = self.view(now);
-            result = result.and(self.accept(&mut view, &part, &mut body, pool, Credit::default()));
+            result = result.and(take(self, &part, &mut body));
         }
         result
     }
@@ -367,14 +267,7 @@ impl<C: Configuration> Association<C> {
         Err(dropped)
     }
 
-    /// This side ends the association. The peer is told, where it can be.
-    pub(super) fn abandon(&mut self, view: &View, why: Ending) {
-        if !self.slots.connection.abandon(view, why) {
-            self.given_up = Some(why);
-        }
-    }
-
-    /// Some of the unit was here before: the parts of it go up that were not.
+    /// Some octets of a unit were here before, of which each has a number: the others are delivered.
     #[cold]
     #[inline(never)]
     fn deliver_parts(
@@ -384,16 +277,9 @@ impl<C: Configuration> Association<C> {
         body: &mut C::Message,
         pool: &Pool<C::Message>,
     ) -> Result<Option<MessageProperties>, Dropped> {
-        let mut result = Err(Dropped::Duplicate);
-        if unit.count > 1 {
-            for (part, mut body) in unit.clone().split(body.take()) {
-                result = self.deliver_parts(view, &part, &mut body, pool);
-            }
-            return result;
-        }
-        let (mut fresh, mut at) = (Vec::new(), unit.span.start);
-        self.receipts.insert(unit.span.clone(), |part| fresh.push(part));
-        for span in fresh {
+        debug_assert!(unit.count == 1, "where several packets came as one, nothing of them had been here");
+        let (mut at, mut result) = (unit.span.start, Err(Dropped::Duplicate));
+        while let Some(span) = self.receipts.enter_first(at..unit.span.end) {
             body.advance((span.start - at) as usize);
             let mut part = body.split_to((span.end - span.start) as usize);
             at = span.end;
@@ -454,29 +340,14 @@ impl<C: Configuration> Association<C> {
                 Ok(Some(joined.properties))
             }
             Ok(None) => Ok(None),
-            Err(_) if unit.messages() > 1 => self.join_parts(view, unit, body, pool),
+            Err(_) if unit.messages() > 1 => self.one_by_one(unit, body, |own, message, body| {
+                own.join(view, message, body, pool, Credit::default())
+            }),
             Err(dropped) => {
                 self.discard(view.now, unit.numbers());
                 Err(dropped)
             }
         }
-    }
-
-    /// Several messages cannot be joined as one.
-    #[cold]
-    #[inline(never)]
-    fn join_parts(
-        &mut self,
-        view: &mut View,
-        unit: &UnitHeader,
-        body: &mut C::Message,
-        pool: &Pool<C::Message>,
-    ) -> Result<Option<MessageProperties>, Dropped> {
-        let mut result = Ok(None);
-        for (message, mut body) in unit.clone().split(body.take()) {
-            result = result.and(self.join(view, &message, &mut body, pool, Credit::default()));
-        }
-        result
     }
 
     /// Messages wait for the application, each by itself.

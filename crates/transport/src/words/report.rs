@@ -28,6 +28,11 @@ pub struct Report {
 }
 
 impl Report {
+    /// The number after the highest one that it acknowledges.
+    pub fn highest(&self) -> u64 {
+        self.held.iter().map(|span| span.end).fold(self.upto, u64::max)
+    }
+
     /// Says nothing any more, and keeps its memory.
     pub fn clear(&mut self) {
         self.upto = 0;

@@ -1,0 +1,112 @@
+//! A report arrives: what it acknowledges is settled, judges are told, and what it makes suspect is judged.
+
+use stackwright_contract::Instant;
+use stackwright_wire::Pool;
+
+use super::{Association, QUESTIONS};
+use crate::configuration::Configuration;
+use crate::sending::{Acknowledged, Sending, Settling};
+use crate::slots::{
+    Congestion as _, Format as _, Inquiry as _, Lifetime as _, Rate as _, Recovery as _, Rtt as _, Suspect,
+    Suspects,
+};
+use crate::words::{Report, Sample, Stamp, View};
+
+impl<C: Configuration> Association<C> {
+    /// When this question left, where that is still known.
+    fn asked_at(&self, number: u32) -> Option<Instant> {
+        let is_known = self.asked.wrapping_sub(number) < QUESTIONS as u32;
+        self.asked_at.as_ref().filter(|_| is_known).map(|asked_at| asked_at[number as usize % QUESTIONS])
+    }
+
+    pub(super) fn on_report(
+        &mut self,
+        view: &View,
+        report: &Report,
+        stamp: Option<Stamp>,
+        pool: &Pool<C::Message>,
+    ) {
+        let mut sum = Acknowledged::default();
+        // At the end of a burst, of what was sent again the last copy was heard of, unless nothing was ever heard of so soon (RFC 8985
+        // §6.2). As long as more follows, that shows what is lost; where a way became long, first copies would be taken for last ones.
+        let copies = match view.rtt.least {
+            least if least > 0 && view.drained => view.now.sooner(least),
+            _ => Instant::START,
+        };
+        let Sending { sent, messages, .. } = &mut self.sending;
+        let mut settling = Settling { copies, messages, pool, sum: &mut sum };
+        if report.upto > view.settled_upto {
+            sent.acknowledge(view.settled_upto..report.upto, &mut settling);
+        }
+        report.held.iter().for_each(|span| sent.acknowledge(span.clone(), &mut settling));
+        self.sending.free_numbers();
+        (self.quiet_since, self.timeouts) = (view.now, 0);
+        let heeded = if report.answers.is_some() { self.view(view.now) } else { *view };
+        let asked_at = report.answers.and_then(|number| self.asked_at(number));
+        let slots = &mut self.slots;
+        if let Some(at) = sum.measured() {
+            // An answer was called forth by the question: the report of the unit may have been lost long ago.
+            let took = view.now.nanoseconds_since(asked_at.map_or(at, |asked| at.max(asked)));
+            slots.rtt.on_sample(Sample::OfUnit(took));
+            if let Some(stamp) = stamp {
+                slots.lifetime.on_sample(view, took, stamp);
+            }
+        }
+        // A peer may repeat its answer for ever: it answers once. Numbers of questions wrap.
+        if let Some(number) = report.answers
+            && (number.wrapping_sub(self.heard) as i32) > 0
+            && (self.asked.wrapping_sub(number) as i32) >= 0
+        {
+            self.heard = number;
+            let took = view.now.nanoseconds_since(
+                self.asked_at.as_ref().map_or(view.now, |asked_at| asked_at[number as usize % QUESTIONS]),
+            );
+            if asked_at.is_some() {
+                slots.rtt.on_sample(Sample::OfAnswer(took));
+            }
+            slots.inquiry.on_answer(&heeded, number, took);
+            slots.congestion.on_answer(&heeded, number, took);
+        }
+        let marked = self.marks.heed(view, report.ecn, sum.units);
+        if marked > 0 {
+            slots.congestion.on_marked(view, marked);
+        }
+        if sum.units > 0 {
+            (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
+            // Not by what lies behind a hole: where only time tells what is lost, the hole's timer would never expire.
+            if self.sending.settled_upto() > view.settled_upto {
+                self.timer_since = view.now;
+            }
+            slots.format.on_acknowledged(sum.longest, sum.in_parts);
+            slots.congestion.on_acknowledged(view, &sum);
+            if let Some(pace) = slots.congestion.pace() {
+                slots.rate.on_pace(view, pace);
+            }
+        }
+        let is_lost = |suspect: &Suspect| slots.recovery.is_lost(suspect, report);
+        let mut lost = match slots.recovery.suspects(view, report) {
+            Suspects::None => 0,
+            Suspects::Within(span) => self.sending.sent.judge(span, is_lost),
+            Suspects::Missing => {
+                // They rise; where a peer says them twice, they are judged once.
+                let mut judged = 0;
+                let spans = report.missing.iter().map(|span| {
+                    let start = span.start.max(judged);
+                    judged = judged.max(span.end);
+                    start..span.end
+                });
+                spans.map(|span| self.sending.sent.judge(span, is_lost)).sum()
+            }
+        };
+        if let Some(tolerance) = slots.recovery.tolerance()
+            && sum.units > 0
+        {
+            let lag = slots.recovery.lag(view);
+            let before = lag.and_then(|lag| sum.surely.map(|surely| surely.sooner(lag)));
+            lost += self.sending.sent.lose_overtaken(tolerance, before);
+        }
+        if lost > 0 {
+            slots.congestion.on_lost(view, lost);
+        }
+    }
+}
