@@ -7,7 +7,7 @@
 //! | [`features`] | the feature model: what may be selected, and what is refused |
 //! | [`generate!`], [`Features`] | a selection as a type |
 //! | [`Base`] | associations, enable objects and timers, for a protocol of any service |
-//! | [`Layer`], [`Hooks`] | a whole protocol over datagrams, of which the author writes only the hooks |
+//! | [`Layer`], [`Hooks`] | a whole protocol over datagrams or a stream, of which the author writes only the hooks |
 //!
 //! | feature | module | alternatives |
 //! | --- | --- | --- |
