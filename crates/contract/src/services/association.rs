@@ -82,8 +82,8 @@ pub enum AssociationRequest<T: Transfer> {
         code: Code,
     },
     /// Ends a name in good order; answered by `Ended`. Of an association, both halves end: what was
-    /// sent is delivered, and what still arrives is discarded. With a listener, the names that still
-    /// wait for its arrivals end.
+    /// sent is delivered, and what still arrives is discarded. With a listener, the names that
+    /// still wait for its arrivals end.
     Close {
         /// The name of a listener, or of an association.
         name: Handle,
@@ -180,11 +180,11 @@ impl<T: Transfer> AssociationIndication<T> {
         Self::Controlled { association, outcome: Err(CommandError::Unknown) }
     }
 
-    /// Returns the same as it is told above a layer that puts a header of `octets` octets before each
-    /// message.
+    /// Returns the same as it is told above a layer that puts a header of `octets` octets before
+    /// each message.
     ///
-    /// It is out of line: a layer that altered the limits in place, beside payload, would keep every
-    /// word in memory.
+    /// It is out of line: a layer that altered the limits in place, beside payload, would keep
+    /// every word in memory.
     #[cold]
     #[inline(never)]
     #[must_use]
