@@ -1,5 +1,5 @@
-//! Who is handed several messages at once, and who one at a time: what `BATCHES` says, whatever
-//! stands between.
+//! Batches: each layer is handed several messages at once, or one at a time, as its `BATCHES` says,
+//! in whatever stack or graph it stands.
 
 use stackwright_compose::filter::{Counter, Tap};
 use stackwright_compose::graph::{Builder, Graph, Inserted};

@@ -56,7 +56,7 @@ unsafe impl GlobalAlloc for Counting {
 type M = BufferTree;
 type D = Datagrams<M>;
 
-/// Names that nobody gave, or that have ended.
+/// Names that were never given, or that have ended.
 const NAMES: u32 = 100;
 
 fn several() -> Batch<M> {
@@ -81,7 +81,7 @@ impl<P: Protocol> Outlet<P> for Deaf {
     fn request(&mut self, _: RequestOf<P>) {}
 }
 
-/// Drops every second word, and lets the others through.
+/// Drops every second word, and passes the others on.
 #[derive(Default)]
 struct Careless(u32);
 
