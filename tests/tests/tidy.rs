@@ -43,7 +43,6 @@ const AMBIGUOUS_NAMES: &[&str] = &[
     "Lanes",
     "Layout",
     "Misfit",
-    "Nobody",
     "Octets",
     "Options",
     "Packet",

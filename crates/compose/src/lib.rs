@@ -1,6 +1,6 @@
-//! Putting protocols together. At compile time: [`Over`], [`Beside`], [`Fork`], [`Join`], and [`stack!`],
-//! which writes them and asks the rule book while the program is checked. At run time: [`graph`]. In
-//! both: transparent layers, each a [`filter`].
+//! Putting protocols together. At compile time: [`Over`], [`Beside`], [`Fork`], [`Join`], and
+//! [`stack!`], which writes them and asks the rule book while the program is checked. At run time:
+//! [`graph`]. In both: transparent layers, each a [`filter`].
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
@@ -17,10 +17,10 @@ pub use stackwright_macros::__stack;
 
 /// Names a stack, as an equation, and asks the rule book about it at compile time.
 ///
-/// `A over B` joins an upper and a lower neighbour, `B beside C` puts two lowers of different services
-/// side by side; `over` leans right, so `A over B over C` reads from the top. The macro writes a type
-/// alias and a constant for every joint, so that already `cargo check` reports a stack that does not fit,
-/// in a sentence.
+/// `A over B` joins an upper and a lower neighbour, `B beside C` puts two lowers of different
+/// services side by side; `over` leans right, so `A over B over C` reads from the top. The macro
+/// writes a type alias and a constant for every joint, so that already `cargo check` reports a
+/// stack that does not fit, in a sentence.
 ///
 /// ```
 /// use stackwright_compose::{Over, stack};

@@ -1,4 +1,5 @@
-//! Who is handed several messages at once, and who one at a time: what `BATCHES` says, whatever stands between.
+//! Batches: each layer is handed several messages at once, or one at a time, as its `BATCHES` says,
+//! in whatever stack or graph it stands.
 
 use stackwright_compose::filter::{Counter, Tap};
 use stackwright_compose::graph::{Builder, Graph, Inserted};
@@ -149,8 +150,8 @@ fn delivered() -> DatagramsIndication<M> {
     DatagramsIndication::Delivered { association: NAME, batch: messages, properties }
 }
 
-/// Hands three messages over at both ends, as an edge of the stack does; returns how many each word has
-/// that comes out below, and above.
+/// Hands three messages over at both ends, as an edge of the stack does; returns how many each word
+/// has that comes out below, and above.
 fn crosses<P>(stack: &mut P, down: RequestTo<P>, up: IndicationTo<P>) -> (Vec<usize>, Vec<usize>)
 where
     P: Protocol<Provides: Holds, Uses: Holds>,

@@ -1,5 +1,5 @@
-//! Words cross, so each may come for a name that has ended, and a stack may be dropped while words wait in it: the octets
-//! that they carry are given back, whatever stands between.
+//! Words cross, so each may come for a name that has ended, and a stack may be dropped while words
+//! wait in it: the octets that they carry are given back, whatever stands between.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -36,7 +36,8 @@ fn count(blocks: isize) {
     let _ = HELD.try_with(|held| held.set(held.get() + blocks));
 }
 
-// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting touches no other memory.
+// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting
+// touches no other memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1);
@@ -55,7 +56,7 @@ unsafe impl GlobalAlloc for Counting {
 type M = BufferTree;
 type D = Datagrams<M>;
 
-/// Names that nobody gave, or that have ended.
+/// Names that were never given, or that have ended.
 const NAMES: u32 = 100;
 
 fn several() -> Batch<M> {
@@ -80,7 +81,7 @@ impl<P: Protocol> Outlet<P> for Deaf {
     fn request(&mut self, _: RequestOf<P>) {}
 }
 
-/// Drops every second word, and lets the others through.
+/// Drops every second word, and passes the others on.
 #[derive(Default)]
 struct Careless(u32);
 
@@ -126,7 +127,8 @@ impl Protocol for Talkative {
     }
 }
 
-/// Asserts that as many blocks are held after `work`, and after what it returns is dropped, as before.
+/// Asserts that as many blocks are held after `work`, and after what it returns is dropped, as
+/// before.
 fn leaks_nothing<R>(what: &str, work: impl FnOnce(&Context) -> R) {
     let cx = Context::new(1);
     let before = HELD.get();
@@ -134,7 +136,8 @@ fn leaks_nothing<R>(what: &str, work: impl FnOnce(&Context) -> R) {
     assert_eq!(HELD.get() - before, 0, "blocks held after words through {what}");
 }
 
-/// Words for names that have ended, both ways, through a stack whose words `down` and `up` make of plain ones.
+/// Words for names that have ended, both ways, through a stack whose words `down` and `up` make of
+/// plain ones.
 fn crosses<P: Protocol>(
     what: &str,
     stack: impl FnOnce() -> P,

@@ -129,8 +129,8 @@ where
 /// The longest message, the peer, and the number of the link.
 type Answers = (Option<usize>, Option<Participant>, Option<u16>);
 
-/// All that is asked of a name; and that what is reserved there arrives at the bottom where it lies,
-/// `headers` octets behind its beginning.
+/// All that is asked of a name; and that what is reserved there arrives at the bottom where it
+/// lies, `headers` octets behind its beginning.
 fn answers<P: Protocol>(
     stack: &mut P,
     sent: &Sent,

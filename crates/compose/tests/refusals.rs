@@ -1,5 +1,5 @@
-//! Stacks that do not fit are refused by `cargo check`, in a sentence that is compared here word for word; and the rule
-//! book gives the same sentence to whoever asks it while the program runs.
+//! Stacks that do not fit are refused by `cargo check`, in a sentence that is compared here word
+//! for word; and the rule book gives the same sentence while the program runs.
 
 #[path = "refusals/toys/mod.rs"]
 mod toys;

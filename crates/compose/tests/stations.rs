@@ -131,8 +131,8 @@ struct Outcome {
     dropped: u64,
 }
 
-/// A caller and a server, each with two radios: what asks for one upper goes through the first, what
-/// asks for the other through the second.
+/// A caller and a server, each with two radios: what asks for one upper goes through the first,
+/// what asks for the other through the second.
 fn run<P>(seed: u64, mut stack: impl FnMut(Uppers, [Radio; 2], u64) -> P) -> Outcome
 where
     P: Protocol<Provides = Both<D, D>, Uses: Lanes<M>> + 'static,

@@ -193,8 +193,8 @@ pub struct PacketCounts {
 /// the way down then. What it holds at first is anything.
 ///
 /// A layer that puts a header before each message adds to `headroom` and passes the question on
-/// ([`ask_behind_header`]); one that cuts messages into packets answers. Without an answer, no layer
-/// has a layout of its own, and any buffer with headroom will do.
+/// ([`ask_behind_header`]); one that cuts messages into packets answers. Without an answer, no
+/// layer has a layout of its own, and any buffer with headroom will do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reserve<M> {
     /// Octets of each message.

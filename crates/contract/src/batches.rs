@@ -2,8 +2,8 @@
 //!
 //! A protocol is handed one message at a time, unless it says otherwise. It never splits a batch
 //! itself: a branch in each layer, hardly ever taken, would keep the words of the straight path in
-//! memory (65 for 15 ns through four layers). Splitting is the work of what joins two neighbours, and
-//! only where their constants differ: combinators, graphs, and the edges of a stack.
+//! memory (65 for 15 ns through four layers). Splitting is the work of what joins two neighbours,
+//! and only where their constants differ: combinators, graphs, and the edges of a stack.
 
 use crate::{Context, IndicationTo, Outlet, Protocol, RequestTo, Service};
 
@@ -48,8 +48,8 @@ impl Batches {
     }
 }
 
-/// Hands a request to a protocol: message by message where it takes one at a time, and `several` may
-/// come.
+/// Hands a request to a protocol: message by message where it takes one at a time, and `several`
+/// may come.
 #[inline(always)]
 pub fn hand_down<P: Protocol>(
     protocol: &mut P,
@@ -58,7 +58,8 @@ pub fn hand_down<P: Protocol>(
     request: RequestTo<P>,
     out: &mut impl Outlet<P>,
 ) {
-    // Constants: where the sender emits one at a time, or the receiver takes several, nothing is checked.
+    // Constants: where the sender emits one at a time, or the receiver takes several, nothing is
+    // checked.
     if several && !P::BATCHES.from_above && P::Provides::requests_several(&request) {
         return down_one_by_one(protocol, cx, request, out);
     }
@@ -79,8 +80,8 @@ fn down_one_by_one<P: Protocol>(
     protocol.handle_request(cx, request, out);
 }
 
-/// Hands an indication to a protocol: message by message where it takes one at a time, and `several`
-/// may come.
+/// Hands an indication to a protocol: message by message where it takes one at a time, and
+/// `several` may come.
 #[inline(always)]
 pub fn hand_up<P: Protocol>(
     protocol: &mut P,

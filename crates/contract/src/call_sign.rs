@@ -3,8 +3,8 @@
 use core::fmt;
 use core::str::FromStr;
 
-/// A call sign and its SSID, as AX.25 transmits them (v2.2 §3.12.2) with all other bits cleared: six
-/// characters in ASCII shifted left by one, padded with spaces, then the SSID in bits 1 to 4.
+/// A call sign and its SSID, as AX.25 transmits them (v2.2 §3.12.2) with all other bits cleared:
+/// six characters in ASCII shifted left by one, padded with spaces, then the SSID in bits 1 to 4.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct CallSign([u8; 7]);
 
@@ -22,8 +22,8 @@ pub enum BadCallSign {
 const PADDING: u8 = b' ' << 1;
 
 impl CallSign {
-    /// Returns the call sign in the seven octets of an address field. The other bits of the last octet
-    /// (command/response, reserved, extension) are not part of it.
+    /// Returns the call sign in the seven octets of an address field. The other bits of the last
+    /// octet (command/response, reserved, extension) are not part of it.
     ///
     /// # Errors
     /// A character that is no letter and no digit, or none at all.

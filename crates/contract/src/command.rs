@@ -6,8 +6,8 @@
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Command {
-    /// Declares that payload delivered from now on is not read above: it may come as regions of files,
-    /// and milliseconds later where more comes together then. Returns 0.
+    /// Declares that payload delivered from now on is not read above: it may come as regions of
+    /// files, and milliseconds later where more comes together then. Returns 0.
     Unread,
     /// Starts a TLS handshake here (RFC 4217 §4). Returns 0.
     StartTls,

@@ -7,8 +7,8 @@ use crate::Instant;
 
 /// Receives what the protocols of a stack note in passing.
 pub trait Listener {
-    /// Notes that a packet, a word or a request was dropped: the network's or the peer's fault, never
-    /// an error of this side.
+    /// Notes that a packet, a word or a request was dropped: the network's or the peer's fault,
+    /// never an error of this side.
     fn dropped(&mut self, now: Instant, protocol: &'static str, reason: &'static str);
     /// Notes something worth a line in a trace. It never holds a secret.
     fn event(&mut self, now: Instant, protocol: &'static str, what: core::fmt::Arguments<'_>);

@@ -1,9 +1,9 @@
-//! Names: both sides of a boundary speak of an association by one name, given by the side that asked
-//! for it.
+//! Names: both sides of a boundary speak of an association by one name, given by the side that
+//! asked for it.
 //!
-//! A name lives until its last word (`Ended`, `Closed`, an answer), which always comes, exactly once.
-//! Only then is its index given again, with the next generation, so that a word that crossed its end
-//! is recognised and dropped.
+//! A name lives until its last word (`Ended`, `Closed`, an answer), which always comes, exactly
+//! once. Only then is its index given again, with the next generation, so that a word that crossed
+//! its end is recognised and dropped.
 
 use alloc::vec::Vec;
 
@@ -139,8 +139,8 @@ impl<T> Mirror<T> {
         self.slots[name.index as usize].take().map(|(_, value)| value)
     }
 
-    /// Frees the index of `name`, whatever its generation: for an observer that may have missed a last
-    /// word.
+    /// Frees the index of `name`, whatever its generation: for an observer that may have missed a
+    /// last word.
     pub fn vacate(&mut self, name: Handle) {
         if let Some(slot) = self.slots.get_mut(name.index as usize) {
             *slot = None;

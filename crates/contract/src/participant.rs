@@ -8,8 +8,8 @@ use crate::CallSign;
 
 /// An address, and the interface through which it is reached.
 ///
-/// It is small and `Copy`, because every boundary that an association crosses names it. What does not
-/// fit (a path of digipeaters) is kept by the protocol that needs it, which puts an index here.
+/// It is small and `Copy`, because every boundary that an association crosses names it. What does
+/// not fit (a path of digipeaters) is kept by the protocol that needs it, which puts an index here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Participant {
     /// Which of several lower layers; `None`: any. `Join` sets and reads it.

@@ -24,8 +24,8 @@ use crate::{Batches, Context, Facts, Instant, Service};
 pub trait Protocol {
     /// What the rule book has to know of it.
     const FACTS: Facts;
-    /// Which batches of several messages it takes and emits. By default none: it is handed one message
-    /// at a time, and emits one at a time.
+    /// Which batches of several messages it takes and emits. By default none: it is handed one
+    /// message at a time, and emits one at a time.
     const BATCHES: Batches = Batches::NONE;
     /// Offered to the layer above.
     type Provides: Service;
@@ -43,8 +43,8 @@ pub trait Protocol {
         out: &mut impl Outlet<Self>,
     );
 
-    /// Handles the passage of time. It may be called early, or because of a neighbour, and then does
-    /// nothing.
+    /// Handles the passage of time. It may be called early, or because of a neighbour, and then
+    /// does nothing.
     fn handle_timeout(&mut self, _cx: &Context, _out: &mut impl Outlet<Self>) {}
 
     /// Returns when to call [`handle_timeout`](Protocol::handle_timeout): a time, never a sign that
@@ -64,8 +64,8 @@ pub trait Protocol {
         false
     }
 
-    /// Answers a question about a name above; passes one that stays open on to `below`, under the name
-    /// that it uses there. By default it does neither, and questions reach no layer below it.
+    /// Answers a question about a name above; passes one that stays open on to `below`, under the
+    /// name that it uses there. By default it does neither, and questions reach no layer below it.
     fn ask(&self, _about: NameAbove<Self>, _question: &mut Question<'_>, _below: &dyn Ask<Self::Uses>) {}
 }
 

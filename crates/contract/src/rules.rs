@@ -1,5 +1,5 @@
-//! The rule book: which protocol may sit on which. Stacks ask it in a constant, graphs when they are
-//! built; there is one sentence for each refusal.
+//! The rule book: which protocol may sit on which. Stacks ask it in a constant, graphs when they
+//! are built; there is one sentence for each refusal.
 
 use crate::{Facts, Guarantees};
 
@@ -32,7 +32,8 @@ pub enum Misfit {
         /// The protocol that reads them.
         lower: &'static str,
     },
-    /// The two do not speak the same service. The compiler finds it in a stack, the builder in a graph.
+    /// The two do not speak the same service. The compiler finds it in a stack, the builder in a
+    /// graph.
     Service {
         /// The upper neighbour.
         upper: &'static str,

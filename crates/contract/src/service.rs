@@ -29,22 +29,23 @@ pub trait Service {
         false
     }
 
-    /// Splits the first message off a request that carries several, as a request of its own; `None`: it
-    /// carries one, or none.
+    /// Splits the first message off a request that carries several, as a request of its own;
+    /// `None`: it carries one, or none.
     #[inline]
     fn split_request(_several: &mut Self::Request) -> Option<Self::Request> {
         None
     }
 
-    /// Splits the first message off an indication that carries several, as an indication of its own.
+    /// Splits the first message off an indication that carries several, as an indication of its
+    /// own.
     #[inline]
     fn split_indication(_several: &mut Self::Indication) -> Option<Self::Indication> {
         None
     }
 
-    /// Returns what the layer above is told in the place of a request that was dropped below it: the
-    /// credit that its payload used up, and what else it waits for. Without that, the sender would
-    /// stop sooner or later.
+    /// Returns what the layer above is told in the place of a request that was dropped below it:
+    /// the credit that its payload used up, and what else it waits for. Without that, the sender
+    /// would stop sooner or later.
     #[inline]
     fn refund_request(_dropped: &Self::Request) -> [Option<Self::Indication>; 2] {
         [None, None]
@@ -57,8 +58,8 @@ pub trait Service {
         None
     }
 
-    /// Returns the last word on a name for which no lower could be asked; `None`: the service has no
-    /// such word, and the request is dropped.
+    /// Returns the last word on a name for which no lower could be asked; `None`: the service has
+    /// no such word, and the request is dropped.
     fn unreachable(_name: Handle) -> Option<Self::Indication> {
         None
     }
@@ -137,8 +138,8 @@ impl<A: Service, B: Service> Service for Both<A, B> {
     }
 }
 
-/// Holds where a service provided from below is the one used above. It exists for its sentence: every
-/// service meets itself and nothing else.
+/// Holds where a service provided from below is the one used above. It exists for its sentence:
+/// every service meets itself and nothing else.
 #[diagnostic::on_unimplemented(
     message = "these protocols do not meet: the lower one provides `{Self}`, the upper one uses `{Expected}`",
     label = "a wrong neighbour below",

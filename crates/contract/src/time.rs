@@ -23,12 +23,14 @@ impl Instant {
         self.0
     }
 
-    /// Returns the instant `nanoseconds` later. Saturates: a deadline past the end of time never comes.
+    /// Returns the instant `nanoseconds` later. Saturates: a deadline past the end of time never
+    /// comes.
     pub const fn later(self, nanoseconds: u64) -> Self {
         Instant(self.0.saturating_add(nanoseconds))
     }
 
-    /// Returns the instant `nanoseconds` sooner. Saturates: nothing is before the beginning of the run.
+    /// Returns the instant `nanoseconds` sooner. Saturates: nothing is before the beginning of the
+    /// run.
     pub const fn sooner(self, nanoseconds: u64) -> Self {
         Instant(self.0.saturating_sub(nanoseconds))
     }

@@ -31,7 +31,8 @@ pub trait Word {
         Life::Continues
     }
 
-    /// Returns the name that it is about; `None`: the service has no names, or keeps them to itself.
+    /// Returns the name that it is about; `None`: the service has no names, or keeps them to
+    /// itself.
     fn name_mut(&mut self) -> Option<&mut Handle> {
         None
     }

@@ -1,5 +1,5 @@
-//! The words of any service as one closed enum: how protocols speak in a graph that is built while a
-//! program runs.
+//! The words of any service as one closed enum: how protocols speak in a graph that is built while
+//! a program runs.
 //!
 //! A protocol itself never sees these. [`Speaks`] turns the typed words of a service into them and
 //! back; a service that is none of the closed set travels as [`Request::Own`]. Nothing here names a
@@ -19,8 +19,8 @@ use crate::services::{
 };
 use crate::{Both, Either, Handle, Life, Nothing, Participant, Service, Word};
 
-// The variants are singular, so that the compiler can go on calling a service by its short name in a
-// refusal.
+// The variants are singular, so that the compiler can go on calling a service by its short name in
+// a refusal.
 
 /// A request of any service.
 pub enum Request<M: Message, B: Service> {
@@ -138,7 +138,8 @@ impl<M: Message, B: Service> Request<M, B> {
 }
 
 impl<M: Message, B: Service> Indication<M, B> {
-    /// Splits the first message off an indication that carries several, as an indication of its own.
+    /// Splits the first message off an indication that carries several, as an indication of its
+    /// own.
     #[inline]
     pub fn split_first(&mut self) -> Option<Self> {
         match self {
@@ -243,6 +244,22 @@ pub trait Speaks<M: Message, B: Service>:
         }
     }
 
+    /// Returns whether a request that was spoken on `port` carries several messages, without a look
+    /// at the words of other vocabularies.
+    #[inline(always)]
+    fn has_several_requests(port: usize, word: &Request<M, B>) -> bool {
+        let _own = (port, word);
+        false
+    }
+
+    /// Returns whether an indication that was spoken on `port` carries several messages, without a
+    /// look at the words of other vocabularies.
+    #[inline(always)]
+    fn has_several_indications(port: usize, word: &Indication<M, B>) -> bool {
+        let _own = (port, word);
+        false
+    }
+
     /// Returns the port on which a name is spoken of, and how it is called there: by the name of
     /// one vocabulary, whatever its type.
     fn erase_name(name: &Self::Name) -> Option<(usize, &dyn Any)> {
@@ -269,6 +286,21 @@ macro_rules! __speaks {
         #[inline(always)]
         fn erase_indication(indication: Self::Indication) -> $crate::words::Indication<$message, $outside> {
             $crate::words::Indication::$variant(indication)
+        }
+
+        #[inline(always)]
+        fn has_several_requests(_port: usize, word: &$crate::words::Request<$message, $outside>) -> bool {
+            matches!(word, $crate::words::Request::$variant(word)
+                if <Self as $crate::Service>::requests_several(word))
+        }
+
+        #[inline(always)]
+        fn has_several_indications(
+            _port: usize,
+            word: &$crate::words::Indication<$message, $outside>,
+        ) -> bool {
+            matches!(word, $crate::words::Indication::$variant(word)
+                if <Self as $crate::Service>::indicates_several(word))
         }
 
         #[inline(always)]
@@ -416,6 +448,22 @@ impl<M: Message, B: Service, L: Speaks<M, B>, R: Speaks<M, B>> Speaks<M, B> for 
         }
     }
 
+    #[inline]
+    fn has_several_requests(port: usize, word: &Request<M, B>) -> bool {
+        match port.checked_sub(L::PORTS) {
+            None => L::has_several_requests(port, word),
+            Some(port) => R::has_several_requests(port, word),
+        }
+    }
+
+    #[inline]
+    fn has_several_indications(port: usize, word: &Indication<M, B>) -> bool {
+        match port.checked_sub(L::PORTS) {
+            None => L::has_several_indications(port, word),
+            Some(port) => R::has_several_indications(port, word),
+        }
+    }
+
     fn erase_name(name: &Self::Name) -> Option<(usize, &dyn Any)> {
         match name {
             Either::Left(name) => L::erase_name(name),
@@ -431,8 +479,8 @@ impl<M: Message, B: Service, L: Speaks<M, B>, R: Speaks<M, B>> Speaks<M, B> for 
     }
 }
 
-/// What is outside of a graph: the service `B`, once for each lane. The number of lanes is known when
-/// the graph is built; they are counted from the left, as in a static stack.
+/// What is outside of a graph: the service `B`, once for each lane. The number of lanes is known
+/// when the graph is built; they are counted from the left, as in a static stack.
 pub struct Outside<B>(PhantomData<B>);
 
 /// A word, or a name, and its lane.

@@ -1,5 +1,5 @@
-//! The edge of a stack: several messages that an application hands over at once come one by one to a
-//! layer that takes one at a time, and in one word to a layer that takes batches.
+//! The edge of a stack: several messages that an application hands over at once come one by one to
+//! a layer that takes one at a time, and in one word to a layer that takes batches.
 
 use std::cell::RefCell;
 use std::io::Write as _;

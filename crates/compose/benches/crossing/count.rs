@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 struct Counting;
 
 thread_local! {
-    // Each thread counts its own: the one that started a test may write its books while the test runs.
+    // Each thread counts its own: the one that started a test may write its books while the test
+    // runs.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
 }
 /// Octets that were asked for and not given back. Wraps on its way, and is right in the end.
@@ -17,8 +18,8 @@ static HELD: AtomicU64 = AtomicU64::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting touches no memory of
-// anybody else.
+// SAFETY: every call goes unchanged to the system's allocator, which keeps the promises; counting
+// touches no memory of anybody else.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -61,7 +62,8 @@ pub(crate) const ALONE: &str = "--alone";
 
 /// Instructions for one round of the named subject; `None` where there is no valgrind.
 ///
-/// The program runs itself twice, with so many rounds and with twice as many: the difference has no start-up in it.
+/// The program runs itself twice, with so many rounds and with twice as many: the difference has no
+/// start-up in it.
 pub(crate) fn instructions(subject: &str, rounds: u64) -> Option<f64> {
     let (once, twice) = (collected(subject, rounds)?, collected(subject, 2 * rounds)?);
     Some((twice - once) as f64 / rounds as f64)

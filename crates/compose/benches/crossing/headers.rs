@@ -99,7 +99,8 @@ pub(crate) struct Check16 {
     pub check: u16,
 }
 
-/// A call sign (AX.25 v2.2 §3.12): six characters of seven bits, kept as they travel, shifted left by one bit.
+/// A call sign (AX.25 v2.2 §3.12): six characters of seven bits, kept as they travel, shifted left
+/// by one bit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct CallSign(u64);
 

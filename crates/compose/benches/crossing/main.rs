@@ -6,8 +6,8 @@
 //! cargo bench -p stackwright-compose --bench crossing -- --counts            only what is exact: fails where it misses
 //! ```
 //!
-//! A round is one message down through all layers and up again. Times are ratios of neighbouring turns of one run;
-//! instructions and allocations are counted, and exact.
+//! A round is one message down through all layers and up again. Times are ratios of neighbouring
+//! turns of one run; instructions and allocations are counted, and exact.
 
 mod count;
 mod headers;
@@ -84,7 +84,8 @@ const STATION: Station = Station {
     remote_sign: (*b"DB0ABC", 7),
 };
 
-/// The four headers, in whatever shape. Neither way is inlined into its caller: so it is with a driver.
+/// The four headers, in whatever shape. Neither way is inlined into its caller: so it is with a
+/// driver.
 trait BothWays {
     fn down(&mut self, cx: &Context, message: SingleBuffer, ends: &mut Ends);
     fn up(&mut self, cx: &Context, message: SingleBuffer, ends: &mut Ends);
@@ -123,7 +124,8 @@ impl<S: BothWays> Rounds for FourHeaders<S> {
     }
 }
 
-/// The two shapes write the same octets, and take or refuse the same ones: cut short anywhere, any bit altered.
+/// The two shapes write the same octets, and take or refuse the same ones: cut short anywhere, any
+/// bit altered.
 fn same_work<A: BothWays, B: BothWays>(ours: impl Fn() -> A, theirs: impl Fn() -> B) {
     let payload = [b'x'; 61];
     let cx = Context::new(1);
@@ -208,8 +210,8 @@ const LINES: [Line; 10] = [
     line("2 layers, one exit / two exits", "one-exit-2", "two-exits-2", None, None),
     line("4 layers, one exit / two exits", "one-exit-4", "two-exits-4", None, None),
     line("8 layers, one exit / two exits", "one-exit-8", "two-exits-8", None, None),
-    // The same layers on both sides. Two of them the compiler folds into one, so that no crossing is left to compare with:
-    // what a crossing costs, `crossing` says.
+    // The same layers on both sides. Two of them the compiler folds into one, so that no crossing
+    // is left to compare with: what a crossing costs, `crossing` says.
     line("2 layers, graph / static", "graph-2", "two-exits-2", None, None),
     line("4 layers, graph / static", "graph-4", "two-exits-4", Some(8.0), None),
     line("8 layers, graph / static", "graph-8", "two-exits-8", Some(8.0), None),
@@ -222,8 +224,8 @@ const LINES: [Line; 10] = [
 /// How many times what a static crossing costs one in a graph may cost.
 const CROSSING_MOST: f64 = 8.0;
 
-/// What one more crossing costs, in a graph and statically, in nanoseconds: from 2 layers to 8, twelve are added to a
-/// round.
+/// What one more crossing costs, in a graph and statically, in nanoseconds: from 2 layers to 8,
+/// twelve are added to a round.
 fn crossing(timed: &[measure::Ratio]) -> (f64, f64) {
     let medians = |what: &str| {
         let place = LINES.iter().position(|line| line.ours == what).expect("it is one of the lines");
@@ -268,7 +270,8 @@ fn time(turns: usize) -> Vec<measure::Ratio> {
     comparisons.iter().map(Comparison::ratio).collect()
 }
 
-/// Instructions a round of ours and theirs, of each line; two at a time, since a count does not mind company.
+/// Instructions a round of ours and theirs, of each line; two at a time, since a count does not
+/// mind company.
 fn instructions(rounds: u64) -> Vec<Option<(f64, f64)>> {
     let count = |line: &Line| {
         std::thread::scope(|scope| {

@@ -33,7 +33,8 @@ impl Comparison {
         Comparison { ours, theirs, rounds, times: Vec::new() }
     }
 
-    /// One turn of each. Who begins changes, so that neither always finds the machine as the other left it.
+    /// One turn of each. Who begins changes, so that neither always finds the machine as the other
+    /// left it.
     pub(crate) fn turn(&mut self) {
         let Comparison { ours, theirs, rounds, times } = self;
         let (first, second);
@@ -68,7 +69,8 @@ fn median(values: &mut [f64]) -> f64 {
     values[values.len() / 2]
 }
 
-/// The bootstrap: draw as many ratios again, with repetition, and see where 95 % of the medians lie.
+/// The bootstrap: draw as many ratios again, with repetition, and see where 95 % of the medians
+/// lie.
 fn interval(ratios: &[f64]) -> (f64, f64) {
     let mut random = fastrand::Rng::with_seed(1);
     let mut medians: Vec<f64> = (0..1000)

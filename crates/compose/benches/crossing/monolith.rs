@@ -1,8 +1,9 @@
 //! The four headers in one function each way, by hand: what composition is measured against.
 //!
-//! It writes the same octets into the same memory and refuses the same messages, but as nobody would who had to change
-//! a layer: one stretch of room for all headers, one test of the length, words prepared and compared with masks instead
-//! of fields. It shares nothing but the sums. Make it faster where you can; never slower.
+//! It writes the same octets into the same memory and refuses the same messages, but as nobody
+//! would who had to change a layer: one stretch of room for all headers, one test of the length,
+//! words prepared and compared with masks instead of fields. It shares nothing but the sums. Make
+//! it faster where you can; never slower.
 
 use stackwright_contract::Context;
 use stackwright_wire::check::{Crc16, Crc32c, Internet};
@@ -22,8 +23,9 @@ const DATAGRAM_AT: usize = FRAME;
 const PACKET_AT: usize = DATAGRAM_AT + DATAGRAM;
 const RECORD_AT: usize = PACKET_AT + PACKET;
 
-/// The bits of the two halves of a frame's header that have one right value: all but the source's call sign and number
-/// and the two bits for commands and responses. Of a call sign's octets the last bit.
+/// The bits of the two halves of a frame's header that have one right value: all but the source's
+/// call sign and number and the two bits for commands and responses. Of a call sign's octets the
+/// last bit.
 const FRAME_MASKS: [u64; 2] = [
     u64::from_le_bytes([0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x01]),
     u64::from_le_bytes([0x01, 0x01, 0x01, 0x01, 0x01, 0x61, 0xff, 0xff]),
@@ -77,7 +79,8 @@ impl<const CHECKS: bool> Monolith<CHECKS> {
     }
 }
 
-/// One reason for all faults: whoever reads the count knows no more, and no fault costs the good messages anything.
+/// One reason for all faults: whoever reads the count knows no more, and no fault costs the good
+/// messages anything.
 #[cold]
 #[inline(never)]
 fn dropped(cx: &Context) {
@@ -137,8 +140,9 @@ impl<const CHECKS: bool> BothWays for Monolith<CHECKS> {
 
     #[inline(never)]
     fn up(&mut self, cx: &Context, message: SingleBuffer, ends: &mut Ends) {
-        // Moved once, so that it is altered in registers: in the caller's memory, where it came, it would be stored in
-        // part and then loaded whole, for which the processor makes the load wait.
+        // Moved once, so that it is altered in registers: in the caller's memory, where it came, it
+        // would be stored in part and then loaded whole, for which the processor makes the load
+        // wait.
         let [mut message] = [message];
         let octets = message.octets();
         let Some((headers, payload)) = octets.split_first_chunk::<HEADERS>() else {

@@ -1,7 +1,7 @@
 //! The four-header stack in the contract: four protocols that do not know each other.
 //!
-//! Each checks what it decodes, and drops what is not for it. `CHECKS` turns the three sums off, so that what is left
-//! is the cost of headers and of composition.
+//! Each checks what it decodes, and drops what is not for it. `CHECKS` turns the three sums off, so
+//! that what is left is the cost of headers and of composition.
 
 use core::marker::PhantomData;
 
@@ -14,12 +14,14 @@ use stackwright_wire::{Header, Message, SingleBuffer};
 use crate::headers::{CallSign, Check16, Check32, Frame, Ipv4, Record, Segment};
 use crate::{BothWays, Ends, NAME, Station};
 
-/// Both directions of a layer that puts a header before payload and passes every other word through.
+/// Both directions of a layer that puts a header before payload and passes every other word
+/// through.
 ///
 /// `wrap` and `unwrap` stand for the bodies of its handlers, and are inlined as these would be.
 ///
-/// Such a layer alters the word in place and has one exit. Two exits, one for payload and one for the rest, would be two
-/// calls into the same neighbour, and the compiler inlines gladly only what is called once.
+/// Such a layer alters the word in place and has one exit. Two exits, one for payload and one for
+/// the rest, would be two calls into the same neighbour, and the compiler inlines gladly only what
+/// is called once.
 macro_rules! protocol {
     ($layer:ident, $header_room:expr) => {
         impl<M: Message, const CHECKS: bool> Protocol for $layer<M, CHECKS> {
@@ -61,8 +63,8 @@ macro_rules! protocol {
     };
 }
 
-/// Why a message is dropped: one function each, out of the way of good messages. A reason that were an argument would be
-/// loaded before it is known whether there is a fault.
+/// Why a message is dropped: one function each, out of the way of good messages. A reason that were
+/// an argument would be loaded before it is known whether there is a fault.
 macro_rules! reasons {
     ($($reason:ident: $says:literal;)*) => { $(
         #[cold]
@@ -250,16 +252,17 @@ impl<M: Message, const CHECKS: bool> Internets<M, CHECKS> {
 
 /// Unnumbered frames between two stations.
 ///
-/// All frames to the other station begin alike, and all frames from anybody to us have the same bits in most places: so
-/// the header is encoded once, and a frame that arrives is compared and only decoded to say what is wrong with it.
+/// All frames to the other station begin alike, and all frames from anybody to us have the same
+/// bits in most places: so the header is encoded once, and a frame that arrives is compared and
+/// only decoded to say what is wrong with it.
 pub(crate) struct Frames<M, const CHECKS: bool> {
     leaving: [u8; Frame::LENGTH],
     arriving: u128,
     message: PhantomData<M>,
 }
 
-/// The bits that every frame to us has alike: all but the source's call sign and number, and the command and response
-/// bits. Of the characters of the source it has the last one, which is zero.
+/// The bits that every frame to us has alike: all but the source's call sign and number, and the
+/// command and response bits. Of the characters of the source it has the last one, which is zero.
 const ALIKE: u128 = u128::from_ne_bytes([
     0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f, 0x01, 0x01, 0x01, 0x01, 0x01, 0x01, 0x61, 0xff, 0xff,
 ]);

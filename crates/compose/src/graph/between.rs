@@ -1,5 +1,5 @@
-//! What the builder puts between nodes: forks and joins, on the words of a graph. They keep names as
-//! the static ones do.
+//! What the builder puts between nodes: forks and joins, on the words of a graph. They keep names
+//! as the static ones do.
 
 use alloc::vec::Vec;
 use core::any::Any;

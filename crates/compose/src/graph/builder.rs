@@ -89,8 +89,8 @@ impl<M: Message, B: Service + 'static> Builder<M, B> {
         self
     }
 
-    /// Names the node on which the application stands. Several of them provide their services side by
-    /// side, from the left.
+    /// Names the node on which the application stands. Several of them provide their services side
+    /// by side, from the left.
     #[must_use]
     pub fn top(mut self, name: &str) -> Self {
         self.tops.push(name.to_owned());

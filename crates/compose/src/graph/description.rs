@@ -16,8 +16,9 @@
 //! root = "."
 //! ```
 //!
-//! `over` names the lower, or a list of them, one for each port from the left; several lowers of one port are a list in the
-//! list. `top` names the node on which the application stands, or a list of them.
+//! `over` names the lower, or a list of them, one for each port from the left; several lowers of
+//! one port are a list in the list. `top` names the node on which the application stands, or a list
+//! of them.
 
 use alloc::borrow::ToOwned;
 use alloc::format;

@@ -12,8 +12,8 @@ use super::graph::Graph;
 use super::place::{Below, Kind};
 
 impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
-    /// Draws the graph as text: a box for each node, each below one that stands on it, with the service
-    /// between them.
+    /// Draws the graph as text: a box for each node, each below one that stands on it, with the
+    /// service between them.
     pub fn draw(&self) -> String {
         let mut picture = String::new();
         let mut drawn = Vec::new();

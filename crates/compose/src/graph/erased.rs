@@ -18,8 +18,8 @@ use super::{AskPort, Node, NodeOutlet};
 pub struct Erased<P>(pub P);
 
 impl<P> Erased<P> {
-    // Each message of several comes back as a word of its own: so the protocol's handler is called in
-    // one place, and stays inlined there.
+    // Each message of several comes back as a word of its own: so the protocol's handler is called
+    // in one place, and stays inlined there.
     #[cold]
     #[inline(never)]
     fn indications<M: Message, B: Service + 'static>(
@@ -67,7 +67,7 @@ where
         outlet: &mut NodeOutlet<'_, M, B>,
     ) {
         // A neighbour is any node, and may send several.
-        if !P::BATCHES.from_above && request.has_several() {
+        if !P::BATCHES.from_above && P::Provides::has_several_requests(port, &request) {
             return outlet.split(port, request);
         }
         self.0.handle_request(cx, P::Provides::recall_request(port, request), outlet);
@@ -81,7 +81,7 @@ where
         indication: Indication<M, B>,
         outlet: &mut NodeOutlet<'_, M, B>,
     ) {
-        if !P::BATCHES.from_below && indication.has_several() {
+        if !P::BATCHES.from_below && P::Uses::has_several_indications(port, &indication) {
             return self.indications(cx, port, indication, outlet);
         }
         self.0.handle_indication(cx, P::Uses::recall_indication(port, indication), outlet);

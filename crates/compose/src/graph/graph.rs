@@ -34,8 +34,9 @@ pub struct Graph<M: Message, B: Service, T> {
     pub(super) service: PhantomData<fn() -> T>,
 }
 
-/// What a graph provides that is only drawn and explained ([`Builder::look`](super::Builder::look)). It
-/// is no service, so that nothing can be asked of such a graph.
+/// What a graph provides that is only drawn and explained
+/// ([`Builder::look`](super::Builder::look)). It is no service, so that nothing can be asked of
+/// such a graph.
 #[derive(Debug)]
 pub enum Unasked {}
 
@@ -55,8 +56,9 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         self.roots.iter().map(|place| self.web.places[*place].name.as_str())
     }
 
-    /// Returns the name of the node on which `name` stands with one of its ports, counted from the left;
-    /// modules and forks between are passed over. `None` where that is the outside, or several.
+    /// Returns the name of the node on which `name` stands with one of its ports, counted from the
+    /// left; modules and forks between are passed over. `None` where that is the outside, or
+    /// several.
     pub fn lower(&self, name: &str, port: usize) -> Option<&str> {
         let mut below = self.web.places[self.web.place(name)?].below.get(port)?;
         loop {

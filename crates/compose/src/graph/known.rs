@@ -1,5 +1,5 @@
-//! The names of a graph: which node each means, whether a node stands on itself, and whether each is
-//! needed.
+//! The names of a graph: which node each means, whether a node stands on itself, and whether each
+//! is needed.
 
 use alloc::borrow::ToOwned;
 use alloc::format;

@@ -19,8 +19,8 @@ use super::place::{Above, Below, Kind, place};
 pub enum Popped<M: Message, B: Service> {
     /// It has left; here it is.
     Left(Box<dyn Module<M, B>>),
-    /// It holds messages: it was asked to release them, and leaves at the end of the first batch after
-    /// which it holds none.
+    /// It holds messages: it was asked to release them, and leaves at the end of the first batch
+    /// after which it holds none.
     Draining {
         /// The number of messages that it holds.
         held: usize,
@@ -52,13 +52,13 @@ impl<M: Message, B: Service + 'static> fmt::Debug for Popped<M, B> {
 pub(super) type Leaving = String;
 
 impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
-    /// Puts `module` under `name` between two neighbours, directly below the upper one. Where several
-    /// ports of `above` lead to `below`, it is the first. A filter is pushed as
+    /// Puts `module` under `name` between two neighbours, directly below the upper one. Where
+    /// several ports of `above` lead to `below`, it is the first. A filter is pushed as
     /// [`Inserted`](super::Inserted).
     ///
     /// # Errors
-    /// Where the name is taken, the two are no neighbours, or the rule book refuses: something above
-    /// needs what the module does not pass.
+    /// Where the name is taken, the two are no neighbours, or the rule book refuses: something
+    /// above needs what the module does not pass.
     pub fn push(
         &mut self,
         above: &str,
@@ -97,8 +97,8 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         }
     }
 
-    /// Takes a module out. One that holds messages is asked to release them, and leaves later: until then
-    /// its name is taken.
+    /// Takes a module out. One that holds messages is asked to release them, and leaves later:
+    /// until then its name is taken.
     ///
     /// # Errors
     /// Where that is no module.
@@ -162,8 +162,8 @@ impl<M: Message, B: Service + 'static, T> Graph<M, B, T> {
         })
     }
 
-    /// Returns the port of `upper` that leads to `lower`, and what is next there: a module or a fork may
-    /// stand between them.
+    /// Returns the port of `upper` that leads to `lower`, and what is next there: a module or a
+    /// fork may stand between them.
     fn edge(&self, upper: usize, lower: usize) -> Option<(usize, Below)> {
         let places = &self.web.places;
         let leads = |below: &Below| {

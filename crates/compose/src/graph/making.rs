@@ -1,4 +1,5 @@
-//! From a description to a graph: its nodes are made, in the order of their lanes, checked and linked.
+//! From a description to a graph: its nodes are made, in the order of their lanes, checked and
+//! linked.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -83,8 +84,8 @@ impl Description {
         Ok((builder, lanes.into_inner()))
     }
 
-    /// Returns all nodes from the tops and from the left, as lanes are numbered; then those that are not
-    /// reached.
+    /// Returns all nodes from the tops and from the left, as lanes are numbered; then those that
+    /// are not reached.
     fn order(&self) -> Vec<usize> {
         let find = |name: &str| self.nodes.iter().position(|node| node.name == name);
         let mut order = Vec::new();

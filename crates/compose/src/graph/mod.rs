@@ -1,5 +1,5 @@
-//! Composition at run time: the same protocols, the same rule book and the same order as in a stack, but
-//! chosen while the program runs, and changed while data flows.
+//! Composition at run time: the same protocols, the same rule book and the same order as in a
+//! stack, but chosen while the program runs, and changed while data flows.
 //!
 //! | file | what |
 //! | --- | --- |

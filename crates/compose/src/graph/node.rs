@@ -18,9 +18,9 @@ pub trait Node<M: Message, B: Service>: Any {
     /// Returns what the rule book has to know of it.
     fn facts(&self) -> Facts;
 
-    /// Returns which batches of several messages it takes. By default it takes one message at a time:
-    /// the graph splits what comes from the outside, and the node what comes from its neighbours
-    /// ([`NodeOutlet::split`]).
+    /// Returns which batches of several messages it takes. By default it takes one message at a
+    /// time: the graph splits what comes from the outside, and the node what comes from its
+    /// neighbours ([`NodeOutlet::split`]).
     fn batches(&self) -> Batches {
         Batches::NONE
     }
@@ -92,8 +92,8 @@ pub trait AskPort {
     fn ask(&self, port: usize, about: &dyn Any, question: &mut Question<'_>);
 }
 
-/// What can be pushed into a live graph, and popped out of it: the same service above and below, with
-/// names that pass unchanged.
+/// What can be pushed into a live graph, and popped out of it: the same service above and below,
+/// with names that pass unchanged.
 ///
 /// It takes one message at a time, unless it [says otherwise](Module::takes_batches). What holds no
 /// words is better written as a [`Filter`](crate::filter::Filter).
@@ -106,7 +106,8 @@ pub trait Module<M: Message, B: Service>: Any {
         Facts { passes: Guarantees::ALL, ..Facts::named(self.name()) }
     }
 
-    /// Returns whether it takes several messages in one word. By default it is handed one at a time.
+    /// Returns whether it takes several messages in one word. By default it is handed one at a
+    /// time.
     fn takes_batches(&self) -> bool {
         false
     }
@@ -146,12 +147,12 @@ pub trait Module<M: Message, B: Service>: Any {
         0
     }
 
-    /// Prepares it to leave: with the next flush it releases what it holds, and holds nothing from then
-    /// on.
+    /// Prepares it to leave: with the next flush it releases what it holds, and holds nothing from
+    /// then on.
     fn drain(&mut self) {}
 
-    /// Returns what [`Graph::protocol`](super::Graph::protocol) finds: the module itself, or what it
-    /// wraps.
+    /// Returns what [`Graph::protocol`](super::Graph::protocol) finds: the module itself, or what
+    /// it wraps.
     #[doc(hidden)]
     fn as_any(&self) -> &dyn Any
     where

@@ -37,8 +37,8 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         self.schedule();
     }
 
-    /// Finds the order of a timeout, which is that of `Over` and `Beside`: lowers before uppers, from the
-    /// left, and each joint is settled when its lowers are done, and when its uppers are.
+    /// Finds the order of a timeout, which is that of `Over` and `Beside`: lowers before uppers,
+    /// from the left, and each joint is settled when its lowers are done, and when its uppers are.
     fn schedule(&mut self) {
         let (mut steps, mut order) = (Vec::new(), Vec::new());
         let mut done = alloc::vec![false; self.joints.len()];
@@ -55,8 +55,8 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         self.descent = self.descend();
     }
 
-    /// Returns the order of a flush, which is that of `Over` and `Beside`: uppers before lowers, from the
-    /// left, and each joint is settled when its uppers are done, and when its lowers are.
+    /// Returns the order of a flush, which is that of `Over` and `Beside`: uppers before lowers,
+    /// from the left, and each joint is settled when its uppers are done, and when its lowers are.
     fn descend(&self) -> Vec<Step> {
         // How many joints above each place have not been walked through.
         let mut above = alloc::vec![0; self.places.len()];
@@ -115,9 +115,9 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
     }
 }
 
-/// Returns the uppers that share a joint with the one at `place`: all that share a lower with it, or
-/// with one of those, as all uppers of a static `Fork` do. Where one of them stands above another, each
-/// has its own: otherwise it would be told an answer while it still speaks.
+/// Returns the uppers that share a joint with the one at `place`: all that share a lower with it,
+/// or with one of those, as all uppers of a static `Fork` do. Where one of them stands above
+/// another, each has its own: otherwise it would be told an answer while it still speaks.
 fn sharing(place: usize, lowers: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut uppers = alloc::vec![place];
     let mut looked = 0;

@@ -44,8 +44,8 @@ impl<M: Message, B: Service> ProtocolRegistry<M, B> {
         ProtocolRegistry { entries: BTreeMap::new() }
     }
 
-    /// Adds a protocol: how it is called, what it is for in one sentence, what may stand in its table, and how it is made of
-    /// that. Keys and kinds are checked before it is made.
+    /// Adds a protocol: how it is called, what it is for in one sentence, what may stand in its
+    /// table, and how it is made of that. Keys and kinds are checked before it is made.
     #[must_use]
     pub fn with(
         mut self,
@@ -58,7 +58,8 @@ impl<M: Message, B: Service> ProtocolRegistry<M, B> {
         self
     }
 
-    /// Adds a protocol of which its table says everything. Each that is made is given a random `number`.
+    /// Adds a protocol of which its table says everything. Each that is made is given a random
+    /// `number`.
     #[must_use]
     pub fn describe<P>(
         self,
@@ -145,8 +146,9 @@ impl Parameters<'_> {
         &self.node.name
     }
 
-    /// The lane in which this node will speak with the outside: for an adapter that has to know it when it is made, and
-    /// that stands on nothing else. Nodes are made in the order in which lanes are numbered.
+    /// The lane in which this node will speak with the outside: for an adapter that has to know it
+    /// when it is made, and that stands on nothing else. Nodes are made in the order in which lanes
+    /// are numbered.
     pub fn lane(&self) -> usize {
         let mut lanes = self.lanes.borrow_mut();
         if lanes.last().is_none_or(|last| *last != self.node.name) {

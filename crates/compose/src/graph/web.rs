@@ -1,10 +1,10 @@
-//! Places, the joints between them, and how a word passes: in the order of [`Over`](crate::Over), word
-//! for word.
+//! Places, the joints between them, and how a word passes: in the order of [`Over`](crate::Over),
+//! word for word.
 //!
-//! A joint is what one upper has with all its lowers, as `Over<U, Beside<..>>` has one. While the upper
-//! speaks downward through it, it is *falling*, and what a lower answers waits in `rising`; while a
-//! lower speaks upward, it is *rising*, and what the upper answers waits in `sinking`. The joint is
-//! settled where the upper was called, when it has returned.
+//! A joint is what one upper has with all its lowers, as `Over<U, Beside<..>>` has one. While the
+//! upper speaks downward through it, it is *falling*, and what a lower answers waits in `rising`;
+//! while a lower speaks upward, it is *rising*, and what the upper answers waits in `sinking`. The
+//! joint is settled where the upper was called, when it has returned.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -78,8 +78,8 @@ impl<M: Message, B: Service + 'static> NodeOutlet<'_, M, B> {
 }
 
 impl<M: Message, B: Service> NodeOutlet<'_, M, B> {
-    /// Hands back a request on `port` that carries several messages: when the node has returned, it is
-    /// handed each as a request of its own.
+    /// Hands back a request on `port` that carries several messages: when the node has returned, it
+    /// is handed each as a request of its own.
     #[cold]
     #[inline(never)]
     pub fn split(&mut self, port: usize, request: Request<M, B>) {
@@ -182,9 +182,9 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         }
     }
 
-    /// Handles what is left when a node has handled a request: messages that it takes one by one, of which each
-    /// is settled before the next, as [`hand_down`](stackwright_contract::hand_down) does it in front of
-    /// a stack; and answers that wait.
+    /// Handles what is left when a node has handled a request: messages that it takes one by one,
+    /// of which each is settled before the next, as [`hand_down`](stackwright_contract::hand_down)
+    /// does it in front of a stack; and answers that wait.
     #[cold]
     #[inline(never)]
     fn after_request(&self, here: &Place<M, B>, cx: &Context, out: &mut dyn Ends<M, B>) {
@@ -213,8 +213,8 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         here.node.borrow_mut().handle_indication(cx, port, word, &mut self.outlet(here, cx, out));
     }
 
-    /// Hands a word from outside to the node at `place`. It may have lowers as well; for them the word
-    /// rises.
+    /// Hands a word from outside to the node at `place`. It may have lowers as well; for them the
+    /// word rises.
     #[inline(always)]
     pub(super) fn arrive(
         &self,
@@ -233,8 +233,9 @@ impl<M: Message, B: Service + 'static> Web<M, B> {
         self.settle_all(cx, out);
     }
 
-    /// Does the same for several messages, of which each is settled before the next where the node takes
-    /// one at a time: as [`hand_up`](stackwright_contract::hand_up) does it in front of a stack.
+    /// Does the same for several messages, of which each is settled before the next where the node
+    /// takes one at a time: as [`hand_up`](stackwright_contract::hand_up) does it in front of a
+    /// stack.
     #[cold]
     #[inline(never)]
     pub(super) fn arrive_each(

@@ -107,8 +107,8 @@ impl<M: Message, B: Service + 'static> Wiring<M, B> {
         }
     }
 
-    /// Links uppers with the lowers that they asked for; where several asked for one port, through a
-    /// fork.
+    /// Links uppers with the lowers that they asked for; where several asked for one port, through
+    /// a fork.
     fn lead(&mut self, asked: &[Asked]) {
         for (nth, Asked { upper, lower }) in asked.iter().enumerate() {
             if asked[..nth].iter().any(|before| before.lower == *lower) {

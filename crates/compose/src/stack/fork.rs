@@ -1,8 +1,8 @@
 //! Several uppers of one service on one lower.
 //!
-//! Each upper gives names from a table of its own, so two of them may give the same one. Between them
-//! and the lower stands the [`Split`], which has a table of its own towards the lower, and leads what
-//! the lower tells by its name.
+//! Each upper gives names from a table of its own, so two of them may give the same one. Between
+//! them and the lower stands the [`Split`], which has a table of its own towards the lower, and
+//! leads what the lower tells by its name.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -18,7 +18,8 @@ use super::{Beside, Over};
 /// `U1` and `U2` on one `L`.
 pub type Fork<U1, U2, L> = Over<Beside<U1, U2>, Over<Split<<L as Protocol>::Provides>, L>>;
 
-/// Puts two uppers of one service on one lower. Does not compile where the rule book refuses one of them.
+/// Puts two uppers of one service on one lower. Does not compile where the rule book refuses one of
+/// them.
 pub const fn fork<U1, U2, L>(one: U1, other: U2, lower: L) -> Fork<U1, U2, L>
 where
     L: Protocol<Provides: Service<Request: Word, Indication: Word, Name = Handle>>,
@@ -78,8 +79,8 @@ impl Branches {
         true
     }
 
-    /// Renames what the lower tells, and returns the upper for which it is; `None` where the name has
-    /// ended.
+    /// Renames what the lower tells, and returns the upper for which it is; `None` where the name
+    /// has ended.
     pub(crate) fn rise(&mut self, indication: &mut impl Word) -> Option<usize> {
         let life = indication.life();
         let name = indication.name_mut()?;

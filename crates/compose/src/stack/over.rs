@@ -1,8 +1,8 @@
 //! One protocol over another.
 //!
-//! Each side is lent an outlet that calls straight into the other: data falls and rises in plain nested
-//! calls. Only an answer that comes while the other side is still speaking waits in a queue, so that no
-//! answer arrives before the handler that asked has returned.
+//! Each side is lent an outlet that calls straight into the other: data falls and rises in plain
+//! nested calls. Only an answer that comes while the other side is still speaking waits in a queue,
+//! so that no answer arrives before the handler that asked has returned.
 //!
 //! | outlet | its words for the neighbour | its words for the outside |
 //! | --- | --- | --- |
@@ -11,10 +11,10 @@
 //! | [`LowerSpeaks`] | run into the upper | straight out, downward |
 //! | [`UpperHears`], called by the former | wait in `sinking` | straight out, upward |
 //!
-//! Everything on the straight path is always inlined. These functions do nothing of their own; as calls
-//! they would keep each word, and the message in it, in memory. For the same reason whether there was
-//! an answer is a local truth, in `answered`: where a layer does not answer at once, the compiler sees
-//! that there is nothing to settle.
+//! Everything on the straight path is always inlined. These functions do nothing of their own; as
+//! calls they would keep each word, and the message in it, in memory. For the same reason whether
+//! there was an answer is a local truth, in `answered`: where a layer does not answer at once, the
+//! compiler sees that there is nothing to settle.
 
 use alloc::collections::VecDeque;
 
@@ -24,9 +24,9 @@ use stackwright_contract::{
     RequestOf, RequestTo, earliest, hand_down, hand_up, rules,
 };
 
-/// The rounds of answers that two neighbours may exchange without a pause. A round is everything that
-/// waited when it began, however many associations it is for: a crowd that answers at once is one
-/// round, and only a dialogue that never ends reaches this bound.
+/// The rounds of answers that two neighbours may exchange without a pause. A round is everything
+/// that waited when it began, however many associations it is for: a crowd that answers at once is
+/// one round, and only a dialogue that never ends reaches this bound.
 pub(crate) const ROUNDS_MOST: usize = 1_000;
 
 /// `U` over `L`.
@@ -78,9 +78,9 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Over<U, L> {
 
     /// Delivers the answers that waited, and the answers to those, until both sides are silent.
     ///
-    /// The outlet is behind a pointer, so that there is one of these for each joint and not one for each
-    /// outlet that a joint is ever lent: the straight path through a stack then is all that a caller has
-    /// to inline.
+    /// The outlet is behind a pointer, so that there is one of these for each joint and not one for
+    /// each outlet that a joint is ever lent: the straight path through a stack then is all that a
+    /// caller has to inline.
     #[cold]
     #[inline(never)]
     fn settle(&mut self, cx: &Context, out: &mut dyn Outlet<Self>) {
@@ -157,7 +157,8 @@ impl<U: Protocol, L: Protocol<Provides = U::Uses>> Protocol for Over<U, L> {
         earliest(self.upper.next_deadline(), self.lower.next_deadline())
     }
 
-    /// Flushes from the top down, once each: what the upper asks for now is what the lower sends now.
+    /// Flushes from the top down, once each: what the upper asks for now is what the lower sends
+    /// now.
     fn flush(&mut self, cx: &Context, out: &mut impl Outlet<Self>) {
         let Over { upper, lower, joint } = self;
         let mut outlet = UpperSpeaks { cx, lower, joint, out, answered: false };

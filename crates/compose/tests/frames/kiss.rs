@@ -33,7 +33,8 @@ pub(crate) struct Kiss<M> {
     transmitted: usize,
     /// Frames on their way, each with its end among the octets given to the line.
     leaving: VecDeque<Leaving>,
-    /// Credit of the layer above, frames that wait for it, and octets whose credit the line is owed.
+    /// Credit of the layer above, frames that wait for it, and octets whose credit the line is
+    /// owed.
     up: Credit,
     arrived: VecDeque<(u8, Vec<u8>)>,
     owed: usize,

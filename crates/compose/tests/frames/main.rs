@@ -43,8 +43,8 @@ struct Station {
 }
 
 impl Station {
-    /// Takes frames to be sent, and the word for the first; the others follow with the credit that it
-    /// gives back.
+    /// Takes frames to be sent, and the word for the first; the others follow with the credit that
+    /// it gives back.
     fn first_of(&mut self, mut frames: VecDeque<Frame>) -> FramesRequest<M> {
         let (port, frame) = frames.pop_front().expect("there is something to send");
         let credit = &mut self.credit[usize::from(port)];

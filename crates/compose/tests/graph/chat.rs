@@ -1,5 +1,6 @@
-//! Protocols that say something at random: at once, twice, on timeouts and flushes, upward and downward. What they say depends only on
-//! their seed and on what they heard, in which order; and they note every word.
+//! Protocols that say something at random: at once, twice, on timeouts and flushes, upward and
+//! downward. What they say depends only on their seed and on what they heard, in which order; and
+//! they note every word.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -107,7 +108,8 @@ impl<L: Lanes, R: Lanes> Lanes for Both<L, R> {
     }
 }
 
-/// One word that crossed a boundary: who noted it, which way it came, on which port, and what it was.
+/// One word that crossed a boundary: who noted it, which way it came, on which port, and what it
+/// was.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Crossing(pub(crate) u32, pub(crate) &'static str, pub(crate) usize, pub(crate) Said);
 

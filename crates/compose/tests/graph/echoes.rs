@@ -1,4 +1,5 @@
-//! An echo over simulated streams, as a static stack and as a graph; and modules that come and go while it answers.
+//! An echo over simulated streams, as a static stack and as a graph; and modules that come and go
+//! while it answers.
 
 #[allow(dead_code, reason = "the simulator's own tests look closer")]
 #[path = "../../../simulator/tests/echo/client.rs"]
@@ -209,7 +210,8 @@ fn lose_nothing_while_delays_come_and_go() {
                 }
             }
         });
-        // A cut comes after so many octets, whenever that is; what reaches the caller before it may differ.
+        // A cut comes after so many octets, whenever that is; what reaches the caller before it may
+        // differ.
         if expected == [Ended::Finished] {
             assert_eq!((ended, heard), (expected, octets), "seed {seed}");
         }

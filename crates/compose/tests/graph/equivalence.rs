@@ -1,4 +1,5 @@
-//! Whatever protocols say, and whenever: a graph leads it in the same order as the static stack of the same parts.
+//! Whatever protocols say, and whenever: a graph leads it in the same order as the static stack of
+//! the same parts.
 
 use std::any::TypeId;
 

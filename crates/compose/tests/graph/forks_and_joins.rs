@@ -1,4 +1,5 @@
-//! Several uppers on one lower, one upper on several lowers: as stacks, and as graphs with the same traces.
+//! Several uppers on one lower, one upper on several lowers: as stacks, and as graphs with the same
+//! traces.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

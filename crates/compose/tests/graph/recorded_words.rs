@@ -90,7 +90,8 @@ enum Word<S: Service> {
 }
 use Word::{Down, Up};
 
-/// Says these words through a recorder, which comes before the one with this number; the capture, a line for each packet.
+/// Says these words through a recorder, which comes before the one with this number; the capture, a
+/// line for each packet.
 fn recorded<S>(from: usize, words: Vec<Word<S>>) -> Vec<String>
 where
     S: Service + Speaks<M, Outer<S>>,
@@ -342,7 +343,8 @@ fn datagrams() {
     );
 }
 
-/// Nobody who is pushed in has to know what a run is: he hears each message of it, and passes it on.
+/// Nobody who is pushed in has to know what a run is: he hears each message of it, and passes it
+/// on.
 #[test]
 fn a_run_of_datagrams_is_recorded_as_each_of_them() {
     let (credit, association) = (Credit { octets: 99, messages: 9 }, NAME);

@@ -1,5 +1,6 @@
-//! Toy layers, and a message that goes down and up through stacks and graphs of them. The instruction gate, the benchmark of
-//! composition and the lab measure by them what a crossing costs.
+//! Toy layers, and a message that goes down and up through stacks and graphs of them. The
+//! instruction gate, the benchmark of composition and the lab measure by them what a crossing
+//! costs.
 
 #![forbid(unsafe_code)]
 
@@ -24,8 +25,9 @@ const NAME: Handle = Handle { index: 0, generation: 0 };
 
 /// A layer with a header of `HEADER` octets, of which the first four are a number.
 ///
-/// It is written in both of the ways that a layer may be: with two exits, one for payload and one for every other word; or
-/// with one, through which the altered word leaves. The compiler rather inlines what is called from one place.
+/// It is written in both of the ways that a layer may be: with two exits, one for payload and one
+/// for every other word; or with one, through which the altered word leaves. The compiler rather
+/// inlines what is called from one place.
 #[derive(Default)]
 pub struct Layer<const HEADER: usize, const EXITS: usize> {
     number: u32,
@@ -208,8 +210,8 @@ impl<P: Protocol<Provides = Datagrams<SingleBuffer>, Uses: Below>> Rounds<P> {
         Rounds { stack, cx: Context::new(1), ends: Ends { message: Some(message) } }
     }
 
-    /// Goes `rounds` times and returns how many octets rose. At both ends, `pass` hands the message on; it may hide it from
-    /// the optimizer.
+    /// Goes `rounds` times and returns how many octets rose. At both ends, `pass` hands the message
+    /// on; it may hide it from the optimizer.
     ///
     /// # Panics
     /// Where a layer swallows the message.

@@ -182,11 +182,11 @@ impl<T: Transfer> AssociationIndication<T> {
         Self::Controlled { association, outcome: Err(CommandError::Unknown) }
     }
 
-    /// Returns the same as it is told above a layer that puts a header of `octets` octets before each
-    /// message.
+    /// Returns the same as it is told above a layer that puts a header of `octets` octets before
+    /// each message.
     ///
-    /// It is out of line: a layer that altered the limits in place, beside payload, would keep every
-    /// word in memory.
+    /// It is out of line: a layer that altered the limits in place, beside payload, would keep
+    /// every word in memory.
     #[cold]
     #[inline(never)]
     #[must_use]

@@ -13,7 +13,8 @@ use crate::rules::HEADER_ROOM_MOST;
 /// which may be shorter: what the kernel calls generic segmentation and receive offload (GSO, GRO).
 ///
 /// It means the same as its messages one by one, in order. A protocol that says so in
-/// [`BATCHES`](crate::Protocol::BATCHES) is handed several at once; every other gets batches of one.
+/// [`BATCHES`](crate::Protocol::BATCHES) is handed several at once; every other gets batches of
+/// one.
 ///
 /// A batch owns one thing, its octets. A word with two things to drop could not be kept in
 /// registers on its way through a stack (`crossing/stack/8` of the gate: 290 instructions for 167).

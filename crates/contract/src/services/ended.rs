@@ -1,7 +1,7 @@
 //! Why a name has ended.
 
-/// The reason for which one side ended an association: a number that both applications know, as DIAG,
-/// GOAWAY and RESET_STREAM carry one. 0 says nothing.
+/// The reason for which one side ended an association: a number that both applications know, as
+/// DIAG, GOAWAY and RESET_STREAM carry one. 0 says nothing.
 pub type Code = u32;
 
 /// Why an association, or a listener, is over.
@@ -36,7 +36,8 @@ pub enum Ended {
     /// It took too long.
     #[error("it took too long")]
     Expired,
-    /// What arrived did not match the peer's seal or signature, repeatedly: another key, or a forger.
+    /// What arrived did not match the peer's seal or signature, repeatedly: another key, or a
+    /// forger.
     #[error("what came is not sealed with the other side's key")]
     Forged,
     /// A message was longer than the peer takes, or than its format can express.

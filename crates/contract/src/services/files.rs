@@ -8,8 +8,8 @@ use crate::{Handle, Life, Service, Word};
 
 /// Whole files below one root.
 ///
-/// Paths are separated by `/`, and begin at the root whether or not they begin with `/`. Answers about
-/// one file come in the order asked; across files in any order.
+/// Paths are separated by `/`, and begin at the root whether or not they begin with `/`. Answers
+/// about one file come in the order asked; across files in any order.
 pub struct Files<M>(PhantomData<M>);
 
 impl<M> Service for Files<M> {
@@ -24,11 +24,11 @@ impl<M> Service for Files<M> {
 pub enum Purpose {
     /// To read a file that exists.
     Read,
-    /// To write a file that appears under its name only when it is closed with `keep`; until then what
-    /// had that name stays as it was.
+    /// To write a file that appears under its name only when it is closed with `keep`; until then
+    /// what had that name stays as it was.
     Create {
-        /// Octets of the file that has the name now which are taken over first; writing goes on behind
-        /// them. It fails with [`Failure::Short`] where the file has fewer.
+        /// Octets of the file that has the name now which are taken over first; writing goes on
+        /// behind them. It fails with [`Failure::Short`] where the file has fewer.
         from: u64,
     },
     /// To list a folder.

@@ -1,4 +1,5 @@
-//! A line of octets without associations: a serial line, a byte pipe. It has no end, but may be down.
+//! A line of octets without associations: a serial line, a byte pipe. It has no end, but may be
+//! down.
 
 use core::marker::PhantomData;
 

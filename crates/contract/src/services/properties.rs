@@ -6,14 +6,16 @@ use core::num::NonZeroU32;
 /// property drops it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MessageProperties {
-    /// How long it is of use after it is sent, in microseconds (at most 71 minutes); `None`: for ever.
+    /// How long it is of use after it is sent, in microseconds (at most 71 minutes); `None`: for
+    /// ever.
     pub lifetime: Option<NonZeroU32>,
     /// The application's own number of it (ARTP's DSEQ); `None`: the layer counts.
     ///
-    /// Where nothing expires, a number may be used again at any time: a message that is sent in several
-    /// pieces waits, and others overtake it, until all pieces of the one before with its number have
-    /// arrived. Of one that expired in part, the peer holds what it has for 30 s and as long as it would
-    /// have been of use: until then, another in several pieces with its number is taken for the same.
+    /// Where nothing expires, a number may be used again at any time: a message that is sent in
+    /// several pieces waits, and others overtake it, until all pieces of the one before with its
+    /// number have arrived. Of one that expired in part, the peer holds what it has for 30 s and as
+    /// long as it would have been of use: until then, another in several pieces with its number is
+    /// taken for the same.
     pub number: Option<u32>,
     /// The smaller, the more urgent, as XTP's sort is: 0 is the most urgent, 128 the default.
     pub priority: u8,
@@ -44,16 +46,16 @@ impl MessageProperties {
     }
 }
 
-/// Explicit congestion notification (RFC 3168 §5): what a packet says of congestion to its sender, to
-/// routers and to its receiver. Only layers that control the rate at which they send use it.
+/// Explicit congestion notification (RFC 3168 §5): what a packet says of congestion to its sender,
+/// to routers and to its receiver. Only layers that control the rate at which they send use it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ecn {
     /// Not-ECT: where there is congestion, routers drop it.
     #[default]
     NotEct,
-    /// ECT: its sender is told of marks and responds to them, so that a router may mark it instead of
-    /// dropping it. Both codepoints of RFC 3168 read so; ECT(0) is written, since ECT(1) asks for
-    /// another kind of router (RFC 9331).
+    /// ECT: its sender is told of marks and responds to them, so that a router may mark it instead
+    /// of dropping it. Both codepoints of RFC 3168 read so; ECT(0) is written, since ECT(1) asks
+    /// for another kind of router (RFC 9331).
     Ect,
     /// CE: a router met congestion and marked it.
     Ce,

@@ -7,8 +7,8 @@ use stackwright_wire::Message;
 
 use super::{Batch, Credit, MessageProperties};
 
-/// What the words of a service with associations carry, and what it costs. Every type that implements
-/// it is a [`Service`](crate::Service), with the words
+/// What the words of a service with associations carry, and what it costs. Every type that
+/// implements it is a [`Service`](crate::Service), with the words
 /// [`AssociationRequest`](super::AssociationRequest) and
 /// [`AssociationIndication`](super::AssociationIndication).
 pub trait Transfer: Sized + 'static {

@@ -17,26 +17,28 @@ use stackwright_wire::capture::{
 use super::act::{self, Act};
 use crate::graph::{Module, NodeOutlet};
 
-/// The octets that wait at most before they are handed over in the middle of a batch; one packet may
-/// come on top.
+/// The octets that wait at most before they are handed over in the middle of a batch; one packet
+/// may come on top.
 const WAITING_MOST: usize = 64 * 1024;
 
-/// The first dynamic port (RFC 6335 §6): these stand for an association of which the addresses were told
-/// before the recorder was pushed.
+/// The first dynamic port (RFC 6335 §6): these stand for an association of which the addresses were
+/// told before the recorder was pushed.
 const DYNAMIC_PORTS: u16 = 49_152;
 
 /// Writes what passes into a capture, pcapng, for Wireshark and for `stackwright dissect`.
 ///
-/// What is sent and delivered becomes packets: of TCP for streams, of UDP for datagrams, between the addresses that `Opened`
-/// told; without a header where these are none of the Internet. A stream begins with SYN packets and ends with FIN or RST
-/// ones, and its octets are numbered from 1 each way. Words that say none of this are no packets. The comment of a packet
-/// names the service, the primitive and the association.
+/// What is sent and delivered becomes packets: of TCP for streams, of UDP for datagrams, between
+/// the addresses that `Opened` told; without a header where these are none of the Internet. A
+/// stream begins with SYN packets and ends with FIN or RST ones, and its octets are numbered from 1
+/// each way. Words that say none of this are no packets. The comment of a packet names the service,
+/// the primitive and the association.
 ///
-/// Nothing is held and nothing waits for it: the file's octets go to a sink after each batch, and in its midst when 64 KiB
-/// wait. What several recorders write, one after the other, is one file.
+/// Nothing is held and nothing waits for it: the file's octets go to a sink after each batch, and
+/// in its midst when 64 KiB wait. What several recorders write, one after the other, is one file.
 ///
-/// A recorder that comes late does not know the addresses of the associations that are open already: their packets go from
-/// an unspecified address to another (RFC 1122 §3.2.1.3), and are numbered from 1 on, too.
+/// A recorder that comes late does not know the addresses of the associations that are open
+/// already: their packets go from an unspecified address to another (RFC 1122 §3.2.1.3), and are
+/// numbered from 1 on, too.
 pub struct Recorder<M, F: FnMut(Vec<u8>)> {
     capture: Capture,
     /// The name and the description of the boundary.
@@ -92,9 +94,9 @@ impl Association {
 }
 
 impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
-    /// Records what crosses a boundary. `name` says where that is, as in `ftp client over tcp`; `above` names the protocol
-    /// whose octets are carried, as in the catalogue. `began` is when the run began, in nanoseconds after 1970 began (UTC).
-    /// `sink` gets the octets of the file.
+    /// Records what crosses a boundary. `name` says where that is, as in `ftp client over tcp`;
+    /// `above` names the protocol whose octets are carried, as in the catalogue. `began` is when
+    /// the run began, in nanoseconds after 1970 began (UTC). `sink` gets the octets of the file.
     pub fn new(name: &str, above: &str, began: u64, sink: F) -> Self {
         let mut capture = Capture::new("stackwright");
         let internet = capture.interface(name, above, LinkType::RAW);
@@ -178,8 +180,8 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
         }
     }
 
-    /// Writes the end of a stream. Every end but `Finished` is a reset: it reaches the peer as one, or was
-    /// one.
+    /// Writes the end of a stream. Every end but `Finished` is a reset: it reaches the peer as one,
+    /// or was one.
     fn ended(&mut self, time: u64, association: &mut Association, why: Ended) {
         let direction = match why {
             _ if association.over => return,
