@@ -1,4 +1,5 @@
-//! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP is to a stack, with its check or without.
+//! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP is to a stack,
+//! with its check or without.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -19,29 +20,31 @@ use crate::{Segment, Segments, Word};
 
 const NAME: &str = "simulated datagrams";
 
-/// The first of the ports that are given to whoever asks for any.
+/// The first of the ports that are assigned where any is asked for.
 const FRESH_FIRST: u16 = 49_152;
 
 /// The adapter of one station.
 ///
-/// Who comes to a listener gets the next name that waits; without one, and without room, a datagram is dropped and
-/// counted, as the kernel does it. A closed association ends as `Finished`.
+/// An arrival at a listener gets the next name that waits; without one, and without credit, a datagram
+/// is dropped and counted, as the kernel does it. A closed association ends as `Finished`.
 #[derive(Debug)]
 pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     address: IpAddr,
     credit: Credit,
     ledger: Ledger,
     names: Mirror<Named>,
-    /// Who speaks with our port.
+    /// The peers of each of our ports.
     peers: BTreeMap<(u16, SocketAddr), Handle>,
-    /// What is known of the paths to peers. `None`: nothing is asked of the network, as UDP asks nothing.
+    /// What is known of the paths to peers. `None`: nothing is asked of the network, as UDP asks
+    /// nothing.
     paths: Option<BTreeMap<IpAddr, PathLimits>>,
     /// What left in this batch: its room is given back when the batch is done.
     left: BTreeMap<Handle, Credit>,
     message: std::marker::PhantomData<M>,
 }
 
-/// [`SimulatedDatagrams`] with a check: what UDP with its check is to a stack, and a better one, since nothing escapes it.
+/// [`SimulatedDatagrams`] with a check: what UDP with its check is to a stack, and a better one,
+/// since nothing escapes it.
 pub type CheckedDatagrams<M> = SimulatedDatagrams<M, true>;
 
 #[derive(Debug)]
@@ -60,8 +63,8 @@ struct Open {
 }
 
 impl<M: Message> SimulatedDatagrams<M> {
-    /// The adapter of the station at `address`, without a check: altered datagrams are delivered. Each association may
-    /// send so much in one batch.
+    /// The adapter of the station at `address`, without a check: altered datagrams are delivered.
+    /// Each association may send so much in one batch.
     ///
     /// # Panics
     /// Where `room` lets nothing through.
@@ -95,9 +98,10 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    /// Tells what the path to a peer takes, and when that changes, as the adapter of a link does: the
-    /// longest message is the link's MTU without the headers, and the frame time that of the MTU at the
-    /// link's rate. Without it, as over UDP, the limit is that of UDP, and longer packets vanish.
+    /// Tells what the path to a peer takes, and when that changes, as the adapter of a link does:
+    /// the longest message is the link's MTU without the headers, and the frame time that of the
+    /// MTU at the link's rate. Without it, as over UDP, the limit is that of UDP, and longer
+    /// packets vanish.
     #[must_use]
     pub fn telling_paths(self) -> Self {
         SimulatedDatagrams { paths: Some(BTreeMap::new()), ..self }

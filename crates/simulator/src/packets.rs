@@ -11,8 +11,8 @@ use stackwright_wire::capture::{
 
 use crate::{Segment, Word};
 
-/// A capture of what leaves some stations and of what reaches them, as one that is taken there: an interface for each of
-/// their addresses. Time is the world's, from the beginning of 1970 on.
+/// A capture of what leaves some stations and of what reaches them, as one that is taken there: an
+/// interface for each of their addresses. Time is the world's, from the beginning of 1970 on.
 #[derive(Debug)]
 pub(crate) struct Packets {
     capture: Capture,

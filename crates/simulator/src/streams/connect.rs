@@ -12,7 +12,7 @@ use crate::Word;
 /// How long an attempt waits for an answer: what Linux does by default.
 const PATIENCE: Duration = Duration::from_secs(127);
 
-/// The first of the ports that are given to whoever asks for any.
+/// The first of the ports that are assigned where any is asked for.
 const FRESH_FIRST: u16 = 49_152;
 
 impl<M: Message> SimulatedStreams<M> {
@@ -77,7 +77,7 @@ impl<M: Message> SimulatedStreams<M> {
         address == self.address || (address.is_unspecified() && address.is_ipv4() == self.address.is_ipv4())
     }
 
-    /// A port that nobody here uses, chosen by chance; `None` where there is none.
+    /// Returns a random port that is not in use here; `None` where there is none.
     pub(super) fn fresh_port(&self, cx: &Context) -> Option<u16> {
         let count = u16::MAX - FRESH_FIRST;
         let first = cx.random(u64::from(count) + 1) as u16;

@@ -1,16 +1,17 @@
-//! [`Streams`] without sockets: what the kernel's TCP is to a stack, with its uncertainty and without its speed.
+//! [`Streams`] without sockets: what the kernel's TCP is to a stack, with its uncertainty and
+//! without its speed.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `listen.rs` | listeners, names that wait, and those who came before there was a name |
+//! | `listen.rs` | listeners, names that wait, and arrivals that wait for a name |
 //! | `connect.rs` | attempts, addresses and ports |
 //! | `send.rs` | from above to the network, within the peer's window |
 //! | `receive.rs` | from the network upward, within the upper's room |
 //! | `habits.rs` | what a test may choose |
 //!
-//! As in the kernel, an asker is answered as soon as it reaches a listener, before there is a name for it; octets leave
-//! the sender's room when they are under way, not when they were read; and a reset throws away what was not read yet.
-//! An urgent octet stays in line.
+//! As in the kernel, an asker is answered as soon as it reaches a listener, before there is a name
+//! for it; octets leave the sender's room when they are under way, not when they were read; and a
+//! reset throws away what was not read yet. An urgent octet stays in line.
 
 mod connect;
 mod habits;
@@ -38,8 +39,9 @@ pub(crate) use send::Sending;
 
 const NAME: &str = "simulated streams";
 
-/// How long a closed association waits without progress of its own half, until the peer is reset and
-/// it ends as [`Ended::Expired`]: Linux waits as long for the peer's finish (`tcp_fin_timeout`).
+/// How long a closed association waits without progress of its own half, until the peer is reset
+/// and it ends as [`Ended::Expired`]: Linux waits as long for the peer's finish
+/// (`tcp_fin_timeout`).
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The adapter of one station.
@@ -95,7 +97,7 @@ enum Stage {
     Closing { association: Handle, expires: Instant },
 }
 
-/// Who has ended an association.
+/// The side that has ended an association.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     /// The peer is told this code.
@@ -135,22 +137,23 @@ impl<M: Message> SimulatedStreams<M> {
         }
     }
 
-    /// How many octets the adapter holds.
+    /// Returns how many octets the adapter holds.
     pub fn held(&self) -> Held {
         self.held
     }
 
-    /// How many octets it ever held at once, each way.
+    /// Returns how many octets it ever held at once, each way.
     pub fn most_held(&self) -> Held {
         self.most_held
     }
 
-    /// How many associations there are, with those that have no name yet.
+    /// Returns how many associations there are, with those that have no name yet.
     pub fn associations(&self) -> usize {
         self.flows.len()
     }
 
-    /// The association `name`, where a word for it may be heard; a word that crossed its end is dropped.
+    /// The association `name`, where a word for it may be heard; a word that crossed its end is
+    /// dropped.
     fn flow(&mut self, cx: &Context, name: Handle, word: &'static str) -> Option<(End, &mut Flow<M>)> {
         if !self.ledger.lives(name) {
             cx.dropped(NAME, "a word for an association that is over");
@@ -316,7 +319,8 @@ impl<M: Message> SimulatedStreams<M> {
         self.end_finished(end, out);
     }
 
-    /// Sends what the peer can hold, and the end behind the last octet. Returns how many octets left.
+    /// Sends what the peer can hold, and the end behind the last octet. Returns how many octets
+    /// left.
     fn send(&mut self, cx: &Context, end: End, out: &mut dyn Outlet<Self>) -> usize {
         let Some(flow) = self.flows.get_mut(&end) else { return 0 };
         let mut left = 0;
@@ -364,7 +368,8 @@ impl<M: Message> SimulatedStreams<M> {
             Word::Window(octets) => flow.sending.window += octets,
             Word::Finish => flow.receiving.finish(),
             Word::Reset { code } => {
-                // An application is asked only behind the answer: nobody but the network refuses here.
+                // An application is asked only behind the answer: only the network refuses
+                // here.
                 let why = match flow.stage {
                     Stage::Asked { .. } => Ended::Unreachable,
                     _ => Ended::Reset(code),
