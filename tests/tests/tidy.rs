@@ -30,7 +30,6 @@ const SHARED_NAMES: &[(&str, &str)] = &[
 
 /// Names that have several meanings still. The list may only become shorter.
 const AMBIGUOUS_NAMES: &[&str] = &[
-    "Asks",
     "Credit",
     "Direction",
     "Ends",
@@ -53,14 +52,11 @@ const AMBIGUOUS_NAMES: &[&str] = &[
     "Packet",
     "Part",
     "Place",
-    "Refused",
     "Registry",
     "Segment",
-    "Sending",
     "Session",
     "Stream",
     "Table",
-    "Word",
 ];
 
 /// Phrases that a stranger reads twice.

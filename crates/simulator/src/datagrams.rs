@@ -16,7 +16,7 @@ use stackwright_wire::Message;
 use crate::ledger::Ledger;
 use crate::network::LONGEST;
 use crate::segments::assert_octets_only;
-use crate::{Segment, Segments, Word};
+use crate::{Segment, SegmentWord, Segments};
 
 const NAME: &str = "simulated datagrams";
 
@@ -181,7 +181,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         // Of a peer that is new, the network's answer comes behind this word.
         if self.paths.as_ref().is_some_and(|paths| !paths.contains_key(&remote.ip())) {
             let [local, remote] = [self.address, remote.ip()].map(|address| SocketAddr::new(address, 0));
-            out.request(Segment::new(local, remote, 0, Word::AskPath));
+            out.request(Segment::new(local, remote, 0, SegmentWord::AskPath));
         }
     }
 
@@ -228,7 +228,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         );
         open.down = Credit { octets: credit.octets - octets, messages: credit.messages - 1 };
         let from = SocketAddr::new(address, open.port);
-        let segment = Segment { ecn, ..Segment::new(from, open.remote, 0, Word::Datagram(message)) };
+        let segment = Segment { ecn, ..Segment::new(from, open.remote, 0, SegmentWord::Datagram(message)) };
         let left = self.left.entry(name).or_default();
         *left = sum(*left, Credit { octets, messages: 1 });
         out.request(segment);
@@ -335,8 +335,8 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
 
     fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, out: &mut impl Outlet<Self>) {
         let message = match segment.word {
-            Word::Datagram(message) => message,
-            Word::Path(path) => return self.path_told(segment.from.ip(), path, out),
+            SegmentWord::Datagram(message) => message,
+            SegmentWord::Path(path) => return self.path_told(segment.from.ip(), path, out),
             _ => return cx.dropped(NAME, "a segment that is not a datagram"),
         };
         if CHECKED && segment.altered {

@@ -15,7 +15,9 @@ use stackwright_wire::Message;
 pub use associations::{Association, Fault, Which};
 pub(crate) use paths::LONGEST;
 
-use crate::{Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, Packet, Segment, Word};
+use crate::{
+    Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, Packet, Segment, SegmentWord,
+};
 use associations::Associations;
 use channels::Channels;
 use links::Links;
@@ -138,10 +140,10 @@ impl<M: Message> Network<M> {
         reachable: bool,
         arrivals: &mut Vec<(Instant, Segment<M>)>,
     ) {
-        if matches!(segment.word, Word::AskPath) {
+        if matches!(segment.word, SegmentWord::AskPath) {
             return self.tell_path(now, segment.from.ip(), segment.to.ip(), arrivals);
         }
-        if matches!(segment.word, Word::Datagram(_)) {
+        if matches!(segment.word, SegmentWord::Datagram(_)) {
             if reachable {
                 self.carry_datagram(now, segment, arrivals);
             }
@@ -152,16 +154,16 @@ impl<M: Message> Network<M> {
         if !association.passes {
             return;
         }
-        let asks = matches!(segment.word, Word::Ask { .. });
+        let asks = matches!(segment.word, SegmentWord::Ask { .. });
         if asks && (!reachable || association.fault == Some(Fault::Refuse)) {
             association.passes = false;
-            return self.carry_surely(now, segment.reply(Word::Reset { code: 0 }), arrivals);
+            return self.carry_surely(now, segment.reply(SegmentWord::Reset { code: 0 }), arrivals);
         }
         if !reachable {
             return;
         }
         let end = association.end();
-        if let Word::Octets(message) = &mut segment.word {
+        if let SegmentWord::Octets(message) = &mut segment.word {
             let left = usize::try_from(end.unwrap_or(u64::MAX) - association.octets).unwrap_or(usize::MAX);
             message.truncate(left);
             association.octets += message.len() as u64;
@@ -171,8 +173,8 @@ impl<M: Message> Network<M> {
         association.passes = !ends;
         let resets = if ends && matches!(association.fault, Some(Fault::Cut { .. })) {
             let (from, to, number) = (segment.from, segment.to, segment.number);
-            let onward = Segment::new(from, to, number, Word::Reset { code: 0 });
-            let back = onward.reply(Word::Reset { code: 0 });
+            let onward = Segment::new(from, to, number, SegmentWord::Reset { code: 0 });
+            let back = onward.reply(SegmentWord::Reset { code: 0 });
             Some([onward, back])
         } else {
             None

@@ -7,7 +7,7 @@ use stackwright_contract::{Context, Duration, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::{End, Flow, Named, Receiving, Sending, SimulatedStreams, Stage};
-use crate::Word;
+use crate::SegmentWord;
 
 /// How long an attempt waits for an answer: what Linux does by default.
 const PATIENCE: Duration = Duration::from_secs(127);
@@ -38,7 +38,7 @@ impl<M: Message> SimulatedStreams<M> {
                 self.flows.insert(end, flow);
                 self.timers.insert((expires, end));
                 self.names.insert(name, Named::Flow(end));
-                out.request(end.segment(Word::Ask { window: self.habits.buffer }));
+                out.request(end.segment(SegmentWord::Ask { window: self.habits.buffer }));
             }
             Err(why) => self.last_word(name, why, out),
         }

@@ -8,7 +8,7 @@ use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::{By, End, Flow, NAME, Named, Receiving, Sending, SimulatedStreams, Stage, opened};
-use crate::Word;
+use crate::SegmentWord;
 
 #[derive(Debug)]
 pub(super) struct Listening {
@@ -92,11 +92,11 @@ impl<M: Message> SimulatedStreams<M> {
                     sending: Sending::new(habits.credit, window),
                     receiving: Receiving::new(0, habits.buffer, habits.pace),
                 };
-                out.request(end.segment(Word::Answer { window: habits.buffer }));
+                out.request(end.segment(SegmentWord::Answer { window: habits.buffer }));
                 self.flows.insert(end, flow);
                 self.introduce(listener, out);
             }
-            _ => out.request(end.segment(Word::Reset { code: 0 })),
+            _ => out.request(end.segment(SegmentWord::Reset { code: 0 })),
         }
     }
 

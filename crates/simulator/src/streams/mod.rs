@@ -31,7 +31,7 @@ use stackwright_contract::{
 use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
-use crate::{Segment, Segments, Word};
+use crate::{Segment, SegmentWord, Segments};
 pub use habits::{Habits, Held, Pace};
 use listen::Listening;
 pub(crate) use receive::Receiving;
@@ -110,7 +110,7 @@ impl End {
         End { local: segment.to, remote: segment.from, number: segment.number }
     }
 
-    fn segment<M>(self, word: Word<M>) -> Segment<M> {
+    fn segment<M>(self, word: SegmentWord<M>) -> Segment<M> {
         Segment::new(self.local, self.remote, self.number, word)
     }
 }
@@ -197,7 +197,7 @@ impl<M: Message> SimulatedStreams<M> {
         if let By::Us(code) = by
             && !clean
         {
-            out.request(end.segment(Word::Reset { code }));
+            out.request(end.segment(SegmentWord::Reset { code }));
         }
         match flow.stage {
             Stage::Asked { association, expires } | Stage::Closing { association, expires } => {
@@ -287,7 +287,7 @@ impl<M: Message> SimulatedStreams<M> {
         }
         self.held.receiving -= read;
         if read > 0 {
-            out.request(end.segment(Word::Window(read)));
+            out.request(end.segment(SegmentWord::Window(read)));
         }
         if let Some(again) = flow.receiving.rests_until(cx.now()) {
             self.timers.insert((again, end));
@@ -313,7 +313,7 @@ impl<M: Message> SimulatedStreams<M> {
         let discarded = flow.receiving.discard();
         self.held.receiving -= discarded;
         if discarded > 0 {
-            out.request(end.segment(Word::Window(discarded)));
+            out.request(end.segment(SegmentWord::Window(discarded)));
         }
         flow.receiving.tells_finish();
         self.end_finished(end, out);
@@ -326,11 +326,11 @@ impl<M: Message> SimulatedStreams<M> {
         let mut left = 0;
         while let Some(message) = flow.sending.next(cx, self.habits.chunks) {
             left += message.len();
-            out.request(end.segment(Word::Octets(message)));
+            out.request(end.segment(SegmentWord::Octets(message)));
         }
         self.held.sending -= left;
         if flow.sending.finishes() {
-            out.request(end.segment(Word::Finish));
+            out.request(end.segment(SegmentWord::Finish));
         }
         left
     }
@@ -344,14 +344,14 @@ impl<M: Message> SimulatedStreams<M> {
 
     fn arrived(&mut self, cx: &Context, segment: Segment<M>, out: &mut dyn Outlet<Self>) {
         let end = End::of(&segment);
-        if let Word::Ask { window } = segment.word {
+        if let SegmentWord::Ask { window } = segment.word {
             return self.asked(end, window, out);
         }
         let Some(flow) = self.flows.get_mut(&end) else {
             return cx.dropped(NAME, "a segment for an association that is over");
         };
         match segment.word {
-            Word::Answer { window } => {
+            SegmentWord::Answer { window } => {
                 let Stage::Asked { association, expires } = flow.stage else {
                     unreachable!("an answer answers one question")
                 };
@@ -360,14 +360,14 @@ impl<M: Message> SimulatedStreams<M> {
                 flow.sending.window += window;
                 out.indicate(opened(association, end, flow.sending.credit));
             }
-            Word::Octets(message) => {
+            SegmentWord::Octets(message) => {
                 self.held.receiving += message.len();
                 self.most_held.receiving = self.most_held.receiving.max(self.held.receiving);
                 flow.receiving.push(message);
             }
-            Word::Window(octets) => flow.sending.window += octets,
-            Word::Finish => flow.receiving.finish(),
-            Word::Reset { code } => {
+            SegmentWord::Window(octets) => flow.sending.window += octets,
+            SegmentWord::Finish => flow.receiving.finish(),
+            SegmentWord::Reset { code } => {
                 // An application is asked only behind the answer: only the network refuses
                 // here.
                 let why = match flow.stage {
@@ -376,8 +376,8 @@ impl<M: Message> SimulatedStreams<M> {
                 };
                 return self.end(end, why, By::Peer, out);
             }
-            Word::Ask { .. } => unreachable!("handled above"),
-            Word::Datagram(_) | Word::AskPath | Word::Path(_) => {
+            SegmentWord::Ask { .. } => unreachable!("handled above"),
+            SegmentWord::Datagram(_) | SegmentWord::AskPath | SegmentWord::Path(_) => {
                 return cx.dropped(NAME, "no segment of a stream");
             }
         }
