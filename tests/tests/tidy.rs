@@ -50,10 +50,8 @@ const AMBIGUOUS_NAMES: &[&str] = &[
     "Refused",
     "Registry",
     "Segment",
-    "Sending",
     "Session",
     "Table",
-    "Word",
 ];
 
 /// Phrases that a stranger reads twice.

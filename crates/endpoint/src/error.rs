@@ -100,33 +100,33 @@ impl From<Error> for io::Error {
 /// A message that was not sent, returned with the reason.
 ///
 /// ```
-/// use stackwright_endpoint::{Error, Refused};
-/// let refused = Refused { message: vec![1, 2, 3], why: Error::NotYet };
+/// use stackwright_endpoint::{Error, NotSent};
+/// let refused = NotSent { message: vec![1, 2, 3], why: Error::NotYet };
 /// assert_eq!(refused.to_string(), "not yet");
 /// ```
-pub struct Refused<M> {
+pub struct NotSent<M> {
     /// The message, unchanged.
     pub message: M,
     /// Why.
     pub why: Error,
 }
 
-impl<M> From<Refused<M>> for Error {
-    fn from(refused: Refused<M>) -> Self {
+impl<M> From<NotSent<M>> for Error {
+    fn from(refused: NotSent<M>) -> Self {
         refused.why
     }
 }
 
-impl<M> fmt::Debug for Refused<M> {
+impl<M> fmt::Debug for NotSent<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.why.fmt(f)
     }
 }
 
-impl<M> fmt::Display for Refused<M> {
+impl<M> fmt::Display for NotSent<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.why.fmt(f)
     }
 }
 
-impl<M> std::error::Error for Refused<M> {}
+impl<M> std::error::Error for NotSent<M> {}

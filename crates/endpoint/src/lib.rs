@@ -84,7 +84,7 @@ mod system;
 #[cfg(feature = "tokio")]
 mod task;
 
-pub use error::{Error, Refused};
+pub use error::{Error, NotSent};
 pub use host::Totals;
 pub use link::Statistics;
 pub use offered::Offered;
@@ -92,4 +92,4 @@ pub use send_buffer::SendBuffer;
 pub use shared::{Config, Stack, StackAny, StreamStack};
 pub use system::System;
 #[cfg(feature = "tokio")]
-pub use task::{Association, Endpoint, Run, Sending, Stream};
+pub use task::{Association, Endpoint, Run, SendFuture, Stream};

@@ -20,14 +20,14 @@ use crate::send_buffer::SendBuffer;
 /// is_offered::<Datagrams<BufferTree>>();
 /// is_offered::<Streams<BufferTree>>();
 /// ```
-pub trait Offered: PropertyMap {}
+pub trait Offered: OfferedProperties {}
 
 impl<M: Message> Offered for Datagrams<M> {}
 impl<M: Message> Offered for Streams<M> {}
 
 /// How the properties of a service look to an application, which sees those of messages only. Not
 /// nameable from outside.
-pub trait PropertyMap:
+pub trait OfferedProperties:
     Transfer
     + Service<
         Request = AssociationRequest<Self>,
@@ -39,7 +39,7 @@ pub trait PropertyMap:
     fn told(properties: Self::Properties) -> MessageProperties;
 }
 
-impl<M: Message> PropertyMap for Datagrams<M> {
+impl<M: Message> OfferedProperties for Datagrams<M> {
     #[inline]
     fn said(properties: MessageProperties) -> MessageProperties {
         properties
@@ -51,7 +51,7 @@ impl<M: Message> PropertyMap for Datagrams<M> {
     }
 }
 
-impl<M: Message> PropertyMap for Streams<M> {
+impl<M: Message> OfferedProperties for Streams<M> {
     #[inline]
     fn said(_octets_have_none: MessageProperties) -> StreamProperties {
         StreamProperties::default()

@@ -17,7 +17,7 @@ use stackwright_wire::Message;
 use crate::error::Error;
 use crate::link::{Link, Received, State};
 use crate::mailbox::Mailbox;
-use crate::offered::{Offered, Outbound, PropertyMap, Size};
+use crate::offered::{Offered, OfferedProperties, Outbound, Size};
 use crate::system::System;
 
 /// A stack that an endpoint can run: it provides datagrams or streams over descriptors. Every such

@@ -1,4 +1,5 @@
-//! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP is to a stack, with its check or without.
+//! [`Datagrams`] over a link that loses, doubles, reorders and alters them: what UDP is to a stack,
+//! with its check or without.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::{IpAddr, SocketAddr};
@@ -15,33 +16,35 @@ use stackwright_wire::Message;
 use crate::ledger::Ledger;
 use crate::network::LONGEST;
 use crate::segments::assert_octets_only;
-use crate::{AdapterAddress, Segment, Segments, Word};
+use crate::{AdapterAddress, Segment, SegmentWord, Segments};
 
 const NAME: &str = "simulated datagrams";
 
-/// The first of the ports that are given to whoever asks for any.
+/// The first of the ports that are assigned where any is asked for.
 const FRESH_FIRST: u16 = 49_152;
 
 /// The adapter of one station.
 ///
-/// Who comes to a listener gets the next name that waits; without one, and without room, a datagram is dropped and
-/// counted, as the kernel does it. A closed association ends as `Finished`.
+/// An arrival at a listener gets the next name that waits; without one, and without credit, a datagram
+/// is dropped and counted, as the kernel does it. A closed association ends as `Finished`.
 #[derive(Debug)]
 pub struct SimulatedDatagrams<M, const CHECKED: bool = false> {
     address: AdapterAddress,
     credit: Credit,
     ledger: Ledger,
     names: Mirror<Named>,
-    /// Who speaks with our port.
+    /// The peers of each of our ports.
     peers: BTreeMap<(u16, SocketAddr), Handle>,
-    /// What is known of the paths to peers. `None`: nothing is asked of the network, as UDP asks nothing.
+    /// What is known of the paths to peers. `None`: nothing is asked of the network, as UDP asks
+    /// nothing.
     paths: Option<BTreeMap<IpAddr, PathLimits>>,
     /// What left in this batch: its room is given back when the batch is done.
     left: BTreeMap<Handle, Credit>,
     message: std::marker::PhantomData<M>,
 }
 
-/// [`SimulatedDatagrams`] with a check: what UDP with its check is to a stack, and a better one, since nothing escapes it.
+/// [`SimulatedDatagrams`] with a check: what UDP with its check is to a stack, and a better one,
+/// since nothing escapes it.
 pub type CheckedDatagrams<M> = SimulatedDatagrams<M, true>;
 
 #[derive(Debug)]
@@ -97,9 +100,10 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         }
     }
 
-    /// Tells what the path to a peer takes, and when that changes, as the adapter of a link does: the
-    /// longest message is the link's MTU without the headers, and the frame time that of the MTU at the
-    /// link's rate. Without it, as over UDP, the limit is that of UDP, and longer packets vanish.
+    /// Tells what the path to a peer takes, and when that changes, as the adapter of a link does:
+    /// the longest message is the link's MTU without the headers, and the frame time that of the
+    /// MTU at the link's rate. Without it, as over UDP, the limit is that of UDP, and longer
+    /// packets vanish.
     #[must_use]
     pub fn telling_paths(self) -> Self {
         SimulatedDatagrams { paths: Some(BTreeMap::new()), ..self }
@@ -186,7 +190,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         if self.paths.as_ref().is_some_and(|paths| !paths.contains_key(&remote.ip())) {
             let [local, remote] =
                 [self.address.on_network(), remote.ip()].map(|address| SocketAddr::new(address, 0));
-            out.request(Segment::new(local, remote, 0, Word::AskPath));
+            out.request(Segment::new(local, remote, 0, SegmentWord::AskPath));
         }
     }
 
@@ -254,7 +258,7 @@ impl<M: Message, const CHECKED: bool> SimulatedDatagrams<M, CHECKED> {
         );
         open.down = Credit { octets: credit.octets - octets, messages: credit.messages - 1 };
         let from = SocketAddr::new(address.on_network(), open.port);
-        let segment = Segment { ecn, ..Segment::new(from, open.remote, 0, Word::Datagram(message)) };
+        let segment = Segment { ecn, ..Segment::new(from, open.remote, 0, SegmentWord::Datagram(message)) };
         let left = self.left.entry(name).or_default();
         *left = sum(*left, Credit { octets, messages: 1 });
         out.request(segment);
@@ -361,8 +365,8 @@ impl<M: Message, const CHECKED: bool> Protocol for SimulatedDatagrams<M, CHECKED
 
     fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, out: &mut impl Outlet<Self>) {
         let message = match segment.word {
-            Word::Datagram(message) => message,
-            Word::Path(path) => return self.path_told(segment.from.ip(), path, out),
+            SegmentWord::Datagram(message) => message,
+            SegmentWord::Path(path) => return self.path_told(segment.from.ip(), path, out),
             _ => return cx.dropped(NAME, "a segment that is not a datagram"),
         };
         if CHECKED && segment.altered {

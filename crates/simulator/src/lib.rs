@@ -103,7 +103,7 @@ pub use link::{
 };
 pub use network::{Association, Fault, Network, Which};
 pub use pipe::{PipeEnd, pipe};
-pub use segments::{Segment, Segments, Word};
+pub use segments::{Segment, SegmentWord, Segments};
 pub use shrink::shrink;
 pub use station::StationId;
 pub use streams::{CLOSE_TIMEOUT, Habits, Held, Pace, SimulatedStreams};

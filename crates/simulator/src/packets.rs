@@ -9,10 +9,10 @@ use stackwright_wire::capture::{
     self, Capture, Control, Direction, Ends, Frame, InterfaceId, LinkType, Payload,
 };
 
-use crate::{Segment, Word};
+use crate::{Segment, SegmentWord};
 
-/// A capture of what leaves some stations and of what reaches them, as one that is taken there: an interface for each of
-/// their addresses. Time is the world's, from the beginning of 1970 on.
+/// A capture of what leaves some stations and of what reaches them, as one that is taken there: an
+/// interface for each of their addresses. Time is the world's, from the beginning of 1970 on.
 #[derive(Debug)]
 pub(crate) struct Packets {
     capture: Capture,
@@ -44,15 +44,15 @@ impl Packets {
     }
 
     pub(crate) fn left<M: Message>(&mut self, now: Instant, segment: &Segment<M>) {
-        if let Word::AskPath | Word::Path(_) = segment.word {
+        if let SegmentWord::AskPath | SegmentWord::Path(_) = segment.word {
             return; // no packet: the network and an adapter say it to each other
         }
-        if let Word::Datagram(_) = segment.word {
+        if let SegmentWord::Datagram(_) = segment.word {
             return self.write(now, segment, (0, None), (segment.from.ip(), Direction::Outbound));
         }
         let heard = self.ways.get(&(segment.to, segment.from, segment.number)).map(|back| back.arrives);
         // The first word of all has nothing to acknowledge.
-        let acknowledgement = heard.filter(|_| !matches!(segment.word, Word::Ask { .. }));
+        let acknowledgement = heard.filter(|_| !matches!(segment.word, SegmentWord::Ask { .. }));
         let way = self.way(segment);
         let sequence = way.leaves;
         way.leaves = sequence.wrapping_add(occupied(&segment.word));
@@ -61,10 +61,10 @@ impl Packets {
     }
 
     pub(crate) fn arrived<M: Message>(&mut self, now: Instant, segment: &Segment<M>) {
-        if let Word::AskPath | Word::Path(_) = segment.word {
+        if let SegmentWord::AskPath | SegmentWord::Path(_) = segment.word {
             return;
         }
-        if let Word::Datagram(_) = segment.word {
+        if let SegmentWord::Datagram(_) = segment.word {
             return self.write(now, segment, (0, None), (segment.to.ip(), Direction::Inbound));
         }
         let way = self.way(segment);
@@ -92,17 +92,21 @@ impl Packets {
         let ends = Ends::between(segment.from, segment.to);
         let comment = segment.altered.then_some("altered on the way: a checksum would not agree");
         let (payload, control) = match &segment.word {
-            Word::Datagram(message) => {
+            SegmentWord::Datagram(message) => {
                 if let Some(frame) = Frame::datagram(ends, Payload::of(message)) {
                     capture.packet(interface, time, direction, &frame, comment);
                 }
                 return;
             }
-            Word::Octets(message) => (Payload::of(message), Control::Absent),
-            Word::Ask { .. } | Word::Answer { .. } => (Payload::default(), Control::Synchronise),
-            Word::Finish => (Payload::default(), Control::Finish),
-            Word::Reset { .. } => (Payload::default(), Control::Reset),
-            Word::Window(_) | Word::AskPath | Word::Path(_) => (Payload::default(), Control::Absent),
+            SegmentWord::Octets(message) => (Payload::of(message), Control::Absent),
+            SegmentWord::Ask { .. } | SegmentWord::Answer { .. } => {
+                (Payload::default(), Control::Synchronise)
+            }
+            SegmentWord::Finish => (Payload::default(), Control::Finish),
+            SegmentWord::Reset { .. } => (Payload::default(), Control::Reset),
+            SegmentWord::Window(_) | SegmentWord::AskPath | SegmentWord::Path(_) => {
+                (Payload::default(), Control::Absent)
+            }
         };
         let said = capture::Segment { sequence, acknowledgement, urgent: false, control };
         for frame in Frame::segments(ends, said, payload) {
@@ -112,10 +116,10 @@ impl Packets {
 }
 
 /// How many numbers of a stream a segment takes.
-fn occupied<M: Message>(word: &Word<M>) -> u32 {
+fn occupied<M: Message>(word: &SegmentWord<M>) -> u32 {
     match word {
-        Word::Ask { .. } | Word::Answer { .. } | Word::Finish => 1,
-        Word::Octets(message) => message.len() as u32, // numbers wrap, and so may a length
+        SegmentWord::Ask { .. } | SegmentWord::Answer { .. } | SegmentWord::Finish => 1,
+        SegmentWord::Octets(message) => message.len() as u32, // numbers wrap, and so may a length
         _ => 0,
     }
 }

@@ -7,7 +7,7 @@ use stackwright_contract::{Context, Facts, Guarantees, Instant, Outlet, Protocol
 use stackwright_wire::Message;
 
 use crate::streams::{Receiving, Sending};
-use crate::{Habits, Segment, Segments, Word};
+use crate::{Habits, Segment, SegmentWord, Segments};
 
 const NAME: &str = "simulated pipe";
 
@@ -64,7 +64,7 @@ impl<M: Message> PipeEnd<M> {
         self.sending.queued() + self.receiving.held()
     }
 
-    fn segment(&self, word: Word<M>) -> Segment<M> {
+    fn segment(&self, word: SegmentWord<M>) -> Segment<M> {
         Segment::new(self.local, self.remote, 0, word)
     }
 }
@@ -92,9 +92,9 @@ impl<M: Message> Protocol for PipeEnd<M> {
 
     fn handle_indication(&mut self, cx: &Context, segment: Segment<M>, _out: &mut impl Outlet<Self>) {
         match segment.word {
-            Word::Octets(message) => self.receiving.push(message),
-            Word::Window(octets) => self.sending.window += octets,
-            Word::Reset { .. } if self.state != State::Down => self.state = State::Cut,
+            SegmentWord::Octets(message) => self.receiving.push(message),
+            SegmentWord::Window(octets) => self.sending.window += octets,
+            SegmentWord::Reset { .. } if self.state != State::Down => self.state = State::Cut,
             _ => return cx.dropped(NAME, "a word that a line does not know"),
         }
         self.due = true;
@@ -130,7 +130,7 @@ impl<M: Message> Protocol for PipeEnd<M> {
         let mut left = 0;
         while let Some(message) = self.sending.next(cx, self.habits.chunks) {
             left += message.len();
-            out.request(self.segment(Word::Octets(message)));
+            out.request(self.segment(SegmentWord::Octets(message)));
         }
         if left > 0 {
             self.sending.credit += left;
@@ -142,7 +142,7 @@ impl<M: Message> Protocol for PipeEnd<M> {
             out.indicate(OctetsIndication::Delivered { message });
         }
         if read > 0 {
-            out.request(self.segment(Word::Window(read)));
+            out.request(self.segment(SegmentWord::Window(read)));
         }
         self.rested = self.receiving.rests_until(cx.now());
     }

@@ -32,7 +32,7 @@ pub struct Segment<M> {
     /// Which of all associations that these two ever had; 0 for datagrams.
     pub number: u64,
     /// What is said.
-    pub word: Word<M>,
+    pub word: SegmentWord<M>,
     /// It is not as it was sent any more: what a checksum would tell.
     pub altered: bool,
     /// What it says of congestion.
@@ -41,7 +41,7 @@ pub struct Segment<M> {
 
 /// What a segment says.
 #[derive(Debug)]
-pub enum Word<M> {
+pub enum SegmentWord<M> {
     /// Asks for an association.
     Ask {
         /// How many octets the asker can hold.
@@ -77,12 +77,12 @@ const HEADERS: usize = 40;
 pub(crate) const DATAGRAM_HEADERS: usize = 28;
 
 impl<M> Segment<M> {
-    pub(crate) fn new(from: SocketAddr, to: SocketAddr, number: u64, word: Word<M>) -> Self {
+    pub(crate) fn new(from: SocketAddr, to: SocketAddr, number: u64, word: SegmentWord<M>) -> Self {
         Segment { from, to, number, word, altered: false, ecn: Ecn::NotEct }
     }
 
     /// The same association, the other way.
-    pub(crate) fn reply(&self, word: Word<M>) -> Self {
+    pub(crate) fn reply(&self, word: SegmentWord<M>) -> Self {
         Segment::new(self.to, self.from, self.number, word)
     }
 }
@@ -91,25 +91,25 @@ impl<M: Message> Segment<M> {
     /// How many octets of payload it carries.
     pub fn payload(&self) -> usize {
         match &self.word {
-            Word::Octets(message) | Word::Datagram(message) => message.len(),
+            SegmentWord::Octets(message) | SegmentWord::Datagram(message) => message.len(),
             _ => 0,
         }
     }
 }
 
-impl<M: Message> Word<M> {
+impl<M: Message> SegmentWord<M> {
     /// For a trace.
     pub(crate) fn noun(&self) -> &'static str {
         match self {
-            Word::Ask { .. } => "ask",
-            Word::Answer { .. } => "answer",
-            Word::Octets(_) => "octets",
-            Word::Window(_) => "window",
-            Word::Finish => "finish",
-            Word::Reset { .. } => "reset",
-            Word::AskPath => "ask path",
-            Word::Path(_) => "path",
-            Word::Datagram(_) => "datagram",
+            SegmentWord::Ask { .. } => "ask",
+            SegmentWord::Answer { .. } => "answer",
+            SegmentWord::Octets(_) => "octets",
+            SegmentWord::Window(_) => "window",
+            SegmentWord::Finish => "finish",
+            SegmentWord::Reset { .. } => "reset",
+            SegmentWord::AskPath => "ask path",
+            SegmentWord::Path(_) => "path",
+            SegmentWord::Datagram(_) => "datagram",
         }
     }
 }
@@ -117,7 +117,7 @@ impl<M: Message> Word<M> {
 impl<M: Message> Packet for Segment<M> {
     fn octets(&self) -> usize {
         match self.word {
-            Word::Datagram(_) => DATAGRAM_HEADERS + self.payload(),
+            SegmentWord::Datagram(_) => DATAGRAM_HEADERS + self.payload(),
             _ => HEADERS + self.payload(),
         }
     }
@@ -129,15 +129,15 @@ impl<M: Message> Packet for Segment<M> {
 
     fn twin(&self) -> Self {
         let word = match &self.word {
-            Word::Ask { window } => Word::Ask { window: *window },
-            Word::Answer { window } => Word::Answer { window: *window },
-            Word::Octets(message) => Word::Octets(message.share()),
-            Word::Window(octets) => Word::Window(*octets),
-            Word::Finish => Word::Finish,
-            Word::AskPath => Word::AskPath,
-            Word::Path(path) => Word::Path(*path),
-            Word::Reset { code } => Word::Reset { code: *code },
-            Word::Datagram(message) => Word::Datagram(message.share()),
+            SegmentWord::Ask { window } => SegmentWord::Ask { window: *window },
+            SegmentWord::Answer { window } => SegmentWord::Answer { window: *window },
+            SegmentWord::Octets(message) => SegmentWord::Octets(message.share()),
+            SegmentWord::Window(octets) => SegmentWord::Window(*octets),
+            SegmentWord::Finish => SegmentWord::Finish,
+            SegmentWord::AskPath => SegmentWord::AskPath,
+            SegmentWord::Path(path) => SegmentWord::Path(*path),
+            SegmentWord::Reset { code } => SegmentWord::Reset { code: *code },
+            SegmentWord::Datagram(message) => SegmentWord::Datagram(message.share()),
         };
         Segment { word, ..*self }
     }
@@ -151,7 +151,7 @@ impl<M: Message> Packet for Segment<M> {
     }
 
     fn alter(&mut self, bit: u64) {
-        if let Word::Datagram(message) | Word::Octets(message) = &mut self.word
+        if let SegmentWord::Datagram(message) | SegmentWord::Octets(message) = &mut self.word
             && !message.is_empty()
         {
             let mut octets = octets_of(message);

@@ -9,7 +9,7 @@ use stackwright_contract::{Instant, Listener, PathLimits};
 use stackwright_wire::{Leaf, Message};
 
 use crate::hash::Hash;
-use crate::{Segment, Word};
+use crate::{Segment, SegmentWord};
 
 /// One thing that happened.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -62,7 +62,7 @@ impl Trace {
         let Segment { from, to, word, .. } = segment;
         let station = Some(to.ip());
         match word {
-            Word::Octets(message) | Word::Datagram(message) => {
+            SegmentWord::Octets(message) | SegmentWord::Datagram(message) => {
                 self.note(time, station, format_args!("{} {} {from} > {to}", word.noun(), message.len()));
                 for leaf in message.leaves() {
                     if let Leaf::Octets(octets) = leaf {
@@ -70,14 +70,14 @@ impl Trace {
                     }
                 }
             }
-            Word::Ask { window } | Word::Answer { window } | Word::Window(window) => {
+            SegmentWord::Ask { window } | SegmentWord::Answer { window } | SegmentWord::Window(window) => {
                 self.note(time, station, format_args!("{} {window} {from} > {to}", word.noun()));
             }
-            Word::Path(path) => {
+            SegmentWord::Path(path) => {
                 let PathLimits { longest, frame_time } = path;
                 self.note(time, station, format_args!("path {longest} {frame_time} {from} > {to}"));
             }
-            Word::Finish | Word::Reset { .. } | Word::AskPath => {
+            SegmentWord::Finish | SegmentWord::Reset { .. } | SegmentWord::AskPath => {
                 self.note(time, station, format_args!("{} {from} > {to}", word.noun()));
             }
         }

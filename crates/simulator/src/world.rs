@@ -63,7 +63,8 @@ impl<M: Message> World<M> {
         }
     }
 
-    /// Adds a station: a stack with one adapter that reaches the network, and the application on top of it.
+    /// Adds a station: a stack with one adapter that reaches the network, and the application on
+    /// top of it.
     ///
     /// # Panics
     /// Where the address is taken, or the stack reaches the network through more adapters, or none.
@@ -75,8 +76,8 @@ impl<M: Message> World<M> {
         self.add_at(&[address], stack, application)
     }
 
-    /// Adds a station whose stack reaches the network through several adapters, or none: one address for each, from
-    /// the left.
+    /// Adds a station whose stack reaches the network through several adapters, or none: one
+    /// address for each, from the left.
     ///
     /// # Panics
     /// Where an address is taken, or there are more or fewer addresses than adapters.
@@ -137,8 +138,9 @@ impl<M: Message> World<M> {
         self.trace.as_ref().expect("`keep_trace` comes first").borrow()
     }
 
-    /// From now on, a capture is kept of what leaves the adapters at these addresses and of what reaches them. One side of
-    /// a link is what Wireshark understands: where both are in one file it takes each arrival for a copy.
+    /// From now on, a capture is kept of what leaves the adapters at these addresses and of what
+    /// reaches them. One side of a link is what Wireshark understands: where both are in one file
+    /// it takes each arrival for a copy.
     pub fn keep_packets(&mut self, addresses: &[IpAddr]) {
         self.packets = Some(Packets::of(addresses));
     }
@@ -225,8 +227,9 @@ impl<M: Message> World<M> {
         earliest(self.events.next(), network)
     }
 
-    /// Handles the next event and everything that follows from it at that time in the same station; what else arrives
-    /// there at the same time belongs to the same batch. `false` where nothing is going to happen any more.
+    /// Handles the next event and everything that follows from it at that time in the same station;
+    /// what else arrives there at the same time belongs to the same batch. `false` where nothing is
+    /// going to happen any more.
     pub fn step(&mut self) -> bool {
         // The test may have changed the network since.
         self.launch();
@@ -243,8 +246,8 @@ impl<M: Message> World<M> {
         true
     }
 
-    /// Runs until `done`, asked after every step; `false` where that did not come within `limit` from now, or nothing
-    /// is going to happen any more. Then it is the end of `limit`.
+    /// Runs until `done`, asked after every step; `false` where that did not come within `limit`
+    /// from now, or nothing is going to happen any more. Then it is the end of `limit`.
     #[must_use = "it may not have come to that"]
     pub fn run_until(&mut self, mut done: impl FnMut(&Self) -> bool, limit: Duration) -> bool {
         let end = self.now + limit;
@@ -279,7 +282,8 @@ impl<M: Message> World<M> {
             }
             What::Wake { station } => {
                 let seat = &mut self.stations[station];
-                // A later wake may have been overtaken by an earlier one, which is among the events no more.
+                // A later wake may have been overtaken by an earlier one, which is among the events
+                // no more.
                 if seat.wakes.is_some_and(|time| time <= self.now) {
                     seat.wakes = None;
                 }

@@ -35,7 +35,8 @@ pub struct Framed<M> {
 }
 
 struct Association<M> {
-    /// Room of the stream below, and messages that wait for it, each with what of it has not left yet.
+    /// Room of the stream below, and messages that wait for it, each with what of it has not left
+    /// yet.
     down: usize,
     waiting: VecDeque<(M, usize)>,
     /// Room of the layer above, and octets that are not delivered yet.
@@ -49,7 +50,8 @@ struct Association<M> {
 #[derive(Clone, Copy, PartialEq)]
 enum End {
     Open,
-    /// The peer has finished: what it sent is delivered, what waits is sent, and then it is closed below.
+    /// The peer has finished: what it sent is delivered, what waits is sent, and then it is closed
+    /// below.
     PeerFinished,
     /// `Close` came: what waits is sent, what arrives is discarded.
     Closing,

@@ -8,18 +8,20 @@ pub struct Label {
     /// What the datagram is.
     #[bits(8)]
     pub kind: Kind,
-    /// The place in the sender's stream of the first octet behind the header, or of the one that would
-    /// come next. Of a finish, it is the length of the stream; of a reset, the application's code.
+    /// The place in the sender's stream of the first octet behind the header, or of the one that
+    /// would come next. Of a finish, it is the length of the stream; of a reset, the application's
+    /// code.
     pub offset: u64,
-    /// How much the other side may send, from the beginning: each piece counts as its octets, and as 64 at least. It never
-    /// becomes less; a smaller one was overtaken.
+    /// How much the other side may send, from the beginning: each piece counts as its octets, and
+    /// as 64 at least. It never becomes less; a smaller one was overtaken.
     pub credit: u64,
 }
 
 /// What a datagram is. Only `Octets` has anything behind the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// Asks for an association: the first word of the side that opens, and its only one until it is answered.
+    /// Asks for an association: the first word of the side that opens, and its only one until it is
+    /// answered.
     Open = 1,
     /// A piece of the stream.
     Octets = 2,
@@ -31,8 +33,8 @@ pub enum Kind {
     Heard = 5,
     /// The association was aborted, with the code that `offset` says.
     Reset = 6,
-    /// The sender is done with the association: it has heard a `Reset`, or both streams were delivered to their ends. Then
-    /// it says what `Heard` does, too.
+    /// The sender is done with the association: it has heard a `Reset`, or both streams were
+    /// delivered to their ends. Then it says what `Heard` does, too.
     Farewell = 7,
 }
 
@@ -51,7 +53,7 @@ impl FieldValue for Kind {
 /// What a piece counts at least: many small ones are much to hold. In octets.
 pub(crate) const LIGHTEST: usize = 64;
 
-/// What a piece of so many octets counts.
+/// Returns what a piece of `octets` octets counts.
 pub(crate) fn weight(octets: usize) -> u64 {
     octets.max(LIGHTEST) as u64
 }

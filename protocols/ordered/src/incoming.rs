@@ -7,12 +7,14 @@ use stackwright_wire::Message;
 use crate::header::weight;
 
 pub(crate) struct Incoming<M> {
-    /// Pieces by the place of their first octet. None overlaps another; the credit bounds them, by octets and by number.
+    /// Pieces by the place of their first octet. None overlaps another; the credit bounds them, by
+    /// octets and by number.
     held: BTreeMap<u64, Piece<M>>,
     octets: usize,
     /// So far the layer above has the stream.
     delivered: u64,
-    /// The weight of all pieces that came; of what was delivered; and the credit that the peer was told last.
+    /// The weight of all pieces that came; of what was delivered; and the credit that the peer was
+    /// told last.
     received: u64,
     released: u64,
     granted: u64,
@@ -31,7 +33,7 @@ struct Piece<M> {
 #[derive(Clone, Copy, PartialEq)]
 enum Half {
     Open,
-    /// The stream has so many octets.
+    /// The stream has this many octets.
     Ends(u64),
     /// All were delivered, and the layer above was told of the end.
     Finished,
@@ -71,13 +73,14 @@ impl<M: Message> Incoming<M> {
         self.granted
     }
 
-    /// Whether a good part of the window has become free since the credit was told: it is told again only then.
+    /// Whether a good part of the window has become free since the credit was told: it is told
+    /// again only then.
     pub(crate) fn grants_more(&self) -> bool {
         let more = self.released + self.window - self.granted;
         self.half == Half::Open && more >= self.window.div_ceil(2)
     }
 
-    /// The layer above takes so many octets more.
+    /// The layer above gives more credit.
     pub(crate) fn give(&mut self, room: usize) {
         self.room = self.room.saturating_add(room);
     }

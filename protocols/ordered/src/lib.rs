@@ -43,7 +43,8 @@ use state::{Above, Association, Below, LastWord, Out};
 
 const NAME: &str = "ordered";
 
-/// How many datagrams of one association may come at once. Each is handled when it comes, and its room given back.
+/// How many datagrams of one association may come at once. Each is handled when it comes, and its
+/// room given back.
 const MESSAGES_AT_ONCE: usize = 1024;
 
 /// The protocol.
@@ -51,7 +52,8 @@ pub struct Ordered<M> {
     config: Config,
     above: Mirror<Above<M>>,
     below: Names<Below>,
-    /// Names below whose peers are waited for. There is one timeout, so the newest is always the last.
+    /// Names below whose peers are waited for. There is one timeout, so the newest is always the
+    /// last.
     timers: Simple<Handle>,
 }
 
@@ -66,7 +68,8 @@ impl<M: Message> Ordered<M> {
     /// Where nothing could ever move: `window` is at least 128, `room` and `piece` are at least 1.
     pub fn new(config: Config) -> Self {
         let Config { window, room, piece, .. } = config;
-        // With less, what is left of the credit could be too little for a piece and too much to be told again.
+        // With less, what is left of the credit could be too little for a piece and too much to be
+        // told again.
         assert!(window >= 2 * LIGHTEST && room > 0 && piece > 0, "a stream without room moves nothing");
         Ordered { config, above: Mirror::new(), below: Names::new(), timers: Simple::default() }
     }
@@ -108,7 +111,8 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    /// Delivers, says and ends whatever can be by now. Of what was closed, nothing is told but the end.
+    /// Delivers, says and ends whatever can be by now. Of what was closed, nothing is told but the
+    /// end.
     fn go_on(&mut self, cx: &Context, name: Handle, out: Out<'_, M>) {
         let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
         let closes = association.closes;
@@ -236,8 +240,8 @@ impl<M: Message> Protocol for Ordered<M> {
         self.timers.next_deadline()
     }
 
-    /// Octets are cut into messages, each behind a label: what is below lays out those, and not what
-    /// comes from above.
+    /// Octets are cut into messages, each behind a label: what is below lays out those, and not
+    /// what comes from above.
     fn ask(&self, about: Handle, question: &mut Question<'_>, below: &dyn Ask<Datagrams<M>>) {
         question.answer::<Longest>(|_| Some(usize::MAX)).answer::<Reserve<M>>(|_| None);
         if let Some(Above::Association(association)) = self.above.get(about)

@@ -65,7 +65,7 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    /// Closes an association below, about which nobody above cares any more.
+    /// Closes an association below that stands for nothing above any more.
     pub(crate) fn close_below(&mut self, below: Handle, out: Out<'_, M>) {
         let Some(place) = self.below.get_mut(below) else { return };
         if let Below::Lingering(lingering) = mem::replace(place, Below::Closing) {

@@ -12,7 +12,7 @@ pub(crate) struct Outgoing<M> {
     queued: usize,
     /// How many octets the layer above may send.
     pub(crate) room: usize,
-    /// So many octets of the stream have left.
+    /// Octets of the stream that have left.
     pub(crate) sent: u64,
     /// What has left weighs so much; so much the peer lets us send.
     weight: u64,
@@ -57,7 +57,8 @@ impl<M: Message> Outgoing<M> {
         self.credit = self.credit.max(credit);
     }
 
-    /// The next piece, where the layer below takes so many octets now, and `whole` when it has sent what it holds.
+    /// The next piece, where the layer below takes `fits` octets now, and `whole` when it has sent
+    /// what it holds.
     pub(crate) fn next(&mut self, piece: usize, fits: usize, whole: usize) -> Option<M> {
         let granted = usize::try_from(self.credit.saturating_sub(self.weight)).unwrap_or(usize::MAX);
         if granted < LIGHTEST {
@@ -79,7 +80,7 @@ impl<M: Message> Outgoing<M> {
         Some(message)
     }
 
-    /// At most so many octets of the first message that waits.
+    /// Takes at most `octets` octets of the first message that waits.
     fn take(&mut self, octets: usize) -> M {
         match self.queue.front_mut() {
             Some(front) if front.len() > octets => front.split_to(octets),

@@ -30,7 +30,7 @@ impl<M: Message> Ordered<M> {
                 association.stage = Stage::Asking { local, remote, asked: false };
                 self.go_on(cx, name, out);
             }
-            // What he wants, his first word tells.
+            // What the arrival wants, its first word tells.
             Some(Above::Awaited(awaited)) => {
                 let ticket = self.timers.schedule(cx.now() + self.config.timeout, below);
                 awaited.arrival = Some(Arrival { local, remote, link: Link::new(credit), ticket });
@@ -61,7 +61,8 @@ impl<M: Message> Ordered<M> {
     }
 
     pub(crate) fn delivered(&mut self, cx: &Context, below: Handle, mut message: M, out: Out<'_, M>) {
-        // What came is handled, or held within what was granted, before this returns: the room is free again.
+        // What came is handled, or held within what was granted, before this returns: the room is
+        // free again.
         let credit = Credit { octets: message.len(), messages: 1 };
         match message.pull::<Label>() {
             Ok(label) => self.hear(cx, below, label, message, out),
@@ -91,14 +92,14 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    /// The first word of somebody who arrived.
+    /// The first word of an arrival.
     fn arrive(&mut self, cx: &Context, name: Handle, label: Label, out: Out<'_, M>) {
         let Some(Above::Awaited(awaited)) = self.above.get_mut(name) else { return };
         let Awaited { below, credit, .. } = *awaited;
         let Some(Arrival { local, remote, link, ticket }) = awaited.arrival.take() else { return };
         self.timers.cancel(ticket);
         if label.kind != Kind::Open {
-            // Of an association that is over here, and came late; the name waits for somebody else.
+            // Of an association that is over here, and came late; the name waits for another arrival.
             cx.dropped(NAME, "a word for an association that is over");
             return self.await_another(name, out);
         }
@@ -118,7 +119,7 @@ impl<M: Message> Ordered<M> {
         self.go_on(cx, name, out);
     }
 
-    /// The association below is nobody's; the name above waits under another one.
+    /// The association below stands for nothing; the name above waits under another one.
     pub(crate) fn await_another(&mut self, name: Handle, out: Out<'_, M>) {
         let Some(Above::Awaited(awaited)) = self.above.get(name) else { return };
         let (listener, credit) = (awaited.listener, awaited.credit);
@@ -130,7 +131,8 @@ impl<M: Message> Ordered<M> {
     /// A word of the peer, on an association that is open below.
     fn obey(&mut self, cx: &Context, name: Handle, label: Label, message: M, out: Out<'_, M>) {
         let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
-        // A peer that was not asked yet, or asks itself, is none of ours; so is one whose words contradict each other.
+        // A peer that was not asked yet, or asks itself, is none of ours; so is one whose words
+        // contradict each other.
         let refused = matches!(association.stage, Stage::Asking { .. });
         let impossible = match (association.stage, label.kind) {
             (_, Kind::Open) => Some("it opens what is open"),

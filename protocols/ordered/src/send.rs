@@ -20,7 +20,7 @@ impl<M: Message> Ordered<M> {
         credit: usize,
         out: Out<'_, M>,
     ) {
-        // Datagrams leave from where the layer below likes: nobody can be given a port of his choice.
+        // Datagrams leave from where the layer below chooses: a port cannot be asked for.
         if local.and_then(Participant::internet).is_some_and(|local| local.port() != 0) {
             return out.indicate(StreamsIndication::Ended { name, why: Ended::Unavailable });
         }

@@ -30,7 +30,7 @@ pub(crate) struct Awaited {
     pub(crate) arrival: Option<Arrival>,
 }
 
-/// Somebody who came below, and has not said yet that he wants an association.
+/// An arrival below, which has not asked for an association yet.
 pub(crate) struct Arrival {
     pub(crate) local: Participant,
     pub(crate) remote: Participant,
@@ -101,12 +101,12 @@ pub(crate) enum Below {
         above: Handle,
     },
     Lingering(Lingering),
-    /// Nobody cares any more; its last word is awaited.
+    /// It stands for nothing any more; its last word is awaited.
     Closing,
 }
 
-/// An association that is over above. It is closed below when the peer has said its last word, because closing may lose
-/// what is still on its way.
+/// An association that is over above. It is closed below when the peer has said its last word,
+/// because closing may lose what is still on its way.
 pub(crate) struct Lingering {
     pub(crate) link: Link,
     pub(crate) last: LastWord,
@@ -121,7 +121,7 @@ pub(crate) struct Lingering {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Link {
     credit: Credit,
-    /// How many octets there were at first: so many come back.
+    /// Octets of the first credit: as many come back.
     first: usize,
 }
 
@@ -164,7 +164,8 @@ impl<M: Message> Association<M> {
         }
     }
 
-    /// Says what is to be said, as far as there is room below and credit. Gives how many octets of the layer above left.
+    /// Says what is to be said, as far as there is room below and credit. Gives how many octets of
+    /// the layer above left.
     pub(crate) fn speak(&mut self, piece: usize, out: Out<'_, M>) -> usize {
         match &mut self.stage {
             Stage::Open => {}
@@ -228,7 +229,8 @@ impl<M: Message> Association<M> {
         self.hear_heard()
     }
 
-    /// Whether each side has all of the other's stream. The peer learns it by our farewell, which says what `Heard` does.
+    /// Whether each side has all of the other's stream. The peer learns it by our farewell, which
+    /// says what `Heard` does.
     pub(crate) fn is_finished(&self) -> bool {
         self.outgoing.is_heard() && self.incoming.is_finished()
     }

@@ -1,5 +1,5 @@
-//! The tiniest service of streams that keeps the contract, and holds its upper to it. What its peers do is up to the
-//! input.
+//! The tiniest service of streams that keeps the contract, and holds its upper to it. What its
+//! peers do is up to the input.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};

@@ -1,7 +1,8 @@
 //! Ends: at once, or in good order within a time.
 //!
-//! A closed association sends what waits, finishes, and discards what arrives until the peer finishes
-//! too. A peer that never does must not hold its socket for ever, so it is reset in the end.
+//! A closed association sends what waits, finishes, and discards what arrives until the peer
+//! finishes too. A peer that never does must not hold its socket for ever, so it is reset in the
+//! end.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,8 +14,9 @@ use stackwright_wire::{Message, Pool};
 use super::send::Sent;
 use super::{NAME, Socket, Streaming, Tcp, Turn};
 
-/// How long a closed association waits without progress of its own half, until the peer is reset and
-/// it ends as [`Ended::Expired`]: Linux waits as long for the peer's finish (`tcp_fin_timeout`).
+/// How long a closed association waits without progress of its own half, until the peer is reset
+/// and it ends as [`Ended::Expired`]: Linux waits as long for the peer's finish
+/// (`tcp_fin_timeout`).
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The closed associations, and when the peer of each is reset.
@@ -79,7 +81,8 @@ impl<M: Message> Tcp<M> {
             }
             Some(Socket::Streaming(_)) => {}
             Some(Socket::Listening(listening)) => {
-                // A listener is closed with `Close`. It is put back: a wrong word must not lose the names that wait.
+                // A listener is closed with `Close`. It is put back: a wrong word must not lose the
+                // names that wait.
                 self.sockets.insert(association, Socket::Listening(listening));
                 return cx.dropped(NAME, "abort: that name is a listener's");
             }

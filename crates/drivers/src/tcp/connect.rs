@@ -15,7 +15,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, ipproto
 use stackwright_contract::Participant;
 use stackwright_contract::services::Ended;
 
-/// How many octets an association keeps unsent at most where little is kept: half a segment over loopback.
+/// The most octets that an association keeps unsent where little is kept: half a segment over
+/// loopback.
 const UNSENT: u32 = 32 << 10;
 
 /// What is asked of the system about a socket.
@@ -59,12 +60,13 @@ pub(super) fn near(local: SocketAddr, remote: SocketAddr) -> bool {
     remote.is_loopback() || local == remote
 }
 
-/// Few octets wait in the kernel that have not left, where that is worth the wake-ups:
+/// Lets few octets wait in the kernel that have not left, where that is worth the wake-ups:
 ///
 /// - To a peer on this machine, what waits leaves the processor's cache.
-/// - Where the system paces by BBR, it shall know the association as limited by its application. One that always has more is
-///   paced at the rate of its first round trips, when the receiver was only starting: regions over loopback took 1.4 times as
-///   long. By CUBIC, which does not pace, the wake-ups would cost a third.
+/// - Where the system paces by BBR, it shall know the association as limited by its application.
+///   One that always has more is paced at the rate of its first round trips, when the receiver was
+///   only starting: regions over loopback took 1.4 times as long. By CUBIC, which does not pace,
+///   the wake-ups would cost a third.
 pub(super) fn keep_little_unsent(stream: &TcpStream, near: bool) {
     // It is for speed alone: without it, octets flow all the same.
     if near || sockopt::tcp_congestion(stream).is_ok_and(|name| name.starts_with("bbr")) {
@@ -96,7 +98,8 @@ nix::getsockopt_impl!(
     GetStruct<libc::tcp_info>
 );
 
-/// A close that the peer sees as a reset. If it cannot be set, the peer sees an end that the protocols above it report.
+/// A close that the peer sees as a reset. If it cannot be set, the peer sees an end that the
+/// protocols above it report.
 pub(super) fn reset_on_close(stream: &TcpStream) {
     let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));
 }

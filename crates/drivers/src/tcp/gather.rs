@@ -1,8 +1,10 @@
-//! Octets that nobody reads are in no hurry: the kernel wakes us when many of them are there (`SO_RCVLOWAT`, socket(7)).
+//! Octets that are not read here are in no hurry: the kernel wakes us when many of them have
+//! arrived (`SO_RCVLOWAT`, socket(7)).
 //!
-//! A wake-up, the hand-over to the disk's thread and its answer cost more than the octets of a segment. How many are worth
-//! waiting for follows from how often they woke us between two looks. What is less than that waits for the first look before
-//! which nothing woke us: a sender may rest. The end, a reset and urgent octets wake as ever.
+//! A wake-up, the hand-over to the disk's thread and its answer cost more than the octets of a
+//! segment. How many are worth waiting for follows from how often they woke us between two looks.
+//! What is less than that waits for the first look before which nothing woke us: a sender may rest.
+//! The end, a reset and urgent octets wake as ever.
 
 use std::time::Duration;
 
@@ -12,14 +14,15 @@ use nix::sys::socket::setsockopt;
 use nix::sys::socket::sockopt::SetStruct;
 use rustix::net::sockopt::socket_recv_buffer_size;
 
-/// Between two looks. An octet waits for others less than twice as long: the first look may find that it came behind a wake-up.
+/// Between two looks. An octet waits for others less than twice as long: the first look may find
+/// that it came behind a wake-up.
 pub(super) const LOOK: Duration = Duration::from_millis(10);
 
-/// It begins with so many octets, and ends with fewer.
+/// Gathering begins with as many octets, and ends with fewer.
 const LEAST: usize = 16 << 10;
 /// Of a quarter of the 1 MiB that a pipe takes, nothing stays behind in the socket.
 const MOST: usize = 256 << 10;
-/// Woken no more often than this between two looks, nobody needs more rest.
+/// Wake-ups between two looks that are few enough.
 const WOKEN_MOST: u32 = 8;
 
 /// How many octets of an association are gathered before it is read.
@@ -53,7 +56,7 @@ impl Gathering {
         self.set(stream, LEAST);
     }
 
-    /// So many octets have come, where they are gathered.
+    /// The socket woke us while octets are gathered.
     pub(super) fn woken(&mut self) {
         self.woken = self.woken.saturating_add(1);
     }
@@ -83,7 +86,8 @@ impl Gathering {
     }
 }
 
-/// Whether a sender whose window is the receive buffer, of which half is overhead, still has half of it while so many wait.
+/// Whether a sender whose window is the receive buffer, of which half is overhead, still has half
+/// of it while as many wait.
 fn fits(stream: &TcpStream, octets: usize) -> bool {
     socket_recv_buffer_size(stream).is_ok_and(|buffer| octets <= buffer / 4)
 }
@@ -192,8 +196,8 @@ mod tests {
             low_water(&self.streaming().stream)
         }
 
-        /// Lets `peer` send, behind `all` octets, until that is worth gathering; how many have come then. Now and then it rests, so
-        /// that the socket is empty.
+        /// Lets `peer` send, behind `all` octets, until that is worth gathering; how many have come
+        /// then. Now and then it rests, so that the socket is empty.
         fn until_it_gathers(&mut self, peer: &mut impl Write, mut all: usize) -> usize {
             let most = all + (16 << 20);
             while self.low_water() == 1 {

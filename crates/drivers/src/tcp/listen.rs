@@ -13,7 +13,7 @@ use stackwright_wire::Message;
 use super::{NAME, SEND_ROOM, Socket, Tcp};
 use crate::readiness::token;
 
-/// How many clients may wait for a name; the system may allow fewer.
+/// Clients that may wait for a name; the system may allow fewer.
 const BACKLOG: i32 = 1024;
 
 pub(super) struct Listening {
@@ -48,7 +48,7 @@ impl<M: Message> Tcp<M> {
         Ok((listener, local))
     }
 
-    /// `association` may be given to the next arrival.
+    /// Lets `association` be given to the next arrival.
     pub(super) fn expect(
         &mut self,
         listener: Handle,
@@ -79,7 +79,7 @@ impl<M: Message> Tcp<M> {
         out.indicate(StreamsIndication::Ended { name, why: Ended::Unlistened });
     }
 
-    /// Accepts whoever waits, as long as there are names for them.
+    /// Accepts arrivals, as long as there are names for them.
     pub(super) fn accept(&mut self, cx: &Context, name: Handle, out: &mut dyn Outlet<Self>) {
         loop {
             let Some(Socket::Listening(listening)) = self.sockets.get_mut(name) else { return };

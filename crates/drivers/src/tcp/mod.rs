@@ -3,9 +3,9 @@
 //! | file | what |
 //! | --- | --- |
 //! | `close.rs` | ends: at once, or in good order within a time |
-//! | `listen.rs` | arrivals: nobody is accepted without a name |
+//! | `listen.rs` | arrivals: none is accepted without a name |
 //! | `connect.rs` | connection attempts and the options of a socket |
-//! | `gather.rs` | many octets a wake-up, of those that nobody reads |
+//! | `gather.rs` | many octets a wake-up, where none is read here |
 //! | `receive.rs` | socket → octets, or a pipe of the kernel, upward, within the room that was given |
 //! | `send.rs` | octets and regions of files → socket, 1 MiB a turn |
 //!
@@ -42,13 +42,13 @@ use listen::Listening;
 use receive::Receiving;
 use send::{Sending, Sent};
 
-/// How many octets of one association may wait for the socket: the first room downward.
+/// Octets of one association that may wait for the socket: the first credit downward.
 pub const SEND_ROOM: usize = 1 << 20;
 
-/// How many octets one association may send before the next has its turn.
+/// Octets that one association may send before the next has its turn.
 const SEND_TURN: usize = 1 << 20;
-/// How many it may receive. Less, because what is received is handled when the turn is over: it shall still be in the
-/// processor's cache then.
+/// Octets that it may receive. Less, because what is received is handled when the turn is over, and
+/// should still be in the cache of the processor then.
 const RECEIVE_TURN: usize = 256 << 10;
 
 pub use close::CLOSE_TIMEOUT;
@@ -63,11 +63,12 @@ pub struct Tcp<M: Message> {
     pipes: Pipes,
     sockets: Mirror<Socket<M>>,
     due: Vec<Handle>,
-    /// The list that was due in the last turn: kept for its memory.
+    /// The list that was due in the last turn, kept for its memory.
     done: Vec<Handle>,
     /// Listeners that could not accept for want of descriptors; tried again when one is free.
     starved: Vec<Handle>,
-    /// Whose octets are gathered, and when it is looked next whether that is worth it.
+    /// Associations whose octets are gathered, and when it is checked next whether that is worth
+    /// it.
     gather: Vec<Handle>,
     look_at: Instant,
     closing: Closing,
@@ -102,7 +103,8 @@ enum Turn {
 }
 
 impl<M: Message> Tcp<M> {
-    /// An adapter that registers its sockets with `registry` in `lane` and takes its blocks from `pool`.
+    /// Creates an adapter that registers its sockets with `registry` in `lane` and takes its blocks
+    /// from `pool`.
     pub fn new(registry: Rc<Registry>, lane: usize, pool: Rc<Pool<M>>) -> Self {
         Tcp {
             registry,
@@ -119,18 +121,19 @@ impl<M: Message> Tcp<M> {
         }
     }
 
-    /// Resets the peer of a closed association when that has made no progress for `timeout`, in place of
-    /// [`CLOSE_TIMEOUT`].
+    /// Resets the peer of a closed association when that has made no progress for `timeout`, in
+    /// place of [`CLOSE_TIMEOUT`].
     #[must_use]
     pub fn closing_within(mut self, timeout: Duration) -> Self {
         self.closing.timeout = timeout;
         self
     }
 
-    /// Delivers what the layer above said to be [unread](Command::Unread) as regions, once an association is worth
-    /// it: in pipes of the kernel (at most eight of 1 MiB), from which a [`Disk`](crate::files::Disk) writes without a copy
-    /// into this program. Only where that is who gets them, and every layer in between passes payload unread. Where the
-    /// system has no pipes to give, octets are delivered.
+    /// Delivers what the layer above said to be [unread](Command::Unread) as regions, once an
+    /// association is worth it: in pipes of the kernel (at most eight of 1 MiB), from which a
+    /// [`Disk`](crate::files::Disk) writes without a copy into this program. Use it only where a
+    /// disk receives them, and every layer in between passes payload unread. Where the system has
+    /// no pipes to give, octets are delivered.
     #[must_use]
     pub fn splicing(self) -> Self {
         Tcp { pipes: if M::HOLDS_REGIONS { Pipes::on_demand() } else { Pipes::default() }, ..self }
@@ -147,7 +150,7 @@ impl<M: Message> Tcp<M> {
         }
     }
 
-    /// Takes a socket over; `ends` are its addresses, local and remote, where it is open already.
+    /// Takes over a socket; `ends` are its addresses, local and remote, where it is open already.
     fn start(
         &mut self,
         name: Handle,
@@ -175,7 +178,8 @@ impl<M: Message> Tcp<M> {
         Ok(())
     }
 
-    /// Forgets a name. Only `Finished` is a clean end: any other reaches the peer as a reset, never as an end of octets.
+    /// Forgets a name. Only `Finished` is a clean end: any other reaches the peer as a reset, never
+    /// as an end of octets.
     fn end(&mut self, name: Handle, why: Ended) -> Option<Socket<M>> {
         let socket = self.sockets.remove(name)?;
         if let Socket::Streaming(streaming) = &socket {
@@ -222,7 +226,7 @@ impl<M: Message> Tcp<M> {
         }
     }
 
-    /// Looks after those whose octets are gathered.
+    /// Checks the associations whose octets are gathered.
     fn look(&mut self, cx: &Context) {
         self.look_at = cx.now() + LOOK;
         let mut gather = mem::take(&mut self.gather);
@@ -297,7 +301,8 @@ impl<M: Message> Streaming<M> {
         if more_to_send || more_to_read { Turn::More } else { Turn::Idle }
     }
 
-    /// Begins to gather what comes; whether it did. From this machine it comes while it is in the processor's cache.
+    /// Begins to gather what arrives; returns whether it did. From this machine octets arrive while
+    /// they are in the cache of the processor.
     fn gathers(&mut self) -> bool {
         !self.sending.near && self.receiving.gathers(&self.stream)
     }

@@ -1,4 +1,4 @@
-//! From the socket upward, within the room that the upper layer gave.
+//! From the socket upward, within the credit that the upper layer gave.
 
 use std::io::{self, ErrorKind, Read};
 use std::mem::MaybeUninit;
@@ -15,19 +15,21 @@ use super::{RECEIVE_TURN, Tcp};
 use crate::readiness::Ready;
 use crate::splice::Pipes;
 
-/// Reads begin with so many octets, and take a pipe, or else whole blocks, once a read fills that: a dialogue, or a file that is
-/// there as a whole, never touches the sixteen pages of a block.
+/// The length of the first reads. Later ones take a pipe, or else whole blocks, once a read fills
+/// that: a dialogue, or a file that is there as a whole, never touches the sixteen pages of a
+/// block.
 const FIRST_READ: usize = 4 << 10;
 
-/// So many octets of an association come one block a turn, which is given back before the next one is taken: fresh blocks
-/// are fresh pages, and cost a transfer of 1 MB more than the turns do. What is longer earns its blocks.
+/// Octets of an association that come one block a turn, which is given back before the next one is
+/// taken: fresh blocks are fresh pages, and cost a transfer of 1 MB more than the turns do. A
+/// longer transfer earns its blocks.
 const MODEST: usize = 1 << 20;
 
 /// How many octets are read at a time of those that are discarded.
 const DISCARDED: usize = 16 << 10;
 
 pub(super) struct Receiving {
-    /// How much more the upper takes, in octets.
+    /// Credit upward, in octets.
     pub(super) credit: usize,
     readable: bool,
     /// The peer has finished or the association is broken; octets may still lie before that end.
@@ -45,7 +47,7 @@ pub(super) struct Receiving {
     pub(super) gathering: Gathering,
 }
 
-/// Where the next read goes: the more there is, the less is done with each octet.
+/// Where the next read goes: the more octets there are, the less is done with each.
 #[derive(Clone, Copy, PartialEq)]
 enum Next {
     Little,
@@ -199,13 +201,14 @@ impl Receiving {
         if got > block.len() / 4 {
             return Ok(Some(M::from_block(block, 0, got)));
         }
-        // A block that holds little would let the peer fill memory with emptiness: room counts octets, not blocks.
+        // A block that holds little would let the peer fill memory with emptiness: room counts
+        // octets, not blocks.
         let message = (got > 0).then(|| M::with_headroom(0, &block[..got]));
         pool.give(block);
         Ok(message)
     }
 
-    /// The same where little is expected, into memory that nobody has to clear before.
+    /// The same where little is expected, into memory that need not be cleared before.
     fn read_little<M: Message>(&mut self, stream: &TcpStream) -> Result<Option<M>, Ended> {
         let mut space = [MaybeUninit::uninit(); FIRST_READ];
         let limit = self.credit.min(FIRST_READ);
@@ -227,7 +230,8 @@ impl Receiving {
         Ok((!octets.is_empty()).then(|| M::with_headroom(0, octets)))
     }
 
-    /// The same without reading it. A pipe for a few octets would be a waste, of which there are eight.
+    /// The same without reading it. A pipe for a few octets would be a waste, of which there are
+    /// eight.
     fn splice<M: Message>(
         &mut self,
         stream: &TcpStream,
@@ -257,9 +261,9 @@ impl Receiving {
         Ok(0)
     }
 
-    /// A short read has drained the socket, and the next octet will be reported: no read is needed to learn that there is
-    /// nothing. Unless the end was reported already, or urgent octets before which reads stop: then only reading on finds
-    /// them.
+    /// A short read has drained the socket, and the next octet will be reported: no read is needed
+    /// to learn that there is nothing. Unless the end was reported already, or urgent octets before
+    /// which reads stop: then only reading on finds them.
     fn drained(&mut self, octets: usize, limit: usize) {
         if octets > 0 && octets < limit && !self.ending && !self.urgent {
             self.readable = false;

@@ -1,5 +1,5 @@
-//! From the upper layer into the socket: octets gathered from many messages, regions of files by `sendfile`, or read where the
-//! peer is on this machine.
+//! From the upper layer into the socket: octets gathered from many messages, regions of files by
+//! `sendfile`, or read where the peer is on this machine.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -14,16 +14,17 @@ use stackwright_wire::{Leaf, Message, Pool, Region};
 
 use super::{SEND_ROOM, SEND_TURN, connect};
 
-/// How many pieces one system call gathers.
+/// Pieces that one system call gathers.
 const GATHER: usize = 16;
 
 pub(super) struct Sending<M> {
     queue: VecDeque<Outgoing<M>>,
-    /// In octets; never more than the room.
+    /// In octets; never more than the credit.
     queued: usize,
     pub(super) writable: bool,
-    /// The peer is on this machine: what is read here is still in the processor's cache when the peer copies it. Sent as regions, it
-    /// comes from memory then, and 100 MB took 1.4 times as long, with no less of both processors' time.
+    /// The peer is on this machine: what is read here is still in the processor's cache when the
+    /// peer copies it. Sent as regions, it comes from memory then, and 100 MB took 1.4 times as
+    /// long, with no less of both processors' time.
     pub(super) near: bool,
     half: Half,
 }
@@ -138,7 +139,7 @@ impl<M: Message> Sending<M> {
         Ok(if count == 1 { stream.write(&pieces[0])? } else { stream.write_vectored(&pieces[..count])? })
     }
 
-    /// The front begins with `octets` from now on, in place of as much of a region.
+    /// Replaces as much of the region at the front by `octets`.
     fn replace_front(&mut self, octets: M, pool: &Pool<M>) {
         let front = &mut self.queue[0].message;
         if octets.len() < front.len() {
@@ -149,7 +150,7 @@ impl<M: Message> Sending<M> {
         self.queue.push_front(Outgoing { message: octets, urgent: false });
     }
 
-    /// So many octets are the kernel's now.
+    /// Removes octets that are the kernel's now.
     fn left(&mut self, mut octets: usize, pool: &Pool<M>) {
         self.queued -= octets;
         while octets > 0 {
@@ -191,7 +192,7 @@ fn send_region(stream: &TcpStream, region: &Region, share: usize) -> Result<usiz
     }
 }
 
-/// As much of the region's begin as a block holds.
+/// Reads as much of the beginning of a region as a block holds.
 fn read_region<M: Message>(region: &Region, pool: &Pool<M>) -> Result<M, Unwritten> {
     let mut block = pool.take();
     let length = region.length.min(block.len());

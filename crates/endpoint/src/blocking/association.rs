@@ -1,4 +1,4 @@
-//! Sending, receiving, closing.
+//! SendFuture, receiving, closing.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use stackwright_contract::Command;
 use stackwright_contract::services::{Batch, Code, MessageProperties};
 
 use crate::blocking::endpoint::wait;
-use crate::error::{Error, Refused};
+use crate::error::{Error, NotSent};
 use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Outbound;
 use crate::send_buffer::SendBuffer;
@@ -146,7 +146,7 @@ impl<S: StackAny> Association<S> {
         &self,
         message: S::Message,
         properties: MessageProperties,
-    ) -> Result<(), Refused<S::Message>> {
+    ) -> Result<(), NotSent<S::Message>> {
         self.send_within(message, properties, self.timeout)
     }
 
@@ -177,7 +177,7 @@ impl<S: StackAny> Association<S> {
         &self,
         buffer: SendBuffer<S::Message>,
         properties: MessageProperties,
-    ) -> Result<(), Refused<SendBuffer<S::Message>>> {
+    ) -> Result<(), NotSent<SendBuffer<S::Message>>> {
         self.send_within(buffer, properties, self.timeout)
     }
 
@@ -186,13 +186,13 @@ impl<S: StackAny> Association<S> {
         message: P,
         properties: MessageProperties,
         timeout: Option<Duration>,
-    ) -> Result<(), Refused<P>> {
+    ) -> Result<(), NotSent<P>> {
         let Hold { shared, name } = &self.hold;
         let (name, size, due) = (*name, message.size(), hold::due(&properties));
         let lifetime = properties.lifetime.map(|lifetime| Duration::from_micros(lifetime.get().into()));
         let until = lifetime.map_or(timeout, |lifetime| Some(timeout.unwrap_or(lifetime).min(lifetime)));
         if let Err(why) = wait(shared, until, |shared| shared.takes(name, size, due)).flatten() {
-            return Err(Refused { message, why });
+            return Err(NotSent { message, why });
         }
         let shared = &mut *shared.borrow_mut();
         let waits = shared.hand_over(name, message, properties, due);

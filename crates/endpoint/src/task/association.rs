@@ -4,12 +4,12 @@ use stackwright_contract::Command;
 use stackwright_contract::services::{Batch, Code, MessageProperties};
 use stackwright_wire::Message;
 
-use crate::error::{Error, Refused};
+use crate::error::{Error, NotSent};
 use crate::hold::{self, Hold, by_hold, in_one_piece};
 use crate::offered::Size;
 use crate::send_buffer::SendBuffer;
 use crate::shared::StackAny;
-use crate::task::sending::Sending;
+use crate::task::sending::SendFuture;
 use crate::task::watch::{Wait, WakeOnDrop};
 
 /// One association of an endpoint, for messages.
@@ -119,8 +119,8 @@ impl<S: StackAny> Association<S> {
     ///
     /// # Errors
     /// As [`send_with`](Association::send_with), with the message.
-    pub fn send_message(&self, message: S::Message, properties: MessageProperties) -> Sending<'_, S> {
-        Sending::new(&self.hold, &self.watch, message, properties)
+    pub fn send_message(&self, message: S::Message, properties: MessageProperties) -> SendFuture<'_, S> {
+        SendFuture::new(&self.hold, &self.watch, message, properties)
     }
 
     /// Sends what was written into a [reserved](Self::reserve) buffer, once there is credit for all
@@ -154,8 +154,8 @@ impl<S: StackAny> Association<S> {
         &self,
         buffer: SendBuffer<S::Message>,
         properties: MessageProperties,
-    ) -> Sending<'_, S, SendBuffer<S::Message>> {
-        Sending::new(&self.hold, &self.watch, buffer, properties)
+    ) -> SendFuture<'_, S, SendBuffer<S::Message>> {
+        SendFuture::new(&self.hold, &self.watch, buffer, properties)
     }
 
     /// Sends a message if there is credit for it now.
@@ -180,7 +180,7 @@ impl<S: StackAny> Association<S> {
         &self,
         message: S::Message,
         properties: MessageProperties,
-    ) -> Result<(), Refused<S::Message>> {
+    ) -> Result<(), NotSent<S::Message>> {
         let (name, due) = (self.hold.name, hold::due(&properties));
         let credit = self
             .watch
@@ -189,7 +189,7 @@ impl<S: StackAny> Association<S> {
             .takes(name, Size::one(message.len()), due)
             .unwrap_or(Err(Error::NotYet));
         if let Err(why) = credit {
-            return Err(Refused { message, why });
+            return Err(NotSent { message, why });
         }
         {
             let shared = &mut *self.watch.shared.borrow_mut();

@@ -25,5 +25,5 @@ mod watch;
 pub use association::Association;
 pub use endpoint::Endpoint;
 pub use run::Run;
-pub use sending::Sending;
+pub use sending::SendFuture;
 pub use stream::Stream;

@@ -7,7 +7,7 @@ use std::time::Instant;
 use stackwright_contract::services::MessageProperties;
 use tokio::time::{self, Sleep};
 
-use crate::error::{Error, Refused};
+use crate::error::{Error, NotSent};
 use crate::hold::{self, Hold};
 use crate::offered::Outbound;
 use crate::shared::StackAny;
@@ -18,7 +18,7 @@ use crate::task::watch::{WaitSlot, Watch};
 /// of [`Association::commit`](crate::Association::commit).
 ///
 /// It owns the message until the stack takes it, all at once. A caller that does not want to wait
-/// any longer [takes it back](Sending::into_message); nothing of it was sent then.
+/// any longer [takes it back](SendFuture::into_message); nothing of it was sent then.
 ///
 /// ```
 /// use stackwright_contract::services::MessageProperties;
@@ -36,7 +36,7 @@ use crate::task::watch::{WaitSlot, Watch};
 /// # }
 /// ```
 #[must_use = "a future does nothing until it is awaited"]
-pub struct Sending<'a, S: StackAny, P = <S as StackAny>::Message> {
+pub struct SendFuture<'a, S: StackAny, P = <S as StackAny>::Message> {
     hold: &'a Hold<S>,
     watch: &'a Watch<S>,
     message: Option<P>,
@@ -47,7 +47,7 @@ pub struct Sending<'a, S: StackAny, P = <S as StackAny>::Message> {
     place: WaitSlot,
 }
 
-impl<'a, S: StackAny, P> Sending<'a, S, P> {
+impl<'a, S: StackAny, P> SendFuture<'a, S, P> {
     pub(super) fn new(
         hold: &'a Hold<S>,
         watch: &'a Watch<S>,
@@ -55,7 +55,7 @@ impl<'a, S: StackAny, P> Sending<'a, S, P> {
         properties: MessageProperties,
     ) -> Self {
         let due = hold::due(&properties);
-        Sending {
+        SendFuture {
             hold,
             watch,
             message: Some(message),
@@ -89,13 +89,13 @@ impl<'a, S: StackAny, P> Sending<'a, S, P> {
 }
 
 /// Nothing in it is pinned.
-impl<S: StackAny, P> Unpin for Sending<'_, S, P> {}
+impl<S: StackAny, P> Unpin for SendFuture<'_, S, P> {}
 
-impl<S: StackAny, P: Outbound<S::Message>> Future for Sending<'_, S, P> {
-    type Output = Result<(), Refused<P>>;
+impl<S: StackAny, P: Outbound<S::Message>> Future for SendFuture<'_, S, P> {
+    type Output = Result<(), NotSent<P>>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Sending { hold, watch, message: kept, properties, due, sleep, place } = self.get_mut();
+        let SendFuture { hold, watch, message: kept, properties, due, sleep, place } = self.get_mut();
         let (name, due) = (hold.name, *due);
         // It was over before.
         let Some(size) = kept.as_ref().map(Outbound::size) else { return Poll::Pending };
@@ -113,7 +113,7 @@ impl<S: StackAny, P: Outbound<S::Message>> Future for Sending<'_, S, P> {
         };
         let Some(message) = kept.take() else { return Poll::Pending };
         if let Err(why) = credit {
-            return Poll::Ready(Err(Refused { message, why }));
+            return Poll::Ready(Err(NotSent { message, why }));
         }
         {
             let shared = &mut *watch.shared.borrow_mut();
@@ -126,7 +126,7 @@ impl<S: StackAny, P: Outbound<S::Message>> Future for Sending<'_, S, P> {
     }
 }
 
-impl<S: StackAny, P> Drop for Sending<'_, S, P> {
+impl<S: StackAny, P> Drop for SendFuture<'_, S, P> {
     fn drop(&mut self) {
         self.watch.leave(&mut self.place, self.hold.name);
     }

@@ -15,7 +15,7 @@ use crate::hold::{self, Hold, by_hold};
 use crate::offered::Size;
 use crate::send_buffer::SendBuffer;
 use crate::shared::StackAny;
-use crate::task::sending::Sending;
+use crate::task::sending::SendFuture;
 use crate::task::watch::{Wait, WaitSlot, WakeOnDrop};
 
 /// How many octets one write takes at most: what is written at once is copied at once.
@@ -93,8 +93,8 @@ impl<S: StackAny> Stream<S> {
     /// # Errors
     /// [`Error::TooLong`] if there is never credit for as much, or [`Error::Ended`] with the
     /// reason; with the buffer.
-    pub fn commit(&self, buffer: SendBuffer<S::Message>) -> Sending<'_, S, SendBuffer<S::Message>> {
-        Sending::new(&self.hold, &self.watch, buffer, MessageProperties::default())
+    pub fn commit(&self, buffer: SendBuffer<S::Message>) -> SendFuture<'_, S, SendBuffer<S::Message>> {
+        SendFuture::new(&self.hold, &self.watch, buffer, MessageProperties::default())
     }
 
     /// Writes no more, and goes on reading: what was written arrives, and then the peer reads the

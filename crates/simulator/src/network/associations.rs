@@ -21,24 +21,24 @@ pub enum Which {
 /// What goes wrong with an association. Octets of both directions are counted together, as they are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
-    /// When so many octets have passed, both sides see a reset, each when it reaches it.
+    /// When this many octets have passed, both sides see a reset, each when it reaches it.
     Cut {
         /// In octets.
         after: u64,
     },
-    /// When so many octets have passed, nothing arrives any more, and nobody is told.
+    /// When this many octets have passed, nothing arrives any more, and neither side is told.
     Blackhole {
         /// In octets.
         after: u64,
     },
-    /// Whoever asks is refused.
+    /// The attempt to open it is refused.
     Refuse,
 }
 
-/// One association that somebody asked for.
+/// One association that was asked for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Association {
-    /// Who asked.
+    /// The side that asked.
     pub from: SocketAddr,
     /// Of whom.
     pub to: SocketAddr,

@@ -8,7 +8,7 @@ use stackwright_wire::Message;
 
 use crate::{Channel, ChannelConditions, ChannelCounts, Reception, Segment};
 
-/// All channels, and who is on which.
+/// All channels, and the stations on each.
 #[derive(Debug)]
 pub(super) struct Channels<M> {
     all: Vec<Channel<Segment<M>>>,

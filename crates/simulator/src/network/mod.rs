@@ -15,7 +15,9 @@ use stackwright_wire::Message;
 pub use associations::{Association, Fault, Which};
 pub(crate) use paths::LONGEST;
 
-use crate::{Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, Packet, Segment, Word};
+use crate::{
+    Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, Packet, Segment, SegmentWord,
+};
 use associations::Associations;
 use channels::Channels;
 use links::Links;
@@ -51,8 +53,8 @@ impl<M: Message> Network<M> {
         self.paths.changed();
     }
 
-    /// From now on, what is sent from and to `address` travels on the links and channels of `place`, which is an address
-    /// too: several in one place share them.
+    /// From now on, what is sent from and to `address` travels on the links and channels of
+    /// `place`, which is an address too: several in one place share them.
     pub fn place(&mut self, address: IpAddr, place: IpAddr) {
         self.places.insert(address, place);
         self.paths.changed();
@@ -64,11 +66,12 @@ impl<M: Message> Network<M> {
         self.paths.changed();
     }
 
-    /// From now on, these stations share a half-duplex channel: datagrams between them travel on it, and no stream
-    /// does.
+    /// From now on, these stations share a half-duplex channel: datagrams between them travel on
+    /// it, and no stream does.
     ///
     /// # Panics
-    /// Where one of them is on a channel already, or where [`Channel::new`](crate::Channel::new) does.
+    /// Where one of them is on a channel already, or where [`Channel::new`](crate::Channel::new)
+    /// does.
     pub fn share(&mut self, stations: &[IpAddr], conditions: ChannelConditions) {
         self.channels.add(stations, conditions, self.random.u64(..));
         self.paths.changed();
@@ -79,19 +82,21 @@ impl<M: Message> Network<M> {
         self.links.keep_log();
     }
 
-    /// What happened to packets on links since the log is kept, link by link: from whom, to whom, what.
+    /// What happened to packets on links since the log is kept, link by link: from whom, to whom,
+    /// what.
     pub fn log(&self) -> Vec<(IpAddr, IpAddr, Event)> {
         self.links.log()
     }
 
-    /// The way from `from` to `to` has no chances: exactly `events` happen to its packets, which are counted from the
-    /// first that is sent from now on. Other links are as they were.
+    /// The way from `from` to `to` has no chances: exactly `events` happen to its packets, which
+    /// are counted from the first that is sent from now on. Other links are as they were.
     pub fn script(&mut self, from: IpAddr, to: IpAddr, events: Vec<Event>) {
         self.links.script(from, to, events);
     }
 
-    /// No link has chances from now on: exactly what `log` says happens to their packets. A world that is like the one
-    /// which kept the log, and replays it from the beginning, runs as that one did.
+    /// No link has chances from now on: exactly what `log` says happens to their packets. A world
+    /// that is like the one which kept the log, and replays it from the beginning, runs as that one
+    /// did.
     pub fn replay(&mut self, log: &[(IpAddr, IpAddr, Event)]) {
         self.links.replay(log);
     }
@@ -106,7 +111,8 @@ impl<M: Message> Network<M> {
         self.channels.counts(station)
     }
 
-    /// Lets `fault` befall all associations of `which` that are asked for from now on; the first fault set counts.
+    /// Lets `fault` befall all associations of `which` that are asked for from now on; the first
+    /// fault set counts.
     pub fn fail(&mut self, which: Which, fault: Fault) {
         self.associations.fail(which, fault);
     }
@@ -126,7 +132,7 @@ impl<M: Message> Network<M> {
         self.most_in_flight
     }
 
-    /// What becomes of `segment`. Nobody is at an address that is not `reachable`.
+    /// What becomes of `segment`. No station is at an address that is not `reachable`.
     pub(crate) fn carry(
         &mut self,
         now: Instant,
@@ -134,10 +140,10 @@ impl<M: Message> Network<M> {
         reachable: bool,
         arrivals: &mut Vec<(Instant, Segment<M>)>,
     ) {
-        if matches!(segment.word, Word::AskPath) {
+        if matches!(segment.word, SegmentWord::AskPath) {
             return self.tell_path(now, segment.from.ip(), segment.to.ip(), arrivals);
         }
-        if matches!(segment.word, Word::Datagram(_)) {
+        if matches!(segment.word, SegmentWord::Datagram(_)) {
             if reachable {
                 self.carry_datagram(now, segment, arrivals);
             }
@@ -148,16 +154,16 @@ impl<M: Message> Network<M> {
         if !association.passes {
             return;
         }
-        let asks = matches!(segment.word, Word::Ask { .. });
+        let asks = matches!(segment.word, SegmentWord::Ask { .. });
         if asks && (!reachable || association.fault == Some(Fault::Refuse)) {
             association.passes = false;
-            return self.carry_surely(now, segment.reply(Word::Reset { code: 0 }), arrivals);
+            return self.carry_surely(now, segment.reply(SegmentWord::Reset { code: 0 }), arrivals);
         }
         if !reachable {
             return;
         }
         let end = association.end();
-        if let Word::Octets(message) = &mut segment.word {
+        if let SegmentWord::Octets(message) = &mut segment.word {
             let left = usize::try_from(end.unwrap_or(u64::MAX) - association.octets).unwrap_or(usize::MAX);
             message.truncate(left);
             association.octets += message.len() as u64;
@@ -167,8 +173,8 @@ impl<M: Message> Network<M> {
         association.passes = !ends;
         let resets = if ends && matches!(association.fault, Some(Fault::Cut { .. })) {
             let (from, to, number) = (segment.from, segment.to, segment.number);
-            let onward = Segment::new(from, to, number, Word::Reset { code: 0 });
-            let back = onward.reply(Word::Reset { code: 0 });
+            let onward = Segment::new(from, to, number, SegmentWord::Reset { code: 0 });
+            let back = onward.reply(SegmentWord::Reset { code: 0 });
             Some([onward, back])
         } else {
             None

@@ -10,7 +10,7 @@ use stackwright_wire::Message;
 use super::Network;
 use crate::link::serialisation;
 use crate::segments::DATAGRAM_HEADERS;
-use crate::{Segment, Word};
+use crate::{Segment, SegmentWord};
 
 /// The largest payload of UDP over IPv4, in octets.
 pub(crate) const LONGEST: usize = 65_507;
@@ -95,5 +95,5 @@ impl<M: Message> Network<M> {
 /// The network's word about a path, to the adapter that sends there.
 fn told<M>(from: IpAddr, to: IpAddr, path: PathLimits) -> Segment<M> {
     let [local, remote] = [from, to].map(|address| SocketAddr::new(address, 0));
-    Segment::new(remote, local, 0, Word::Path(path))
+    Segment::new(remote, local, 0, SegmentWord::Path(path))
 }

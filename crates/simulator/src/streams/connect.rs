@@ -7,12 +7,12 @@ use stackwright_contract::{Context, Duration, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::{End, Flow, Named, Receiving, Sending, SimulatedStreams, Stage};
-use crate::Word;
+use crate::SegmentWord;
 
 /// How long an attempt waits for an answer: what Linux does by default.
 const PATIENCE: Duration = Duration::from_secs(127);
 
-/// The first of the ports that are given to whoever asks for any.
+/// The first of the ports that are assigned where any is asked for.
 const FRESH_FIRST: u16 = 49_152;
 
 impl<M: Message> SimulatedStreams<M> {
@@ -38,7 +38,7 @@ impl<M: Message> SimulatedStreams<M> {
                 self.flows.insert(end, flow);
                 self.timers.insert((expires, end));
                 self.names.insert(name, Named::Flow(end));
-                out.request(end.segment(Word::Ask { window: self.habits.buffer }));
+                out.request(end.segment(SegmentWord::Ask { window: self.habits.buffer }));
             }
             Err(why) => self.last_word(name, why, out),
         }
@@ -77,7 +77,7 @@ impl<M: Message> SimulatedStreams<M> {
         address == self.address || (address.is_unspecified() && address.is_ipv4() == self.address.is_ipv4())
     }
 
-    /// A port that nobody here uses, chosen by chance; `None` where there is none.
+    /// Returns a random port that is not in use here; `None` where there is none.
     pub(super) fn fresh_port(&self, cx: &Context) -> Option<u16> {
         let count = u16::MAX - FRESH_FIRST;
         let first = cx.random(u64::from(count) + 1) as u16;

@@ -28,7 +28,7 @@ pub struct Habits {
 /// A slow reader.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pace {
-    /// So many octets of an association are delivered at a time. At least 1.
+    /// Octets of an association that are delivered at a time. At least 1.
     pub octets: usize,
     /// Then it rests so long.
     pub rest: Duration,

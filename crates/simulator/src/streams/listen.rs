@@ -8,7 +8,7 @@ use stackwright_contract::{Context, Handle, Outlet, Participant};
 use stackwright_wire::Message;
 
 use super::{By, End, Flow, NAME, Named, Receiving, Sending, SimulatedStreams, Stage, opened};
-use crate::Word;
+use crate::SegmentWord;
 
 #[derive(Debug)]
 pub(super) struct Listening {
@@ -56,7 +56,7 @@ impl<M: Message> SimulatedStreams<M> {
         self.names.iter().find(|(_, named)| listens(named)).map(|(name, _)| name)
     }
 
-    /// `association` may be given to the next arrival.
+    /// Lets `association` be given to the next arrival.
     pub(super) fn expect(
         &mut self,
         listener: Handle,
@@ -76,7 +76,7 @@ impl<M: Message> SimulatedStreams<M> {
         self.introduce(listener, out);
     }
 
-    /// Somebody asks for an association. As in the kernel, the answer does not wait for a name.
+    /// A peer asks for an association. As in the kernel, the answer does not wait for a name.
     pub(super) fn asked(&mut self, end: End, window: usize, out: &mut dyn Outlet<Self>) {
         let listener = self.listener_at(end.local.port());
         let listening = listener.and_then(|listener| match self.names.get_mut(listener) {
@@ -92,15 +92,15 @@ impl<M: Message> SimulatedStreams<M> {
                     sending: Sending::new(habits.credit, window),
                     receiving: Receiving::new(0, habits.buffer, habits.pace),
                 };
-                out.request(end.segment(Word::Answer { window: habits.buffer }));
+                out.request(end.segment(SegmentWord::Answer { window: habits.buffer }));
                 self.flows.insert(end, flow);
                 self.introduce(listener, out);
             }
-            _ => out.request(end.segment(Word::Reset { code: 0 })),
+            _ => out.request(end.segment(SegmentWord::Reset { code: 0 })),
         }
     }
 
-    /// Gives names to those who came, as long as there are both.
+    /// Gives names to arrivals, as long as there are both.
     fn introduce(&mut self, listener: Handle, out: &mut dyn Outlet<Self>) {
         let Some(Named::Listener(listening)) = self.names.get_mut(listener) else { return };
         if listening.awaited.is_empty() || listening.nameless.is_empty() {

@@ -1,16 +1,17 @@
-//! [`Streams`] without sockets: what the kernel's TCP is to a stack, with its uncertainty and without its speed.
+//! [`Streams`] without sockets: what the kernel's TCP is to a stack, with its uncertainty and
+//! without its speed.
 //!
 //! | file | what |
 //! | --- | --- |
-//! | `listen.rs` | listeners, names that wait, and those who came before there was a name |
+//! | `listen.rs` | listeners, names that wait, and arrivals that wait for a name |
 //! | `connect.rs` | attempts, addresses and ports |
 //! | `send.rs` | from above to the network, within the peer's window |
 //! | `receive.rs` | from the network upward, within the upper's room |
 //! | `habits.rs` | what a test may choose |
 //!
-//! As in the kernel, an asker is answered as soon as it reaches a listener, before there is a name for it; octets leave
-//! the sender's room when they are under way, not when they were read; and a reset throws away what was not read yet.
-//! An urgent octet stays in line.
+//! As in the kernel, an asker is answered as soon as it reaches a listener, before there is a name
+//! for it; octets leave the sender's room when they are under way, not when they were read; and a
+//! reset throws away what was not read yet. An urgent octet stays in line.
 
 mod connect;
 mod habits;
@@ -30,7 +31,7 @@ use stackwright_contract::{
 use stackwright_wire::Message;
 
 use crate::ledger::Ledger;
-use crate::{Segment, Segments, Word};
+use crate::{Segment, SegmentWord, Segments};
 pub use habits::{Habits, Held, Pace};
 use listen::Listening;
 pub(crate) use receive::Receiving;
@@ -38,8 +39,9 @@ pub(crate) use send::Sending;
 
 const NAME: &str = "simulated streams";
 
-/// How long a closed association waits without progress of its own half, until the peer is reset and
-/// it ends as [`Ended::Expired`]: Linux waits as long for the peer's finish (`tcp_fin_timeout`).
+/// How long a closed association waits without progress of its own half, until the peer is reset
+/// and it ends as [`Ended::Expired`]: Linux waits as long for the peer's finish
+/// (`tcp_fin_timeout`).
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The adapter of one station.
@@ -95,7 +97,7 @@ enum Stage {
     Closing { association: Handle, expires: Instant },
 }
 
-/// Who has ended an association.
+/// The side that has ended an association.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum By {
     /// The peer is told this code.
@@ -108,7 +110,7 @@ impl End {
         End { local: segment.to, remote: segment.from, number: segment.number }
     }
 
-    fn segment<M>(self, word: Word<M>) -> Segment<M> {
+    fn segment<M>(self, word: SegmentWord<M>) -> Segment<M> {
         Segment::new(self.local, self.remote, self.number, word)
     }
 }
@@ -135,22 +137,23 @@ impl<M: Message> SimulatedStreams<M> {
         }
     }
 
-    /// How many octets the adapter holds.
+    /// Returns how many octets the adapter holds.
     pub fn held(&self) -> Held {
         self.held
     }
 
-    /// How many octets it ever held at once, each way.
+    /// Returns how many octets it ever held at once, each way.
     pub fn most_held(&self) -> Held {
         self.most_held
     }
 
-    /// How many associations there are, with those that have no name yet.
+    /// Returns how many associations there are, with those that have no name yet.
     pub fn associations(&self) -> usize {
         self.flows.len()
     }
 
-    /// The association `name`, where a word for it may be heard; a word that crossed its end is dropped.
+    /// The association `name`, where a word for it may be heard; a word that crossed its end is
+    /// dropped.
     fn flow(&mut self, cx: &Context, name: Handle, word: &'static str) -> Option<(End, &mut Flow<M>)> {
         if !self.ledger.lives(name) {
             cx.dropped(NAME, "a word for an association that is over");
@@ -194,7 +197,7 @@ impl<M: Message> SimulatedStreams<M> {
         if let By::Us(code) = by
             && !clean
         {
-            out.request(end.segment(Word::Reset { code }));
+            out.request(end.segment(SegmentWord::Reset { code }));
         }
         match flow.stage {
             Stage::Asked { association, expires } | Stage::Closing { association, expires } => {
@@ -284,7 +287,7 @@ impl<M: Message> SimulatedStreams<M> {
         }
         self.held.receiving -= read;
         if read > 0 {
-            out.request(end.segment(Word::Window(read)));
+            out.request(end.segment(SegmentWord::Window(read)));
         }
         if let Some(again) = flow.receiving.rests_until(cx.now()) {
             self.timers.insert((again, end));
@@ -310,23 +313,24 @@ impl<M: Message> SimulatedStreams<M> {
         let discarded = flow.receiving.discard();
         self.held.receiving -= discarded;
         if discarded > 0 {
-            out.request(end.segment(Word::Window(discarded)));
+            out.request(end.segment(SegmentWord::Window(discarded)));
         }
         flow.receiving.tells_finish();
         self.end_finished(end, out);
     }
 
-    /// Sends what the peer can hold, and the end behind the last octet. Returns how many octets left.
+    /// Sends what the peer can hold, and the end behind the last octet. Returns how many octets
+    /// left.
     fn send(&mut self, cx: &Context, end: End, out: &mut dyn Outlet<Self>) -> usize {
         let Some(flow) = self.flows.get_mut(&end) else { return 0 };
         let mut left = 0;
         while let Some(message) = flow.sending.next(cx, self.habits.chunks) {
             left += message.len();
-            out.request(end.segment(Word::Octets(message)));
+            out.request(end.segment(SegmentWord::Octets(message)));
         }
         self.held.sending -= left;
         if flow.sending.finishes() {
-            out.request(end.segment(Word::Finish));
+            out.request(end.segment(SegmentWord::Finish));
         }
         left
     }
@@ -340,14 +344,14 @@ impl<M: Message> SimulatedStreams<M> {
 
     fn arrived(&mut self, cx: &Context, segment: Segment<M>, out: &mut dyn Outlet<Self>) {
         let end = End::of(&segment);
-        if let Word::Ask { window } = segment.word {
+        if let SegmentWord::Ask { window } = segment.word {
             return self.asked(end, window, out);
         }
         let Some(flow) = self.flows.get_mut(&end) else {
             return cx.dropped(NAME, "a segment for an association that is over");
         };
         match segment.word {
-            Word::Answer { window } => {
+            SegmentWord::Answer { window } => {
                 let Stage::Asked { association, expires } = flow.stage else {
                     unreachable!("an answer answers one question")
                 };
@@ -356,23 +360,24 @@ impl<M: Message> SimulatedStreams<M> {
                 flow.sending.window += window;
                 out.indicate(opened(association, end, flow.sending.credit));
             }
-            Word::Octets(message) => {
+            SegmentWord::Octets(message) => {
                 self.held.receiving += message.len();
                 self.most_held.receiving = self.most_held.receiving.max(self.held.receiving);
                 flow.receiving.push(message);
             }
-            Word::Window(octets) => flow.sending.window += octets,
-            Word::Finish => flow.receiving.finish(),
-            Word::Reset { code } => {
-                // An application is asked only behind the answer: nobody but the network refuses here.
+            SegmentWord::Window(octets) => flow.sending.window += octets,
+            SegmentWord::Finish => flow.receiving.finish(),
+            SegmentWord::Reset { code } => {
+                // An application is asked only behind the answer: only the network refuses
+                // here.
                 let why = match flow.stage {
                     Stage::Asked { .. } => Ended::Unreachable,
                     _ => Ended::Reset(code),
                 };
                 return self.end(end, why, By::Peer, out);
             }
-            Word::Ask { .. } => unreachable!("handled above"),
-            Word::Datagram(_) | Word::AskPath | Word::Path(_) => {
+            SegmentWord::Ask { .. } => unreachable!("handled above"),
+            SegmentWord::Datagram(_) | SegmentWord::AskPath | SegmentWord::Path(_) => {
                 return cx.dropped(NAME, "no segment of a stream");
             }
         }

@@ -51,7 +51,7 @@ impl<M: Message> Receiving<M> {
         self.held
     }
 
-    /// The upper takes so many octets more.
+    /// The layer above gives more credit.
     pub(crate) fn give(&mut self, credit: usize) {
         self.credit = self.credit.checked_add(credit).expect("the sum of all room fits into a word");
     }
