@@ -1,7 +1,8 @@
 //! `generate!`: a specification of features becomes a type, and a question to the feature model.
 //!
 //! ```text
-//! SPECIFICATION := 'strict'? VISIBILITY NAME ('<' MESSAGE '>')? '{' (FEATURE ':' ALTERNATIVE),* '}'
+//! SPECIFICATION := 'strict'? VISIBILITY NAME ('<' MESSAGE '>')? '{' FEATURES '}'
+//! FEATURES      := (FEATURE ':' ALTERNATIVE),*
 //! ```
 //!
 //! The model (`features` of the base) decides in a constant what is refused, and in which sentence;

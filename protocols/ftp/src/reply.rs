@@ -88,9 +88,11 @@ impl Replies {
             let line = match event {
                 // The end of such a line is not waited for: it may have none.
                 None if self.lines.is_overlong() => return (Err(NotAReply::LineTooLong), taken),
-                None | Some(LineEvent::Decline(_)) => continue, // a client need not answer a server's Telnet options
+                // A client need not answer a server's Telnet options.
+                None | Some(LineEvent::Decline(_)) => continue,
                 Some(LineEvent::Line(line)) => line,
-                Some(LineEvent::NotText) => String::from("?"), // a name in an old character set: the code still counts
+                // A name in an old character set: the code still counts.
+                Some(LineEvent::NotText) => String::from("?"),
                 Some(LineEvent::TooLong) => return (Err(NotAReply::LineTooLong), taken),
             };
             match self.line(&line) {

@@ -13,8 +13,8 @@ use super::delayed_ack::DelayedAck;
 /// today (RFC 2018, RFC 9000 §13.2). Delayed ACK: every `n`-th unit, at the latest `delay` after
 /// the first; at once where a unit arrived out of order, or again.
 ///
-/// Where there are more ranges than room, the one that holds the newest unit is reported, and then
-/// the highest: the others were reported before.
+/// Where there are more ranges than a packet has room for, the one that holds the newest unit is
+/// reported, and then the highest: the others were reported before.
 ///
 /// Choose it, unless something speaks against it: a report that is lost costs nothing, because the
 /// next one repeats all of it.

@@ -1,11 +1,11 @@
-//! An inquiry each `n` packets, and at an interval.
+//! An inquiry every `n` packets, and at an interval.
 
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::Inquiry;
 use stackwright_transport::words::{Nanoseconds, Occasion, View};
 
-/// Asks each `most` packets, and at an interval as long as something is in flight or waits (SSCOP's
+/// Asks every `most` packets, and at an interval as long as something is in flight or waits (SSCOP's
 /// POLL, MaxPD and Timer_POLL). A peer that answers none for too long counts as gone
 /// (Timer_NO-RESPONSE).
 ///
@@ -32,7 +32,7 @@ pub struct Polls {
 }
 
 impl Polls {
-    /// Creates the policy: an inquiry each `every` nanoseconds, and each `most` packets. A peer
+    /// Creates the policy: an inquiry every `every` nanoseconds, and every `most` packets. A peer
     /// that answers none for `silence` nanoseconds counts as gone.
     pub const fn new(every: Nanoseconds, most: u32, silence: Nanoseconds) -> Self {
         let (at, heard) = (Instant::END, Instant::START);
@@ -83,6 +83,6 @@ impl Inquiry for Polls {
 }
 
 component! {
-    Polls: "inquiry by polls", "asks each n packets, and at an interval",
+    Polls: "inquiry by polls", "asks every n packets, and at an interval",
     needs: Property::INQUIRIES.and(Property::ANSWERS), gives: Property::ASKS,
 }

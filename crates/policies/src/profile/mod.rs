@@ -12,8 +12,10 @@
 //! ```
 //! use stackwright_policies::profile::{DeliveryOrder, Path, Requirements, plan};
 //! use stackwright_transport::rules::Property;
-//! let format = Property::SPANS.and(Property::FRAGMENTS).and(Property::CREDIT).and(Property::COUNTS_PACKETS);
-//! let requirements = Requirements { reliable: true, order: DeliveryOrder::Any, ..Requirements::default() };
+//! let format = Property::SPANS.and(Property::FRAGMENTS).and(Property::CREDIT);
+//! let format = format.and(Property::COUNTS_PACKETS);
+//! let order = DeliveryOrder::Any;
+//! let requirements = Requirements { reliable: true, order, ..Requirements::default() };
 //! let plan = plan(&requirements, &Path::default(), format).unwrap();
 //! assert!(plan.choices().any(|choice| choice.name == "recovery by individual timeouts"));
 //! println!("{plan}");

@@ -130,7 +130,7 @@ impl Selection {
 /// `format` is what the format carries: what its facts say that it gives.
 ///
 /// # Errors
-/// The requirement that cannot be met, and by what it could be.
+/// The requirement that cannot be met, and what would meet it.
 pub fn plan(requirements: &Requirements, path: &Path, format: Property) -> Result<Plan, Unmet> {
     contradictions(requirements)?;
     let carries = |property| format.has(property);

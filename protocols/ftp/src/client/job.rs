@@ -309,7 +309,8 @@ impl<M: Message> Client<M> {
                     self.free(cx, session, out);
                     out.indicate(FilesIndication::Closed { file, result: Ok(()) });
                 } else {
-                    self.session_job_failed(cx, session, Failure::Lost, out); // done before all was sent?
+                    // The server is done before all was sent.
+                    self.session_job_failed(cx, session, Failure::Lost, out);
                 }
             }
             _ if data_lost => self.session_job_failed(cx, session, Failure::Lost, out),

@@ -54,8 +54,8 @@ const BURST_MOST: u64 = 64 << 10;
 ///   then a queue stood, and loss comes of it. Loss without a queue is no congestion, be it a
 ///   tenth, and more congestion control would not help. A loss of a third counts in any case: there
 ///   the queue may be too short to be seen.
-/// - **The rate** is what arrives: as long as no queue stands, what is lost all the same, up to 2
-///   %, is sent beside it, or the path would never be quite full. Where a queue stands, 3 % less is
+/// - **The rate** is what arrives: as long as no queue stands, what is lost all the same is
+///   sent beside it, up to 2 %, or the path would never be quite full. Where a queue stands, 3 % less is
 ///   sent: other flows may fill it, too.
 /// - **ECN marks** (RFC 3168), which the draft leaves open, count as much as losses do where a
 ///   queue stands: a mark says that one does.
