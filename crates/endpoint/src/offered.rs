@@ -64,6 +64,7 @@ impl<M: Message> Carried for Streams<M> {
 }
 
 /// What an application hands over at once: a message, or several that are as long as each other. Nobody outside can name it.
+#[allow(unreachable_pub, reason = "without tokio no public call is bounded by it")]
 pub trait Parcel<M>: Into<Batch<M>> {
     fn size(&self) -> Size;
 }
@@ -71,6 +72,7 @@ pub trait Parcel<M>: Into<Batch<M>> {
 /// How large a parcel is: all its octets, those of its longest message, and how many messages there
 /// are.
 #[derive(Clone, Copy)]
+#[allow(unreachable_pub, reason = "as `Parcel`, which returns it")]
 pub struct Size {
     pub octets: usize,
     pub longest: usize,
