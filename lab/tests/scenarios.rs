@@ -141,7 +141,7 @@ fn bad_scenarios_are_told_from_good_ones() {
             format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 0\nlose = true\n"),
             "counted from 1",
         ),
-        (format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 1\n"), "a fault is one of"),
+        (format!("{SHORT}[[faults]]\nfrom = \"here\"\nto = \"there\"\nnth = 1\n"), "a fault must be one of"),
         (
             SHORT.replace("{ stop-and-wait = { patience = \"20 ms\" } }", "{ graph = \"none.toml\" }"),
             "none.toml",
@@ -175,7 +175,7 @@ fn a_result_that_cannot_be_written_is_said() {
     let scenario = folder.join("short.toml");
     fs::write(&scenario, SHORT).expect("room for it");
     let outcome = run(lab(&["run", "--out"]).arg(folder.join("no/such/out.json")).arg(&scenario)).exited(1);
-    assert!(String::from_utf8_lossy(&outcome.complaints).contains("make the folder first"));
+    assert!(String::from_utf8_lossy(&outcome.complaints).contains("create the folder first"));
     let outcome = run(lab(&["run", "--out", "/dev/full/out.json"]).arg(&scenario)).exited(1);
     assert!(String::from_utf8_lossy(&outcome.complaints).contains("/dev/full/out.json"));
 }

@@ -81,16 +81,16 @@ fn every_table_names_its_cells() {
 #[test]
 fn nonsense_is_told_what_there_is() {
     let said = complaints(&run(&mut lab(&["table", "nothing"])).exited(2));
-    assert!(said.contains("no table called nothing") && said.contains("product-line"), "{said}");
+    assert!(said.contains("unknown table nothing") && said.contains("product-line"), "{said}");
     let folder = Scratch::new();
     let cell = ["table", "map", "--cell", "5-octets/100", "--into"];
     let said = complaints(&run(lab(&cell).arg(folder.path())).exited(2));
-    assert!(said.contains("no cell called 5-octets/100") && said.contains("--cells"), "{said}");
+    assert!(said.contains("no cell 5-octets/100") && said.contains("--cells"), "{said}");
     assert!(folder.names().is_empty());
     fs::write(folder.join("file"), "").expect("a folder of ours");
     let into = ["table", "map", "--quick", "--into"];
     let said = complaints(&run(lab(&into).arg(folder.join("file/below"))).exited(1));
-    assert!(said.contains("cannot be written") && said.contains("--into"), "{said}");
+    assert!(said.contains("cannot write") && said.contains("--into"), "{said}");
     run(lab(&["report"]).arg(folder.join("nowhere"))).exited(1);
 }
 

@@ -65,6 +65,7 @@ impl<M: Message> OfferedProperties for Streams<M> {
 
 /// What an application sends at once: a message, or several of equal length. It cannot be named
 /// outside.
+#[allow(unreachable_pub, reason = "without tokio no public call is bounded by it")]
 pub trait Outbound<M>: Into<Batch<M>> {
     fn size(&self) -> Size;
 }
@@ -72,6 +73,7 @@ pub trait Outbound<M>: Into<Batch<M>> {
 /// The size of an [`Outbound`]: all its octets, those of its longest message, and the number of
 /// messages.
 #[derive(Clone, Copy)]
+#[allow(unreachable_pub, reason = "as `Outbound`, which returns it")]
 pub struct Size {
     pub octets: usize,
     pub longest: usize,

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::plan::{Congestion, Goal, Plan, Transport, Workload};
 use crate::problem::Problem;
 
-/// Transports that others wrote, under the workloads of the lab
+/// Run other transports under the workloads of the lab
 #[derive(Debug, Parser)]
 #[command(version)]
 pub(crate) struct Arguments {
@@ -17,57 +17,61 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Receive, run after run, until standard input ends; prints where it listens as one line of JSON
+    /// Serve one run after the other until standard input ends; print the address as one line of JSON
     Serve {
         transport: Transport,
-        /// Where the control connection comes; port 0 is any
+        /// The address of the control connection; port 0 picks a free port
         address: SocketAddr,
     },
-    /// Send to a `serve`, and print one JSON object when it has counted
+    /// Send to a server, and print one JSON object with its count
     Run(Run),
 }
 
 #[derive(Args, Debug)]
 pub(crate) struct Run {
     pub(crate) transport: Transport,
-    /// Where `serve` listens
+    /// The address of the server
     pub(crate) address: SocketAddr,
     #[command(subcommand)]
     workload: Chosen,
-    /// Octets of the longest IP packet
+    /// The longest IP packet, in octets
     #[arg(long, default_value_t = 1500, global = true)]
     mtu: u16,
-    /// Octets on their way, for links whose rate × delay is above what the transport has of itself (not tcp, udp, enet)
+    /// The window in octets, for links that need more than the default (not tcp, udp, enet)
     #[arg(long, global = true)]
     window: Option<u32>,
-    /// Who says how much may be sent (tcp) [default: the system's]
+    /// The congestion control (tcp) [default: the system's]
     #[arg(long, global = true)]
     congestion: Option<Congestion>,
-    /// One datagram a call, no offloads (udp)
+    /// Send one datagram per call, without offloads (udp)
     #[arg(long, global = true)]
     plain: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Chosen {
-    /// Messages as fast as they go
+    /// Send messages as fast as possible
     Bulk {
+        /// The length of a message, in octets
         #[arg(long)]
         size: usize,
         #[command(flatten)]
         until: Until,
     },
-    /// A request, its reply of the same size, the next
+    /// Send one request at a time, and wait for a reply of the same size
     Requests {
+        /// The length of a message, in octets
         #[arg(long, default_value_t = 64)]
         size: usize,
         #[command(flatten)]
         until: Times,
     },
-    /// Open so many, one exchange on each, all open until the last is done
+    /// Open associations, make one exchange on each, and close them after the last exchange
     Associations {
+        /// The number of associations
         #[arg(long)]
         count: u64,
+        /// The length of a message, in octets
         #[arg(long, default_value_t = 64)]
         size: usize,
     },
@@ -76,10 +80,10 @@ enum Chosen {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 struct Until {
-    /// Seconds
+    /// Send for this many seconds
     #[arg(long)]
     time: Option<f64>,
-    /// Octets of payload, all of which the receiver has to get
+    /// End when the receiver has this many octets of payload
     #[arg(long)]
     octets: Option<u64>,
 }
@@ -87,10 +91,10 @@ struct Until {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 struct Times {
-    /// Seconds
+    /// Send for this many seconds
     #[arg(long)]
     time: Option<f64>,
-    /// How many
+    /// The number of requests
     #[arg(long)]
     count: Option<u64>,
 }

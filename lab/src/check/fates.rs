@@ -40,10 +40,10 @@ pub(super) fn check_ping() -> Result<Vec<Row>, Problem> {
     let pinged = ping::send(&wire, 2000, "0.002")?;
     let [forward, back] = settle(wire)?;
     let doubled = Row::equal(
-        "ping: DUP! of 2000, 5 % doubled each way",
+        "ping: DUP! of 2000, 5 % duplicated each way",
         forward.icmp.duplicated + back.icmp.duplicated,
         pinged.duplicates,
-        "the model's: doubled requests, each answered twice, and doubled answers",
+        "the model's: duplicated requests, each answered twice, and duplicated answers",
     );
     Ok(vec![lost, doubled])
 }
@@ -76,7 +76,7 @@ pub(super) fn check_order() -> Result<Vec<Row>, Problem> {
     let Seen { received, unread, no_room, .. } = seen;
     // Each number that it saw at all it saw as often as it read a datagram of it.
     let twice = Row::equal(
-        "iperf3: numbers seen before, 2 % doubled",
+        "iperf3: numbers seen before, 2 % duplicated",
         seen.forward.udp.duplicated,
         received.out_of_order + (unread + no_room).saturating_sub(seen.missing_at_all()),
         format!(

@@ -5,7 +5,8 @@ use std::fmt;
 use serde_json::{Value, json};
 
 /// Above the rows.
-pub(super) const TITLE: &str = "       what                                     expected        measured";
+pub(super) const TITLE: &str =
+    "       what                                        expected           measured";
 
 /// One comparison.
 #[derive(Debug)]

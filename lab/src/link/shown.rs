@@ -36,9 +36,9 @@ impl Shown {
             let (near, far) = (a.namespace.name(), b.namespace.name());
             tell_person(&format!(
                 "The link is up: {} and {}, MTU {mtu}.\n  \
-                   ip netns exec {far} COMMAND       at the far end, a server\n  \
-                   ip netns exec {near} COMMAND       at the near end, which asks {}\n\
-                 Ctrl-C ends it and removes both.\n",
+                   ip netns exec {far} COMMAND       run a server at the far end\n  \
+                   ip netns exec {near} COMMAND       run a client at the near end, to {}\n\
+                 Press Ctrl-C to end it and remove both.\n",
                 Side::A.address(),
                 Side::B.address(),
                 Side::B.address()

@@ -37,7 +37,7 @@ impl Table for Artp {
     fn about(&self) -> About {
         About {
             name: "artp",
-            title: "ARTP beside TCP and UDP",
+            title: "ARTP compared with TCP and UDP",
             measures: "Goodput, counted by the receiver's application. 100m and 1g: a modelled link of that rate whose packets have 2100 \
                        octets, so that a segment of TCP has 2048 as in the document; UDP sends as fast as it can, and what the \
                        link's queue does not hold is lost. loopback and veth: packets of 1500 octets, as fast as it goes, each \

@@ -63,9 +63,9 @@ impl Table for Map {
     fn about(&self) -> About {
         About {
             name: "map",
-            title: "what a lookup costs",
-            measures: "One lookup in a map of 101 buckets, by lookups each of which asks for the key that the one before has \
-                       found: with a cache of one entry that hits or misses, without; beside maps that grow.",
+            title: "cost of a lookup",
+            measures: "One lookup in a map of 101 buckets, each for the key that the previous lookup \
+                       found: with a one-entry cache that hits or misses, without a cache, and in maps that grow.",
             source: "thesis of 2003, table 5.2 and figure 5.1",
             axes: Axes { x: "bindings".into(), y: "time of a lookup".into(), log_x: false, log_y: false },
             limit: Limit::Work,

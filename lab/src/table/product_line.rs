@@ -31,7 +31,7 @@ impl Table for ProductLine {
             name: "product-line",
             title: "the 48 generated bases",
             measures: "Echo: a message gets a header, loses it, and its association is found among 64 and counted, on each of the \
-                       48 bases. Timers: of so many pending ones the next expires and is set again, and another one is moved.",
+                       48 bases. Timers: of N pending timers the next one expires and is set again, and another one is moved.",
             source: "",
             axes: Axes { x: "pending timers".into(), y: "time".into(), log_x: true, log_y: true },
             limit: Limit::Work,

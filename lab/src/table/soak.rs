@@ -30,8 +30,8 @@ impl Table for Soak {
     fn about(&self) -> About {
         About {
             name: "artp-soak",
-            title: "what ARTP's ends hold, and for how long",
-            measures: "The resident memory of both processes. bulk: so many octets over one association, whose packet numbers wrap after a \
+            title: "memory of ARTP's endpoints over time",
+            measures: "The resident memory of both processes. bulk: a number of octets over one association, whose packet numbers wrap after a \
                        million packets, to a receiver that stood still now and then in a run before, so that its pool has been \
                        filled; the slope is that of the last three quarters, with its interval of 95 %. churn: associations, \
                        200 at once, opened, used and closed. idle: what each of so many takes when nothing is said on any, with all \

@@ -23,7 +23,7 @@ fn a_code() {
 
 #[test]
 fn a_signal() {
-    assert_eq!(words("kill -9 $$", ""), "lab: signal 9 ended it\n");
+    assert_eq!(words("kill -9 $$", ""), "lab: it was killed by signal 9\n");
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn a_failed_cell_runs_again_and_its_words_go() {
 fn a_program_that_is_not_there_ends_the_campaign() {
     let text = "[[sweep]]\nname = \"s\"\nprogram = \"./missing\"\nrun = [\"{seed}\"]\nseeds = [1, 2]\n";
     let said = Setting::new(text).run(&[]).ended(1);
-    assert!(said.err.contains("missing cannot be started"), "{}", said.err);
+    assert!(said.err.contains("cannot start ") && said.err.contains("missing: "), "{}", said.err);
     assert!(said.err.contains("`program` of the sweep `s`"), "{}", said.err);
 }
 
@@ -94,7 +94,7 @@ fn a_full_disk_ends_the_campaign_and_more_room_lets_it_go_on() {
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     for name in ["first", "second"] {
         let said = setting.read(name);
-        assert!(said.contains("there is no room left on this disk\n  make room, and run"), "{name}: {said}");
+        assert!(said.contains("the disk is full\n  free some space, and run"), "{name}: {said}");
     }
     assert_eq!(setting.read("left"), "", "no half results, and no cell is blamed");
     assert!(setting.read("third").contains(" before, 0 failed"), "{}", setting.read("third"));

@@ -29,7 +29,7 @@ fn each_flaw_has_a_place_and_a_sentence() {
         ("first = 1, last = 3", "first = 1", ":4:9: `seeds` needs both"),
         ("first = 1", "first = -1", ":4:19: a seed must not be negative"),
         ("{ first = 1, last = 3 }", "[]", ":4:9: `seeds` has no values"),
-        ("{ first = 1, last = 3 }", "7", ":4:9: `seeds` is { first = 1, last = 20 } or a list"),
+        ("{ first = 1, last = 3 }", "7", ":4:9: `seeds` must be { first = 1, last = 20 } or a list"),
         ("{ first = 1, last = 3 }", "[1, \"x\"]", ":4:13: this is not a whole number"),
         ("last = 3", "last = 9_000_000", ":1:1: with `s` the campaign has more than 10000000 cells"),
         (
@@ -39,26 +39,26 @@ fn each_flaw_has_a_place_and_a_sentence() {
         ),
         ("[0, 0.5]", "[]", ":5:19: `loss` has no values"),
         ("[0, 0.5]", "0.5", ":5:19: `loss` must be a list of values, not a fraction"),
-        ("[0, 0.5]", "[0, [1]]", ":5:23: a value of `loss` is a text"),
-        ("[0, 0.5]", "[0, 0]", ":5:23: `0` stands there twice"),
-        ("[0, 0.5]", "[\"a\\u0000\"]", ":5:20: a value of `loss` has a NUL in it"),
-        ("loss = [", "seed = [", ":5:12: `seed` has a meaning of its own"),
-        ("loss = [", "\"lo/ss\" = [", ":5:12: the name \"lo/ss\" has other characters"),
+        ("[0, 0.5]", "[0, [1]]", ":5:23: a value of `loss` must be a string"),
+        ("[0, 0.5]", "[0, 0]", ":5:23: `0` is listed twice"),
+        ("[0, 0.5]", "[\"a\\u0000\"]", ":5:20: a value of `loss` contains a NUL"),
+        ("loss = [", "seed = [", ":5:12: `seed` is reserved"),
+        ("loss = [", "\"lo/ss\" = [", ":5:12: the name \"lo/ss\" must begin"),
         ("{loss}", "{los}", ":3:25: `{los}` has no values; did you mean `loss`?"),
         ("{loss}", "{elsewhere}", ":3:25: `{elsewhere}` has no values; known: loss, seed, out"),
-        ("{loss}", "loss", ":3:7: no word of `s` has `{loss}`"),
-        ("{seed}", "1", ":3:7: no word of `s` has `{seed}`"),
-        ("{loss}", "{loss", ":3:25: `{loss` has a brace without its other half"),
+        ("{loss}", "loss", ":3:7: `run` of `s` does not use `{loss}`"),
+        ("{seed}", "1", ":3:7: `run` of `s` does not use `{seed}`"),
+        ("{loss}", "{loss", ":3:25: `{loss` has an unmatched brace"),
         ("seeds = { first = 1, last = 3 }\n", "", ":3:15: `{seed}` has no values; add `seeds = "),
-        ("run = [\"run\", \"{seed}\", \"{loss}\"]\n", "", ":1:1: `s` has no `run`"),
-        ("[\"run\", \"{seed}\", \"{loss}\"]", "\"run\"", ":3:7: `run` is a list of words"),
+        ("run = [\"run\", \"{seed}\", \"{loss}\"]\n", "", ":1:1: `s` needs `run`"),
+        ("[\"run\", \"{seed}\", \"{loss}\"]", "\"run\"", ":3:7: `run` must be a list of words"),
         ("\"run\"", "1", ":3:8: a word of `run` must be a string, not a number"),
-        ("name = \"s\"\n", "", ":1:1: this sweep has no `name`"),
-        ("name = \"s\"", "name = \"../s\"", ":2:8: the name \"../s\" has other characters"),
-        ("name = \"s\"", "name = \"s\"\nlimit = 0", ":3:9: `limit` is a number of seconds above 0"),
-        ("name = \"s\"", "name = \"s\"\nlimit = nan", ":3:9: `limit` is a number of seconds above 0"),
+        ("name = \"s\"\n", "", ":1:1: this sweep needs a `name`"),
+        ("name = \"s\"", "name = \"../s\"", ":2:8: the name \"../s\" must begin"),
+        ("name = \"s\"", "name = \"s\"\nlimit = 0", ":3:9: `limit` must be a number of seconds above 0"),
+        ("name = \"s\"", "name = \"s\"\nlimit = nan", ":3:9: `limit` must be a number of seconds above 0"),
         ("name = \"s\"", "name = \"s\"\nname = \"t\"", ":3:1: duplicate key"),
-        ("[[sweep]]", "[sweep]", ":1:1: a sweep begins with `[[sweep]]`"),
+        ("[[sweep]]", "[sweep]", ":1:1: write `[[sweep]]`"),
         ("[[sweep]]", "[[sweeps]]", ":1:3: `sweeps` is unknown here; did you mean `sweep`?"),
         ("= [0, 0.5]", "", ":5:"),
     ] {
@@ -71,13 +71,13 @@ fn each_flaw_has_a_place_and_a_sentence() {
 fn flaws_of_the_whole() {
     refused("", "the file has no sweep: add a `[[sweep]]` table");
     refused("sweep = []", "there is no sweep");
-    refused("sweep = [1]", ":1:10: a sweep is a table");
+    refused("sweep = [1]", ":1:10: a sweep must be a table");
     refused(&format!("{GOOD}{GOOD}"), ":6:1: the name `s` is used by two sweeps");
     refused(
         &GOOD.replace("0.5", &format!("\"{}\"", "x".repeat(300))),
         ":1:1: the cells of `s` have names of up to 312 octets",
     );
-    refused(&format!("# {}\n", "x".repeat(1 << 20)), "octets; 1048576 are the most");
+    refused(&format!("# {}\n", "x".repeat(1 << 20)), "octets; the limit is 1048576");
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn a_summary_has_a_row_for_each_cell() {
 #[test]
 fn a_summary_of_nothing_says_what_comes_first() {
     let said = Setting::shell(RECORDS, 4, "").run(&["--summary"]).ended(1);
-    assert!(said.err.contains("there is no such folder\n  run the campaign first"), "{}", said.err);
+    assert!(said.err.contains("no such folder\n  run the campaign first"), "{}", said.err);
 }
 
 #[test]

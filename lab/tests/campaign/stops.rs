@@ -98,7 +98,7 @@ fn interrupted_it_ends_its_children_and_says_how_to_go_on() {
         kill_process(pid(lab.id()), signal).expect("it runs");
         let said = Said::from(lab.wait_with_output().expect("it ends")).ended(130);
         assert!(
-            said.err.contains("1 of 5 cells are done, and stay; the same command goes on"),
+            said.err.contains("1 of 5 cells are done and kept; the same command continues"),
             "{}",
             said.err
         );

@@ -21,8 +21,8 @@ impl Table for Cpu {
     fn about(&self) -> About {
         About {
             name: "ftp-cpu",
-            title: "how much of a processor a client takes",
-            measures: "User and system time of a client that fetches 100 MB from vsftpd, as the system accounts them for the process. \
+            title: "processor time of FTP clients",
+            measures: "User and system time of a client that downloads 100 MB from vsftpd, as accounted by the kernel. \
                        The split into the two is the kernel's estimate; their sum is exact.",
             source: "thesis of 2003, figure 5.7, which has no numbers: the system's part nearly equal for all, ours noticeably more \
                      user time than NcFTP's",

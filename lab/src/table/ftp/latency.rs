@@ -19,9 +19,9 @@ impl Table for Latency {
     fn about(&self) -> About {
         About {
             name: "ftp-latency",
-            title: "how long a file takes",
-            measures: "The time of a whole process that fetches one file, login and all, from the same vsftpd; then of one client \
-                       from everybody's server. The raw client has no process: its time is from connecting to the farewell.",
+            title: "latency of file transfer",
+            measures: "The time of a whole client process that downloads one file from the same vsftpd, login included; then of one client \
+                       with each server. The raw client is no process: its time is from connecting to the server's last reply.",
             source: documents::LATENCY,
             axes: Axes { x: "octets".into(), y: "time".into(), log_x: true, log_y: true },
             limit: Limit::Loopback,

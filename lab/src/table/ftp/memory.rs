@@ -31,9 +31,9 @@ impl Table for Memory {
     fn about(&self) -> About {
         About {
             name: "ftp-memory",
-            title: "how much memory clients and servers hold",
-            measures: "The most that a client was seen with while it fetched a file, and that all processes of a server held: \
-                       resident pages (RSS), and the same with shared pages divided among those who share them (PSS).",
+            title: "memory of FTP clients and servers",
+            measures: "The maximum of a client while it downloads a file, and the total of all processes of a server: \
+                       resident pages (RSS), and proportional set size (PSS), in which shared pages are divided among their users.",
             source: documents::MEMORY,
             axes: Axes { x: "octets fetched".into(), y: "kB".into(), log_x: true, log_y: false },
             limit: Limit::Loopback,

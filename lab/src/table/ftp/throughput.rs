@@ -18,9 +18,9 @@ impl Table for Throughput {
     fn about(&self) -> About {
         About {
             name: "ftp-throughput",
-            title: "how fast a file travels",
+            title: "throughput of file transfer",
             measures: "8 S / (1024² L) Mb/s, as the document defines it: S is the file's size, L the time of a whole process \
-                       that fetches or stores it, login and all.",
+                       that downloads or uploads it, login included.",
             source: documents::THROUGHPUT,
             axes: Axes { x: "octets".into(), y: "Mb/s".into(), log_x: true, log_y: true },
             limit: Limit::Loopback,
