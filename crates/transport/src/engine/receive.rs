@@ -148,10 +148,9 @@ impl<C: Configuration> Association<C> {
             self.begun = true;
             self.receipts = Receipts::new(first);
             self.slots.ordering.begin(first);
-            self.slots.framing.expect(first);
             let mut agreed = Vec::new();
             self.slots.format.agreed(&mut agreed);
-            self.slots.framing.on_begun(&agreed);
+            self.slots.framing.on_begun(first, &agreed);
             self.sending.waiting.limit_overtaken(self.slots.format.overtaken_most());
         }
     }
