@@ -79,8 +79,8 @@ impl<M: Message> Memory<M> {
         Memory { budget: Budget::new(limits), ..self }
     }
 
-    /// Packets that [leave together](Association::transmit) lie in blocks of so many octets, and `headroom` before them: as many
-    /// as the driver below sends by one system call.
+    /// Packets that [leave together](Association::transmit) lie in blocks of so many octets, and
+    /// `headroom` before them: as many as the driver below sends by one system call.
     #[must_use]
     pub fn with_runs(self, octets: usize) -> Self {
         Memory { blocks: Blocks::new(self.headroom + octets), ..self }

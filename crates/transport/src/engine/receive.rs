@@ -102,7 +102,7 @@ impl<C: Configuration> Association<C> {
             }
         }
         let acknowledged = if segment.reports { memory.heard.highest() } else { 0 };
-        // Who acknowledges what was never sent is no peer that could be trusted with the rest of the report.
+        // A peer that acknowledges what was never sent is not trusted with the rest of the report.
         if acknowledged > view.sent_upto {
             return Err(Dropped::AcknowledgesUnsent);
         }
@@ -200,7 +200,8 @@ impl<C: Configuration> Association<C> {
         self.deliver(view, unit, body, pool)
     }
 
-    /// Several packets cannot be taken as one: each of them is taken by itself, or each of their messages.
+    /// Several packets cannot be taken as one: each of them is taken by itself, or each of their
+    /// messages.
     #[cold]
     #[inline(never)]
     fn one_by_one(
@@ -269,7 +270,8 @@ impl<C: Configuration> Association<C> {
         Err(dropped)
     }
 
-    /// Some of a unit was here before, of which each octet has a number: the parts of it go up that were not.
+    /// Some of a unit was here before, of which each octet has a number: the parts of it go up that
+    /// were not.
     #[cold]
     #[inline(never)]
     fn deliver_parts(

@@ -194,8 +194,9 @@ impl<M: Message> Sending<M> {
         self.sent.shrink();
     }
 
-    /// Messages of the application, one behind the other and equally long, and how they are cut as they leave: the label of the
-    /// first piece, and the octets of each. The application gets `credit` octets back for each message when all of it is done.
+    /// Messages of the application, one behind the other and equally long, and how they are cut as
+    /// they leave: the label of the first piece, and the octets of each. The application gets
+    /// `credit` octets back for each message when all of it is done.
     #[inline(always)] // a message is not moved to get there
     pub(crate) fn push(
         &mut self,
@@ -254,7 +255,8 @@ impl<M: Message> Sending<M> {
         Some(&payload.body)
     }
 
-    /// A part of the octets of the next packet, with `headroom` octets before them where they have to be copied.
+    /// A part of the octets of the next packet, with `headroom` octets before them where they have
+    /// to be copied.
     pub(crate) fn part(&mut self, part: Range<usize>, headroom: usize) -> Option<M> {
         let whole = self.body()?;
         if !M::SHARES {
@@ -287,7 +289,8 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// The first `count` packets of what leaves [next](Self::next) leave, as the packet that `pack` makes of their body.
+    /// The first `count` packets of what leaves [next](Self::next) leave, as the packet that `pack`
+    /// makes of their body.
     #[inline(always)] // a packet is not moved once more
     pub(crate) fn leave<T>(
         &mut self,

@@ -107,15 +107,15 @@ impl<M: Message> Waiting<M> {
         self.queue.front()
     }
 
-    /// Returns the parts of what leaves next, with what may be written before them: nothing where the messages do not lie so, or
-    /// somebody else holds them.
+    /// Returns the parts of what leaves next, with what may be written before them: nothing where
+    /// the messages do not lie so, or somebody else holds them.
     #[inline]
     pub(crate) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
         self.queue.front_mut().into_iter().flat_map(|first| first.body.stretches())
     }
 
-    /// Returns the octets and the pieces of several messages that were sent together, if they are what leaves next and nothing of the
-    /// first has left.
+    /// Returns the octets and the pieces of several messages that were sent together, if they are
+    /// what leaves next and nothing of the first has left.
     #[inline]
     pub(crate) fn together(&self) -> Option<(u64, u64)> {
         let first = self.first()?;

@@ -35,8 +35,8 @@ pub struct Joined {
 slot! {
     /// How a message becomes pieces, and pieces a message.
     trait Framing<M> {
-        /// The association has begun: `first` is the first number that will come, and both sides agreed on this, as the format writes it.
-        /// Before, nothing has left or come up.
+        /// The association has begun: `first` is the first number that will come, and both sides
+        /// agreed on this, as the format writes it. Before, nothing has left or come up.
         fn on_begun(&mut self, first: u64, agreed: &[u8]) = ();
         /// A message of the layer above is to leave in packets that carry `room` octets: what its pieces are labelled with, and
         /// how many octets each has but the last. The message is made what is cut; `pool` has memory for what has to be made anew.

@@ -215,8 +215,8 @@ impl<M: Message> SentQueue<M> {
         self.transmissions.shrink_to_fit();
     }
 
-    /// Records that the first `count` pieces of `payload`, which are all that its body holds, are sent for the first time. Returns
-    /// them.
+    /// Records that the first `count` pieces of `payload`, which are all that its body holds, are
+    /// sent for the first time. Returns them.
     #[inline(always)] // a message is not moved to get there
     pub(super) fn push(&mut self, payload: Payload<M>, count: usize, leaving: &Leaving) -> &mut SentRange<M> {
         // Field by field they stay in registers.
@@ -248,7 +248,8 @@ impl<M: Message> SentQueue<M> {
         self.ranges.get(at)
     }
 
-    /// Records that the first `count` packets of the [first lost range](Self::first_lost) are sent again. Returns them.
+    /// Records that the first `count` packets of the [first lost range](Self::first_lost) are sent
+    /// again. Returns them.
     pub(super) fn resend(&mut self, count: usize, leaving: &Leaving) -> Option<&mut SentRange<M>> {
         let at = self.surface()?;
         self.split(at, count);
@@ -343,7 +344,8 @@ impl<M: Message> SentQueue<M> {
         self.ranges.iter().map(|range| (&range.payload.pieces, range.count))
     }
 
-    /// Takes the range that begins with `number`: nothing will be heard of it. Returns how many packets it has, too.
+    /// Takes the range that begins with `number`: nothing will be heard of it. Returns how many
+    /// packets it has, too.
     pub(super) fn take(&mut self, number: u64) -> Option<(Payload<M>, usize)> {
         let at = self.find(number);
         let SentRange { state, payload, count, .. } = self.ranges.remove(at)?;
