@@ -81,7 +81,7 @@ impl<M: Message> Messages<M> {
 }
 
 impl<M: Message> Framing<M> for Messages<M> {
-    fn on_begun(&mut self, agreed: &[u8]) {
+    fn on_begun(&mut self, _: u64, agreed: &[u8]) {
         self.guard.begin(agreed);
         self.single = Agreed::read(agreed).is_some_and(|agreed| agreed.both(|proposal| proposal.single));
     }

@@ -70,7 +70,7 @@ impl<M: Message> Framing<M> for MessageEnd<M> {
         if message.len() > self.most { Err(message) } else { Ok((message, Label::default(), room)) }
     }
 
-    fn expect(&mut self, first: u64) {
+    fn on_begun(&mut self, first: u64, _: &[u8]) {
         self.next = first;
     }
 

@@ -1,7 +1,9 @@
-//! Packets that leave as one batch: pieces of messages, for the first time or again, and nothing else is said.
+//! Packets that leave as one batch: pieces of messages, for the first time or again, and nothing
+//! else is said.
 //!
-//! The judges are asked how many packets may leave, a writer writes them, and the judges are told: by the same questions as for
-//! one packet that leaves alone (`send.rs`), whose octets are the same.
+//! The judges are asked how many packets may leave, a writer writes them, and the judges are told:
+//! by the same questions as for one packet that leaves alone (`send.rs`), whose octets are the
+//! same.
 //!
 //! | writer | where | what it writes |
 //! | --- | --- | --- |
@@ -245,9 +247,9 @@ impl<C: Configuration> Association<C> {
         true
     }
 
-    /// Copies as many of the packets that are `left` as fit, and that are no longer than the packets before them. `rest` is what is
-    /// left of their octets, of which the packet behind `header` was written before; `None`: none was. Gives how many they are, and
-    /// the octets of their packets.
+    /// Copies as many of the packets that are `left` as fit, and that are no longer than the
+    /// packets before them. `rest` is what is left of their octets once the packet behind `header`
+    /// was written; `None`: none was. Returns the number of packets, and their octets.
     #[inline]
     fn copy(
         &mut self,

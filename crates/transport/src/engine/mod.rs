@@ -79,8 +79,8 @@ impl<M: Message> Memory<M> {
         Memory { budget: Budget::new(limits), ..self }
     }
 
-    /// Packets that [leave together](Association::transmit) lie in blocks of so many octets, and `headroom` before them: as many
-    /// as the driver below sends by one system call.
+    /// Packets that [leave together](Association::transmit) lie in blocks of so many octets, and
+    /// `headroom` before them: as many as the driver below sends by one system call.
     #[must_use]
     pub fn with_runs(self, octets: usize) -> Self {
         Memory { blocks: Blocks::new(self.headroom + octets), ..self }
@@ -267,9 +267,6 @@ impl<C: Configuration> Association<C> {
     ) -> Result<(), C::Message> {
         let octets = message.len();
         self.used = Some(now);
-        if self.sending.waiting.is_bare() {
-            self.sending.furnish();
-        }
         if octets > self.slots.format.longest() {
             return Err(message);
         }
@@ -305,9 +302,6 @@ impl<C: Configuration> Association<C> {
         match slots.framing.begin_run(batch.into_octets(), octets, room) {
             Ok(cut) => {
                 self.used = Some(now);
-                if self.sending.waiting.is_bare() {
-                    self.sending.furnish();
-                }
                 self.sending.push(cut, messages as u32, octets, now, None);
                 Ok(())
             }

@@ -102,7 +102,7 @@ impl<C: Configuration> Association<C> {
             }
         }
         let acknowledged = if segment.reports { memory.heard.highest() } else { 0 };
-        // Who acknowledges what was never sent is no peer that could be trusted with the rest of the report.
+        // A peer that acknowledges what was never sent is not trusted with the rest of the report.
         if acknowledged > view.sent_upto {
             return Err(Dropped::AcknowledgesUnsent);
         }
@@ -148,10 +148,9 @@ impl<C: Configuration> Association<C> {
             self.begun = true;
             self.receipts = Receipts::new(first);
             self.slots.ordering.begin(first);
-            self.slots.framing.expect(first);
             let mut agreed = Vec::new();
             self.slots.format.agreed(&mut agreed);
-            self.slots.framing.on_begun(&agreed);
+            self.slots.framing.on_begun(first, &agreed);
             self.sending.waiting.limit_overtaken(self.slots.format.overtaken_most());
         }
     }
@@ -201,7 +200,8 @@ impl<C: Configuration> Association<C> {
         self.deliver(view, unit, body, pool)
     }
 
-    /// Several packets cannot be taken as one: each of them is taken by itself, or each of their messages.
+    /// Several packets cannot be taken as one: each of them is taken by itself, or each of their
+    /// messages.
     #[cold]
     #[inline(never)]
     fn one_by_one(

@@ -1,4 +1,5 @@
-//! A report arrives: what it acknowledges is settled, judges are told, and what it makes suspect is judged.
+//! A report arrives: what it acknowledges is settled, judges are told, and what it makes suspect is
+//! judged.
 
 use stackwright_contract::Instant;
 use stackwright_wire::Pool;
@@ -27,8 +28,9 @@ impl<C: Configuration> Association<C> {
         pool: &Pool<C::Message>,
     ) {
         let mut sum = Acknowledged::default();
-        // At the end of a burst, of what was sent again the last copy was heard of, unless nothing was ever heard of so soon (RFC 8985
-        // §6.2). As long as more follows, that shows what is lost; where a way became long, first copies would be taken for last ones.
+        // At the end of a burst, of what was sent again the last copy was heard of, unless nothing
+        // was ever heard of so soon (RFC 8985 §6.2). As long as more follows, that shows what is
+        // lost; where a way became long, first copies would be taken for last ones.
         let copies = match view.rtt.least {
             least if least > 0 && view.drained => view.now.sooner(least),
             _ => Instant::START,
@@ -45,7 +47,8 @@ impl<C: Configuration> Association<C> {
         let asked_at = report.answers.and_then(|number| self.asked_at(number));
         let slots = &mut self.slots;
         if let Some(at) = sum.measured() {
-            // An answer was called forth by the question: the report of the unit may have been lost long ago.
+            // An answer was called forth by the question: the report of the unit may have been lost
+            // long ago.
             let took = view.now.nanoseconds_since(asked_at.map_or(at, |asked| at.max(asked)));
             slots.rtt.on_sample(Sample::OfUnit(took));
             if let Some(stamp) = stamp {
@@ -73,7 +76,8 @@ impl<C: Configuration> Association<C> {
         }
         if sum.units > 0 {
             (self.moved, self.stirred, self.probed) = (view.now, view.now, false);
-            // Not by what lies behind a hole: where only time tells what is lost, the hole's timer would never expire.
+            // Not by what lies behind a hole: where only time tells what is lost, the hole's timer
+            // would never expire.
             if self.sending.settled_upto() > view.settled_upto {
                 self.timer_since = view.now;
             }

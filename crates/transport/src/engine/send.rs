@@ -61,8 +61,8 @@ impl<C: Configuration> Association<C> {
         slots.connection.may_send(0) && (slots.inquiry.due(view, occasion) || slots.congestion.asks(view))
     }
 
-    /// The next packets that are to leave, within `room`; `None`: none are, now. What would leave one by one leaves as one batch where
-    /// it is data and nothing else is to be said.
+    /// The next packets that are to leave, within `room`; `None`: none are, now. What would leave
+    /// one by one leaves as one batch where it is data and nothing else is to be said.
     #[inline]
     pub fn transmit(
         &mut self,
@@ -164,7 +164,8 @@ impl<C: Configuration> Association<C> {
         })
     }
 
-    /// Writes a part of a unit behind the header that was written. The unit has left with the last one.
+    /// Writes a part of a unit behind the header that was written. The unit has left with the last
+    /// one.
     #[cold]
     #[inline(never)]
     fn write_part(
@@ -192,14 +193,14 @@ impl<C: Configuration> Association<C> {
         Some(body)
     }
 
-    /// Packets of so many octets leave, and so many of them are of units: who judges packets is told.
+    /// Packets of `octets` octets leave, `body` of them of units: the judges of packets are told.
     #[inline]
     pub(super) fn tell_packets(&mut self, view: &View, said: Signals, octets: usize, body: usize) {
         self.slots.connection.on_said(view, said, octets);
         self.slots.rate.on_sent(view, octets, body);
     }
 
-    /// Units leave: who judges units is told.
+    /// Units leave: the judges of units are told.
     #[inline]
     pub(super) fn tell_units(&mut self, view: &View) {
         if view.idle {
@@ -225,8 +226,8 @@ impl<C: Configuration> Association<C> {
         self.slots.congestion.on_asked(view, number);
     }
 
-    /// The first `count` units leave, and with them perhaps the question of a number, as the packet that `pack` makes of the header
-    /// and their octets.
+    /// The first `count` units leave, and with them perhaps the question of a number, as the packet
+    /// that `pack` makes of the header and their octets.
     #[inline(always)] // a packet is not moved once more
     pub(super) fn leave<T>(
         &mut self,
@@ -294,8 +295,8 @@ impl<C: Configuration> Association<C> {
         Some(!more)
     }
 
-    /// How many of the next packets may leave at this moment, of `most`, and with no question: all answers are as if each were asked
-    /// for.
+    /// How many of the next packets may leave at this moment, of `most`, and with no question: all
+    /// answers are as if each were asked for.
     #[inline]
     pub(super) fn choose_several(&mut self, view: &View, next: &Next, most: usize) -> usize {
         if most == 0 {

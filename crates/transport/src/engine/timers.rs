@@ -125,35 +125,20 @@ impl<C: Configuration> Association<C> {
         if self.has_ended(&view) {
             return None;
         }
-        let mut at = self.next_receiving();
-        if let Some(patience) = self.slots.recovery.patience(&view)
-            && let Some(overdue) = self.overdue_at(patience)
-        {
-            at = at.min(overdue);
-        }
-        if let Some(dead) = self.dead_at(&view) {
-            at = at.min(dead);
-        }
+        let patience = self.slots.recovery.patience(&view);
+        let overdue = patience.and_then(|patience| self.overdue_at(patience));
         let slots = &self.slots;
+        // What would try a shut window may have expired.
+        let shut = self.shut_since.filter(|_| view.idle && !view.drained);
+        let tries = shut.and_then(|since| Some(since.later(slots.flow.tries_after(&view)?)));
+        let ready = if view.drained { now } else { slots.rate.ready(&view) };
+        let ready = (ready > now).then_some(ready);
+        let mut at = self.next_receiving();
         if slots.connection.may_send(0) {
             at = at.min(slots.inquiry.deadline(&view)).min(slots.congestion.deadline());
         }
-        if let Some(probe) = self.probe_at(&view) {
-            at = at.min(probe);
-        }
-        // What would try a shut window may have expired.
-        if let Some(since) = self.shut_since
-            && view.idle
-            && !view.drained
-            && let Some(wait) = self.slots.flow.tries_after(&view)
-        {
-            at = at.min(since.later(wait));
-        }
-        if !view.drained {
-            let ready = self.slots.rate.ready(&view);
-            if ready > now {
-                at = at.min(ready);
-            }
+        for deadline in [overdue, self.dead_at(&view), self.probe_at(&view), tries, ready] {
+            at = at.min(deadline.unwrap_or(Instant::END));
         }
         (at != Instant::END).then_some(at)
     }

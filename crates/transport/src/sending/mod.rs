@@ -146,7 +146,7 @@ impl<M: Message> Sending<M> {
     #[inline]
     pub(crate) fn has_several(&self) -> bool {
         match self.sent.lost_packets() {
-            0 => self.waiting.has_several(),
+            0 => self.waiting.second_octets().is_some(),
             lost => lost > 1,
         }
     }
@@ -183,7 +183,7 @@ impl<M: Message> Sending<M> {
     /// Takes memory for one message, where queues that grow would begin with four: most associations never have more on its way.
     #[cold]
     #[inline(never)]
-    pub(crate) fn furnish(&mut self) {
+    fn furnish(&mut self) {
         self.waiting.furnish();
         self.sent.furnish();
     }
@@ -194,8 +194,9 @@ impl<M: Message> Sending<M> {
         self.sent.shrink();
     }
 
-    /// Messages of the application, one behind the other and equally long, and how they are cut as they leave: the label of the
-    /// first piece, and the octets of each. The application gets `credit` octets back for each message when all of it is done.
+    /// Messages of the application, one behind the other and equally long, and how they are cut as
+    /// they leave: the label of the first piece, and the octets of each. The application gets
+    /// `credit` octets back for each message when all of it is done.
     #[inline(always)] // a message is not moved to get there
     pub(crate) fn push(
         &mut self,
@@ -205,6 +206,9 @@ impl<M: Message> Sending<M> {
         since: Instant,
         lifetime: Option<NonZeroU32>,
     ) {
+        if self.waiting.is_bare() {
+            self.furnish();
+        }
         let (serial, each) = (self.messages.enter(messages), body.len() / messages as usize);
         let pieces = Pieces::new(label, serial, piece, each).and(messages - 1);
         let payload = Payload { pieces, body, since, lifetime, credit };
@@ -251,7 +255,8 @@ impl<M: Message> Sending<M> {
         Some(&payload.body)
     }
 
-    /// A part of the octets of the next packet, with `headroom` octets before them where they have to be copied.
+    /// A part of the octets of the next packet, with `headroom` octets before them where they have
+    /// to be copied.
     pub(crate) fn part(&mut self, part: Range<usize>, headroom: usize) -> Option<M> {
         let whole = self.body()?;
         if !M::SHARES {
@@ -284,7 +289,8 @@ impl<M: Message> Sending<M> {
         }
     }
 
-    /// The first `count` packets of what leaves [next](Self::next) leave, as the packet that `pack` makes of their body.
+    /// The first `count` packets of what leaves [next](Self::next) leave, as the packet that `pack`
+    /// makes of their body.
     #[inline(always)] // a packet is not moved once more
     pub(crate) fn leave<T>(
         &mut self,
@@ -293,36 +299,27 @@ impl<M: Message> Sending<M> {
         (pool, headroom): (&Pool<M>, usize),
         pack: impl FnOnce(&mut M) -> T,
     ) -> Option<T> {
+        let range = if self.is_losing() {
+            self.sent.resend(count, &leaving)?
+        } else {
+            if self.leaves_alone() {
+                self.on_alone();
+            }
+            let payload = self.waiting.leave(count, pool, headroom)?;
+            self.sent.push(payload, count, &leaving)
+        };
+        let (packet, number) = (pack(&mut range.payload.body), range.numbers.start);
         if !leaving.is_kept {
-            return self.leave_settled(count, (pool, headroom), pack);
+            self.settle_sent(number, pool);
         }
-        if self.is_losing() {
-            return Some(pack(self.sent.resend(count, &leaving)?));
-        }
-        if self.leaves_alone() {
-            self.on_alone();
-        }
-        let payload = self.waiting.leave(count, pool, headroom)?;
-        Some(pack(self.sent.push(payload, count, &leaving)))
+        Some(packet)
     }
 
-    /// The same, of packets of which nobody will hear.
-    fn leave_settled<T>(
-        &mut self,
-        count: usize,
-        (pool, headroom): (&Pool<M>, usize),
-        pack: impl FnOnce(&mut M) -> T,
-    ) -> Option<T> {
-        let mut payload = if self.is_losing() {
-            self.sent.take_lost(count)?.0
-        } else {
-            let payload = self.waiting.leave(count, pool, headroom)?;
-            self.sent.pass(&payload.pieces, count);
-            payload
-        };
-        let packet = pack(&mut payload.body);
-        self.settle(payload, count, pool);
-        Some(packet)
+    #[inline(never)]
+    fn settle_sent(&mut self, number: u64, pool: &Pool<M>) {
+        if let Some((payload, count)) = self.sent.take(number) {
+            self.settle(payload, count, pool);
+        }
     }
 
     /// Nobody will hear of these pieces, which are all that the body holds.
@@ -336,7 +333,12 @@ impl<M: Message> Sending<M> {
     #[cold]
     pub(crate) fn drop_first(&mut self, pool: &Pool<M>) {
         let dropped = match self.is_losing() {
-            true => self.sent.take_lost(usize::MAX).map(|(payload, count)| (payload, count, true)),
+            true => self
+                .sent
+                .first_lost()
+                .map(|range| range.numbers.start)
+                .and_then(|number| self.sent.take(number))
+                .map(|(payload, count)| (payload, count, true)),
             false => self.waiting.take_message().map(|payload| {
                 let (count, is_begun) = (payload.pieces.in_message(), payload.is_begun());
                 (payload, count, is_begun)

@@ -107,15 +107,15 @@ impl<M: Message> Waiting<M> {
         self.queue.front()
     }
 
-    /// Returns the parts of what leaves next, with what may be written before them: nothing where the messages do not lie so, or
-    /// somebody else holds them.
+    /// Returns the parts of what leaves next, with what may be written before them: nothing where
+    /// the messages do not lie so, or somebody else holds them.
     #[inline]
     pub(crate) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
         self.queue.front_mut().into_iter().flat_map(|first| first.body.stretches())
     }
 
-    /// Returns the octets and the pieces of several messages that were sent together, if they are what leaves next and nothing of the
-    /// first has left.
+    /// Returns the octets and the pieces of several messages that were sent together, if they are
+    /// what leaves next and nothing of the first has left.
     #[inline]
     pub(crate) fn together(&self) -> Option<(u64, u64)> {
         let first = self.first()?;
@@ -211,12 +211,6 @@ impl<M: Message> Waiting<M> {
         self.queue.is_empty()
     }
 
-    /// Whether more than one piece waits.
-    #[inline]
-    pub(super) fn has_several(&self) -> bool {
-        self.queue.len() > 1 || self.queue.front().is_some_and(|first| first.pieces.second_octets().is_some())
-    }
-
     /// Returns how many messages wait, one of which may have left in part.
     pub(super) fn messages(&self) -> usize {
         self.queue.iter().map(|payload| payload.pieces.messages()).sum()
@@ -229,7 +223,7 @@ impl<M: Message> Waiting<M> {
 
     /// Whether it holds no memory: it never had a message, or has given all back.
     #[inline]
-    pub(crate) fn is_bare(&self) -> bool {
+    pub(super) fn is_bare(&self) -> bool {
         self.queue.capacity() == 0
     }
 

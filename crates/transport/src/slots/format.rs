@@ -82,8 +82,8 @@ slot! {
         fn encode(&mut self, view: &View, say: &mut Saying<'_>, header: &mut Vec<u8>);
         /// Whether both sides say in their reports how many packets came [marked](Report::ecn).
         fn tells_marks(&self) -> bool = false;
-        /// Whether the packet of the unit of this number may stand behind others in a batch: it takes its unit whole, and says nothing
-        /// else.
+        /// Whether the packet of the unit of this number may stand behind others in a batch: it
+        /// takes its unit whole, and says nothing else.
         fn runs(&self, number: u64) -> bool = false;
         /// A later piece of a message leaves at the same moment, behind the piece that `header` stands before: writes what stands before it
         /// to the front of `into`, if that follows from `header`. Gives how many octets that is; `None`: it is to be

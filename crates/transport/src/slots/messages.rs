@@ -35,8 +35,9 @@ pub struct Joined {
 slot! {
     /// How a message becomes pieces, and pieces a message.
     trait Framing<M> {
-        /// The association has begun: both sides agreed on this, as the format writes it. Before, nothing has left or come up.
-        fn on_begun(&mut self, agreed: &[u8]) = ();
+        /// The association has begun: `first` is the first number that will come, and both sides
+        /// agreed on this, as the format writes it. Before, nothing has left or come up.
+        fn on_begun(&mut self, first: u64, agreed: &[u8]) = ();
         /// A message of the layer above is to leave in packets that carry `room` octets: what its pieces are labelled with, and
         /// how many octets each has but the last. The message is made what is cut; `pool` has memory for what has to be made anew.
         ///
@@ -56,8 +57,6 @@ slot! {
         fn pieces(&self, octets: usize, room: usize) -> Option<(usize, usize, usize)> = None;
         /// Whether messages go up as they were sent, even one of no octets.
         fn keeps_bounds(&self) -> bool = true;
-        /// The first number that will come is this one.
-        fn expect(&mut self, first: u64) = ();
         /// Whether a unit that is new may be acknowledged: what is refused here comes again, and what is not is never refused for want
         /// of memory. `follows`: all that was sent before it has arrived. Then everything waits for it, and it is refused only where the
         /// peer broke the rules, since a sender that obeys them could not go on. Of several packets, all are admitted, as if each had

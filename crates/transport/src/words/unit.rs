@@ -63,12 +63,6 @@ pub struct Unit<M> {
 }
 
 impl<M: Message> Unit<M> {
-    /// What its header tells.
-    #[inline]
-    pub fn cargo(&self) -> Cargo<'_> {
-        Cargo { span: &self.span, label: &self.label, octets: self.body.len() }
-    }
-
     /// Splits it, as one packet that arrived.
     #[inline]
     pub fn into_parts(self) -> (UnitHeader, M) {

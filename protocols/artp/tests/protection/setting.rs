@@ -132,7 +132,7 @@ pub(crate) fn framings(config: impl Fn(usize) -> Config) -> [Messages<BufferTree
         // What the format says: who asked, and both proposals, the asking side's first.
         let agreed = [&[u8::from(side == 0)][..], &arranged(&wire).0].concat();
         let mut framing = Messages::new(&config(side));
-        framing.on_begun(&agreed);
+        framing.on_begun(0, &agreed);
         framing
     })
 }

@@ -215,10 +215,10 @@ impl<M: Message> SentQueue<M> {
         self.transmissions.shrink_to_fit();
     }
 
-    /// Records that the first `count` pieces of `payload`, which are all that its body holds, are sent for the first time. Returns the
-    /// body.
+    /// Records that the first `count` pieces of `payload`, which are all that its body holds, are
+    /// sent for the first time. Returns them.
     #[inline(always)] // a message is not moved to get there
-    pub(super) fn push(&mut self, payload: Payload<M>, count: usize, leaving: &Leaving) -> &mut M {
+    pub(super) fn push(&mut self, payload: Payload<M>, count: usize, leaving: &Leaving) -> &mut SentRange<M> {
         // Field by field they stay in registers.
         let Payload { pieces, body, since, lifetime, credit } = payload;
         let start = self.sent_upto;
@@ -229,7 +229,7 @@ impl<M: Message> SentQueue<M> {
         let order = self.transmit(&numbers, count);
         let (times, state, sent_at) = (1, State::InFlight, leaving.now);
         let Leaving { inquiry_number, in_parts, .. } = *leaving;
-        let range = self.ranges.push_back_mut(SentRange {
+        self.ranges.push_back_mut(SentRange {
             numbers,
             count,
             times,
@@ -239,14 +239,7 @@ impl<M: Message> SentQueue<M> {
             sent_at,
             order,
             payload: Payload { pieces, body, since, lifetime, credit },
-        });
-        &mut range.payload.body
-    }
-
-    /// Records that pieces were sent of which nothing will be heard.
-    pub(super) fn pass(&mut self, pieces: &Pieces, count: usize) {
-        self.sent_upto += pieces.numbers(count, self.numbering);
-        self.orders += count as u64;
+        })
     }
 
     /// Returns the lowest range that is lost. It is sent again with [`resend`](Self::resend).
@@ -255,8 +248,9 @@ impl<M: Message> SentQueue<M> {
         self.ranges.get(at)
     }
 
-    /// Records that the first `count` packets of the [first lost range](Self::first_lost) are sent again. Returns their body.
-    pub(super) fn resend(&mut self, count: usize, leaving: &Leaving) -> Option<&mut M> {
+    /// Records that the first `count` packets of the [first lost range](Self::first_lost) are sent
+    /// again. Returns them.
+    pub(super) fn resend(&mut self, count: usize, leaving: &Leaving) -> Option<&mut SentRange<M>> {
         let at = self.surface()?;
         self.split(at, count);
         let numbers = self.ranges[at].numbers.clone();
@@ -271,7 +265,7 @@ impl<M: Message> SentQueue<M> {
         if let Some(span) = self.lost.front_mut() {
             span.start = numbers.end;
         }
-        Some(&mut range.payload.body)
+        Some(range)
     }
 
     /// Returns the index of the first range that ends behind `number`. It looks first at the front, and where it found one last: what is
@@ -350,12 +344,15 @@ impl<M: Message> SentQueue<M> {
         self.ranges.iter().map(|range| (&range.payload.pieces, range.count))
     }
 
-    /// Takes the lowest lost range, or its first `count` packets: nothing will be heard of them. Returns how many they are, too.
-    pub(super) fn take_lost(&mut self, count: usize) -> Option<(Payload<M>, usize)> {
-        let at = self.surface()?;
-        self.split(at, count);
-        let range = self.ranges.remove(at)?;
-        self.lost_packets -= range.count;
-        Some((range.payload, range.count))
+    /// Takes the range that begins with `number`: nothing will be heard of it. Returns how many
+    /// packets it has, too.
+    pub(super) fn take(&mut self, number: u64) -> Option<(Payload<M>, usize)> {
+        let at = self.find(number);
+        let SentRange { state, payload, count, .. } = self.ranges.remove(at)?;
+        match state {
+            State::InFlight => self.in_flight -= payload.body.len() as u64,
+            State::Lost => self.lost_packets -= count,
+        }
+        Some((payload, count))
     }
 }

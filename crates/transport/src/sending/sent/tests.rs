@@ -311,14 +311,14 @@ impl Pair {
         let place = self.model.place(start);
         let count = 1 + self.random.below(all as u64) as usize;
         if self.random.chance(20) {
-            let (payload, taken) = self.queue.take_lost(count).expect("a range is lost");
-            assert_eq!(taken, count);
+            let (payload, count) = self.queue.take(start).expect("a range is lost");
+            assert_eq!(count, all);
             self.messages.settle(&payload.pieces, count, payload.credit);
             (place..place + count).for_each(|at| self.model.settle(at));
             return;
         }
         let leaving = self.leaving(count);
-        let body = self.queue.resend(count, &leaving).map(|body| body.len());
+        let body = self.queue.resend(count, &leaving).map(|range| range.payload.body.len());
         let packets = &mut self.model.packets[place..place + count];
         assert_eq!(body, Some(packets.iter().map(|packet| packet.octets).sum()));
         for packet in packets {
