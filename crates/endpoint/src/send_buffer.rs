@@ -1,6 +1,6 @@
 //! Messages that are written into the memory from which they are sent.
 
-use std::{fmt, io};
+use std::{fmt, io, iter};
 
 use stackwright_contract::services::Batch;
 use stackwright_wire::Message;
@@ -132,7 +132,11 @@ impl<M: Message> SendBuffer<M> {
             self.unwritten().for_each(|piece| piece.fill(0));
         }
         self.written = self.octets.len();
-        self.octets.messages_mut(self.len.max(1))
+        let (mut segments, len) = (self.octets.segments_mut(), self.len);
+        iter::from_fn(move || {
+            let message = segments.split_to(len);
+            (message.len() > 0).then(|| message.map(|(_, piece)| piece))
+        })
     }
 
     /// Keeps only the first `octets` octets of what was written; nothing happens where no more
@@ -159,13 +163,9 @@ impl<M: Message> SendBuffer<M> {
 
     /// The octets that were not written, piece by piece.
     fn unwritten(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let len = self.len.max(1);
-        let (whole, mut skip) = (self.written / len, self.written % len);
-        self.octets.messages_mut(len).skip(whole).flatten().filter_map(move |piece| {
-            let before = skip.min(piece.len());
-            skip -= before;
-            piece.get_mut(before..).filter(|piece| !piece.is_empty())
-        })
+        let mut segments = self.octets.segments_mut();
+        let _written = segments.split_to(self.written);
+        segments.map(|(_, piece)| piece)
     }
 
     /// The length of its messages, but for the last, and what was written of them.

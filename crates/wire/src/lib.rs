@@ -16,6 +16,6 @@ pub mod syntax;
 pub use dissect::{Dissection, dissect, dissect_fields};
 pub use header::{Field, FieldValue, Header, Malformed, Order};
 pub use message::{
-    Block, BufferTree, Ends, Layout, Leaf, Message, Pool, Region, SingleBuffer, Stretch, Strides, Unshared,
+    Block, BufferTree, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, SingleBuffer, Unshared,
 };
 pub use stackwright_macros::Header;

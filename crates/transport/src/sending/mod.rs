@@ -28,7 +28,7 @@ use core::ops::Range;
 
 use stackwright_contract::Instant;
 use stackwright_contract::services::Credit;
-use stackwright_wire::{Message, Pool, Stretch};
+use stackwright_wire::{Message, Pool, SegmentsMut};
 
 use crate::words::{Cargo, Label, Numbering};
 use messages::Messages;
@@ -354,11 +354,10 @@ impl<M: Message> Sending<M> {
         Some(&self.waiting.first()?.body)
     }
 
-    /// The parts of what waits first, with what may be written before them: nothing where the messages do not lie so, or somebody else
-    /// holds them.
+    /// Lends the segments of what waits first, with the gaps before them.
     #[inline]
-    pub(crate) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
-        self.waiting.first_mut().into_iter().flat_map(|first| first.body.stretches())
+    pub(crate) fn segments_mut(&mut self) -> SegmentsMut<'_> {
+        self.waiting.first_mut().map_or_else(SegmentsMut::default, |first| first.body.segments_mut())
     }
 
     /// Since when what waits first does, and for how long it is of use.

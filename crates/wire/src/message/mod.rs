@@ -11,26 +11,35 @@
 mod block;
 mod pool;
 mod region;
+mod segments;
 mod single_buffer;
-mod strides;
 mod tree;
 
 pub use block::Block;
 pub use pool::Pool;
 pub use region::Region;
+pub use segments::{SegmentLayout, SegmentsMut};
 pub use single_buffer::SingleBuffer;
-pub use strides::{Ends, Layout, Stretch, Strides};
 pub use tree::{BufferTree, Unshared};
 
 use crate::header::{Header, Malformed};
 
 /// One piece of a message.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Leaf<'a> {
     /// Octets in memory.
     Octets(&'a [u8]),
     /// Octets that are still in a file.
     Region(&'a Region),
+}
+
+impl Leaf<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Leaf::Octets(octets) => octets.len(),
+            Leaf::Region(region) => region.length,
+        }
+    }
 }
 
 /// Octets on their way through a stack.
@@ -53,15 +62,6 @@ pub trait Message: Sized + 'static {
     /// # Panics
     /// Where `start..end` does not lie within `block`.
     fn from_block(block: Self::Block, start: usize, end: usize) -> Self;
-
-    /// Messages that are laid out in `block`, one behind the other, without a copy: they [lie apart](Message::join_parts), where this kind
-    /// of message can.
-    ///
-    /// # Panics
-    /// Where they do not lie within `block`.
-    fn laid_out(block: Self::Block, layout: &Layout) -> Self {
-        layout.join(block)
-    }
 
     /// A region of a file as a message.
     ///
@@ -95,17 +95,10 @@ pub trait Message: Sized + 'static {
     /// All its octets, to be altered in place: where they lie in one piece that nobody else holds. A cipher asks for it.
     fn unshared(&mut self) -> Option<&mut [u8]>;
 
-    /// All its octets, piece by piece, to be altered in place: where they lie in one block that nobody else holds. Else there is none.
-    fn pieces_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        self.unshared().into_iter()
-    }
-
-    /// The octets of each of the messages of so many octets that it holds, one behind the other, as [`pieces_mut`](Message::pieces_mut).
-    ///
-    /// # Panics
-    /// Where that is 0.
-    fn messages_mut(&mut self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &mut [u8]>> {
-        self.unshared().into_iter().flat_map(move |all| all.chunks_mut(octets)).map(core::iter::once)
+    /// Lends its octets to be altered in place, segment by segment, each with the gap before it. There
+    /// are none where somebody else holds the memory, or where it is in several blocks.
+    fn segments_mut(&mut self) -> SegmentsMut<'_> {
+        self.unshared().map_or_else(SegmentsMut::default, SegmentsMut::contiguous)
     }
 
     /// The octets of each of the messages of so many octets that it holds, one behind the other, piece by piece; the last may be shorter.
@@ -143,33 +136,20 @@ pub trait Message: Sized + 'static {
     /// Where `rest` holds a region of a file and this kind of message does not.
     fn join(&mut self, rest: Self);
 
-    /// Appends the `parts` of `rest`, which loses them, and what stands before them.
+    /// Keeps only the segments of the packets that it consists of. Where this kind of message can, it
+    /// becomes a gapped buffer: nothing is copied, and what lies before each segment stays as a gap.
     ///
     /// # Panics
-    /// Where it has fewer, and as [`join`](Message::join).
+    /// Where the last packet is not longer than its gap.
     #[inline]
-    fn join_parts(&mut self, rest: &mut Self, parts: &Strides) {
-        parts.each(rest, |part| self.join(part));
-    }
-
-    /// Appends `messages` messages of `rest`, at least one, which lies right behind it in its block: one every `stride` octets, each in
-    /// parts as this one is, with `lead` octets before the first of them, which `rest` loses. Whether it was so, and nothing had to be
-    /// copied; else nothing is done.
-    fn join_alike(&mut self, _rest: &mut Self, _messages: usize, _stride: usize, _lead: usize) -> bool {
-        false
+    fn drop_gaps(&mut self, layout: &SegmentLayout) {
+        split_segments(self, layout);
     }
 
     /// Takes `header` off the front of each of the messages of so many octets that [lie](Message::laid_out) in it, if each begins with it,
     /// and has more. Whether it did.
     fn strip_each(&mut self, _octets: usize, _header: &[u8]) -> bool {
         false
-    }
-
-    /// The parts that lie [apart](Message::join_parts) in one block, with what may be written before each: those together
-    /// that lie in packets of one length.
-    /// Nothing where the message lies otherwise, or somebody else holds the block. What may be written before the first is its headroom.
-    fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
-        core::iter::empty()
     }
 
     /// Its first `count` parts with the gaps between them, and so many octets of the headroom before them: one piece, as packets are that
@@ -252,6 +232,17 @@ pub trait Message: Sized + 'static {
         let copied = self.copy_to(&mut block[headroom..end]);
         assert!(copied == self.len(), "a region of a file is not in memory");
         Self::from_block(block, headroom, end)
+    }
+}
+
+/// Does [`Message::drop_gaps`] segment by segment.
+fn split_segments<M: Message>(message: &mut M, layout: &SegmentLayout) {
+    let (mut packets, mut index) = (message.take(), 0);
+    while !packets.is_empty() {
+        let (octets, gap) = (packets.len().min(layout.stride()), layout.gap(index));
+        packets.advance(gap);
+        message.join(packets.split_to(octets - gap));
+        index = (index + 1) % layout.segments();
     }
 }
 

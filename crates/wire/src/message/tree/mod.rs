@@ -1,22 +1,23 @@
 //! A message put together from shared pieces: what the x-Kernel calls a buffer tree, kept as a rope.
 
+mod gapped;
 mod leaves;
 mod pieces;
 mod short;
 mod slice;
-mod spaced;
 
 use alloc::vec::Vec;
 use core::mem;
 
+use gapped::Gapped;
 use leaves::{Leaves, Messages};
 use pieces::{Piece, Pieces};
 use short::Short;
 use slice::Slice;
 pub use slice::Unshared;
-use spaced::{MessagesMut, PartsMut, Places, Spaced, Stretches};
 
-use super::{Block, Layout, Leaf, Message, Pool, Region, Stretch, Strides, copy_leaves};
+use super::segments::Cursor;
+use super::{Block, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, copy_leaves, split_segments};
 
 /// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a file.
 ///
@@ -99,7 +100,7 @@ impl BufferTree {
     fn front_of_pieces(&mut self, octets: usize) -> Option<&[u8]> {
         let first = match &self.pieces {
             Pieces::Headed(short, _) => short.len(),
-            Pieces::Spaced(spaced) => spaced.first().len(),
+            Pieces::Gapped(gapped) => gapped.first().len(),
             pieces => pieces.first().map_or(0, Piece::len),
         };
         if first < octets {
@@ -107,7 +108,7 @@ impl BufferTree {
         }
         match &self.pieces {
             Pieces::Headed(short, _) => short.octets().get(..octets),
-            Pieces::Spaced(spaced) => spaced.first().get(..octets),
+            Pieces::Gapped(gapped) => gapped.first().get(..octets),
             pieces => match pieces.first() {
                 Some(Piece::Octets(slice)) => slice.octets().get(..octets),
                 _ => (octets == 0).then_some(&[]), // nothing is asked of a region then
@@ -142,17 +143,6 @@ impl Message for BufferTree {
         Self::of_slice(Slice::new(block, start, end))
     }
 
-    fn laid_out(block: Unshared, layout: &Layout) -> Self {
-        match Places::laid_out(layout) {
-            Some(places) if layout.all_end().is_some_and(|end| end <= block.len()) => {
-                let block = Slice::new(block, 0, 0);
-                let length = places.octets();
-                BufferTree { pieces: Pieces::Spaced(Spaced::new(block, places)), length }
-            }
-            _ => layout.join(block),
-        }
-    }
-
     fn from_region(region: Region) -> Result<Self, Region> {
         let mut message = BufferTree::default();
         if region.length > 0 {
@@ -170,12 +160,12 @@ impl Message for BufferTree {
     fn front(&mut self, octets: usize) -> Option<&[u8]> {
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) if octets <= slice.len() => {}
-            Pieces::Spaced(spaced) if octets <= spaced.first().len() => {}
+            Pieces::Gapped(gapped) if octets <= gapped.first().len() => {}
             _ => return self.front_of_pieces(octets),
         }
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) => slice.octets().get(..octets),
-            Pieces::Spaced(spaced) => spaced.first().get(..octets),
+            Pieces::Gapped(gapped) => gapped.first().get(..octets),
             _ => unreachable!("it was the line before"),
         }
     }
@@ -187,7 +177,7 @@ impl Message for BufferTree {
         }
         let has_headroom = match &self.pieces {
             Pieces::One(Piece::Octets(slice)) => slice.has_headroom(octets),
-            Pieces::Spaced(spaced) => spaced.has_headroom(octets),
+            Pieces::Gapped(gapped) => gapped.has_headroom(octets),
             pieces => matches!(pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets)),
         };
         if !has_headroom {
@@ -199,7 +189,7 @@ impl Message for BufferTree {
         self.length += octets;
         match &mut self.pieces {
             Pieces::Headed(short, _) => short.push_front(octets),
-            Pieces::Spaced(spaced) => spaced.push_front(octets),
+            Pieces::Gapped(gapped) => gapped.push_front(octets),
             pieces => match pieces.first_mut() {
                 Some(Piece::Octets(slice)) => slice.push_front(octets),
                 _ => unreachable!("the first piece holds octets since the lines above"),
@@ -212,22 +202,11 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn pieces_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let (one, parts) = match &mut self.pieces {
-            Pieces::Spaced(spaced) => (None, spaced.parts_mut()),
-            pieces => (pieces.unshared(self.length), PartsMut::default()),
-        };
-        one.into_iter().chain(parts)
-    }
-
-    #[inline]
-    fn messages_mut(&mut self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &mut [u8]>> {
-        let (one, messages) = match &mut self.pieces {
-            Pieces::Spaced(spaced) => (None, spaced.messages_mut()),
-            pieces => (pieces.unshared(self.length), MessagesMut::default()),
-        };
-        let chunks = one.into_iter().flat_map(move |all| all.chunks_mut(octets));
-        chunks.map(PartsMut::one).chain(messages)
+    fn segments_mut(&mut self) -> SegmentsMut<'_> {
+        match &mut self.pieces {
+            Pieces::Gapped(gapped) => gapped.segments_mut(),
+            pieces => pieces.unshared(self.length).map_or_else(SegmentsMut::default, SegmentsMut::contiguous),
+        }
     }
 
     #[inline]
@@ -253,6 +232,10 @@ impl Message for BufferTree {
             Pieces::One(Piece::Octets(slice)) => return slice.truncate(self.length),
             Pieces::Headed(short, slice) if short.len() < self.length => {
                 return slice.truncate(self.length - short.len());
+            }
+            Pieces::Gapped(gapped) if beyond > 0 && self.length > 0 => {
+                gapped.truncate(self.length);
+                return self.pieces.settle();
             }
             _ if beyond > 0 => self.pieces.list(),
             _ => return,
@@ -290,13 +273,9 @@ impl Message for BufferTree {
             self.pieces.behead();
             return head;
         }
-        if let Pieces::Spaced(spaced) = &mut self.pieces
-            && let Some(messages) = spaced.split_messages(octets)
-        {
-            let pieces = match messages.into_last() {
-                Ok(slice) => Pieces::One(Piece::Octets(slice)),
-                Err(spaced) => Pieces::Spaced(spaced),
-            };
+        if let Pieces::Gapped(gapped) = &mut self.pieces {
+            let pieces = gapped.split_to(octets).into();
+            self.pieces.settle();
             return BufferTree { length: octets, pieces };
         }
         self.pieces.list();
@@ -322,6 +301,11 @@ impl Message for BufferTree {
             pieces.push_back(piece);
         } else if self.is_empty() {
             *self = rest;
+        } else if let (Pieces::One(Piece::Octets(slice)), Pieces::One(Piece::Octets(behind))) =
+            (&mut self.pieces, &rest.pieces)
+            && slice.extend(behind)
+        {
+            self.length += rest.length;
         } else if !rest.is_empty() {
             rest.pieces.for_each(|piece| self.join_piece(piece));
         }
@@ -333,62 +317,32 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn join_parts(&mut self, rest: &mut Self, parts: &Strides) {
-        // In one block: where they lie is kept, not a list of them.
-        if let (Pieces::One(Piece::Octets(first)), Pieces::One(Piece::Octets(behind))) =
-            (&self.pieces, &rest.pieces)
-            && first.is_before(behind)
-            && parts.stride.saturating_sub(parts.skip) > SMALL_PIECE
-            && let Some(places) = Places::of(first.place(), parts, rest.length)
-            && let Pieces::One(Piece::Octets(first)) = mem::take(&mut self.pieces)
+    fn drop_gaps(&mut self, layout: &SegmentLayout) {
+        // Where they lie is kept, not a list of them.
+        if let Pieces::One(Piece::Octets(packets)) = &self.pieces
+            && layout.octets(1) > SMALL_PIECE
+            && let Some(cursor) = Cursor::new(packets.place(), layout)
+            && let Pieces::One(Piece::Octets(packets)) = mem::take(&mut self.pieces)
         {
-            self.pieces = Pieces::Spaced(Spaced::new(first, places));
-            self.length = places.octets();
-            let octets = parts.octets(rest.length);
-            // Nothing of the block is held for octets that are not there.
-            return if octets == rest.length { *rest = BufferTree::default() } else { rest.advance(octets) };
+            self.length = cursor.all_octets();
+            self.pieces = Gapped::new(packets, cursor).into();
+            return;
         }
-        parts.each(rest, |part| self.join(part));
-    }
-
-    fn join_alike(&mut self, rest: &mut Self, messages: usize, stride: usize, lead: usize) -> bool {
-        let (Pieces::Spaced(spaced), Pieces::One(Piece::Octets(behind))) = (&mut self.pieces, &rest.pieces)
-        else {
-            return false;
-        };
-        let joined = messages * stride <= rest.length && spaced.repeat(behind, messages, stride, lead);
-        if joined {
-            self.length *= messages + 1;
-            let octets = messages * stride;
-            if octets == rest.length {
-                *rest = BufferTree::default()
-            } else {
-                rest.advance(octets)
-            };
-        }
-        joined
+        split_segments(self, layout);
     }
 
     fn strip_each(&mut self, octets: usize, header: &[u8]) -> bool {
-        let Pieces::Spaced(spaced) = &mut self.pieces else { return false };
-        let stripped = spaced.strip_each(octets, header);
+        let Pieces::Gapped(gapped) = &mut self.pieces else { return false };
+        let stripped = gapped.strip_each(octets, self.length, header);
         if stripped {
             self.length -= self.length / octets * header.len();
         }
         stripped
     }
 
-    #[inline]
-    fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
-        match &mut self.pieces {
-            Pieces::Spaced(spaced) => spaced.stretches(),
-            _ => Stretches::default(),
-        }
-    }
-
     fn push_each(&mut self, octets: usize, header: &[u8]) -> bool {
-        let Pieces::Spaced(spaced) = &mut self.pieces else { return false };
-        let pushed = spaced.push_each(octets, header);
+        let Pieces::Gapped(gapped) = &mut self.pieces else { return false };
+        let pushed = gapped.push_each(octets, self.length, header);
         if pushed {
             self.length += self.length / octets * header.len();
         }
@@ -398,7 +352,7 @@ impl Message for BufferTree {
     #[inline]
     fn with_gaps(&self, before: usize, count: usize) -> Option<Self> {
         match &self.pieces {
-            Pieces::Spaced(spaced) => spaced.with_gaps(before, count).map(Self::of_slice),
+            Pieces::Gapped(gapped) => gapped.with_gaps(before, count).map(Self::of_slice),
             _ => None,
         }
     }

@@ -6,9 +6,9 @@ use core::slice;
 
 use super::super::{Leaf, Pool, Region};
 use super::BufferTree;
+use super::gapped::Gapped;
 use super::short::Short;
 use super::slice::Slice;
-use super::spaced::Spaced;
 
 /// One piece.
 #[derive(Clone, Debug)]
@@ -80,9 +80,19 @@ pub(super) enum Pieces {
     /// A header, of at least one octet, before a body that others hold too.
     Headed(Short, Slice),
     /// The octets of one block, with gaps between them.
-    Spaced(Spaced),
+    Gapped(Gapped),
     /// Any number: a list stays one while pieces are taken away.
     Many(VecDeque<Piece>),
+}
+
+impl From<Gapped> for Pieces {
+    #[inline]
+    fn from(gapped: Gapped) -> Self {
+        match gapped.is_single() {
+            true => Pieces::One(Piece::Octets(gapped.into_first())),
+            false => Pieces::Gapped(gapped),
+        }
+    }
 }
 
 /// For how many there is room at first.
@@ -95,7 +105,7 @@ impl Pieces {
     /// A header, or what lies apart, becomes pieces like others: what is rare knows pieces only.
     #[inline]
     pub(super) fn list(&mut self) {
-        if matches!(self, Pieces::Headed(..) | Pieces::Spaced(_)) {
+        if matches!(self, Pieces::Headed(..) | Pieces::Gapped(_)) {
             self.make_list();
         }
     }
@@ -128,6 +138,17 @@ impl Pieces {
         }
     }
 
+    /// A segment that is left alone becomes a piece like others.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        if let Pieces::Gapped(gapped) = self
+            && gapped.is_single()
+            && let Pieces::Gapped(gapped) = mem::take(self)
+        {
+            *self = Pieces::One(Piece::Octets(gapped.into_first()));
+        }
+    }
+
     /// Takes octets away from the front, of which there are so many.
     #[inline(never)] // one slice is what nearly every message has, and does not come here
     pub(super) fn advance(&mut self, mut octets: usize) {
@@ -139,14 +160,9 @@ impl Pieces {
             octets -= header;
             self.behead();
         }
-        if let Pieces::Spaced(spaced) = self {
-            if spaced.advance(octets)
-                && let Pieces::Spaced(spaced) = mem::take(self)
-                && let Ok(last) = spaced.into_last()
-            {
-                *self = Pieces::One(Piece::Octets(last));
-            }
-            return;
+        if let Pieces::Gapped(gapped) = self {
+            gapped.advance(octets);
+            return self.settle();
         }
         while octets > 0 {
             let first = self.first_mut().expect("as long as its pieces");
@@ -177,7 +193,7 @@ impl Pieces {
             Pieces::One(piece) => (slice::from_ref(piece), &[]),
             Pieces::Two(pieces) => (pieces, &[]),
             Pieces::Many(pieces) => pieces.as_slices(),
-            Pieces::Headed(..) | Pieces::Spaced(_) => (&[], &[]),
+            Pieces::Headed(..) | Pieces::Gapped(_) => (&[], &[]),
         }
     }
 
@@ -195,7 +211,7 @@ impl Pieces {
                 take(Piece::Octets(short.into_slice(HEADROOM)));
                 take(Piece::Octets(slice));
             }
-            Pieces::Spaced(spaced) => spaced.for_each(|slice| take(Piece::Octets(slice))),
+            Pieces::Gapped(gapped) => gapped.for_each(|slice| take(Piece::Octets(slice))),
         }
     }
 
@@ -203,7 +219,7 @@ impl Pieces {
     #[inline(never)] // one slice is what nearly every message has
     pub(super) fn give(self, pool: &Pool<BufferTree>) {
         match self {
-            Pieces::Spaced(spaced) => spaced.into_block().into_iter().for_each(|block| pool.give(block)),
+            Pieces::Gapped(gapped) => gapped.into_block().into_iter().for_each(|block| pool.give(block)),
             pieces => pieces.for_each(|piece| piece.give(pool)),
         }
     }
@@ -215,7 +231,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([first, _]) => Some(first),
             Pieces::Many(pieces) => pieces.front(),
-            Pieces::Headed(..) | Pieces::Spaced(_) => None,
+            Pieces::Headed(..) | Pieces::Gapped(_) => None,
         }
     }
 
@@ -226,7 +242,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([first, _]) => Some(first),
             Pieces::Many(pieces) => pieces.front_mut(),
-            Pieces::Headed(..) | Pieces::Spaced(_) => None,
+            Pieces::Headed(..) | Pieces::Gapped(_) => None,
         }
     }
 
@@ -236,7 +252,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([_, last]) => Some(last),
             Pieces::Many(pieces) => pieces.back_mut(),
-            Pieces::Headed(..) | Pieces::Spaced(_) => None,
+            Pieces::Headed(..) | Pieces::Gapped(_) => None,
         }
     }
 
@@ -251,7 +267,7 @@ impl Pieces {
                 pieces.push_front(piece);
                 Pieces::Many(pieces)
             }
-            Pieces::Headed(..) | Pieces::Spaced(_) => unreachable!("it is a list since the line above"),
+            Pieces::Headed(..) | Pieces::Gapped(_) => unreachable!("it is a list since the line above"),
         };
     }
 
@@ -271,7 +287,7 @@ impl Pieces {
                 Pieces::Many(pieces)
             }
             Pieces::Many(_) => unreachable!("that was looked at first"),
-            Pieces::Headed(..) | Pieces::Spaced(_) => unreachable!("it is a list since the line above"),
+            Pieces::Headed(..) | Pieces::Gapped(_) => unreachable!("it is a list since the line above"),
         };
     }
 

@@ -84,16 +84,12 @@ impl Slice {
         self.start..self.end
     }
 
-    /// Whether `other` lies right behind it.
+    /// Takes the octets of `behind` too, if they lie right behind it. Returns whether they did.
     #[inline]
-    pub(super) fn is_before(&self, other: &Slice) -> bool {
-        self.end == other.start && Arc::ptr_eq(&self.block, &other.block)
-    }
-
-    /// Whether it lies in that block, from there on.
-    #[inline]
-    pub(super) fn follows(&self, block: &Arc<Box<[u8]>>, end: usize) -> bool {
-        self.start == end && Arc::ptr_eq(&self.block, block)
+    pub(super) fn extend(&mut self, behind: &Slice) -> bool {
+        let follows = self.end == behind.start && Arc::ptr_eq(&self.block, &behind.block);
+        self.end = if follows { behind.end } else { self.end };
+        follows
     }
 
     #[inline]
