@@ -203,8 +203,8 @@ impl Cursor {
         self.end = self.last.min(self.floor + self.layout.stride());
     }
 
-    /// Passes `octets` octets, or all if there are fewer, and returns where they end. It stands at a
-    /// segment that is not empty then, where there is one.
+    /// Passes `octets` octets, or all if there are fewer, and returns where they end. It stands at
+    /// a segment that is not empty then, where there is one.
     #[inline]
     pub(super) fn advance(&mut self, mut octets: usize) -> usize {
         while let Some(behind) = octets.checked_sub(self.octets()) {

@@ -1,4 +1,4 @@
-//! The pieces of a rope, one after the other.
+//! Iterates over the octets of a rope.
 
 use core::slice::Iter;
 
@@ -9,7 +9,7 @@ use crate::message::Leaf;
 /// The leaves of a message.
 #[derive(Clone)]
 pub(super) enum Leaves<'a> {
-    /// Of a list in two runs.
+    /// Of a list in two slices.
     Listed(Iter<'a, Piece>, Iter<'a, Piece>),
     /// A header and a body, or what is left of them.
     Headed(Option<&'a [u8]>, Option<&'a [u8]>),
@@ -42,7 +42,7 @@ impl<'a> Iterator for Leaves<'a> {
         }
     }
 
-    /// All that are left: what they are is asked once.
+    /// Takes all that are left: the kind of pieces is asked once.
     #[inline]
     fn fold<B, F: FnMut(B, Leaf<'a>) -> B>(self, begin: B, take: F) -> B {
         match self {

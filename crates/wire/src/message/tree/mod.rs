@@ -1,4 +1,12 @@
-//! A message put together from shared pieces: what the x-Kernel calls a buffer tree, kept as a rope.
+//! A message made of shared pieces: what the x-Kernel calls a buffer tree, kept as a rope.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `pieces.rs` | the pieces of a rope, in the shapes that need no list |
+//! | `slice.rs` | a part of a block that others may hold too |
+//! | `short.rs` | a header that is in the message itself |
+//! | `gapped.rs` | segments of one block, with gaps for headers |
+//! | `leaves.rs` | iterates over the octets, and over those of each of several messages |
 
 mod gapped;
 mod leaves;
@@ -19,23 +27,25 @@ pub use slice::Unshared;
 use super::segments::Cursor;
 use super::{Block, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, copy_leaves, split_segments};
 
-/// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a file.
+/// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a
+/// file.
 ///
-/// Nothing is allocated for a message of one piece or two but the memory of its octets.
+/// Nothing but the memory of its octets is allocated for a message of one piece or two, or for one
+/// whose segments are in one block.
 #[derive(Clone, Debug, Default)]
 pub struct BufferTree {
-    /// None is empty, but for the octets of a message that has none: they are kept for the headroom before them.
+    /// None is empty, but that of a message without octets, which is kept for its headroom.
     pieces: Pieces,
-    /// Of all pieces together: asked far more often than changed.
+    /// The octets of all pieces: read far more often than changed.
     length: usize,
 }
 
 /// The headroom of a piece that is made for headers alone.
 const HEADER_PIECE: usize = 256;
-/// Pieces up to this length are copied together when they are joined: a peer that sends octet by octet must not make us
-/// hold a hundred times what it sent.
+/// Pieces up to this length are copied together when they are joined: of a peer that sends octet by
+/// octet, a hundred times as much memory would be held.
 const SMALL_PIECE: usize = 64;
-/// The room of a block in which small pieces are gathered.
+/// The octets of a block in which small pieces are gathered.
 const GATHERED: usize = 512;
 
 impl BufferTree {
@@ -58,7 +68,7 @@ impl BufferTree {
         self.pieces.push_last(piece);
     }
 
-    /// Appends a piece, and copies it where that is cheaper than to keep it.
+    /// Appends a piece, by a copy where that is cheaper than to keep it.
     #[inline]
     fn join_piece(&mut self, piece: Piece) {
         match &piece {
@@ -79,7 +89,7 @@ impl BufferTree {
         self.append_piece(Piece::Octets(Slice::new(block, 0, octets.len())));
     }
 
-    /// Gathers the first `octets` octets, which lie in several pieces, into one.
+    /// Copies the first `octets` octets, which are in several pieces, into one.
     #[cold]
     fn gather(&mut self, octets: usize) -> Option<()> {
         if self.length < octets {
@@ -88,14 +98,14 @@ impl BufferTree {
         let end = HEADER_PIECE + octets;
         let mut block = Unshared::zeroed(end);
         if self.copy_to(&mut block[HEADER_PIECE..]) < octets {
-            return None; // a region lies within them
+            return None; // a region is among them
         }
         self.advance(octets);
         self.push_piece(Piece::Octets(Slice::new(block, HEADER_PIECE, end)));
         Some(())
     }
 
-    /// The first octets where they may lie in several pieces.
+    /// Does [`Message::front`] where the octets may be in several pieces.
     #[inline(never)]
     fn front_of_pieces(&mut self, octets: usize) -> Option<&[u8]> {
         let first = match &self.pieces {
@@ -111,12 +121,12 @@ impl BufferTree {
             Pieces::Gapped(gapped) => gapped.first().get(..octets),
             pieces => match pieces.first() {
                 Some(Piece::Octets(slice)) => slice.octets().get(..octets),
-                _ => (octets == 0).then_some(&[]), // nothing is asked of a region then
+                _ => (octets == 0).then_some(&[]), // a region is not read then
             },
         }
     }
 
-    /// Puts a piece in front that has room for `octets` octets, and none yet.
+    /// Prepends a piece that has headroom for `octets` octets, and no octets yet.
     #[cold]
     fn make_headroom(&mut self, octets: usize) {
         let room = HEADER_PIECE.max(octets);
@@ -274,7 +284,8 @@ impl Message for BufferTree {
             return head;
         }
         if let Pieces::Gapped(gapped) = &mut self.pieces {
-            let pieces = gapped.split_to(octets).into();
+            let mut pieces = Pieces::Gapped(gapped.split_to(octets));
+            pieces.settle();
             self.pieces.settle();
             return BufferTree { length: octets, pieces };
         }
@@ -318,15 +329,15 @@ impl Message for BufferTree {
 
     #[inline]
     fn drop_gaps(&mut self, layout: &SegmentLayout) {
-        // Where they lie is kept, not a list of them.
+        // One description of all segments, and not a list of them.
         if let Pieces::One(Piece::Octets(packets)) = &self.pieces
             && layout.octets(1) > SMALL_PIECE
             && let Some(cursor) = Cursor::new(packets.place(), layout)
             && let Pieces::One(Piece::Octets(packets)) = mem::take(&mut self.pieces)
         {
             self.length = cursor.all_octets();
-            self.pieces = Gapped::new(packets, cursor).into();
-            return;
+            self.pieces = Pieces::Gapped(Gapped::new(packets, cursor));
+            return self.pieces.settle();
         }
         split_segments(self, layout);
     }
@@ -372,10 +383,10 @@ impl Message for BufferTree {
             if slice.has_headroom(header.len()) {
                 return BufferTree { length, pieces: Pieces::One(Piece::Octets(slice.behind(header))) };
             }
-            // What others hold too is not written before: the header and the slice are put together at once.
+            // The headroom of what others hold too is not written: the header is in the message.
             if Short::EMPTY.has_headroom(header.len()) {
                 let mut packet = BufferTree { length, pieces: Pieces::Headed(Short::EMPTY, slice.clone()) };
-                // Where it stays: octets that were just written are not read back to be moved.
+                // In its place: octets that were just written are not read back to be moved.
                 if let Pieces::Headed(short, _) = &mut packet.pieces {
                     short.push_front(header.len()).copy_from_slice(header);
                 }
@@ -390,7 +401,7 @@ impl Message for BufferTree {
 
     #[inline]
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
-        // A message without octets keeps a block, and has no piece.
+        // A message without octets keeps a block, and has no leaf.
         if self.is_empty() { Leaves::Headed(None, None) } else { Leaves::of(&self.pieces) }
     }
 
@@ -404,7 +415,7 @@ impl Message for BufferTree {
 
     #[inline]
     fn reclaim(self, pool: &Pool<Self>) {
-        // What others hold too, as most do, is let go where it is: it is not moved to be looked at.
+        // What others hold too, as most do, is dropped in its place, without a move.
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) if !slice.is_unique() => return,
             _ => {}

@@ -51,7 +51,7 @@ impl Piece {
         }
     }
 
-    /// Gives its memory to `pool` where nobody else holds it.
+    /// Returns its memory to `pool` where nobody else holds it.
     #[inline]
     pub(super) fn give(self, pool: &Pool<BufferTree>) {
         if let Piece::Octets(slice) = self
@@ -70,39 +70,30 @@ impl Piece {
     }
 }
 
-/// Pieces in order. One is what nearly every message has, two are a header and a body: these need no list on the heap.
+/// Pieces in order. Nearly every message has one, and two are a header and a body: these need no
+/// list on the heap.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Pieces {
     #[default]
     None,
     One(Piece),
     Two([Piece; 2]),
-    /// A header, of at least one octet, before a body that others hold too.
+    /// A header, of at least one octet, before a body that others may hold too.
     Headed(Short, Slice),
-    /// The octets of one block, with gaps between them.
+    /// Segments of one block, at least two.
     Gapped(Gapped),
     /// Any number: a list stays one while pieces are taken away.
     Many(VecDeque<Piece>),
 }
 
-impl From<Gapped> for Pieces {
-    #[inline]
-    fn from(gapped: Gapped) -> Self {
-        match gapped.is_single() {
-            true => Pieces::One(Piece::Octets(gapped.into_first())),
-            false => Pieces::Gapped(gapped),
-        }
-    }
-}
-
-/// For how many there is room at first.
+/// The pieces that a new list has room for.
 const MANY: usize = 8;
 
-/// The headroom before a header that has to become a piece.
+/// The headroom of a header that becomes a piece.
 const HEADROOM: usize = 256;
 
 impl Pieces {
-    /// A header, or what lies apart, becomes pieces like others: what is rare knows pieces only.
+    /// Makes pieces of a header or of segments: what is rare is written for pieces only.
     #[inline]
     pub(super) fn list(&mut self) {
         if matches!(self, Pieces::Headed(..) | Pieces::Gapped(_)) {
@@ -117,7 +108,7 @@ impl Pieces {
         *self = pieces;
     }
 
-    /// Where there is one slice, and it is not empty, `octets` of a header may stand before it.
+    /// Makes room for `octets` octets of a header before a single slice, if it is not empty.
     #[inline]
     pub(super) fn head(&mut self, octets: usize) {
         if matches!(self, Pieces::One(Piece::Octets(slice)) if !slice.is_empty())
@@ -128,7 +119,7 @@ impl Pieces {
         }
     }
 
-    /// Takes a header away.
+    /// Drops the header.
     #[inline]
     pub(super) fn behead(&mut self) {
         if let Pieces::Headed(..) = self
@@ -138,7 +129,7 @@ impl Pieces {
         }
     }
 
-    /// A segment that is left alone becomes a piece like others.
+    /// Makes a piece of a segment that is the only one left.
     #[inline]
     pub(super) fn settle(&mut self) {
         if let Pieces::Gapped(gapped) = self
@@ -149,8 +140,8 @@ impl Pieces {
         }
     }
 
-    /// Takes octets away from the front, of which there are so many.
-    #[inline(never)] // one slice is what nearly every message has, and does not come here
+    /// Drops the first `octets` octets, of which there are as many.
+    #[inline(never)] // nearly every message has one slice, and is not treated here
     pub(super) fn advance(&mut self, mut octets: usize) {
         if let Pieces::Headed(short, _) = self {
             let header = short.len();
@@ -175,7 +166,7 @@ impl Pieces {
         }
     }
 
-    /// Its octets, of which it has so many, where they are one slice that nobody else holds.
+    /// Lends its `octets` octets, where they are one slice that nobody else holds.
     #[inline]
     pub(super) fn unshared(&mut self, octets: usize) -> Option<&mut [u8]> {
         match self.first_mut() {
@@ -185,7 +176,7 @@ impl Pieces {
         }
     }
 
-    /// In two runs, the first before the second.
+    /// Returns the pieces in two slices, in order.
     #[inline]
     pub(super) fn as_slices(&self) -> (&[Piece], &[Piece]) {
         match self {
@@ -215,8 +206,8 @@ impl Pieces {
         }
     }
 
-    /// Gives the memory of each to `pool` where nobody else holds it.
-    #[inline(never)] // one slice is what nearly every message has
+    /// Returns the memory of each to `pool` where nobody else holds it.
+    #[inline(never)] // nearly every message has one slice
     pub(super) fn give(self, pool: &Pool<BufferTree>) {
         match self {
             Pieces::Gapped(gapped) => gapped.into_block().into_iter().for_each(|block| pool.give(block)),
