@@ -121,27 +121,17 @@ impl Cursor {
         Cursor { end: octets, last: octets, ..Cursor::default() }
     }
 
-    /// Returns the position at the first segment of the packets that lie at `packets`. What lies
-    /// before them belongs to the first gap.
-    ///
-    /// Returns `None` where the last packet has no segment, or where it is shorter than the others
-    /// and there are several messages: those are equally long.
+    /// Returns the position at the first segment of the packets that lie at `packets`; `None` where the
+    /// last packet has no segment. What lies before them belongs to the first gap.
     #[inline]
     pub(super) fn new(packets: Range<usize>, layout: &SegmentLayout) -> Option<Self> {
         let (stride, last) = (layout.stride(), packets.end);
         let behind = packets.len().checked_sub(1)? / stride;
-        let short = (behind + 1) * stride - packets.len();
-        let is_whole = layout.octets(behind % layout.segments()) > short;
+        let has_segment = packets.len() - behind * stride > layout.gap(behind % layout.segments());
         let start = packets.start + layout.gap(0);
         let end = last.min(packets.start + stride);
-        (is_whole && (short == 0 || behind < layout.segments())).then_some(Cursor {
-            floor: 0,
-            start,
-            end,
-            last,
-            index: 0,
-            layout: *layout,
-        })
+        let cursor = Cursor { floor: 0, start, end, last, index: 0, layout: *layout };
+        has_segment.then_some(cursor)
     }
 
     /// Returns the octets of all segments from this one on, which begins a message.
@@ -250,13 +240,10 @@ impl Cursor {
     }
 
     /// Writes `header` before each message of `octets` octets, of `all` that are left. Returns
-    /// whether all messages are that long, and have room for it.
+    /// whether all messages are that long, and have a gap for it.
     pub(super) fn push_each(&mut self, block: &mut [u8], octets: usize, all: usize, header: &[u8]) -> bool {
         let Some(messages) = self.messages(octets, all) else { return false };
         let Some(gap) = (self.layout.first_gap as usize).checked_sub(header.len()) else { return false };
-        if self.start - self.floor < header.len() {
-            return false;
-        }
         messages.for_each(|start| block[start - header.len()..start].copy_from_slice(header));
         self.start -= header.len();
         self.layout.first_gap = gap as u32;

@@ -256,11 +256,14 @@ proptest! {
 
     /// What is cut off at the end is not as long as the others.
     #[test]
-    fn a_message_that_is_cut_off_has_no_header(packets in gapped(), less in 1..300_usize) {
+    fn what_is_cut_off_gets_no_header(packets in gapped(), less in 1..300_usize) {
         let (mut message, octets) = (packets.message::<BufferTree>(), packets.messages()[0].len());
         message.truncate(message.len().saturating_sub(less).max(1));
-        let are_whole = message.len() % octets == 0 && message.segments_mut().len() > 1;
-        prop_assert_eq!(message.push_each(octets, b""), are_whole);
+        // Nor if what is left could be divided into others.
+        for count in 2..8 {
+            let each = message.len() / count;
+            prop_assert_eq!(message.push_each(each, b""), message.len() == octets * count);
+        }
     }
 }
 
@@ -279,6 +282,14 @@ fn packets_of_one_block_are_joined_as_one_piece() {
     let pool = Pool::new(600, 1);
     message.reclaim(&pool);
     assert_eq!(*pool.take(), *block, "it is the same block");
+}
+
+#[test]
+fn the_rest_of_a_message_gets_no_header() {
+    let mut message = BufferTree::with_headroom(0, &[7; 300]);
+    message.drop_gaps(&SegmentLayout::new(100, 10).in_messages(3, 10, 10));
+    message.advance(90);
+    assert!(!message.push_each(180, b"header"));
 }
 
 #[test]
