@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use stackwright::catalogue::{self, CatalogueEntry};
-use stackwright::wire::syntax::{Case, Key, Layout, Reference, Step};
-use stackwright::wire::{Field, Order};
+use stackwright::wire::syntax::{Case, Discriminant, Layout, Reference, Step};
+use stackwright::wire::{ByteOrder, Field};
 
 use crate::arguments::Dissector;
 use crate::dissect::unknown;
@@ -95,12 +95,12 @@ impl Known {
                 Step::Rest(name) => drop(self.opaque.insert(name)),
                 Step::Choice { by, cases, otherwise } => {
                     match by {
-                        Key::Value(field) => {
+                        Discriminant::Value(field) => {
                             let named = cases.iter().filter(|case| !case.name.is_empty());
                             let names = named.map(|case| (case.value, case.name));
                             self.need(field).extend(names);
                         }
-                        Key::Occurred(field, _) => drop(self.need(field)),
+                        Discriminant::Occurred(field, _) => drop(self.need(field)),
                     }
                     cases.iter().for_each(|case| self.look(case.steps));
                     self.look(otherwise);
@@ -139,7 +139,7 @@ impl Known {
             }
             _ => format!("ProtoField.bytes({abbreviation}, {label}, base.NONE, {doc})"),
         };
-        let little = if field.order == Order::LittleEndian { ", little = true" } else { "" };
+        let little = if field.order == ByteOrder::LittleEndian { ", little = true" } else { "" };
         let needed = if needed.is_some() { ", needed = true" } else { "" };
         format!(
             "{{ name = {label}, at = {first}, octets = {octets}, bit = {}, bits = {}{little}{needed}, shown = shown({shown}) }}",
@@ -180,8 +180,10 @@ fn step(step: &Step, depth: usize) -> String {
         Step::Rest(shown) => format!("{{ kind = \"rest\", shown = opaque[{}] }}", text(shown)),
         Step::Choice { by, cases, otherwise } => {
             let by = match by {
-                Key::Value(field) => format!("field = {}", name(field)),
-                Key::Occurred(field, value) => format!("field = {}, occurred = {value}", name(field)),
+                Discriminant::Value(field) => format!("field = {}", name(field)),
+                Discriminant::Occurred(field, value) => {
+                    format!("field = {}, occurred = {value}", name(field))
+                }
             };
             let inner = "  ".repeat(depth);
             let cases = cases.iter().fold(String::new(), |mut written, Case { value, name, steps }| {

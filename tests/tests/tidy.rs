@@ -37,7 +37,6 @@ const AMBIGUOUS_NAMES: &[&str] = &[
     "Facts",
     "Fault",
     "Joined",
-    "Key",
     "Kind",
     "Label",
     "Lanes",

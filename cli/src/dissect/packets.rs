@@ -7,7 +7,7 @@ use pcap_parser::{
     Block, InterfaceDescriptionBlock, LegacyPcapBlock, OptionCode, PcapBlockOwned, PcapError, PcapHeader,
     PcapNGOption, create_reader,
 };
-use stackwright::wire::capture::{Direction, LinkType};
+use stackwright::wire::capture::{LinkType, PacketDirection};
 
 /// How much of a file is in memory at first, and at most: a block, that is a packet and its
 /// comments, is no longer.
@@ -38,7 +38,7 @@ pub(crate) struct Packet {
     pub(crate) time: Option<i128>,
     /// On which interface; `None` where that was not described.
     pub(crate) interface: Option<Interface>,
-    pub(crate) direction: Option<Direction>,
+    pub(crate) direction: Option<PacketDirection>,
     pub(crate) comments: Vec<String>,
     /// What is in the file.
     pub(crate) octets: Vec<u8>,
@@ -259,10 +259,10 @@ fn text(option: &PcapNGOption<'_>) -> Option<String> {
     option.as_bytes().ok().map(|octets| String::from_utf8_lossy(octets).into_owned())
 }
 
-fn way(flags: u8) -> Option<Direction> {
+fn way(flags: u8) -> Option<PacketDirection> {
     match flags {
-        1 => Some(Direction::Inbound),
-        2 => Some(Direction::Outbound),
+        1 => Some(PacketDirection::Inbound),
+        2 => Some(PacketDirection::Outbound),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
-use stackwright::wire::capture::Direction;
+use stackwright::wire::capture::PacketDirection;
 use stackwright::wire::syntax::Found;
 use stackwright::wire::{Dissection, Field};
 
@@ -149,10 +149,10 @@ fn hexadecimal(octets: &[u8]) -> String {
     octets.iter().map(|octet| format!("{octet:02x}")).collect()
 }
 
-fn word(direction: Direction) -> &'static str {
+fn word(direction: PacketDirection) -> &'static str {
     match direction {
-        Direction::Inbound => "in",
-        Direction::Outbound => "out",
+        PacketDirection::Inbound => "in",
+        PacketDirection::Outbound => "out",
     }
 }
 

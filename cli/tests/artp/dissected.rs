@@ -7,7 +7,7 @@ use stackwright::artp::Item;
 use stackwright::artp::header::{ControlKind, Fragment, Microseconds, Packet, PacketKind, Signed, Version};
 use stackwright::artp::option::{Large, PacketOption, Part};
 use stackwright::wire::Header;
-use stackwright::wire::capture::{Capture, Direction, Ends, Frame, LinkType, Payload};
+use stackwright::wire::capture::{Capture, Ends, Frame, LinkType, PacketDirection, Payload};
 
 use crate::{path, say, wireshark};
 
@@ -50,7 +50,7 @@ fn capture(port: u16, payloads: &[Vec<u8>]) -> Vec<u8> {
     let ends = Ends::between(here.parse().expect("an address"), there.parse().expect("an address"));
     for payload in payloads {
         let frame = Frame::datagram(ends, Payload::from(&payload[..])).expect("it is short");
-        capture.packet(boundary, 1_000_000_000, Direction::Outbound, &frame, None);
+        capture.packet(boundary, 1_000_000_000, PacketDirection::Outbound, &frame, None);
     }
     capture.take()
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use stackwright::wire::capture::{Capture, Direction, Ends, Frame, LinkType, Payload};
+use stackwright::wire::capture::{Capture, Ends, Frame, LinkType, PacketDirection, Payload};
 
 /// Where clients find the relay; the server is at the same port of 127.0.0.1.
 pub(crate) const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
@@ -92,7 +92,7 @@ impl Carrier {
                     let ends = Ends::between(source, destination);
                     let frame = Frame::datagram(ends, Payload::from(datagram)).expect("it came as one");
                     let time = 1_000_000_000 + u64::from(self.seen) * 1000;
-                    self.capture.packet(boundary, time, Direction::Outbound, &frame, None);
+                    self.capture.packet(boundary, time, PacketDirection::Outbound, &frame, None);
                     let lose = self.seen.is_multiple_of(10);
                     self.lost += u32::from(lose);
                     // A reply to EPSV names the port of a data association (RFC 2428 §3).

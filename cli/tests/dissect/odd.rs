@@ -2,7 +2,7 @@
 
 use stackwright::wire::Header;
 use stackwright::wire::capture::{
-    Capture, Cooked, Cooked2, Direction, Ends, Ethernet, Frame, LinkType, Payload,
+    Capture, Cooked, Cooked2, Ends, Ethernet, Frame, LinkType, PacketDirection, Payload,
 };
 
 use crate::{said, shown};
@@ -18,7 +18,7 @@ fn packet() -> Vec<u8> {
 fn captured(link: LinkType, octets: &[u8]) -> Vec<u8> {
     let mut capture = Capture::new("test");
     let boundary = capture.interface("here", "", link);
-    capture.packet(boundary, 0, Direction::Inbound, &Frame::plain(Payload::from(octets)), None);
+    capture.packet(boundary, 0, PacketDirection::Inbound, &Frame::plain(Payload::from(octets)), None);
     capture.take()
 }
 

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::{Value, json};
 use stackwright::stop_and_wait::StopAndWaitHeader;
 use stackwright::wire::Header;
-use stackwright::wire::capture::{Capture, Direction, Ends, Frame, LinkType, Payload, Segment};
+use stackwright::wire::capture::{Capture, Ends, Frame, LinkType, PacketDirection, Payload, TcpSegment};
 
 use crate::{command, file, said, shown};
 
@@ -25,7 +25,7 @@ fn numbered(description: &str) -> Vec<u8> {
     let boundary = capture.interface("stop-and-wait over udp", description, LinkType::RAW);
     let ends = Ends::between(address("192.0.2.1:4000"), address("192.0.2.2:7"));
     let frame = Frame::datagram(ends, Payload::from(&payload[..])).expect("it is short");
-    capture.packet(boundary, TIME, Direction::Outbound, &frame, Some("Datagrams Send"));
+    capture.packet(boundary, TIME, PacketDirection::Outbound, &frame, Some("Datagrams Send"));
     capture.take()
 }
 
@@ -85,8 +85,8 @@ fn dialogue(segments: usize) -> Vec<u8> {
     let ends = Ends::between(address("[2001:db8::1]:40000"), address("[2001:db8::2]:21"));
     for _ in 0..segments {
         let payload = Payload::from(&b"USER ftp\r\nPASS \xc3\xa9\r\n"[..]);
-        for frame in Frame::segments(ends, Segment::default(), payload) {
-            capture.packet(boundary, TIME, Direction::Outbound, &frame, None);
+        for frame in Frame::segments(ends, TcpSegment::default(), payload) {
+            capture.packet(boundary, TIME, PacketDirection::Outbound, &frame, None);
         }
     }
     capture.take()
@@ -105,7 +105,13 @@ fn long_payloads_are_cut() {
     let mut capture = Capture::new("test");
     let line = capture.interface("line", "", LinkType::USER0);
     for payload in [vec![0xff; 1000], b"a line\n".repeat(20)] {
-        capture.packet(line, TIME, Direction::Inbound, &Frame::plain(Payload::from(&payload[..])), None);
+        capture.packet(
+            line,
+            TIME,
+            PacketDirection::Inbound,
+            &Frame::plain(Payload::from(&payload[..])),
+            None,
+        );
     }
     let shown = shown(&capture.take(), &[]);
     assert_eq!(shown.matches("ff ff").count(), 4 * 8);
@@ -120,7 +126,7 @@ fn a_stranger_writes_nothing_that_harms_a_terminal() {
     let mut capture = Capture::new("test");
     let line = capture.interface("li\x1b[2Jne", "", LinkType::USER0);
     let frame = Frame::plain(Payload::from("text \u{9b}2J".as_bytes()));
-    capture.packet(line, TIME, Direction::Inbound, &frame, Some("a\x07b\u{202e}\nc"));
+    capture.packet(line, TIME, PacketDirection::Inbound, &frame, Some("a\x07b\u{202e}\nc"));
     let shown = shown(&capture.take(), &[]);
     assert!(
         shown.chars().all(|one| one == '\n' || !one.is_control()) && !shown.contains('\u{202e}'),

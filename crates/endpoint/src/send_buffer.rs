@@ -1,6 +1,6 @@
 //! Messages that are written into the memory from which they are sent.
 
-use std::{fmt, io};
+use std::{fmt, io, iter};
 
 use stackwright_contract::services::Batch;
 use stackwright_wire::Message;
@@ -32,31 +32,31 @@ use stackwright_wire::Message;
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
 pub struct SendBuffer<M> {
-    /// All messages, one behind the other. Nobody else holds their block.
+    /// All messages, contiguous or in a gapped buffer. Nobody else holds their block.
     octets: M,
     /// The octets of each.
     len: usize,
-    /// How many octets were written, from the front on.
+    /// The octets that were written, from the front on.
     written: usize,
     is_gapped: bool,
-    /// What the memory holds can only be what this association sent or received itself.
+    /// Its content can only be what this association sent or received itself.
     is_own: bool,
 }
 
 impl<M: Message> SendBuffer<M> {
-    /// Memory for messages of `len` octets, which the stack has laid out with gaps for headers, or
-    /// not.
+    /// Returns the memory for messages of `len` octets, which the stack has laid out with gaps for
+    /// headers, or not.
     pub(crate) fn new(octets: M, len: usize, is_gapped: bool) -> Self {
         SendBuffer { octets, len, written: 0, is_gapped, is_own: false }
     }
 
-    /// The same memory, whose octets need not be hidden where they are the association's own.
+    /// Returns the same memory, whose content need not be hidden where it is the association's own.
     pub(crate) fn owned(self, is_own: bool) -> Self {
         SendBuffer { is_own, ..self }
     }
 
-    /// Whether the stack has laid it out with gaps for headers, so that nothing is copied. Where it
-    /// has not, a message that exists already is as well
+    /// Returns whether the stack has laid it out with gaps for headers, so that nothing is copied.
+    /// Where it has not, a message that exists already is better
     /// [sent](crate::blocking::Association::send_message) as it is.
     ///
     /// ```
@@ -72,7 +72,7 @@ impl<M: Message> SendBuffer<M> {
         self.is_gapped
     }
 
-    /// How many messages were reserved.
+    /// Returns the number of messages that were reserved.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -88,7 +88,7 @@ impl<M: Message> SendBuffer<M> {
         (self.octets.len() / self.len.max(1)).max(1)
     }
 
-    /// How many octets may still be written.
+    /// Returns the number of octets that may still be written.
     ///
     /// ```
     /// # use stackwright_endpoint::{Config, System, blocking::Endpoint};
@@ -106,9 +106,9 @@ impl<M: Message> SendBuffer<M> {
         self.octets.len() - self.written
     }
 
-    /// The octets of each message, piece by piece, to be written in place. All of them count as
-    /// written from then on: those that were not are zero, or, on an endpoint that never had
-    /// another association, what this one sent or received before.
+    /// Lends the octets of each message to be written in place, segment by segment. All of them
+    /// count as written from then on: those that were not are zero, or, on an endpoint that never
+    /// had another association, what this one sent or received before.
     ///
     /// ```
     /// # use stackwright_contract::services::MessageProperties;
@@ -132,11 +132,14 @@ impl<M: Message> SendBuffer<M> {
             self.unwritten().for_each(|piece| piece.fill(0));
         }
         self.written = self.octets.len();
-        self.octets.messages_mut(self.len.max(1))
+        let (mut segments, len) = (self.octets.segments_mut(), self.len);
+        iter::from_fn(move || {
+            let message = segments.split_to(len);
+            (message.len() > 0).then(|| message.map(|(_, piece)| piece))
+        })
     }
 
-    /// Keeps only the first `octets` octets of what was written; nothing happens where no more
-    /// were.
+    /// Keeps only the first `octets` octets that were written; nothing happens where no more were.
     ///
     /// ```
     /// # use stackwright_contract::services::MessageProperties;
@@ -157,18 +160,14 @@ impl<M: Message> SendBuffer<M> {
         self.written = self.written.min(octets);
     }
 
-    /// The octets that were not written, piece by piece.
+    /// Lends the octets that were not written, segment by segment.
     fn unwritten(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let len = self.len.max(1);
-        let (whole, mut skip) = (self.written / len, self.written % len);
-        self.octets.messages_mut(len).skip(whole).flatten().filter_map(move |piece| {
-            let before = skip.min(piece.len());
-            skip -= before;
-            piece.get_mut(before..).filter(|piece| !piece.is_empty())
-        })
+        let mut segments = self.octets.segments_mut();
+        let _written = segments.split_to(self.written);
+        segments.map(|(_, piece)| piece)
     }
 
-    /// The length of its messages, but for the last, and what was written of them.
+    /// Returns the length of its messages in octets.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -177,7 +176,7 @@ impl<M: Message> SendBuffer<M> {
         self.written
     }
 
-    /// What was written.
+    /// Returns what was written.
     pub(crate) fn into_octets(mut self) -> M {
         self.octets.truncate(self.written);
         self.octets
@@ -193,7 +192,7 @@ impl<M: Message> From<SendBuffer<M>> for Batch<M> {
 }
 
 impl<M: Message> fmt::Debug for SendBuffer<M> {
-    /// Without its octets: a message shows all of its block, with what it held before.
+    /// Shows all but its octets: those of the block include what it held before.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let SendBuffer { len, written, is_gapped, .. } = self;
         f.debug_struct("SendBuffer")
@@ -206,7 +205,7 @@ impl<M: Message> fmt::Debug for SendBuffer<M> {
 }
 
 impl<M: Message> io::Write for SendBuffer<M> {
-    /// Writes behind what was written; nothing where no octets [remain](SendBuffer::remaining).
+    /// Appends to what was written; writes nothing where no octets [remain](SendBuffer::remaining).
     fn write(&mut self, octets: &[u8]) -> io::Result<usize> {
         let mut rest = octets;
         for piece in self.unwritten() {

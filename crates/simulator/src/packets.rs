@@ -6,7 +6,7 @@ use std::net::{IpAddr, SocketAddr};
 use stackwright_contract::Instant;
 use stackwright_wire::Message;
 use stackwright_wire::capture::{
-    self, Capture, Control, Direction, Ends, Frame, InterfaceId, LinkType, Payload,
+    self, Capture, Control, Ends, Frame, InterfaceId, LinkType, PacketDirection, Payload,
 };
 
 use crate::{Segment, SegmentWord};
@@ -48,7 +48,7 @@ impl Packets {
             return; // no packet: the network and an adapter say it to each other
         }
         if let SegmentWord::Datagram(_) = segment.word {
-            return self.write(now, segment, (0, None), (segment.from.ip(), Direction::Outbound));
+            return self.write(now, segment, (0, None), (segment.from.ip(), PacketDirection::Outbound));
         }
         let heard = self.ways.get(&(segment.to, segment.from, segment.number)).map(|back| back.arrives);
         // The first word of all has nothing to acknowledge.
@@ -57,7 +57,7 @@ impl Packets {
         let sequence = way.leaves;
         way.leaves = sequence.wrapping_add(occupied(&segment.word));
         way.acknowledge.push_back(acknowledgement);
-        self.write(now, segment, (sequence, acknowledgement), (segment.from.ip(), Direction::Outbound));
+        self.write(now, segment, (sequence, acknowledgement), (segment.from.ip(), PacketDirection::Outbound));
     }
 
     pub(crate) fn arrived<M: Message>(&mut self, now: Instant, segment: &Segment<M>) {
@@ -65,14 +65,14 @@ impl Packets {
             return;
         }
         if let SegmentWord::Datagram(_) = segment.word {
-            return self.write(now, segment, (0, None), (segment.to.ip(), Direction::Inbound));
+            return self.write(now, segment, (0, None), (segment.to.ip(), PacketDirection::Inbound));
         }
         let way = self.way(segment);
         let sequence = way.arrives;
         way.arrives = sequence.wrapping_add(occupied(&segment.word));
         // A reset that nobody sent acknowledges nothing.
         let acknowledgement = way.acknowledge.pop_front().flatten();
-        self.write(now, segment, (sequence, acknowledgement), (segment.to.ip(), Direction::Inbound));
+        self.write(now, segment, (sequence, acknowledgement), (segment.to.ip(), PacketDirection::Inbound));
     }
 
     fn way<M>(&mut self, segment: &Segment<M>) -> &mut Way {
@@ -84,7 +84,7 @@ impl Packets {
         now: Instant,
         segment: &Segment<M>,
         (sequence, acknowledgement): (u32, Option<u32>),
-        (at, direction): (IpAddr, Direction),
+        (at, direction): (IpAddr, PacketDirection),
     ) {
         let Packets { capture, interfaces, .. } = self;
         let Some(interface) = interfaces.get(&at).copied() else { return };
@@ -108,7 +108,7 @@ impl Packets {
                 (Payload::default(), Control::Absent)
             }
         };
-        let said = capture::Segment { sequence, acknowledgement, urgent: false, control };
+        let said = capture::TcpSegment { sequence, acknowledgement, urgent: false, control };
         for frame in Frame::segments(ends, said, payload) {
             capture.packet(interface, time, direction, &frame, comment);
         }

@@ -1,12 +1,13 @@
-//! Prints any header from its table of fields alone: the struct need not exist where the octets are looked at.
+//! Prints any header from its table of fields alone: its struct is not needed.
 
 use core::fmt;
 
-use crate::header::{Field, Header, Malformed, Order};
+use crate::header::{ByteOrder, Field, Header, Malformed};
 
-/// A header in words. [`Display`](fmt::Display) writes its name, then a line for each field: name, value, meaning.
+/// A header to be shown. [`Display`](fmt::Display) writes its name, then a line for each field:
+/// name, value, meaning.
 ///
-/// Numbers are written in decimal and hexadecimal; what is wider than 64 bits in hexadecimal only.
+/// Numbers are written in decimal and hexadecimal; those of more than 64 bits in hexadecimal only.
 #[derive(Clone, Copy, Debug)]
 pub struct Dissection<'a> {
     name: &'static str,
@@ -14,8 +15,8 @@ pub struct Dissection<'a> {
     octets: &'a [u8],
 }
 
-/// Reads the first octets as an `H`. Values that `H` would refuse to decode are shown too: who looks at a malformed
-/// header wants to see it.
+/// Reads the first octets as an `H`. Values that `H` refuses to decode are shown too, so that a
+/// malformed header can be examined.
 ///
 /// ```
 /// use stackwright_wire::{Header, dissect};
@@ -46,7 +47,7 @@ pub struct Dissection<'a> {
 /// ```
 ///
 /// # Errors
-/// [`Malformed::TooShort`] where there are fewer octets than `H` has.
+/// Returns [`Malformed::TooShort`] where there are fewer octets than `H` has.
 pub fn dissect<H: Header>(octets: &[u8]) -> Result<Dissection<'_>, Malformed> {
     dissect_fields(H::NAME, H::FIELDS, octets)
 }
@@ -54,7 +55,7 @@ pub fn dissect<H: Header>(octets: &[u8]) -> Result<Dissection<'_>, Malformed> {
 /// Reads the first octets as a header that is known by its table alone, as one from a catalogue.
 ///
 /// # Errors
-/// [`Malformed::TooShort`] where there are fewer octets than the table describes.
+/// Returns [`Malformed::TooShort`] where there are fewer octets than the table describes.
 pub fn dissect_fields<'a>(
     name: &'static str,
     fields: &'static [Field],
@@ -66,29 +67,31 @@ pub fn dissect_fields<'a>(
 }
 
 impl<'a> Dissection<'a> {
-    /// The header's name.
+    /// Returns the header's name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The header's octets, without what follows them.
+    /// Returns the header's octets, without what follows them.
     pub fn octets(&self) -> &'a [u8] {
         self.octets
     }
 
-    /// Each field with its value, in the order of the wire; the value is `None` where it has more than 64 bits.
+    /// Returns each field with its value, in the order of the wire. The value is `None` where it
+    /// has more than 64 bits.
     pub fn values(&self) -> impl Iterator<Item = (&'static Field, Option<u64>)> {
         self.fields.iter().map(|field| (field, number(field, self.octets)))
     }
 
-    /// The value of the field of that name; `None` where there is none, or it has more than 64 bits.
+    /// Returns the value of the field `name`; `None` where there is no such field, or where it has
+    /// more than 64 bits.
     pub fn value(&self, name: &str) -> Option<u64> {
         let field = self.fields.iter().find(|field| field.name == name)?;
         number(field, self.octets)
     }
 }
 
-/// The value of a field, right aligned.
+/// Returns the value of a field, right aligned.
 fn number(field: &Field, octets: &[u8]) -> Option<u64> {
     if field.bits > 64 {
         return None;
@@ -96,12 +99,12 @@ fn number(field: &Field, octets: &[u8]) -> Option<u64> {
     let bit = |index: usize| u64::from(octets[index / 8] >> (7 - index % 8) & 1);
     let value = (field.offset..field.offset + field.bits).fold(0, |value, index| value << 1 | bit(index));
     Some(match field.order {
-        Order::Network => value,
-        Order::LittleEndian => value.swap_bytes() >> (64 - field.bits),
+        ByteOrder::Network => value,
+        ByteOrder::LittleEndian => value.swap_bytes() >> (64 - field.bits),
     })
 }
 
-/// How many characters `shown` takes.
+/// Returns the number of characters of `shown`.
 fn width(shown: fmt::Arguments<'_>) -> usize {
     struct Count(usize);
     impl fmt::Write for Count {
@@ -146,15 +149,15 @@ impl fmt::Display for Wide<'_> {
         let Wide(field, octets) = self;
         f.write_str("0x")?;
         let end = field.offset + field.bits;
-        // Eight bits at a time; the first piece takes what does not fill an octet.
+        // Eight bits at a time; the first digits are what does not fill an octet.
         let mut from = field.offset;
         while from < end {
             let bits = if (end - from).is_multiple_of(8) { 8 } else { (end - from) % 8 };
             let place = match field.order {
-                Order::Network => from,
-                Order::LittleEndian => field.offset + end - from - bits,
+                ByteOrder::Network => from,
+                ByteOrder::LittleEndian => field.offset + end - from - bits,
             };
-            let piece = Field { offset: place, bits, order: Order::Network, ..**field };
+            let piece = Field { offset: place, bits, order: ByteOrder::Network, ..**field };
             let digits = bits.div_ceil(4);
             write!(f, "{:0digits$x}", number(&piece, octets).unwrap_or_default())?;
             from += bits;

@@ -1,4 +1,7 @@
-//! Headers: a layout is written once, as a plain struct, and everything else is derived from its table of fields.
+//! Headers: a layout is written once, as a plain struct, and everything else is derived from its
+//! table of fields.
+//!
+//! Lengths are in octets, positions and widths of fields in bits.
 
 /// What is wrong with the octets of a header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
@@ -14,31 +17,31 @@ pub enum Malformed {
     Check,
 }
 
-/// In which order the octets of a number travel.
+/// The order in which the octets of a number are transmitted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// The most significant one first. Octet strings have this order too.
+pub enum ByteOrder {
+    /// Big-endian: the most significant octet first. Octet strings have this order too.
     Network,
-    /// The least significant one first. Only numbers of whole octets have it.
+    /// The least significant octet first. Only numbers of whole octets have this order.
     LittleEndian,
 }
 
-/// One field of a layout.
+/// A field of a layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Field {
-    /// As in the specification.
+    /// Its name in the specification.
     pub name: &'static str,
-    /// Where it begins, in bits from the first bit of the header.
+    /// Its position, in bits from the first bit of the header.
     pub offset: usize,
     /// Its width in bits.
     pub bits: usize,
-    /// In which order its octets travel.
-    pub order: Order,
+    /// The order in which its octets are transmitted.
+    pub order: ByteOrder,
     /// The first paragraph of its documentation.
     pub doc: &'static str,
 }
 
-/// A fixed layout. [Derive](derive@crate::Header) it; a decoded header is a valid one.
+/// A header of fixed layout. [Derive](derive@crate::Header) it; a decoded header is a valid one.
 pub trait Header: Sized {
     /// Its name.
     const NAME: &'static str;
@@ -46,28 +49,29 @@ pub trait Header: Sized {
     const LENGTH: usize;
     /// Its layout.
     const FIELDS: &'static [Field];
-    /// Its layout as the box diagram of an RFC: 32 bits a row, the most significant bit first.
+    /// Its layout as the box diagram of an RFC: 32 bits per row, the most significant bit first.
     const DIAGRAM: &'static str;
 
-    /// Reads it from the first [`LENGTH`](Header::LENGTH) octets.
+    /// Decodes the first [`LENGTH`](Header::LENGTH) octets.
     ///
     /// # Errors
-    /// Where there are fewer octets, or a field has a value that it must not have.
+    /// Returns [`Malformed`] where there are fewer octets, or a field has a value that it must not
+    /// have.
     fn decode(octets: &[u8]) -> Result<Self, Malformed>;
 
-    /// Writes it into the first [`LENGTH`](Header::LENGTH) octets.
+    /// Encodes it into the first [`LENGTH`](Header::LENGTH) octets.
     ///
     /// # Panics
     /// Where there are fewer octets.
     fn encode(&self, octets: &mut [u8]);
 }
 
-/// A value that a field may hold: at most 64 bits. Where not every pattern of bits is a value, a header that holds a
-/// wrong one is not decoded.
+/// A value of a field, of at most 64 bits. Where not every pattern of bits is a value, a header
+/// with any other is not decoded.
 pub trait FieldValue: Sized {
-    /// The value, or `None` where these bits are not one.
+    /// Returns the value, or `None` where these bits are none.
     fn from_bits(bits: u64) -> Option<Self>;
-    /// Its bits, right aligned.
+    /// Returns its bits, right aligned.
     fn to_bits(&self) -> u64;
 }
 

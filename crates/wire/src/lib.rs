@@ -1,4 +1,5 @@
-//! Octets: messages, headers, checks, dissection, captures. Nothing here knows a protocol, and nothing does I/O.
+//! Octets: messages, headers, checks, dissection, captures. Nothing here knows a protocol, and
+//! nothing does I/O.
 #![cfg_attr(not(feature = "std"), no_std)]
 #![deny(unsafe_code)]
 
@@ -14,8 +15,8 @@ mod message;
 pub mod syntax;
 
 pub use dissect::{Dissection, dissect, dissect_fields};
-pub use header::{Field, FieldValue, Header, Malformed, Order};
+pub use header::{ByteOrder, Field, FieldValue, Header, Malformed};
 pub use message::{
-    Block, BufferTree, Ends, Layout, Leaf, Message, Pool, Region, SingleBuffer, Stretch, Strides, Unshared,
+    Block, BufferTree, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, SingleBuffer, Unshared,
 };
 pub use stackwright_macros::Header;

@@ -1,5 +1,7 @@
-//! What the octets of a protocol consist of, where what follows depends on what was read: declared beside the layouts of its
-//! headers, and read by whoever shows packets. Nobody has to know the protocol for it.
+//! Syntax: what the octets of a protocol consist of, where what follows depends on what was read.
+//!
+//! It is declared beside the layouts of the protocol's headers, so that a tool can show packets
+//! without knowing the protocol.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,7 +9,7 @@ use core::fmt;
 use crate::dissect::{Dissection, dissect_fields};
 use crate::header::{Field, Header, Malformed};
 
-/// The layout of a header, without its struct: enough to dissect octets.
+/// The layout of a header without its struct: enough to dissect octets.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// Its name.
@@ -16,19 +18,19 @@ pub struct Layout {
     pub octets: usize,
     /// Its fields.
     pub fields: &'static [Field],
-    /// Whether its values are such as it may have.
+    /// Returns an error where a field has a value that it must not have.
     check: fn(&[u8]) -> Result<(), Malformed>,
 }
 
 impl Layout {
-    /// The layout of `H`.
+    /// Returns the layout of `H`.
     pub const fn of<H: Header>() -> Self {
         let check = |octets: &[u8]| H::decode(octets).map(|_| ());
         Layout { name: H::NAME, octets: H::LENGTH, fields: H::FIELDS, check }
     }
 }
 
-/// A field of the header of that name that was read last. One that was not read counts as 0.
+/// A field of a header, of which the last one read counts. Where none was read, its value is 0.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reference {
     /// The header's name.
@@ -37,7 +39,7 @@ pub struct Reference {
     pub field: &'static str,
 }
 
-/// The field `field` of the header `header`.
+/// Returns a reference to the field `field` of the header `header`.
 pub const fn field(header: &'static str, field: &'static str) -> Reference {
     Reference { header, field }
 }
@@ -45,7 +47,7 @@ pub const fn field(header: &'static str, field: &'static str) -> Reference {
 /// One step through the octets of a packet.
 ///
 /// ```
-/// use stackwright_wire::syntax::{Case, Found, Key, Layout, Step, field, walk};
+/// use stackwright_wire::syntax::{Case, Discriminant, Found, Layout, Step, field, walk};
 /// use stackwright_wire::Header;
 ///
 /// /// Says what follows.
@@ -70,7 +72,7 @@ pub const fn field(header: &'static str, field: &'static str) -> Reference {
 ///         octets: field("Item", "size"),
 ///         less: 2,
 ///         steps: &[Step::Choice {
-///             by: Key::Value(field("Item", "kind")),
+///             by: Discriminant::Value(field("Item", "kind")),
 ///             cases: &[Case { value: 1, name: "price", steps: &[Step::Header(Layout::of::<Price>())] }],
 ///             otherwise: &[Step::Rest("value")],
 ///         }],
@@ -86,43 +88,43 @@ pub const fn field(header: &'static str, field: &'static str) -> Reference {
 pub enum Step {
     /// A header.
     Header(Layout),
-    /// So many octets are a part of their own: it ends where they do.
+    /// A part whose length is the value of a field: its steps end where it does.
     Part {
-        /// Says how many.
+        /// The field.
         octets: Reference,
-        /// How many of these were read before it.
+        /// The octets before the part that the field counts too.
         less: usize,
-        /// What it consists of.
+        /// What the part consists of.
         steps: &'static [Step],
     },
-    /// So many octets that nothing here explains, or as many of them as there are.
+    /// Opaque octets whose number is the value of a field, or as many of them as there are.
     Octets {
-        /// What they are called.
+        /// Their name.
         name: &'static str,
-        /// Says how many.
+        /// The field.
         octets: Reference,
     },
-    /// All that is left of this part, which nothing here explains.
+    /// All that is left of this part, opaque, and its name.
     Rest(&'static str),
-    /// What follows depends on what was read.
+    /// One of several continuations.
     Choice {
-        /// On what.
-        by: Key,
+        /// What it depends on.
+        by: Discriminant,
         /// What follows for each value.
         cases: &'static [Case],
         /// What follows for all others.
         otherwise: &'static [Step],
     },
-    /// The same until this part is at its end.
+    /// The same steps until the end of this part.
     Repeat(&'static [Step]),
 }
 
 /// What a choice depends on.
 #[derive(Clone, Copy, Debug)]
-pub enum Key {
+pub enum Discriminant {
     /// The value of a field.
     Value(Reference),
-    /// 1 where this field of some header had that value, else 0.
+    /// 1 where this field of any header read had that value, else 0.
     Occurred(Reference, u64),
 }
 
@@ -131,7 +133,7 @@ pub enum Key {
 pub struct Case {
     /// The value.
     pub value: u64,
-    /// What it is called; nothing where the value has no name.
+    /// The name of the value; empty where it has none.
     pub name: &'static str,
     /// What follows.
     pub steps: &'static [Step],
@@ -142,17 +144,17 @@ pub struct Case {
 pub enum Found<'a> {
     /// A header.
     Header(Dissection<'a>),
-    /// Octets that nothing explains; never none.
+    /// Opaque octets, at least one.
     Octets {
-        /// What they are called.
+        /// Their name.
         name: &'static str,
-        /// They themselves.
+        /// The octets.
         octets: &'a [u8],
     },
 }
 
 impl Found<'_> {
-    /// What it is called.
+    /// Returns its name.
     pub fn name(&self) -> &'static str {
         match self {
             Found::Header(header) => header.name(),
@@ -163,53 +165,54 @@ impl Found<'_> {
 
 /// What is wrong with a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fault {
-    /// A header has a value that it must not have. All else was read.
+pub enum SyntaxError {
+    /// A header has a value that it must not have. All that follows was read.
     Malformed(&'static str, Malformed),
-    /// Fewer octets are here than the header has.
+    /// There are fewer octets than the header has.
     Short {
         /// The header.
         header: &'static str,
-        /// How many it has.
+        /// Its length in octets.
         octets: usize,
-        /// How many are here.
+        /// The octets that are there.
         here: usize,
     },
-    /// A field says of how many octets something consists, and so many are not here, or fewer were read already.
+    /// A field is a length, and there are fewer octets, or more were read already.
     Beyond {
         /// The field.
         field: Reference,
-        /// What it says.
+        /// Its value.
         says: u64,
     },
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for SyntaxError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::Malformed(header, malformed) => write!(f, "{header} is malformed: {malformed}"),
-            Fault::Short { header, octets, here } => {
+            SyntaxError::Malformed(header, malformed) => write!(f, "{header} is malformed: {malformed}"),
+            SyntaxError::Short { header, octets, here } => {
                 write!(f, "{header} has {octets} octets, of which only {here} are here")
             }
-            Fault::Beyond { field: Reference { header, field }, says } => {
+            SyntaxError::Beyond { field: Reference { header, field }, says } => {
                 write!(f, "`{field}` of {header} says {says}, which does not fit")
             }
         }
     }
 }
 
-/// Octets, taken apart.
+/// What [`walk`] found.
 #[derive(Clone, Debug)]
 pub struct Walk<'a> {
-    /// What was found, in its order.
+    /// Headers and opaque octets, in order.
     pub found: Vec<Found<'a>>,
-    /// What comes after all that the steps explain. After a fault, what was not read.
+    /// The octets behind all steps. After an error, those that were not read.
     pub rest: &'a [u8],
     /// What is wrong.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<SyntaxError>,
 }
 
-/// Takes octets apart. What it takes in time and memory grows with their number, whatever they say.
+/// Reads octets as `steps` say. Time and memory are proportional to the number of octets, whatever
+/// their values.
 pub fn walk<'a>(steps: &[Step], octets: &'a [u8]) -> Walk<'a> {
     let mut walker = Walker { octets, at: 0, found: Vec::new(), faults: Vec::new() };
     if let Err(Stopped(fault)) = walker.go(steps, octets.len()) {
@@ -222,14 +225,14 @@ struct Walker<'a> {
     octets: &'a [u8],
     at: usize,
     found: Vec<Found<'a>>,
-    faults: Vec<Fault>,
+    faults: Vec<SyntaxError>,
 }
 
-/// Nobody knows what comes next.
-struct Stopped(Fault);
+/// What follows cannot be known.
+struct Stopped(SyntaxError);
 
 impl Walker<'_> {
-    /// Goes on to `end` at most.
+    /// Reads up to `end` at most.
     fn go(&mut self, steps: &[Step], end: usize) -> Result<(), Stopped> {
         for step in steps {
             match step {
@@ -239,7 +242,7 @@ impl Walker<'_> {
                     let length = usize::try_from(says).ok().and_then(|says| says.checked_sub(*less));
                     let stop =
                         length.and_then(|length| self.at.checked_add(length)).filter(|stop| *stop <= end);
-                    let stop = stop.ok_or(Stopped(Fault::Beyond { field: *octets, says }))?;
+                    let stop = stop.ok_or(Stopped(SyntaxError::Beyond { field: *octets, says }))?;
                     self.go(steps, stop)?;
                     self.opaque("unexplained", stop);
                 }
@@ -250,8 +253,8 @@ impl Walker<'_> {
                 Step::Rest(name) => self.opaque(name, end),
                 Step::Choice { by, cases, otherwise } => {
                     let value = match by {
-                        Key::Value(field) => self.value(*field),
-                        Key::Occurred(field, value) => {
+                        Discriminant::Value(field) => self.value(*field),
+                        Discriminant::Occurred(field, value) => {
                             self.values(*field).any(|there| there == *value).into()
                         }
                     };
@@ -274,10 +277,10 @@ impl Walker<'_> {
         let octets = &self.octets[self.at..end];
         let Ok(shown) = dissect_fields(layout.name, layout.fields, octets) else {
             let here = octets.len();
-            return Err(Stopped(Fault::Short { header: layout.name, octets: layout.octets, here }));
+            return Err(Stopped(SyntaxError::Short { header: layout.name, octets: layout.octets, here }));
         };
         if let Err(malformed) = (layout.check)(octets) {
-            self.faults.push(Fault::Malformed(layout.name, malformed));
+            self.faults.push(SyntaxError::Malformed(layout.name, malformed));
         }
         self.at += shown.octets().len();
         self.found.push(Found::Header(shown));
@@ -291,7 +294,7 @@ impl Walker<'_> {
         }
     }
 
-    /// The values of a field, the last one first.
+    /// Returns the values of a field, the last one first.
     fn values(&self, Reference { header, field }: Reference) -> impl Iterator<Item = u64> {
         self.found.iter().rev().filter_map(move |found| match found {
             Found::Header(shown) if shown.name() == header => shown.value(field),

@@ -4,7 +4,7 @@
 #[allow(dead_code, reason = "only allocations are counted")]
 mod count;
 
-use stackwright_wire::{BufferTree, Message, Pool, SingleBuffer, Strides};
+use stackwright_wire::{BufferTree, Message, Pool, SegmentLayout, SingleBuffer};
 
 const ROUNDS: usize = 1000;
 const HEADER: usize = 16;
@@ -95,13 +95,13 @@ fn two_pieces() {
 fn packets() {
     const COUNT: usize = 7;
     let pool = Pool::<BufferTree>::new(COUNT * (HEADER + PAYLOAD), 4);
-    let parts = Strides { stride: HEADER + PAYLOAD, count: COUNT - 1, skip: HEADER, skip_last: HEADER + 1 };
+    let layout = SegmentLayout::new(HEADER + PAYLOAD, HEADER).in_messages(COUNT, HEADER, HEADER + 1);
     steady("the bodies of packets that came in one block", |_| {
         let mut packets = BufferTree::from_block(pool.take(), 0, pool.block());
         let mut message = packets.split_to(HEADER + PAYLOAD);
-        message.advance(HEADER);
-        message.join_parts(&mut packets, &parts);
-        assert_eq!((message.len(), packets.len()), (COUNT * PAYLOAD - 1, 0));
+        message.join(packets);
+        message.drop_gaps(&layout);
+        assert_eq!(message.len(), COUNT * PAYLOAD - 1);
         message.advance(PAYLOAD + 1);
         assert_eq!(message.leaves().count(), COUNT - 1);
         message.reclaim(&pool);

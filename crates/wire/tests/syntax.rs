@@ -1,7 +1,7 @@
 //! A syntax with every kind of step, and octets of all kinds.
 
 use proptest::prelude::*;
-use stackwright_wire::syntax::{Case, Fault, Found, Key, Layout, Step, field, walk};
+use stackwright_wire::syntax::{Case, Discriminant, Found, Layout, Step, SyntaxError, field, walk};
 use stackwright_wire::{Header, Malformed};
 
 /// Before everything.
@@ -39,7 +39,7 @@ const PACKET: &[Step] = &[
     Step::Header(Layout::of::<Head>()),
     Step::Part { octets: field("Head", "items"), less: 0, steps: &[Step::Repeat(ITEM)] },
     Step::Choice {
-        by: Key::Value(field("Head", "kind")),
+        by: Discriminant::Value(field("Head", "kind")),
         cases: &[
             Case {
                 value: 1,
@@ -50,7 +50,7 @@ const PACKET: &[Step] = &[
             Case { value: 2, name: "idle", steps: &[Step::Repeat(&[])] },
         ],
         otherwise: &[Step::Choice {
-            by: Key::Occurred(field("Item", "id"), 7),
+            by: Discriminant::Occurred(field("Item", "id"), 7),
             cases: &[Case { value: 1, name: "seven", steps: &[Step::Rest("all")] }],
             otherwise: &[],
         }],
@@ -63,14 +63,14 @@ const ITEM: &[Step] = &[
         octets: field("Item", "size"),
         less: 2,
         steps: &[Step::Choice {
-            by: Key::Value(field("Item", "id")),
+            by: Discriminant::Value(field("Item", "id")),
             cases: &[Case { value: 1, name: "price", steps: &[Step::Header(Layout::of::<Price>())] }],
             otherwise: &[],
         }],
     },
 ];
 
-fn names(octets: &[u8]) -> (Vec<&'static str>, &[u8], Vec<Fault>) {
+fn names(octets: &[u8]) -> (Vec<&'static str>, &[u8], Vec<SyntaxError>) {
     let walk = walk(PACKET, octets);
     (walk.found.iter().map(Found::name).collect(), walk.rest, walk.faults)
 }
@@ -91,17 +91,17 @@ fn what_follows_depends_on_what_was_read() {
 
 #[test]
 fn what_does_not_fit_is_told() {
-    let beyond = |header, name, says| Fault::Beyond { field: field(header, name), says };
-    assert_eq!(names(&[]).2, [Fault::Short { header: "Head", octets: 2, here: 0 }]);
+    let beyond = |header, name, says| SyntaxError::Beyond { field: field(header, name), says };
+    assert_eq!(names(&[]).2, [SyntaxError::Short { header: "Head", octets: 2, here: 0 }]);
     assert_eq!(names(&[0x00, 1]).2, [beyond("Head", "items", 1)]);
     assert_eq!(names(&[0x00, 2, 1, 9]), (vec!["Head", "Item"], &[][..], vec![beyond("Item", "size", 1)]));
     assert_eq!(
         names(&[0x00, 3, 4, 9, 1, 5]),
         (vec!["Head", "Item"], &[1, 5][..], vec![beyond("Item", "size", 4)])
     );
-    let short = Fault::Short { header: "Price", octets: 2, here: 1 };
+    let short = SyntaxError::Short { header: "Price", octets: 2, here: 1 };
     assert_eq!(names(&[0x00, 3, 3, 1, 1, 5]), (vec!["Head", "Item"], &[1, 5][..], vec![short]));
-    let malformed = Fault::Malformed("Head", Malformed::Field("reserved"));
+    let malformed = SyntaxError::Malformed("Head", Malformed::Field("reserved"));
     assert_eq!(names(&[0x01, 2, 2, 9]), (vec!["Head", "Item"], &[][..], vec![malformed]));
     assert_eq!(beyond("Item", "size", 1).to_string(), "`size` of Item says 1, which does not fit");
 }

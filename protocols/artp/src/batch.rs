@@ -3,7 +3,7 @@
 use stackwright_contract::services::BatchMessages;
 use stackwright_transport::Receipts;
 use stackwright_transport::words::{Label, UnitHeader};
-use stackwright_wire::{Header as _, Message};
+use stackwright_wire::{Header as _, Message, SegmentLayout};
 
 use crate::header::{BARE, Fragment, OptionHeader, Packet};
 use crate::option::PADDING;
@@ -160,15 +160,14 @@ pub(crate) fn take_behind<M: Message>(
         (Some(bare), Some(packets)) => Behind::look(packets, stride, bare, &unit.label, most),
         _ => Behind::default(),
     };
-    first.advance(BARE);
     if seen.fragments == 0 {
-        return;
+        return first.advance(BARE);
     }
-    behind.join_next(first, seen.fragments, BARE, seen.last);
-    let (mut packets, count) = (seen.fragments, unit.label.count as usize);
-    if seen.datagrams > 0 && behind.join_alike(first, seen.datagrams, count, BARE) {
-        packets += seen.datagrams * count;
-    }
+    let Label { index, count, .. } = unit.label;
+    let packets = seen.fragments + seen.datagrams * count as usize;
+    behind.join_next(first, packets);
+    let fragments = (count - index) as usize;
+    first.drop_gaps(&SegmentLayout::new(stride, BARE).in_messages(fragments, BARE, seen.last));
     unit.count += packets as u32;
     unit.span.end += packets as u64;
 }

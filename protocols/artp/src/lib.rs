@@ -67,7 +67,7 @@ use stackwright_transport::words::{
     Cargo, Dropped, Numbering, Report, Saying, Segment, Stamp, UnitHeader, View,
 };
 use stackwright_transport::{Associations, Boxed, Receipts, Transport, slots};
-use stackwright_wire::{Header as _, Malformed, Message, Pool, Stretch};
+use stackwright_wire::{Header as _, Malformed, Message, Pool, SegmentsMut};
 
 use header::Packet;
 use message::OVERTAKEN_MOST;
@@ -169,7 +169,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
     }
 
     #[inline]
-    fn follow_alike(&mut self, header: &[u8], first: &Cargo<'_>, pieces: Stretch<'_>) -> usize {
+    fn follow_alike(&mut self, header: &[u8], first: &Cargo<'_>, pieces: SegmentsMut<'_>) -> usize {
         self.write_alike(header, first, pieces)
     }
 

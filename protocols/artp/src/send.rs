@@ -5,7 +5,7 @@ use core::ops::Range;
 
 use stackwright_contract::services::MessageKind;
 use stackwright_transport::words::{Cargo, EcnCounts, Label, Report, Saying, Signals, Stamp, View};
-use stackwright_wire::{Header, Message, Stretch};
+use stackwright_wire::{Header, Message, SegmentsMut};
 
 use crate::control::Item;
 use crate::header::{
@@ -151,41 +151,39 @@ impl<M: Message> Format<M> {
         write_last(header, sequence, fragment(label), padding.unwrap_or(0) as usize, into)
     }
 
-    /// The same, before each of several fragments, of one datagram or of several that are alike. Gives how many they are.
+    /// Writes the same into the gap before each of several fragments, of one datagram or of several
+    /// that are alike, as far as it fills the gaps. Returns before how many of them it did.
     #[inline]
     pub(crate) fn write_alike(
         &mut self,
         header: &[u8],
         first: &Cargo<'_>,
-        mut fragments: Stretch<'_>,
+        fragments: SegmentsMut<'_>,
     ) -> usize {
         let Ok(header) = <&[u8; BARE]>::try_from(header) else { return 0 };
-        let (stride, gap, ends) = (fragments.stride(), fragments.gap(), fragments.ends());
-        let Some(padding) = ends.gap.checked_sub(BARE) else { return 0 };
-        if gap != BARE && ends.behind > 0 {
-            return 0;
-        }
-        let (mut place, mut sequence) = (fragment(first.label), first.span.start as u32);
-        let begin = sequence;
-        while let Some((between, last)) = fragments.split_message() {
+        let (mut place, begin) = (fragment(first.label), first.span.start as u32);
+        let mut sequence = begin;
+        for (gap, body) in fragments {
+            let is_last = place.index + 1 == place.count;
             // The last one is compared with it.
             if place.index == 0 {
-                self.cut = (place.datagram, stride - gap);
+                self.cut = (place.datagram, body.len());
             }
-            for packet in between.filter_map(|packet| packet.first_chunk_mut()) {
-                write_bare(header, sequence, place, packet);
-                (sequence, place.index) = (sequence.wrapping_add(1), place.index.wrapping_add(1));
-            }
-            let Some(packet) = last else { break };
-            // By itself it would be as long.
-            if self.short(place.datagram, stride - ends.gap) != padding {
-                break;
-            }
-            if write_last(header, sequence, place, padding, packet).is_none() {
+            let is_written = if is_last {
+                // By itself it would be as long.
+                let padding = self.short(place.datagram, body.len());
+                gap.len() == BARE + padding && write_last(header, sequence, place, padding, gap).is_some()
+            } else {
+                gap.try_into().map(|gap| write_bare(header, sequence, place, gap)).is_ok()
+            };
+            if !is_written {
                 break;
             }
             sequence = sequence.wrapping_add(1);
-            place = Fragment { datagram: place.datagram.wrapping_add(1), index: 0, ..place };
+            place.index += 1;
+            if is_last {
+                place = Fragment { datagram: place.datagram.wrapping_add(1), index: 0, ..place };
+            }
         }
         sequence.wrapping_sub(begin) as usize
     }

@@ -1,7 +1,7 @@
 //! What a packet consists of (ARTP §1.4.1), for whoever shows packets. The layouts are those of `header.rs` and `option.rs`.
 
 use stackwright_wire::Header;
-use stackwright_wire::syntax::{Case, Key, Layout, Reference, Step, field};
+use stackwright_wire::syntax::{Case, Discriminant, Layout, Reference, Step, field};
 
 use crate::header::{
     Arrived, ArrivedRange, ControlHeader, Fragment, OptionHeader, Packet, PacketKind, Proposal, Signed,
@@ -17,7 +17,7 @@ pub const SYNTAX: &[Step] = &[
     of::<Packet>(),
     Step::Part { octets: field(Packet::NAME, "options"), less: 0, steps: &[Step::Repeat(OPTIONS)] },
     Step::Choice {
-        by: Key::Value(field(Packet::NAME, "kind")),
+        by: Discriminant::Value(field(Packet::NAME, "kind")),
         cases: &[
             Case { value: PacketKind::Data as u64, name: "data", steps: DATA },
             Case { value: PacketKind::Control as u64, name: "control", steps: CONTROL },
@@ -34,7 +34,7 @@ const OPTIONS: &[Step] = &[
         octets: field(OptionHeader::NAME, "size"),
         less: OptionHeader::LENGTH,
         steps: &[Step::Choice {
-            by: Key::Value(OPTION),
+            by: Discriminant::Value(OPTION),
             cases: &[
                 Case { value: option::CREDIT as u64, name: "credit", steps: &[of::<Credit>()] },
                 Case { value: option::RANGES as u64, name: "ranges", steps: &[] },
@@ -54,17 +54,17 @@ const DATA: &[Step] = &[
     of::<Fragment>(),
     // Only the first part of the first fragment begins with the length of a signature; of the index, an option has the upper half.
     Step::Choice {
-        by: Key::Value(field(Fragment::NAME, "index")),
+        by: Discriminant::Value(field(Fragment::NAME, "index")),
         cases: &[Case {
             value: 0,
             name: "",
             steps: &[Step::Choice {
-                by: Key::Value(field(Large::NAME, "index")),
+                by: Discriminant::Value(field(Large::NAME, "index")),
                 cases: &[Case {
                     value: 0,
                     name: "",
                     steps: &[Step::Choice {
-                        by: Key::Value(field(Part::NAME, "offset")),
+                        by: Discriminant::Value(field(Part::NAME, "offset")),
                         cases: &[Case { value: 0, name: "", steps: SIGNED }],
                         otherwise: &[],
                     }],
@@ -86,7 +86,7 @@ const SIGNED: &[Step] = &[
 
 // An item may go on in the next part.
 const CONTROL: &[Step] = &[Step::Choice {
-    by: Key::Occurred(OPTION, option::PART as u64),
+    by: Discriminant::Occurred(OPTION, option::PART as u64),
     cases: &[Case { value: 1, name: "", steps: &[Step::Rest("part")] }],
     otherwise: &[Step::Repeat(ITEMS)],
 }];
@@ -97,7 +97,7 @@ const ITEMS: &[Step] = &[
         octets: field(ControlHeader::NAME, "size"),
         less: ControlHeader::LENGTH,
         steps: &[Step::Choice {
-            by: Key::Value(field(ControlHeader::NAME, "id")),
+            by: Discriminant::Value(field(ControlHeader::NAME, "id")),
             cases: &[
                 Case { value: Matter::Open.id() as u64, name: "open", steps: &[of::<Proposal>()] },
                 Case { value: Matter::Close.id() as u64, name: "close", steps: &[of::<Token>()] },
@@ -109,7 +109,7 @@ const ITEMS: &[Step] = &[
 ];
 
 const ACKNOWLEDGEMENT: &[Step] = &[Step::Choice {
-    by: Key::Occurred(OPTION, option::RANGES as u64),
+    by: Discriminant::Occurred(OPTION, option::RANGES as u64),
     cases: &[Case { value: 1, name: "", steps: &[Step::Repeat(&[of::<ArrivedRange>()])] }],
     otherwise: &[Step::Repeat(&[of::<Arrived>()])],
 }];

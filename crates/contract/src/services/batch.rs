@@ -4,7 +4,7 @@ use alloc::vec;
 use core::iter::FusedIterator;
 use core::num::NonZeroU32;
 
-use stackwright_wire::{Message, Strides};
+use stackwright_wire::Message;
 
 use super::Credit;
 use crate::rules::HEADER_ROOM_MOST;
@@ -145,7 +145,7 @@ impl<M: Message> Batch<M> {
     /// Where a region of a file is among them: a protocol that [reads
     /// payload](crate::Facts::reads_payload) never meets one.
     pub fn alter(&mut self, mut alter: impl FnMut(&mut [u8])) {
-        let in_place = self.octets.pieces_mut().map(&mut alter).count();
+        let in_place = self.octets.segments_mut().map(|(_, octets)| alter(octets)).count();
         if in_place > 0 {
             return;
         }
@@ -188,30 +188,17 @@ impl<M: Message> BatchMessages<M> {
         self.segment_size
     }
 
-    /// Appends the octets of the next `count` to `message`, but for the first `skip` of each, and
-    /// the first `skip_last` of the last of them. Returns how many octets they have.
+    /// Appends the octets of the next `count` to `message`: without a copy where it lies right
+    /// before them, in one piece.
     ///
     /// # Panics
-    /// Where there are fewer messages, or one has fewer octets than that.
+    /// Where there are fewer messages.
     #[inline]
-    pub fn join_next(&mut self, message: &mut M, count: usize, skip: usize, skip_last: usize) -> usize {
+    pub fn join_next(&mut self, message: &mut M, count: usize) {
         assert!(count <= self.left, "no more than are left");
-        let parts = Strides { stride: self.segment_size, count, skip, skip_last };
-        let octets = parts.octets(self.octets.len());
-        message.join_parts(&mut self.octets, &parts);
+        let octets = self.octets.len().min(count * self.segment_size);
+        message.join(self.octets.split_to(octets));
         self.left -= count;
-        octets
-    }
-
-    /// Appends the parts of `messages` messages to `message`, in whose block they lie as its own
-    /// parts do: in the next `messages` times `count` of these, each behind `lead` octets. Returns
-    /// whether it was so, and nothing had to be copied; else nothing is done.
-    #[inline]
-    pub fn join_alike(&mut self, message: &mut M, messages: usize, count: usize, lead: usize) -> bool {
-        let joined = messages * count <= self.left
-            && message.join_alike(&mut self.octets, messages, count * self.segment_size, lead);
-        self.left -= if joined { messages * count } else { 0 };
-        joined
     }
 
     /// Lends the octets of those that are left, where they lie in one piece.
@@ -301,13 +288,15 @@ mod tests {
     }
 
     #[test]
-    fn the_octets_of_messages_are_joined_without_what_stands_before_them() {
+    fn the_next_messages_are_joined_in_one_piece() {
         let mut left = Batch::new(BufferTree::with_headroom(0, b"1abc2def3g"), 4).into_iter();
-        let mut message = BufferTree::with_headroom(0, b"-");
-        assert_eq!((left.join_next(&mut message, 1, 1, 2), left.len()), (4, 2));
-        assert_eq!((left.join_next(&mut message, 2, 1, 1), left.len()), (6, 0));
-        assert_eq!(left.join_next(&mut message, 0, 1, 1), 0);
-        assert_eq!((octets(&message), left.next().is_none()), (b"-bcdefg".to_vec(), true));
+        let mut message = left.next().expect("three of them");
+        left.join_next(&mut message, 1);
+        assert_eq!((octets(&message), left.len()), (b"1abc2def".to_vec(), 1));
+        left.join_next(&mut message, 1);
+        left.join_next(&mut message, 0);
+        assert_eq!((octets(&message), left.next().is_none()), (b"1abc2def3g".to_vec(), true));
+        assert!(message.unshared().is_some(), "nothing was copied, and nobody else holds the block");
     }
 
     #[test]

@@ -47,6 +47,6 @@ fn field_row(layout: &Layout, field: &Field) -> TokenStream {
         _ => quote!(Network),
     };
     quote! {
-        #wire::Field { name: #name, offset: #offset, bits: #bits, order: #wire::Order::#order, doc: #doc }
+        #wire::Field { name: #name, offset: #offset, bits: #bits, order: #wire::ByteOrder::#order, doc: #doc }
     }
 }

@@ -6,7 +6,7 @@
 //! ```
 
 use stackwright_contract::services::{Credit, MessageProperties};
-use stackwright_wire::{Block as _, Layout, Message, Strides};
+use stackwright_wire::{Block as _, Message, SegmentLayout};
 
 use super::{Association, Memory, RUNS_MOST};
 use crate::configuration::Configuration;
@@ -30,30 +30,30 @@ impl<C: Configuration> Association<C> {
         let behind = count.checked_sub(1).filter(|count| *count > 0)?;
         let last = (octets + before).checked_sub(behind * piece).filter(|last| *last > 0)?;
         let (skip, skip_last) = slots.format.gaps(piece, last)?;
-        let stride = skip + piece;
+        let stride = skip + Some(piece).filter(|piece| *piece > before)?;
         // Before the first is room for any header.
-        let start = memory.headroom + slots.format.headroom() + before;
-        let first = start..start + piece.checked_sub(before).filter(|octets| *octets > 0)?;
-        let end = first.end + (behind - 1) * stride + skip_last + last;
+        let start = memory.headroom + slots.format.headroom().max(skip) - skip;
         // A packet that is shorter than the others ends a run.
-        let even = skip_last + last == stride;
-        let gap = skip + before;
-        let each = end - start + gap;
-        let together = if even { most } else { most.min(1) };
+        let short = stride.checked_sub(skip_last + last)?;
+        let each = count * stride - short;
+        let together = if short == 0 { most } else { most.min(1) };
         let run = memory.blocks.octets() / each;
         // A message that lies in two runs would come in two pieces.
         let runs = if together > run { self.runs_at_once(together, run, each, piece) } else { 1 };
-        let messages = together.min(run * runs);
-        let all = messages.checked_sub(1)? * each + end;
+        let messages = Some(together.min(run * runs)).filter(|messages| *messages > 0)?;
+        let all = start + messages * each;
         let pool = &memory.pool;
-        let octets = if runs > 1 { memory.blocks.octets() * runs } else { all };
+        let octets = if runs > 1 { all.max(memory.blocks.octets() * runs) } else { all };
         let block = match pool.block() {
             // What is nearly as long as a block of the pool is one: there are more of them than of other lengths.
             block if (all..2 * all).contains(&block) => pool.take(),
             _ => pool.again(octets).unwrap_or_else(|| <C::Message as Message>::Block::zeroed(octets)),
         };
-        let parts = Strides { stride, count: behind, skip, skip_last };
-        Some(C::Message::laid_out(block, &Layout { first, parts, end, messages, gap }))
+        let layout = SegmentLayout::new(stride, skip).in_messages(count, skip + before, skip_last);
+        let mut messages = C::Message::from_block(block, start, all);
+        messages.drop_gaps(&layout);
+        // Short pieces are copied together, and cannot be written in place.
+        (messages.segments_mut().len() > 0).then_some(messages)
     }
 
     /// In how many runs of `run` messages some `messages` lie at once: one, two, four, so that their blocks have few lengths.
@@ -76,9 +76,9 @@ impl<C: Configuration> Association<C> {
             && self
                 .sending
                 .waiting
-                .stretches()
+                .segments_mut()
                 .next()
-                .is_some_and(|first| first.first_part() == body && first.first_gap() >= headroom)
+                .is_some_and(|(gap, first)| first.len() == body && gap.len() >= headroom.max(1))
     }
 
     /// Writes what stands before as many of the pieces that are `left` as fit, behind so many others: `header` before the first of all, and
@@ -91,43 +91,31 @@ impl<C: Configuration> Association<C> {
         most: usize,
         header: &[u8],
     ) -> (usize, usize) {
-        let (mut left, stride) = (*next, header.len() + next.pieces.first_octets());
-        let (mut count, mut octets, mut skip) = (0, 0, behind);
-        for mut there in self.sending.waiting.stretches() {
-            skip -= there.split_to(skip).count();
-            if there.count() == 0 {
-                continue;
-            }
-            let mut packets = there.split_to(most - count);
-            if packets.count() == 0 || !left.pieces.lie_in(&packets) {
-                break;
-            }
-            // Before the first is room for any header.
-            if behind + count == 0 {
-                let gap = packets.first_gap();
-                let Some(packet) = packets.split_to(1).packets().next() else { break };
-                let Some(start) = gap.checked_sub(header.len()) else { break };
-                packet[start..gap].copy_from_slice(header);
-                (count, octets, left) = (1, stride, left.skip(1));
-                if packets.count() == 0 {
-                    continue;
-                }
-            }
-            // What is shorter than the others ends a run: it is the last of its message.
-            let packet = packets.stride();
-            if packet > stride || packet < stride && packets.ends().behind > 0 {
-                break;
-            }
-            let several = if packet < stride { 1 } else { packets.count() };
-            let (span, several_packets) = (left.span(), packets.split_to(several));
-            let first = left.pieces.cargo(&span);
-            let written = self.slots.format.follow_alike(header, &first, several_packets);
-            (count, octets) = (count + written, octets + written * packet);
-            if written < several || packet < stride {
-                break;
-            }
-            left = left.skip(written);
+        let mut segments = self.sending.waiting.segments_mut();
+        let _left = segments.split_segments(behind);
+        if !next.pieces.are_segments(&segments) {
+            return (0, 0);
         }
-        (count, octets)
+        let stride = header.len() + next.pieces.first_octets();
+        let mut segments = segments.split_segments(most);
+        let mut count = 0;
+        // Before the first is room for any header.
+        if behind == 0 {
+            let Some((gap, _)) = segments.next() else { return (0, 0) };
+            let Some(start) = gap.len().checked_sub(header.len()) else { return (0, 0) };
+            gap[start..].copy_from_slice(header);
+            count = 1;
+        }
+        let (packets, packet) = (segments.octets_with_gaps(), segments.layout().stride());
+        // Packets that leave together have one length.
+        if packets > 0 && packet == stride {
+            let left = next.skip(count);
+            let span = left.span();
+            let first = left.pieces.cargo(&span);
+            let written = self.slots.format.follow_alike(header, &first, segments);
+            // The last one may be shorter.
+            return (count + written, count * stride + packets.min(written * stride));
+        }
+        (count, count * stride)
     }
 }

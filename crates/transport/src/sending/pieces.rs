@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use stackwright_wire::Stretch;
+use stackwright_wire::SegmentsMut;
 
 use crate::words::{Cargo, Label, Numbering};
 
@@ -204,15 +204,25 @@ impl Pieces {
         parts
     }
 
-    /// Returns whether these packets hold the first of the pieces, as long as they are, and end their messages where those do.
+    /// Returns whether each of the segments, which hold the octets of all pieces, is one piece.
     #[inline]
-    pub(crate) fn lie_in(&self, packets: &Stretch<'_>) -> bool {
-        let (count, stride, ends) = (packets.count(), packets.stride(), packets.ends());
-        let behind = self.in_message() - 1;
-        let between = count.min(ends.behind) == 0 || stride - packets.gap() == self.piece;
-        let last = count <= behind || stride - ends.gap == self.left - behind * self.piece;
-        let more = count <= behind + 1 || ends.every == self.label.count as usize;
-        between && last && more && (count <= ends.behind && count <= behind || ends.behind == behind)
+    pub(crate) fn are_segments(&self, segments: &SegmentsMut<'_>) -> bool {
+        let (layout, count, each) = (segments.layout(), self.in_message(), self.per_message());
+        let end = segments.index() + count;
+        let is_piece = |place| layout.octets(place) == self.piece;
+        // What is not asked about follows from the octets of all.
+        segments.len() == self.count()
+            && segments.next_octets() == self.first_octets()
+            && (count < 3 || is_piece(1))
+            && match self.more {
+                0 => end <= layout.segments(),
+                _ => {
+                    (end, each) == (layout.segments(), end)
+                        && (each < 2 || is_piece(0))
+                        && (each < 3 || is_piece(1))
+                        && (each - 1) * self.piece + layout.octets(each - 1) == self.each
+                }
+            }
     }
 }
 

@@ -6,7 +6,7 @@ use core::num::NonZeroU32;
 use core::ptr;
 
 use stackwright_contract::Instant;
-use stackwright_wire::{Message, Pool, Stretch};
+use stackwright_wire::{Message, Pool, SegmentsMut};
 
 use super::pieces::Pieces;
 
@@ -107,11 +107,11 @@ impl<M: Message> Waiting<M> {
         self.queue.front()
     }
 
-    /// Returns the parts of what leaves next, with what may be written before them: nothing where
-    /// the messages do not lie so, or somebody else holds them.
+    /// Lends the segments of what leaves next, with the gaps before them: none where the messages do
+    /// not lie so, or are held elsewhere, too.
     #[inline]
-    pub(crate) fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
-        self.queue.front_mut().into_iter().flat_map(|first| first.body.stretches())
+    pub(crate) fn segments_mut(&mut self) -> SegmentsMut<'_> {
+        self.queue.front_mut().map_or_else(SegmentsMut::default, |first| first.body.segments_mut())
     }
 
     /// Returns the octets and the pieces of several messages that were sent together, if they are

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::services::{BatchMessages, MessageProperties};
-use stackwright_wire::{Malformed, Stretch};
+use stackwright_wire::{Malformed, SegmentsMut};
 
 use super::slot;
 use crate::receipts::Receipts;
@@ -89,10 +89,10 @@ slot! {
         /// to the front of `into`, if that follows from `header`. Gives how many octets that is; `None`: it is to be
         /// [encoded](Format::encode).
         fn follow(&mut self, header: &[u8], unit: &Cargo<'_>, into: &mut [u8]) -> Option<usize> = None;
-        /// As [`follow`](Format::follow), of pieces that lie where they leave from: `first`, and those behind it, of its message and of others
-        /// that are numbered one after the other and of as many pieces. The packets end their messages where these end. Gives before how
-        /// many of them was written what fills the gap.
-        fn follow_alike(&mut self, header: &[u8], first: &Cargo<'_>, pieces: Stretch<'_>) -> usize = 0;
+        /// Does the same for pieces that lie where they leave from: `first`, and those behind it, of its message and of others
+        /// that are numbered one after the other and of as many pieces. Fills the gap before each, as far as what stands
+        /// before it has that length, and returns how many gaps were filled.
+        fn follow_alike(&mut self, header: &[u8], first: &Cargo<'_>, pieces: SegmentsMut<'_>) -> usize = 0;
         /// What stands before a piece of so many octets that leaves in a run, of a message of which nothing is wished, and before its last
         /// piece, which has `last`: how many octets. `None`: that is known when it leaves.
         fn gaps(&self, piece: usize, last: usize) -> Option<(usize, usize)> = None;

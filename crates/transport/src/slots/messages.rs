@@ -44,9 +44,8 @@ slot! {
         /// # Errors
         /// Gives the message back where it is longer than can be said, or where the association has to begin first.
         fn begin(&mut self, message: M, properties: &MessageProperties, room: usize, pool: &Pool<M>) -> Result<(M, Label, usize), M>;
-        /// The same, of messages of so many octets that are [laid out](stackwright_wire::Message::laid_out) one behind the other, and of
-        /// which nothing is wished: the label is that of the first, and says of how many pieces each is. They are numbered one after the
-        /// other.
+        /// The same, of messages of `octets` octets in a [gapped buffer](stackwright_wire::Message::drop_gaps) of which nothing is
+        /// wished: the label is that of the first, and says of how many pieces each is. They are numbered one after the other.
         ///
         /// # Errors
         /// Gives them back where they are to be sent one by one.

@@ -104,7 +104,7 @@ impl<C: Configuration<Message = BufferTree>> End<C> {
             if self.lays_out { self.association.draft(octets.len(), 1, &self.memory) } else { None };
         let Some(mut message) = laid_out else { return BufferTree::with_headroom(64, octets) };
         let mut rest = octets;
-        for piece in message.pieces_mut() {
+        for (_, piece) in message.segments_mut() {
             let (now, later) = rest.split_at(piece.len());
             piece.copy_from_slice(now);
             rest = later;

@@ -1,7 +1,7 @@
 //! How a word becomes a packet that Wireshark opens: synthetic headers in front of its payload.
 //!
-//! The headers are true in what a word knows (addresses, lengths, numbers, checks) and plausible in the rest: nobody sent
-//! these packets.
+//! The headers are true in what a word knows (addresses, lengths, numbers, checks) and plausible in
+//! the rest: these packets were never sent.
 
 use core::net::{SocketAddr, SocketAddrV4, SocketAddrV6};
 
@@ -17,7 +17,8 @@ const UDP: u8 = 17;
 /// Words of 32 bits in a header of IPv4 or TCP that has no options.
 const NO_OPTIONS: u8 = 5;
 
-/// The most data of one segment: what IPv4 has room for (RFC 791 §3.1), so that a packet of either family can carry it.
+/// The most data of one segment: what IPv4 has room for (RFC 791 §3.1), so that a packet of either
+/// family can carry it.
 const SEGMENT_MOST: usize = u16::MAX as usize - Ipv4::LENGTH - Tcp::LENGTH;
 
 /// The hops to live that RFC 1700 names as the default.
@@ -28,15 +29,16 @@ const HEADERS_MOST: usize = Ipv6::LENGTH + Tcp::LENGTH;
 /// The addresses of the sender and the receiver of a packet, in this order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Ends {
-    /// Both are of IPv4.
+    /// Both are IPv4 addresses.
     V4(SocketAddrV4, SocketAddrV4),
-    /// Both are of IPv6.
+    /// Both are IPv6 addresses.
     V6(SocketAddrV6, SocketAddrV6),
 }
 
 impl Ends {
-    /// From `source` to `destination`. An IPv4-mapped address is the IPv4 address that it maps, unless the other one is of
-    /// IPv6: then both are (RFC 4291 §2.5.5.2).
+    /// Returns the addresses of a packet from `source` to `destination`. An IPv4-mapped address
+    /// becomes the IPv4 address that it maps, unless the other one is an IPv6 address: then both
+    /// are (RFC 4291 §2.5.5.2).
     pub fn between(source: SocketAddr, destination: SocketAddr) -> Self {
         let canonical = |address: SocketAddr| SocketAddr::new(address.ip().to_canonical(), address.port());
         match (canonical(source), canonical(destination)) {
@@ -45,7 +47,7 @@ impl Ends {
         }
     }
 
-    /// The other way.
+    /// Returns the addresses of a packet in the opposite direction.
     #[must_use]
     pub fn reversed(self) -> Self {
         match self {
@@ -61,8 +63,9 @@ impl Ends {
         }
     }
 
-    /// The Internet check of `transport`, a header whose own check is zero, before `payload`, with the pseudo header: the
-    /// same sum for both families (RFC 9293 §3.1, RFC 8200 §8.1), because zeros do not count.
+    /// Returns the Internet check of `transport`, a header whose own check is zero, before
+    /// `payload`, with the pseudo header: the same sum for both families (RFC 9293 §3.1, RFC 8200
+    /// §8.1), because zeros do not count.
     fn check(self, protocol: u8, transport: &[u8], payload: &Payload<'_>) -> u16 {
         let mut check = Internet::new();
         match self {
@@ -91,13 +94,13 @@ fn mapped(address: SocketAddr) -> SocketAddrV6 {
     }
 }
 
-/// What a segment of a stream says beside its octets.
+/// What a TCP segment says beside its octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Segment {
-    /// The number of its first octet (RFC 9293 §3.4). The caller counts: one for each octet, and one for a
-    /// [`Synchronise`](Control::Synchronise) or a [`Finish`](Control::Finish).
+pub struct TcpSegment {
+    /// The sequence number of its first octet (RFC 9293 §3.4). The caller counts: one for each
+    /// octet, and one for a [`Synchronise`](Control::Synchronise) or a [`Finish`](Control::Finish).
     pub sequence: u32,
-    /// The number that is expected of the other side next.
+    /// The sequence number that is expected of the other side next.
     pub acknowledgement: Option<u32>,
     /// The last octet is expedited (RFC 9293 §3.8.5).
     pub urgent: bool,
@@ -105,10 +108,10 @@ pub struct Segment {
     pub control: Control,
 }
 
-/// What a segment does to its association.
+/// What a segment does to its connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Control {
-    /// Nothing: it carries octets, or an acknowledgement.
+    /// Nothing: it has octets, or an acknowledgement.
     #[default]
     Absent,
     /// Opens it (SYN).
@@ -128,15 +131,17 @@ pub struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// A payload without a header, for an interface of [`LinkType::USER0`](super::LinkType::USER0): between participants
-    /// that have no Internet addresses.
+    /// Returns a payload without a header, for an interface of
+    /// [`LinkType::USER0`](super::LinkType::USER0): between participants that have no Internet
+    /// addresses.
     pub fn plain(payload: Payload<'a>) -> Self {
         Frame { headers: [0; HEADERS_MOST], length: 0, payload }
     }
 
-    /// A datagram, for an interface of [`LinkType::RAW`](super::LinkType::RAW); `None` where it is longer than a packet.
+    /// Returns a UDP datagram, for an interface of [`LinkType::RAW`](super::LinkType::RAW); `None`
+    /// where it is longer than a packet.
     ///
-    /// Where part of the payload is not here there is no check.
+    /// Where part of the payload is missing there is no check.
     pub fn datagram(ends: Ends, payload: Payload<'a>) -> Option<Self> {
         let (source_port, destination_port) = ends.ports();
         let mut udp = Udp {
@@ -149,7 +154,9 @@ impl<'a> Frame<'a> {
         udp.encode(&mut octets);
         if payload.beyond == 0 {
             udp.checksum = match ends.check(UDP, &octets, &payload) {
-                0 => u16::MAX, // RFC 768: a check of zero is sent as all ones, because zero says that there is none
+                // RFC 768: a check of zero is sent as all ones, because zero means that there is
+                // none.
+                0 => u16::MAX,
                 check => check,
             };
             udp.encode(&mut octets);
@@ -157,11 +164,11 @@ impl<'a> Frame<'a> {
         Frame::internet(ends, UDP, &octets, payload)
     }
 
-    /// Octets of a stream, for an interface of [`LinkType::RAW`](super::LinkType::RAW): as many packets as it takes, at
-    /// least one.
+    /// Returns octets of a stream as TCP segments, for an interface of
+    /// [`LinkType::RAW`](super::LinkType::RAW): as many packets as it takes, at least one.
     pub fn segments(
         ends: Ends,
-        segment: Segment,
+        segment: TcpSegment,
         mut payload: Payload<'a>,
     ) -> impl Iterator<Item = Frame<'a>> {
         let mut next = Some(segment);
@@ -171,17 +178,18 @@ impl<'a> Frame<'a> {
             if payload.is_empty() {
                 return Frame::segment(ends, segment, part);
             }
-            // A SYN has the first of all numbers, and stands before the data (RFC 9293 §3.4). What ends comes last.
+            // A SYN has the first of all numbers, before the data (RFC 9293 §3.4). A FIN or RST
+            // comes last.
             let opens = segment.control == Control::Synchronise;
             let control = if opens { Control::Absent } else { segment.control };
             let sequence = segment.sequence.wrapping_add(part.len() as u32 + u32::from(opens));
-            next = Some(Segment { sequence, control, ..segment });
+            next = Some(TcpSegment { sequence, control, ..segment });
             let control = if opens { Control::Synchronise } else { Control::Absent };
-            Frame::segment(ends, Segment { control, urgent: false, ..segment }, part)
+            Frame::segment(ends, TcpSegment { control, urgent: false, ..segment }, part)
         })
     }
 
-    fn segment(ends: Ends, segment: Segment, payload: Payload<'a>) -> Option<Self> {
+    fn segment(ends: Ends, segment: TcpSegment, payload: Payload<'a>) -> Option<Self> {
         let (source_port, destination_port) = ends.ports();
         let mut tcp = Tcp {
             source_port,
@@ -212,7 +220,7 @@ impl<'a> Frame<'a> {
         Frame::internet(ends, TCP, &octets, payload)
     }
 
-    /// Puts the header of the ends' family before `transport`.
+    /// Prepends the header of the addresses' family to `transport`.
     fn internet(ends: Ends, protocol: u8, transport: &[u8], payload: Payload<'a>) -> Option<Self> {
         let carried = transport.len() + payload.len();
         let mut headers = [0; HEADERS_MOST];
@@ -224,7 +232,8 @@ impl<'a> Frame<'a> {
                     dscp: 0,
                     ecn: 0,
                     total_length: u16::try_from(Ipv4::LENGTH + carried).ok()?,
-                    identification: 0, // it means nothing where nothing is fragmented (RFC 6864 §4.1)
+                    // It has no meaning where nothing is fragmented (RFC 6864 §4.1).
+                    identification: 0,
                     reserved: (),
                     df: true,
                     mf: false,
@@ -260,17 +269,17 @@ impl<'a> Frame<'a> {
         Some(Frame { headers, length, payload })
     }
 
-    /// How many octets the packet has.
+    /// Returns the packet's length in octets.
     pub fn len(&self) -> usize {
         self.length + self.payload.len()
     }
 
-    /// Whether it has none.
+    /// Returns whether the packet has no octets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The octets that are here, piece by piece.
+    /// Returns the octets that are not missing, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         core::iter::once(&self.headers[..self.length]).chain(self.payload.pieces.iter().copied())
     }

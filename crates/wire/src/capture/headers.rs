@@ -1,4 +1,4 @@
-//! The headers that stand before a payload, so that Wireshark knows what it is.
+//! The headers before a payload, from which Wireshark knows what it is.
 
 use crate::Header;
 
@@ -39,9 +39,9 @@ pub struct Ipv4 {
     pub protocol: u8,
     /// Internet check over the header.
     pub checksum: u16,
-    /// Whence.
+    /// The source.
     pub source: [u8; 4],
-    /// Whither.
+    /// The destination.
     pub destination: [u8; 4],
 }
 
@@ -63,9 +63,9 @@ pub struct Ipv6 {
     pub next_header: u8,
     /// Hops to live.
     pub hop_limit: u8,
-    /// Whence.
+    /// The source.
     pub source: [u8; 16],
-    /// Whither.
+    /// The destination.
     pub destination: [u8; 16],
 }
 
@@ -115,7 +115,7 @@ pub struct Tcp {
     pub syn: bool,
     /// The sender has finished.
     pub fin: bool,
-    /// How many octets from the acknowledged one on are welcome.
+    /// The receive window in octets, from the acknowledged one on.
     pub window: u16,
     /// Internet check over a pseudo header, this header and the data.
     pub checksum: u16,
@@ -126,15 +126,15 @@ pub struct Tcp {
 /// An Ethernet header without tags (IEEE 802.3 §3.1.1).
 #[derive(Header, Clone, PartialEq, Eq, Debug)]
 pub struct Ethernet {
-    /// Whither.
+    /// The destination.
     pub destination: [u8; 6],
-    /// Whence.
+    /// The source.
     pub source: [u8; 6],
     /// The next protocol: 0x800 is IPv4, 0x86dd is IPv6; up to 1500 it is a length.
     pub ether_type: u16,
 }
 
-/// What stands there in place of a link's own header in a capture of Linux (LINKTYPE_LINUX_SLL).
+/// The header of a "cooked" capture of Linux, in place of the link's own (LINKTYPE_LINUX_SLL).
 #[derive(Header, Clone, PartialEq, Eq, Debug)]
 pub struct Cooked {
     /// To us 0, to all 1, to many 2, to others 3, from us 4.
@@ -143,13 +143,13 @@ pub struct Cooked {
     pub arphrd_type: u16,
     /// Octets of the sender's address.
     pub address_length: u16,
-    /// Whence.
+    /// The source.
     pub address: [u8; 8],
     /// The next protocol, as on Ethernet.
     pub protocol_type: u16,
 }
 
-/// What stands there in newer captures of Linux (LINKTYPE_LINUX_SLL2).
+/// The same header in newer captures of Linux (LINKTYPE_LINUX_SLL2).
 #[derive(Header, Clone, PartialEq, Eq, Debug)]
 pub struct Cooked2 {
     /// The next protocol, as on Ethernet.
@@ -164,6 +164,6 @@ pub struct Cooked2 {
     pub packet_type: u8,
     /// Octets of the sender's address.
     pub address_length: u8,
-    /// Whence.
+    /// The source.
     pub address: [u8; 8],
 }

@@ -1,4 +1,4 @@
-//! Captures: what went over a boundary, written so that Wireshark opens it.
+//! Captures: what crossed a boundary, written so that Wireshark opens it.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -6,17 +6,17 @@
 //! | `frame.rs` | how a word becomes a packet: headers in front of its payload |
 //! | `headers.rs` | the layouts of those headers |
 //!
-//! Nothing here writes a file: a [`Capture`] gathers octets, and whoever has the file takes them from time to time. They
-//! wait in memory until then.
+//! Nothing here writes a file: a [`Capture`] keeps octets in memory until the caller takes them.
 //!
 //! ```
-//! use stackwright_wire::capture::{Capture, Direction, Ends, Frame, LinkType, Payload};
+//! use stackwright_wire::capture::{Capture, Ends, Frame, LinkType, PacketDirection, Payload};
 //!
 //! let mut capture = Capture::new("example");
 //! let boundary = capture.interface("udp", "datagrams of the resolver", LinkType::RAW);
 //! let ends = Ends::between("192.0.2.1:4000".parse().unwrap(), "192.0.2.53:53".parse().unwrap());
 //! let frame = Frame::datagram(ends, Payload::from(&b"question"[..])).expect("it is short enough");
-//! capture.packet(boundary, 1_000_000_000, Direction::Outbound, &frame, Some("the first try"));
+//! let (time, direction) = (1_000_000_000, PacketDirection::Outbound);
+//! capture.packet(boundary, time, direction, &frame, Some("the first try"));
 //! let octets = capture.take();
 //! assert_eq!(octets.len() % 4, 0);
 //! ```
@@ -26,7 +26,7 @@ mod headers;
 mod payload;
 mod pcapng;
 
-pub use frame::{Control, Ends, Frame, Segment};
+pub use frame::{Control, Ends, Frame, TcpSegment};
 pub use headers::{Cooked, Cooked2, Ethernet, Ipv4, Ipv6, Tcp, Udp};
 pub use payload::Payload;
-pub use pcapng::{Capture, Direction, InterfaceId, LinkType};
+pub use pcapng::{Capture, InterfaceId, LinkType, PacketDirection};

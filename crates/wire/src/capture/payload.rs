@@ -4,16 +4,18 @@ use alloc::vec::Vec;
 
 use crate::{Leaf, Message};
 
-/// The payload of a packet, in the pieces in which it lies in memory. Its end may not be there: it is in a file.
+/// The payload of a packet, in the pieces in which it is in memory. Its end may be missing: it is
+/// in a file.
 #[derive(Clone, Default, Debug)]
 pub struct Payload<'a> {
     pub(super) pieces: Vec<&'a [u8]>,
-    /// Octets behind the pieces that are not here.
+    /// The number of octets behind the pieces that are missing.
     pub(super) beyond: usize,
 }
 
 impl<'a> Payload<'a> {
-    /// The octets of `message`, up to the first region of a file: regions are counted and never read.
+    /// Returns the octets of `message` up to the first region of a file: regions are counted and
+    /// never read.
     pub fn of(message: &'a impl Message) -> Self {
         let in_memory = message.leaves().map_while(|leaf| match leaf {
             Leaf::Octets(octets) => Some(octets),
@@ -24,22 +26,22 @@ impl<'a> Payload<'a> {
         payload
     }
 
-    /// How many octets it has, here or not.
+    /// Returns its length in octets, with those that are missing.
     pub fn len(&self) -> usize {
         self.captured() + self.beyond
     }
 
-    /// Whether it has none.
+    /// Returns whether it has no octets.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many octets are here.
+    /// Returns the number of octets that are not missing.
     pub(super) fn captured(&self) -> usize {
         self.pieces.iter().map(|piece| piece.len()).sum()
     }
 
-    /// Splits the first `octets` octets off, or all where it has no more.
+    /// Splits its first `octets` octets off, or all where it has no more.
     pub(super) fn split_to(&mut self, octets: usize) -> Self {
         let mut wanted = octets;
         let whole = self.pieces.iter().take_while(|piece| match wanted.checked_sub(piece.len()) {

@@ -1,4 +1,5 @@
-//! The file: blocks of draft-ietf-opsawg-pcapng, all numbers with the least significant octet first.
+//! The file: blocks of draft-ietf-opsawg-pcapng, all numbers with the least significant octet
+//! first.
 
 use alloc::vec::Vec;
 use core::net::SocketAddr;
@@ -14,7 +15,8 @@ const SECTION: u32 = 0x0a0d_0d0a;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 
-/// The codes of options: of any block (§3.5), a section (§4.1), an interface (§4.2), a packet (§4.3).
+/// The codes of options: of any block (§3.5), a section (§4.1), an interface (§4.2), a packet
+/// (§4.3).
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
 const SECTION_APPLICATION: u16 = 4;
@@ -26,7 +28,8 @@ const PACKET_FLAGS: u16 = 2;
 /// Time is told in units of 10^-9 seconds (§4.2, if_tsresol).
 const NANOSECONDS: u8 = 9;
 
-/// How a block begins (§3.1). It ends with its length once more, so that a file can be read backwards.
+/// The header of a block (§3.1). A block ends with its length once more, so that a file can be read
+/// backwards.
 #[derive(Header)]
 #[header(little_endian)]
 struct BlockHead {
@@ -41,7 +44,7 @@ struct BlockHead {
 #[header(little_endian)]
 #[expect(dead_code, reason = "what is fixed is written without being looked at")]
 struct SectionHead {
-    /// Tells in which order octets travel.
+    /// Tells the byte order.
     #[bits(32)]
     #[fixed(0x1a2b_3c4d)]
     magic: (),
@@ -64,7 +67,7 @@ struct SectionHead {
 #[header(little_endian)]
 #[expect(dead_code, reason = "what is fixed is written without being looked at")]
 struct InterfaceHead {
-    /// What its packets begin with.
+    /// The first header of its packets.
     link_type: u16,
     /// Must be zero.
     #[bits(16)]
@@ -84,23 +87,25 @@ struct PacketHead {
     time_high: u32,
     /// The lower half of the time.
     time_low: u32,
-    /// How many octets of it are here.
+    /// The octets of it that follow.
     captured: u32,
-    /// How many octets it has.
+    /// The octets that it has.
     original: u32,
 }
 
-/// How an option begins (§3.5). Its value is padded to 32 bits, and its length does not count that.
+/// The header of an option (§3.5). Its value is padded to 32 bits, and its length does not count
+/// that.
 #[derive(Header)]
 #[header(little_endian)]
 struct OptionHead {
-    /// What it says.
+    /// What its value means.
     code: u16,
-    /// Octets of its value.
+    /// The octets of its value.
     length: u16,
 }
 
-/// What the packets of an interface begin with: the LinkType of §4.2, whose numbers the tcpdump group keeps.
+/// The first header of the packets of an interface: the LinkType of §4.2, whose numbers the tcpdump
+/// group assigns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LinkType(pub u16);
 
@@ -113,10 +118,11 @@ impl LinkType {
     pub const LINUX_SLL: LinkType = LinkType(113);
     /// A header of [`Cooked2`](super::Cooked2).
     pub const LINUX_SLL2: LinkType = LinkType(276);
-    /// What we like: Wireshark is told in its preferences (DLT_USER).
+    /// A private format: Wireshark is told in its preferences (DLT_USER).
     pub const USER0: LinkType = LinkType(147);
 
-    /// What an association between these two looks like: where both have an Internet address, like the Internet.
+    /// Returns the link type of an association between two addresses: [`RAW`](LinkType::RAW) where
+    /// both are Internet addresses.
     pub fn between(source: Option<SocketAddr>, destination: Option<SocketAddr>) -> Self {
         if source.is_some() && destination.is_some() { LinkType::RAW } else { LinkType::USER0 }
     }
@@ -126,16 +132,16 @@ impl LinkType {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InterfaceId(u32);
 
-/// Which way a packet went (§4.3.1, the flags' bits 0 and 1).
+/// The direction of a packet (§4.3.1, bits 0 and 1 of the flags).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// From below: it was received.
+pub enum PacketDirection {
+    /// It was received.
     Inbound = 1,
-    /// From above: it was sent.
+    /// It was sent.
     Outbound = 2,
 }
 
-/// A capture that is being written: octets that wait to be taken into a file.
+/// A capture: octets in memory that are to be taken into a file.
 #[derive(Debug)]
 pub struct Capture {
     waiting: Vec<u8>,
@@ -143,9 +149,10 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// A capture that `application` writes.
+    /// Returns a capture that `application` writes.
     ///
-    /// A text is written up to its first 65 535 octets, here and elsewhere: an option has no room for more.
+    /// A text is written up to its first 65 535 octets, here and elsewhere: an option has no room
+    /// for more.
     pub fn new(application: &str) -> Self {
         let mut capture = Capture { waiting: Vec::new(), interfaces: 0 };
         capture.block(SECTION, |octets| {
@@ -171,15 +178,15 @@ impl Capture {
         InterfaceId(self.interfaces - 1)
     }
 
-    /// Adds a packet that crossed `interface`, so many nanoseconds after 1970 began (UTC).
+    /// Adds a packet that crossed `interface` `nanoseconds` after 1970 began (UTC).
     ///
     /// # Panics
-    /// Where `interface` is another capture's and this one has fewer.
+    /// Where `interface` is of another capture and this one has fewer.
     pub fn packet(
         &mut self,
         interface: InterfaceId,
         nanoseconds: u64,
-        direction: Direction,
+        direction: PacketDirection,
         frame: &Frame<'_>,
         comment: Option<&str>,
     ) {
@@ -212,12 +219,12 @@ impl Capture {
         });
     }
 
-    /// How many octets wait. Nothing but `take` makes them fewer.
+    /// Returns the number of octets to be taken. Nothing but `take` makes them fewer.
     pub fn waiting(&self) -> usize {
         self.waiting.len()
     }
 
-    /// Takes what waits: whole blocks, to be appended to what was taken before.
+    /// Takes the octets: whole blocks, to be appended to what was taken before.
     pub fn take(&mut self) -> Vec<u8> {
         core::mem::take(&mut self.waiting)
     }
@@ -253,7 +260,7 @@ fn put_option(octets: &mut Vec<u8>, code: u16, value: &[u8]) {
     pad(octets);
 }
 
-/// To the next word of 32 bits. Blocks begin with one, so that the place in what waits tells.
+/// Pads to the next word of 32 bits. Blocks begin with one, so that the length tells.
 fn pad(octets: &mut Vec<u8>) {
     octets.resize(octets.len().next_multiple_of(size_of::<u32>()), 0);
 }

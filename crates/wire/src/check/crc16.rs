@@ -7,25 +7,27 @@ const POLYNOMIAL: u32 = 0x8408;
 static TABLES: Tables = tables(POLYNOMIAL);
 const REMAINDERS: Remainders = Remainders { polynomial: POLYNOMIAL, one: 0x8000 };
 
-/// CRC-16/X.25, fed piece by piece: begins with ones, ends complemented, the least significant bit first.
+/// CRC-16/X.25, fed piece by piece: begins with ones, ends complemented, the least significant bit
+/// first.
 ///
-/// On the wire its least significant octet comes first. The value over octets that include their own, correct check
-/// is [`Crc16::GOOD`].
+/// On the wire its least significant octet comes first. The value over octets that include their
+/// own, correct check is [`Crc16::GOOD`].
 #[derive(Clone, Copy, Debug)]
 pub struct Crc16 {
     register: u16,
 }
 
 impl Crc16 {
-    /// The value over any octets that are followed by their check: the complement of the constant remainder F0B8.
+    /// The value over any octets that are followed by their check: the complement of the constant
+    /// remainder F0B8.
     pub const GOOD: u16 = !0xf0b8;
 
-    /// Nothing added yet.
+    /// Returns a check to which nothing was added.
     pub const fn new() -> Self {
         Crc16 { register: 0xffff }
     }
 
-    /// The check of `octets`.
+    /// Returns the check of `octets`.
     #[inline]
     pub fn of(octets: &[u8]) -> u16 {
         let mut check = Self::new();
@@ -33,25 +35,27 @@ impl Crc16 {
         check.value()
     }
 
-    /// Continues with `octets`.
+    /// Adds `octets`.
     #[inline]
     pub fn add(&mut self, octets: &[u8]) {
         self.register = advanced(self.register, octets);
     }
 
-    /// The check of what was added so far.
+    /// Returns the check of what was added so far.
     pub const fn value(&self) -> u16 {
         !self.register
     }
 
-    /// The check of two pieces from the checks of each; `second_octets` is the length of the second.
+    /// Returns the check of two pieces from the checks of each; `second_octets` is the length of
+    /// the second.
     pub const fn combine(first: u16, second: u16, second_octets: u64) -> u16 {
         REMAINDERS.after_zeros(first as u32, second_octets) as u16 ^ second
     }
 }
 
-/// Not inlined: the loop over eight tables wants all registers, and its caller's would be spilled on every path. The
-/// register goes in and out by value, so that a check under way needs no memory.
+/// Not inlined: the loop over eight tables needs all registers, and its caller's would be spilled
+/// on every path. The register goes in and out by value, so that an unfinished check needs no
+/// memory.
 #[inline(never)]
 fn advanced(register: u16, octets: &[u8]) -> u16 {
     advance(&TABLES, u32::from(register), octets) as u16

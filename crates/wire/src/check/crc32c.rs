@@ -1,4 +1,5 @@
-//! CRC-32C (Castagnoli): the check of SCTP (RFC 9260 appendix A), iSCSI (RFC 7143 §13.1) and many files.
+//! CRC-32C (Castagnoli): the check of SCTP (RFC 9260 appendix A), iSCSI (RFC 7143 §13.1) and many
+//! files.
 
 use super::reflected::{Remainders, Tables, advance, tables};
 
@@ -7,21 +8,23 @@ const POLYNOMIAL: u32 = 0x82f6_3b78;
 static TABLES: Tables = tables(POLYNOMIAL);
 const REMAINDERS: Remainders = Remainders { polynomial: POLYNOMIAL, one: 1 << 31 };
 
-/// CRC-32C, fed piece by piece: begins with ones, ends complemented, the least significant bit first.
+/// CRC-32C, fed piece by piece: begins with ones, ends complemented, the least significant bit
+/// first.
 ///
-/// With the feature `std`, an x86-64 processor that has an instruction for it (SSE4.2) is asked to use it.
+/// With the feature `std`, the instruction of x86-64 processors (SSE4.2) is used where there is
+/// one.
 #[derive(Clone, Copy, Debug)]
 pub struct Crc32c {
     register: u32,
 }
 
 impl Crc32c {
-    /// Nothing added yet.
+    /// Returns a check to which nothing was added.
     pub const fn new() -> Self {
         Crc32c { register: 0xffff_ffff }
     }
 
-    /// The check of `octets`.
+    /// Returns the check of `octets`.
     #[inline]
     pub fn of(octets: &[u8]) -> u32 {
         let mut check = Self::new();
@@ -29,18 +32,19 @@ impl Crc32c {
         check.value()
     }
 
-    /// Continues with `octets`.
+    /// Adds `octets`.
     #[inline]
     pub fn add(&mut self, octets: &[u8]) {
         self.register = advanced(self.register, octets);
     }
 
-    /// The check of what was added so far.
+    /// Returns the check of what was added so far.
     pub const fn value(&self) -> u32 {
         !self.register
     }
 
-    /// The check of two pieces from the checks of each; `second_octets` is the length of the second.
+    /// Returns the check of two pieces from the checks of each; `second_octets` is the length of
+    /// the second.
     pub const fn combine(first: u32, second: u32, second_octets: u64) -> u32 {
         REMAINDERS.after_zeros(first, second_octets) ^ second
     }
@@ -62,20 +66,22 @@ impl Default for Crc32c {
     }
 }
 
-/// The processor's own instruction. Named exception to the ban on `unsafe`: a function that is compiled for SSE4.2 may
-/// be called only where the processor has it, and only we can know that.
+/// The processor's own instruction. Named exception to the ban on `unsafe`: a function that is
+/// compiled for SSE4.2 may be called only where the processor has it, which only the caller can
+/// check.
 #[cfg(all(feature = "std", target_arch = "x86_64"))]
 mod instruction {
     use core::arch::x86_64::{_mm_crc32_u8, _mm_crc32_u64};
 
-    /// The register after `octets`, or `None` where the processor lacks the instruction.
+    /// Returns the register after `octets`, or `None` where the processor lacks the instruction.
     #[inline]
     #[allow(unsafe_code, reason = "named exception: crc32c by SSE4.2")]
     pub(super) fn advance(register: u32, octets: &[u8]) -> Option<u32> {
         if !std::is_x86_feature_detected!("sse4.2") {
             return None;
         }
-        // SAFETY: `with_sse42` demands nothing but a processor with SSE4.2, and the line above has found one.
+        // SAFETY: `with_sse42` demands nothing but a processor with SSE4.2, and the line above has
+        // found one.
         Some(unsafe { with_sse42(register, octets) })
     }
 

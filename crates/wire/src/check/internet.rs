@@ -1,55 +1,60 @@
 //! The Internet check (RFC 1071): the complement of the ones' complement sum of 16-bit words.
 
-/// The Internet check, fed piece by piece. Pieces may have any length: an odd one is continued by the next.
+/// The Internet check, fed piece by piece. Pieces may have any length: one of odd length is
+/// continued by the next.
 ///
 /// A header that holds its own, correct check has the value 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Internet {
-    /// The sum in the processor's own order of octets (RFC 1071 §2(B): the order does not matter to the sum).
+    /// The sum in native byte order (RFC 1071 §2(B): the order does not matter to the sum).
     sum: u16,
     /// Whether an odd number of octets was added.
     odd: bool,
 }
 
 impl Internet {
-    /// Nothing added yet.
+    /// Returns a check to which nothing was added.
     pub const fn new() -> Self {
         Internet { sum: 0, odd: false }
     }
 
-    /// The check of `octets`.
+    /// Returns the check of `octets`.
     #[inline]
     pub fn of(octets: &[u8]) -> u16 {
         !fold(sum(octets)).to_be()
     }
 
-    /// Continues with `octets`.
+    /// Adds `octets`.
     #[inline]
     pub fn add(&mut self, octets: &[u8]) {
         let piece = fold(sum(octets));
-        // After an odd piece every word straddles the join: its halves change places (RFC 1071 §2(B)).
+        // After an odd piece every word straddles the join: its halves change places (RFC 1071
+        // §2(B)).
         let piece = if self.odd { piece.swap_bytes() } else { piece };
         self.sum = plus(self.sum, piece);
         self.odd ^= octets.len() % 2 == 1;
     }
 
-    /// The check of what was added so far, to be written with the most significant octet first.
+    /// Returns the check of what was added so far, to be written with the most significant octet
+    /// first.
     #[inline]
     pub fn value(&self) -> u16 {
         !self.sum.to_be()
     }
 
-    /// The check of two pieces from the checks of each; `first_octets` is the length of the first.
+    /// Returns the check of two pieces from the checks of each; `first_octets` is the length of the
+    /// first.
     #[inline]
     pub fn combine(first: u16, second: u16, first_octets: usize) -> u16 {
         let second = if first_octets.is_multiple_of(2) { second } else { second.swap_bytes() };
         !plus(!first, !second)
     }
 
-    /// The check after one 16-bit word changed from `old` to `new`, by equation 3 of RFC 1624.
+    /// Returns the check after one 16-bit word changed from `old` to `new`, by equation 3 of RFC
+    /// 1624.
     ///
-    /// The words that the check covers must not all be zero afterwards, as no header's are: then the sum has two
-    /// zeros, and this one is the other.
+    /// The words that the check covers must not all be zero afterwards, as no header's are: then
+    /// the sum has two zeros, and this one is the other.
     #[inline]
     pub fn update(check: u16, old: u16, new: u16) -> u16 {
         !plus(plus(!check, !old), new)
@@ -62,8 +67,8 @@ fn plus(one: u16, other: u16) -> u16 {
     sum + u16::from(carry)
 }
 
-/// Adds 8 octets at a time as two 32-bit halves: the carries gather in the upper half of 64 bits, and there is room
-/// for 2^31 of them. The compiler finds vector instructions for this.
+/// Adds 8 octets at a time as two 32-bit halves: the upper half of 64 bits holds up to 2^31
+/// carries. The compiler finds vector instructions for this.
 #[inline]
 fn sum(octets: &[u8]) -> u64 {
     let mut sum = 0;
@@ -82,7 +87,7 @@ fn sum(octets: &[u8]) -> u64 {
     sum
 }
 
-/// Brings the carries back in until 16 bits are left.
+/// Adds the carries until 16 bits are left.
 #[inline]
 fn fold(sum: u64) -> u16 {
     let sum = (sum & 0xffff_ffff) + (sum >> 32);

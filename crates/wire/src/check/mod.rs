@@ -1,12 +1,13 @@
-//! Checks: what is sent along with octets, so that altered ones are noticed.
+//! Checksums: what is sent along with octets, so that altered ones are detected.
 //!
-//! | check | notices | cost |
+//! | check | detects | cost |
 //! | --- | --- | --- |
 //! | [`Internet`] | most accidents; no exchanged 16-bit words | lowest, and it can be updated in place |
 //! | [`Crc16`] | all bursts of at most 16 bits | tables of 8 KiB |
 //! | [`Crc32c`] | all bursts of at most 32 bits | tables of 8 KiB, or one instruction for 8 octets |
 //!
-//! All three are fed piece by piece, and two of them over neighbouring pieces can be combined into that over both:
+//! All three are fed piece by piece, and those of two adjacent pieces can be combined into that of
+//! both:
 //!
 //! ```
 //! use stackwright_wire::check::Crc32c;

@@ -1,8 +1,10 @@
-//! What all CRCs with the least significant bit first have in common: the polynomial is written with its bits
-//! reversed, and the register is shifted to the right. So one of 16 bits works in a register of 32.
+//! What all CRCs with the least significant bit first have in common: the polynomial is written
+//! with its bits reversed, and the register is shifted to the right. So one of 16 bits works in a
+//! register of 32.
 //!
-//! The octets are taken 8 at a time, each with a table of its own, so that the 8 look-ups do not wait for each other
-//! (M. E. Kounavis, F. L. Berry: A systematic approach to building high performance, software-based, CRC generators).
+//! The octets are taken 8 at a time, each with a table of its own, so that the 8 look-ups do not
+//! wait for each other (M. E. Kounavis, F. L. Berry: A systematic approach to building high
+//! performance, software-based, CRC generators).
 
 /// `tables[n][x]`: what octet `x` has become when `n` more octets of zero have followed it.
 pub(super) type Tables = [[u32; 256]; 8];
@@ -33,12 +35,12 @@ pub(super) const fn tables(polynomial: u32) -> Tables {
     tables
 }
 
-/// The register after one more bit of zero: multiplied by x.
+/// Returns the register after one more bit of zero: multiplied by x.
 const fn shifted(register: u32, polynomial: u32) -> u32 {
     register >> 1 ^ if register & 1 == 1 { polynomial } else { 0 }
 }
 
-/// The register after `octets`.
+/// Returns the register after `octets`.
 #[inline]
 pub(super) fn advance(tables: &Tables, mut register: u32, octets: &[u8]) -> u32 {
     let (eights, rest) = octets.as_chunks::<8>();
@@ -60,15 +62,16 @@ pub(super) fn advance(tables: &Tables, mut register: u32, octets: &[u8]) -> u32 
     register
 }
 
-/// A field of remainders: what is left of polynomials when they are divided by `polynomial`. `one` is the polynomial 1,
-/// the highest bit of a reflected register.
+/// The field of the remainders of division by `polynomial`. `one` is the polynomial 1, the highest
+/// bit of a reflected register.
 pub(super) struct Remainders {
     pub(super) polynomial: u32,
     pub(super) one: u32,
 }
 
 impl Remainders {
-    /// The register after `octets` more octets of zero, in as many steps as `octets` has bits: by squaring.
+    /// Returns the register after `octets` more octets of zero, in as many steps as `octets` has
+    /// bits: by squaring.
     pub(super) const fn after_zeros(&self, register: u32, mut octets: u64) -> u32 {
         let mut power = self.one >> 8; // x^8: one octet; every register has more than 8 bits
         let mut product = register;

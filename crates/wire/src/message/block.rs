@@ -6,11 +6,12 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::ops::DerefMut;
 
-/// Octets that nobody else holds: they can be written, and become a message with all that the message needs beside them.
+/// Octets that nobody else holds: they can be written, and become a message without a copy or
+/// another allocation.
 ///
-/// It is a slice of its octets. A program that has octets already makes one [`From`] their vector.
+/// A block dereferences to a slice of its octets, and is made [`From`] a vector of them.
 pub trait Block: DerefMut<Target = [u8]> + From<Vec<u8>> + Debug + Send + 'static {
-    /// A block of `octets` octets, all zero.
+    /// Returns a block of `octets` octets, all zero.
     fn zeroed(octets: usize) -> Self {
         vec![0; octets].into()
     }

@@ -1,4 +1,5 @@
-//! Messages: octets with room in front of them, so that each layer writes its header where it will leave from.
+//! Messages: octets with headroom, so that each layer writes its header where it is transmitted
+//! from.
 //!
 //! ```text
 //!            ◂── push                        start              end
@@ -6,26 +7,33 @@
 //!                                              pull ──▸
 //! ```
 //!
-//! There are two implementations. A stack has exactly one; protocols are written for any.
+//! | file | what |
+//! | --- | --- |
+//! | `single_buffer.rs` | [`SingleBuffer`]: one buffer that nobody else holds |
+//! | `tree/` | [`BufferTree`]: a rope of slices that others may hold too, and of regions of files |
+//! | `segments.rs` | gapped buffers: where the segments of messages lie in a block |
+//! | `block.rs`, `pool.rs`, `region.rs` | the memory of messages, its reuse, and octets in a file |
+//!
+//! A stack has exactly one kind of message; protocols are written for any.
 
 mod block;
 mod pool;
 mod region;
+mod segments;
 mod single_buffer;
-mod strides;
 mod tree;
 
 pub use block::Block;
 pub use pool::Pool;
 pub use region::Region;
+pub use segments::{SegmentLayout, SegmentsMut};
 pub use single_buffer::SingleBuffer;
-pub use strides::{Ends, Layout, Stretch, Strides};
 pub use tree::{BufferTree, Unshared};
 
 use crate::header::{Header, Malformed};
 
 /// One piece of a message.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Leaf<'a> {
     /// Octets in memory.
     Octets(&'a [u8]),
@@ -33,7 +41,16 @@ pub enum Leaf<'a> {
     Region(&'a Region),
 }
 
-/// Octets on their way through a stack.
+impl Leaf<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Leaf::Octets(octets) => octets.len(),
+            Leaf::Region(region) => region.length,
+        }
+    }
+}
+
+/// Octets on their way through a stack, with headroom in front of them.
 pub trait Message: Sized + 'static {
     /// Whether a leaf may be a region of a file.
     const HOLDS_REGIONS: bool;
@@ -41,150 +58,127 @@ pub trait Message: Sized + 'static {
     /// Whether [`share`](Message::share) and [`split_to`](Message::split_to) copy nothing.
     const SHARES: bool;
 
-    /// The memory that such a message is made from, and that a [`Pool`] keeps.
+    /// The memory that such a message is made of, and that a [`Pool`] keeps.
     type Block: Block;
 
-    /// A copy of `payload`, with `headroom` octets of room in front of it.
+    /// Returns a copy of `payload` with `headroom` octets of headroom.
     fn with_headroom(headroom: usize, payload: &[u8]) -> Self;
 
-    /// The octets `start..end` of `block`, without a copy; what is before them is headroom. There may be none: a message of
-    /// headers alone begins so.
+    /// Returns the octets `start..end` of `block`, without a copy; what is before them is headroom.
+    /// There may be none: a message of headers alone begins so.
     ///
     /// # Panics
-    /// Where `start..end` does not lie within `block`.
+    /// Where `start..end` is not within `block`.
     fn from_block(block: Self::Block, start: usize, end: usize) -> Self;
 
-    /// Messages that are laid out in `block`, one behind the other, without a copy: they [lie apart](Message::join_parts), where this kind
-    /// of message can.
-    ///
-    /// # Panics
-    /// Where they do not lie within `block`.
-    fn laid_out(block: Self::Block, layout: &Layout) -> Self {
-        layout.join(block)
-    }
-
-    /// A region of a file as a message.
+    /// Returns a region of a file as a message.
     ///
     /// # Errors
-    /// Gives the region back where this kind of message holds octets only.
+    /// Returns the region where this kind of message holds octets only.
     fn from_region(region: Region) -> Result<Self, Region>;
 
-    /// How many octets it has.
+    /// Returns its length in octets.
     fn len(&self) -> usize;
 
-    /// Whether it has none.
+    /// Returns whether it has no octets.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The first `octets` octets in one piece; `None` where it has fewer, or where they are still in a file.
+    /// Returns its first `octets` octets, contiguous; `None` where it has fewer, or where they are
+    /// still in a file.
     fn front(&mut self, octets: usize) -> Option<&[u8]>;
 
-    /// Makes the message `octets` longer in front and lends the new part, whose content is anything, to be written.
+    /// Prepends `octets` octets, whose content is unspecified, and lends them to be written.
     ///
-    /// It lies where the message already is, if there is headroom and nobody else holds that block; else memory is asked
-    /// for.
+    /// They are in the headroom, if that is as long and nobody else holds the block; else memory is
+    /// allocated.
     fn push_front(&mut self, octets: usize) -> &mut [u8];
 
-    /// Writes `header` in front of each of the messages of so many octets that [lie](Message::laid_out) in it. Whether it did: there has to
-    /// be room before each, nobody else may hold the block, and the first has to be whole.
+    /// Prepends `header` to each message of `octets` octets in a [gapped
+    /// buffer](Message::drop_gaps). Returns whether it did: each message has to be whole and to
+    /// have a gap for it, and nobody else may hold the block.
     fn push_each(&mut self, _octets: usize, _header: &[u8]) -> bool {
         false
     }
 
-    /// All its octets, to be altered in place: where they lie in one piece that nobody else holds. A cipher asks for it.
+    /// Lends all its octets to be altered in place, as a cipher does; `None` where they are not
+    /// contiguous, or where somebody else holds them.
     fn unshared(&mut self) -> Option<&mut [u8]>;
 
-    /// All its octets, piece by piece, to be altered in place: where they lie in one block that nobody else holds. Else there is none.
-    fn pieces_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        self.unshared().into_iter()
+    /// Lends its octets to be altered in place, segment by segment, each with the gap before it.
+    /// There are none where somebody else holds the memory, or where it is in several blocks.
+    fn segments_mut(&mut self) -> SegmentsMut<'_> {
+        self.unshared().map_or_else(SegmentsMut::default, SegmentsMut::contiguous)
     }
 
-    /// The octets of each of the messages of so many octets that it holds, one behind the other, as [`pieces_mut`](Message::pieces_mut).
+    /// Returns the octets of each message of `octets` octets that it holds, piece by piece. The
+    /// last message may be shorter. Each ends before a region.
     ///
     /// # Panics
-    /// Where that is 0.
-    fn messages_mut(&mut self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &mut [u8]>> {
-        self.unshared().into_iter().flat_map(move |all| all.chunks_mut(octets)).map(core::iter::once)
-    }
-
-    /// The octets of each of the messages of so many octets that it holds, one behind the other, piece by piece; the last may be shorter.
-    /// Each ends before a region.
-    ///
-    /// # Panics
-    /// Where that is 0.
+    /// Where `octets` is 0.
     fn messages(&self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &[u8]>>;
 
-    /// Takes the first `octets` octets away.
+    /// Drops its first `octets` octets.
     ///
     /// # Panics
     /// Where it has fewer.
     fn advance(&mut self, octets: usize);
 
-    /// Keeps only the first `octets` octets; nothing happens where it has no more.
+    /// Keeps only its first `octets` octets; nothing happens where it has no more.
     fn truncate(&mut self, octets: usize);
 
-    /// Splits the first `octets` octets off and gives them.
+    /// Splits its first `octets` octets off and returns them.
     ///
     /// # Panics
     /// Where it has fewer.
     #[must_use]
     fn split_to(&mut self, octets: usize) -> Self;
 
-    /// Takes all octets, and leaves none.
+    /// Returns all its octets, and leaves none.
     #[must_use]
     fn take(&mut self) -> Self {
         self.split_to(self.len())
     }
 
-    /// Appends `rest`.
+    /// Appends `rest`, without a copy where it is right behind in the same block.
     ///
     /// # Panics
     /// Where `rest` holds a region of a file and this kind of message does not.
     fn join(&mut self, rest: Self);
 
-    /// Appends the `parts` of `rest`, which loses them, and what stands before them.
+    /// Keeps only the segments of the packets that it consists of. Where this kind of message can,
+    /// it becomes a gapped buffer: nothing is copied, and what lies before each segment stays as a
+    /// gap.
     ///
     /// # Panics
-    /// Where it has fewer, and as [`join`](Message::join).
+    /// Where the last packet is shorter than its gap.
     #[inline]
-    fn join_parts(&mut self, rest: &mut Self, parts: &Strides) {
-        parts.each(rest, |part| self.join(part));
+    fn drop_gaps(&mut self, layout: &SegmentLayout) {
+        split_segments(self, layout);
     }
 
-    /// Appends `messages` messages of `rest`, at least one, which lies right behind it in its block: one every `stride` octets, each in
-    /// parts as this one is, with `lead` octets before the first of them, which `rest` loses. Whether it was so, and nothing had to be
-    /// copied; else nothing is done.
-    fn join_alike(&mut self, _rest: &mut Self, _messages: usize, _stride: usize, _lead: usize) -> bool {
-        false
-    }
-
-    /// Takes `header` off the front of each of the messages of so many octets that [lie](Message::laid_out) in it, if each begins with it,
-    /// and has more. Whether it did.
+    /// Takes `header` off each message of `octets` octets in a [gapped buffer](Message::drop_gaps).
+    /// Returns whether it did: each message has to be whole, to begin with it, and to have more.
     fn strip_each(&mut self, _octets: usize, _header: &[u8]) -> bool {
         false
     }
 
-    /// The parts that lie [apart](Message::join_parts) in one block, with what may be written before each: those together
-    /// that lie in packets of one length.
-    /// Nothing where the message lies otherwise, or somebody else holds the block. What may be written before the first is its headroom.
-    fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
-        core::iter::empty()
-    }
-
-    /// Its first `count` parts with the gaps between them, and so many octets of the headroom before them: one piece, as packets are that
-    /// leave together. `None`: it does not lie apart, or has fewer.
+    /// Returns the first `count` segments of a [gapped buffer](Message::drop_gaps) with the gaps
+    /// between them and `before` octets of the gap before them: one slice, as a batch of packets is
+    /// transmitted. Returns `None` where there are fewer, or where it has no gaps.
     #[must_use]
     fn with_gaps(&self, _before: usize, _count: usize) -> Option<Self> {
         None
     }
 
-    /// The same octets once more, for who sends them again: shared where this kind of message can, else copied.
+    /// Returns the same octets once more, as a retransmission needs them: shared where this kind of
+    /// message [can](Message::SHARES), else copied.
     #[must_use]
     fn share(&self) -> Self;
 
-    /// The same octets once more, behind `header`: how a packet is made of what its sender keeps. The header lies before the
-    /// octets where they are, if there is headroom and nobody else holds that block.
+    /// Returns the same octets once more behind `header`: how a packet is made of what its sender
+    /// keeps. The header is in the headroom, if that is as long and nobody else holds the block.
     #[inline]
     #[must_use]
     fn behind(&mut self, header: &[u8]) -> Self {
@@ -194,10 +188,11 @@ pub trait Message: Sized + 'static {
         packet
     }
 
-    /// Its pieces, in order, none of them empty.
+    /// Returns its pieces in order, none of them empty.
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>>;
 
-    /// Lends all octets in memory to `take`, piece by piece, as a check is fed. A piece may be empty.
+    /// Calls `take` with all octets in memory, piece by piece, as a check is fed. A piece may be
+    /// empty.
     #[inline]
     fn each(&self, mut take: impl FnMut(&[u8])) {
         self.leaves().for_each(|leaf| {
@@ -207,22 +202,22 @@ pub trait Message: Sized + 'static {
         });
     }
 
-    /// Gives the memory back to `pool` where nobody else holds it.
+    /// Returns the memory to `pool` where nobody else holds it.
     fn reclaim(self, pool: &Pool<Self>);
 
-    // The next two are always inlined, and with them `encode` and `decode`: only in place does a field that nobody looks
-    // at cost nothing.
+    // The next two are always inlined, and with them `encode` and `decode`: only so does a field
+    // that is not read cost nothing.
 
-    /// Writes `header` in front.
+    /// Prepends `header`.
     #[inline(always)]
     fn push<H: Header>(&mut self, header: &H) {
         header.encode(self.push_front(H::LENGTH));
     }
 
-    /// Reads a header from the front and takes it away.
+    /// Decodes a header at the front and drops it.
     ///
     /// # Errors
-    /// What is wrong with it; the message is as it was.
+    /// Returns what is wrong with it; the message is unchanged then.
     #[inline(always)]
     fn pull<H: Header>(&mut self) -> Result<H, Malformed> {
         let header = match self.front(H::LENGTH) {
@@ -235,13 +230,14 @@ pub trait Message: Sized + 'static {
         header
     }
 
-    /// Copies the octets in memory, from the first, into `octets`; gives how many. Stops at a region.
+    /// Copies its first octets into `octets` and returns how many, as far as they are in memory: it
+    /// stops at a region.
     fn copy_to(&self, octets: &mut [u8]) -> usize {
         copy_leaves(self, octets)
     }
 
-    /// A copy of the octets, with `headroom` octets of room in front of them: how a packet is cut from what its sender
-    /// keeps. It lies in a block of `pool`, or in a new one where those are too small.
+    /// Returns a copy of its octets with `headroom` octets of headroom, in a block of `pool`, or in
+    /// a new one where those are too small: how a packet is cut from what its sender keeps.
     ///
     /// # Panics
     /// Where it holds a region of a file.
@@ -255,7 +251,18 @@ pub trait Message: Sized + 'static {
     }
 }
 
-/// [`Message::copy_to`], piece by piece.
+/// Does [`Message::drop_gaps`] segment by segment.
+fn split_segments<M: Message>(message: &mut M, layout: &SegmentLayout) {
+    let (mut packets, mut index) = (message.take(), 0);
+    while !packets.is_empty() {
+        let (octets, gap) = (packets.len().min(layout.stride()), layout.gap(index));
+        packets.advance(gap);
+        message.join(packets.split_to(octets - gap));
+        index = (index + 1) % layout.segments();
+    }
+}
+
+/// Does [`Message::copy_to`] piece by piece.
 fn copy_leaves(message: &impl Message, octets: &mut [u8]) -> usize {
     let mut copied = 0;
     for leaf in message.leaves() {

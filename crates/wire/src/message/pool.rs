@@ -5,16 +5,16 @@ use core::cell::RefCell;
 
 use super::{Block, Message};
 
-/// How many short blocks of other lengths a pool keeps, and of how many octets all of them may be together: all that one association may have on
-/// its way may come back at once, and goes again.
+/// The most short blocks of other lengths that a pool keeps, and the most octets of all of them:
+/// what one association has in flight may be returned at once, and is used again.
 const ODD_MOST: usize = 128;
 const ODD_OCTETS: usize = 16 << 20;
 
-/// A pool of equal blocks for one kind of message, shared by the drivers of one stack: one takes, another gives back. Some blocks of
-/// other lengths are kept too, in which messages came from above.
+/// A pool of equal blocks for one kind of message, shared by the drivers of one stack: one takes,
+/// another returns. Some blocks of other lengths are kept too, in which messages came from above.
 ///
-/// Blocks that are never given back are lost to the pool and nothing else; the last one used is the first one taken,
-/// because it is still in the processor's cache.
+/// A block that is never returned is lost to the pool and nothing else. The last one returned is
+/// the first one taken, because it is still in the processor's cache.
 #[derive(Debug)]
 pub struct Pool<M: Message> {
     block: usize,
@@ -23,30 +23,30 @@ pub struct Pool<M: Message> {
     odd: RefCell<Odd<M::Block>>,
 }
 
-/// Blocks of other lengths, by the logarithm of their length: a long one is not in the way of who wants a short one.
+/// Blocks of other lengths, by the logarithm of their length: a long one does not hide a short one.
 #[derive(Debug)]
 struct Odd<B> {
     classes: [Class<B>; CLASSES],
-    /// Of those that are short.
+    /// The number of short blocks.
     short: usize,
-    /// Of all of them.
+    /// The octets of all blocks.
     octets: usize,
 }
 
 #[derive(Debug)]
 struct Class<B> {
     blocks: Vec<B>,
-    /// How many were asked for, and not there: so many are worth keeping, and what nobody ever asks for is not kept.
+    /// How often there was none: no more are kept than were asked for in vain.
     wanted: usize,
 }
 
-/// Blocks of these classes are not short: their octets bound their number.
+/// The first class of blocks that are not short: their octets bound their number.
 const LONG: usize = class(64 << 10);
 
-/// None is longer than all may be together.
+/// No block is longer than the most octets of all.
 const CLASSES: usize = class(ODD_OCTETS) + 1;
 
-/// Short ones are all alike.
+/// Returns the class of a length: all that are shorter than 128 octets are in the first.
 const fn class(octets: usize) -> usize {
     ((octets / 64) | 1).ilog2() as usize
 }
@@ -55,7 +55,8 @@ impl<B: Block> Odd<B> {
     const EMPTY: Self =
         Odd { classes: [const { Class { blocks: Vec::new(), wanted: 0 } }; CLASSES], short: 0, octets: 0 };
 
-    /// The last that was given with room for so many octets, but not for four times as many, unless both are short.
+    /// Takes the last block returned that has room for `octets` octets, but not for four times as
+    /// many, unless both are short.
     #[inline]
     fn take(&mut self, octets: usize) -> Option<B> {
         let from = class(octets);
@@ -77,8 +78,8 @@ impl<B: Block> Odd<B> {
         Some(block)
     }
 
-    /// Where there is no room, the class that holds most of it makes some, of short blocks or of octets; the block is let go where that is
-    /// its own.
+    /// Keeps a block. Where the bound is reached, of short blocks or of octets, the class that
+    /// holds most loses one; where that is the block's own class, the block is freed instead.
     #[inline]
     fn give(&mut self, block: B) {
         let own = class(block.len());
@@ -92,7 +93,7 @@ impl<B: Block> Odd<B> {
             }
             let held = |place: &usize| self.classes[*place].blocks.len() << if counts { 0 } else { *place };
             let most = (0..if counts { LONG } else { CLASSES }).max_by_key(held).unwrap_or(own);
-            // It is wanted no more than what is there.
+            // No more are wanted than are there.
             self.classes[most].wanted = self.classes[most].blocks.len();
             if most == own || self.remove(most).is_none() {
                 return;
@@ -105,42 +106,45 @@ impl<B: Block> Odd<B> {
 }
 
 impl<M: Message> Pool<M> {
-    /// A pool of blocks of `block` octets that keeps at most `most` of them, or as many as are [written](Pool::write_next) at once.
+    /// Returns a pool of blocks of `block` octets that keeps at most `most` of them, or as many as
+    /// are [written](Pool::write_next) at once.
     pub fn new(block: usize, most: usize) -> Self {
         Pool { block, most, free: RefCell::new(Vec::with_capacity(most)), odd: RefCell::new(Odd::EMPTY) }
     }
 
-    /// The size of a block in octets.
+    /// Returns the size of a block in octets.
     pub fn block(&self) -> usize {
         self.block
     }
 
-    /// A block, used again where there is one. Its content is anything.
+    /// Takes a block, used again where there is one. Its content is unspecified.
     #[inline]
     pub fn take(&self) -> M::Block {
         self.free.borrow_mut().pop().unwrap_or_else(|| M::Block::zeroed(self.block))
     }
 
-    /// Lends so many of the blocks that are [taken](Pool::take) next to be written in place, of which the last one is the next.
+    /// Lends the next `count` blocks to be [taken](Pool::take), in reverse order, to be written in
+    /// place.
     #[inline]
     pub fn write_next<T>(&self, count: usize, write: impl FnOnce(&mut [M::Block]) -> T) -> T {
         let free = &mut *self.free.borrow_mut();
         while free.len() < count {
-            // Those that are there were used before.
+            // The ones that were used before stay the next ones.
             free.insert(0, M::Block::zeroed(self.block));
         }
         let first = free.len() - count;
         write(&mut free[first..])
     }
 
-    /// A block of another length that was used before and has room for so many octets, but not for four times as many: a short
-    /// message would hold it. Its content is anything.
+    /// Takes a block of another length that was used before and has room for `octets` octets, but
+    /// not for four times as many, which a short message would hold. Its content is unspecified.
     #[inline]
     pub fn again(&self, octets: usize) -> Option<M::Block> {
         self.odd.borrow_mut().take(octets)
     }
 
-    /// A copy of `octets`, with nothing in front, in a block that was used before where there is such a one.
+    /// Returns a copy of `octets` without headroom, in a block that was used before where there is
+    /// one.
     #[inline]
     pub fn copy(&self, octets: &[u8]) -> M {
         let Some(mut block) = self.again(octets.len()) else { return M::with_headroom(0, octets) };
@@ -148,7 +152,7 @@ impl<M: Message> Pool<M> {
         M::from_block(block, 0, octets.len())
     }
 
-    /// Gives a block back; one too many is freed.
+    /// Returns a block to the pool; one too many is freed.
     #[inline]
     pub fn give(&self, block: M::Block) {
         if block.len() != self.block {
@@ -160,7 +164,8 @@ impl<M: Message> Pool<M> {
         }
     }
 
-    /// Gets the block of one of `lent` back, which nobody else holds any more; whether there is such a one.
+    /// Returns one of the blocks of `lent` that nobody else holds any more to the pool, and whether
+    /// there was one.
     pub fn regain(&self, lent: &mut Vec<M>) -> bool {
         let free = lent.iter_mut().position(|message| message.unshared().is_some());
         if let Some(free) = free {

@@ -4,15 +4,15 @@ use alloc::sync::Arc;
 use core::any::Any;
 use core::fmt;
 
-/// Octets that are still in a file, or on their way into one. Whoever holds it keeps the file open; nobody here looks into
-/// it.
+/// Octets that are still in a file, or on their way into one. It keeps the file open, and is never
+/// read here.
 #[derive(Clone)]
 pub struct Region {
-    /// The open file, or the pipe of the kernel, as the drivers know it.
+    /// The open file, or the pipe of the kernel, in the type of the driver.
     pub source: Arc<dyn Any + Send + Sync>,
-    /// Where the region begins, in octets.
+    /// The position of its first octet in the file.
     pub offset: u64,
-    /// Its length, in octets. A file may turn out shorter.
+    /// Its length in octets. A file may turn out shorter.
     pub length: usize,
 }
 

@@ -6,41 +6,44 @@ use alloc::vec::Vec;
 
 use super::{Leaf, Message, Pool, Region};
 
-/// One buffer with room in front.
+/// One buffer with headroom.
 ///
-/// What handlers call for every message is always inlined: a message whose address is handed to a function lives in
-/// memory from there on, and one that does not stays in registers on its whole way through a stack.
+/// What handlers call for every message is always inlined: a message whose address is handed to a
+/// function is in memory from there on, and any other stays in registers on its whole path through
+/// a stack.
 #[derive(Debug)]
 pub struct SingleBuffer {
     block: Box<[u8]>,
     end: usize,
-    // The length and not the start: then the compiler sees that a message from which a header was taken still lies
-    // within its block, and tests nothing but whether it was long enough for the header.
+    // The length and not the start: then the compiler sees that a message from which a header was
+    // taken is still within its block, and tests nothing but whether it was long enough for the
+    // header.
     length: usize,
 }
 
 impl SingleBuffer {
-    /// Its octets.
+    /// Returns its octets.
     #[inline(always)]
     #[allow(unsafe_code, reason = "the named exception of this file: see SAFETY")]
     pub fn octets(&self) -> &[u8] {
         let (start, end) = (self.end - self.length, self.end);
         debug_assert!(start <= end && end <= self.block.len());
-        // SAFETY: `length <= end <= block.len()` always holds. `from_block`, the only maker, asserts it; every method
-        // below that changes one of the three keeps it, and they are private to this file.
+        // SAFETY: `length <= end <= block.len()` always holds. `from_block`, the only constructor,
+        // asserts it; every method below that changes one of the three keeps it, and they are
+        // private to this file.
         unsafe { self.block.get_unchecked(start..end) }
     }
 
-    /// How many octets can be pushed before it is copied to make room.
+    /// Returns how many octets can be prepended before it is copied.
     ///
-    /// Whoever hands a message to a stack asks once for all headers; where the stack is inlined after that question, the
-    /// compiler knows the answer to each layer's own.
+    /// A driver asks once for all headers of a stack; where the stack is inlined behind that
+    /// question, the compiler knows the answer to each layer's own.
     #[inline(always)]
     pub fn headroom(&self) -> usize {
         self.end - self.length
     }
 
-    /// Its octets, to be changed in place.
+    /// Lends its octets to be changed in place.
     #[inline(always)]
     #[allow(unsafe_code, reason = "the named exception of this file: see SAFETY")]
     pub fn octets_mut(&mut self) -> &mut [u8] {
@@ -51,15 +54,15 @@ impl SingleBuffer {
     }
 }
 
-/// A copy of `octets` with at least `room` octets in front. It is lent the octets and not the message, for the reason
-/// that stands at [`SingleBuffer`].
+/// Returns a copy of `octets` with at least `room` octets of headroom. It takes the octets and not
+/// the message, for the reason given at [`SingleBuffer`].
 #[cold]
 #[inline(never)]
 fn roomier(octets: &[u8], room: usize) -> SingleBuffer {
     SingleBuffer::with_headroom(room + stand_by(octets.len()), octets)
 }
 
-/// How much headroom a message gets that had too little.
+/// Returns the headroom of a message of `length` octets that had too little.
 fn stand_by(length: usize) -> usize {
     length.clamp(64, 256)
 }
@@ -103,7 +106,7 @@ impl Message for SingleBuffer {
         let before = self.headroom();
         if octets <= before {
             let start = before - octets;
-            // So that the next headroom is this `start` again, of which the compiler knows that it is large enough.
+            // The next headroom is this `start` again, which the compiler knows to be large enough.
             self.length = self.end - start;
             // SAFETY: as in `octets`: `start <= before <= end <= block.len()`.
             return unsafe { self.block.get_unchecked_mut(start..before) };

@@ -1,7 +1,7 @@
 //! Blocks and options.
 
 use proptest::prelude::*;
-use stackwright_wire::capture::{Capture, Direction, Frame, LinkType, Payload};
+use stackwright_wire::capture::{Capture, Frame, LinkType, PacketDirection, Payload};
 use stackwright_wire::{BufferTree, Message};
 
 use crate::read::{Interface, Packet, Read, read};
@@ -30,7 +30,7 @@ proptest! {
         }
         for (which, nanoseconds, octets, outbound, comment, takes) in packets {
             let which = which % ids.len();
-            let direction = if outbound { Direction::Outbound } else { Direction::Inbound };
+            let direction = if outbound { PacketDirection::Outbound } else { PacketDirection::Inbound };
             let (front, back) = octets.split_at(octets.len() / 2);
             let mut rope = BufferTree::with_headroom(0, front);
             rope.join(BufferTree::with_headroom(0, back));
@@ -62,7 +62,7 @@ fn octet_by_octet() {
     let mut capture = Capture::new("abc");
     let boundary = capture.interface("if", "", LinkType::USER0);
     let frame = Frame::plain(Payload::from(&b"hello"[..]));
-    capture.packet(boundary, 0x0123_4567_89ab_cdef, Direction::Outbound, &frame, None);
+    capture.packet(boundary, 0x0123_4567_89ab_cdef, PacketDirection::Outbound, &frame, None);
     let section = [
         &[0x0a, 0x0d, 0x0d, 0x0a, 40, 0, 0, 0, 0x4d, 0x3c, 0x2b, 0x1a, 1, 0, 0, 0][..],
         &[0xff; 8],
@@ -93,7 +93,7 @@ fn a_packet_that_is_too_long_is_cut_and_says_so() {
     for length in LENGTHS {
         let octets = vec![7; length];
         let frame = Frame::plain(Payload::from(&octets[..]));
-        capture.packet(boundary, 0, Direction::Inbound, &frame, None);
+        capture.packet(boundary, 0, PacketDirection::Inbound, &frame, None);
     }
     let packets = read(&capture.take()).packets;
     let lengths: Vec<_> =
@@ -106,7 +106,7 @@ fn a_text_that_is_too_long_is_cut_between_two_characters() {
     let text = "ä".repeat(40_000);
     let mut capture = Capture::new(&text);
     let boundary = capture.interface(&text, &text, LinkType::RAW);
-    capture.packet(boundary, 0, Direction::Inbound, &Frame::plain(Payload::default()), Some(&text));
+    capture.packet(boundary, 0, PacketDirection::Inbound, &Frame::plain(Payload::default()), Some(&text));
     let read = read(&capture.take());
     let cut = "ä".repeat(65_535 / 2);
     assert!(read.application == cut && read.interfaces[0].name == cut);
@@ -118,5 +118,5 @@ fn a_text_that_is_too_long_is_cut_between_two_characters() {
 fn a_packet_needs_its_interface() {
     let boundary = Capture::new("").interface("", "", LinkType::RAW);
     let frame = Frame::plain(Payload::default());
-    Capture::new("").packet(boundary, 0, Direction::Inbound, &frame, None);
+    Capture::new("").packet(boundary, 0, PacketDirection::Inbound, &frame, None);
 }

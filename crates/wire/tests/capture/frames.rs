@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use stackwright_wire::capture::{Control, Ends, Frame, Ipv4, Ipv6, LinkType, Payload, Segment, Tcp, Udp};
+use stackwright_wire::capture::{Control, Ends, Frame, Ipv4, Ipv6, LinkType, Payload, Tcp, TcpSegment, Udp};
 use stackwright_wire::{BufferTree, Header, Message, Region};
 
 use crate::read::flat;
@@ -85,7 +85,7 @@ proptest! {
             start += length;
         }
         let ends = if six { ends_v6() } else { ends_v4() };
-        let segment = Segment { sequence, acknowledgement: Some(99), urgent: true, control };
+        let segment = TcpSegment { sequence, acknowledgement: Some(99), urgent: true, control };
         let packets: Vec<Vec<u8>> =
             Frame::segments(ends, segment, Payload::of(&rope)).map(|frame| flat(&frame)).collect();
         prop_assert_eq!(packets.len(), octets.len().div_ceil(65_495).max(1));
@@ -111,7 +111,7 @@ proptest! {
 
 #[test]
 fn who_speaks_first_acknowledges_nothing() {
-    let segment = Segment { control: Control::Synchronise, ..Segment::default() };
+    let segment = TcpSegment { control: Control::Synchronise, ..TcpSegment::default() };
     let packets: Vec<_> = Frame::segments(ends_v4(), segment, Payload::default()).collect();
     let [syn] = &packets[..] else { panic!("one packet opens") };
     let (_, octets) = carried(&flat(syn));
@@ -156,7 +156,7 @@ fn a_region_of_a_file_is_counted_and_not_read() {
     let mut rope = BufferTree::with_headroom(0, b"head");
     rope.join(BufferTree::from_region(region).unwrap());
     rope.join(BufferTree::with_headroom(0, b"tail"));
-    let segment = Segment { acknowledgement: Some(1), control: Control::Finish, ..Segment::default() };
+    let segment = TcpSegment { acknowledgement: Some(1), control: Control::Finish, ..TcpSegment::default() };
     let frames: Vec<Frame<'_>> = Frame::segments(ends_v4(), segment, Payload::of(&rope)).collect();
     let [first, last] = &frames[..] else { panic!("two packets") };
     assert_eq!((first.len(), last.len()), (65_535, 40 + 100_008 - 65_495));

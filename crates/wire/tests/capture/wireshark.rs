@@ -3,7 +3,9 @@
 use std::io::{ErrorKind, Write};
 use std::process::Command;
 
-use stackwright_wire::capture::{Capture, Control, Direction, Ends, Frame, LinkType, Payload, Segment};
+use stackwright_wire::capture::{
+    Capture, Control, Ends, Frame, LinkType, PacketDirection, Payload, TcpSegment,
+};
 
 /// Three packets, the last of them between participants without Internet addresses.
 fn file() -> Vec<u8> {
@@ -15,18 +17,18 @@ fn file() -> Vec<u8> {
 
     let second = 1_700_000_000_000_000_000;
     let datagram = Frame::datagram(here, Payload::from(&b"echo me"[..])).unwrap();
-    capture.packet(internet, second, Direction::Outbound, &datagram, Some("what we asked for"));
-    let segment = Segment {
+    capture.packet(internet, second, PacketDirection::Outbound, &datagram, Some("what we asked for"));
+    let segment = TcpSegment {
         sequence: 1000,
         acknowledgement: Some(2000),
         control: Control::Finish,
-        ..Segment::default()
+        ..TcpSegment::default()
     };
     for frame in Frame::segments(there, segment, Payload::from(&b"QUIT\r\n"[..])) {
-        capture.packet(internet, second + 1, Direction::Inbound, &frame, None);
+        capture.packet(internet, second + 1, PacketDirection::Inbound, &frame, None);
     }
     let frame = Frame::plain(Payload::from(&b"odd"[..]));
-    capture.packet(line, second + 2_000_000_003, Direction::Inbound, &frame, None);
+    capture.packet(line, second + 2_000_000_003, PacketDirection::Inbound, &frame, None);
     capture.take()
 }
 

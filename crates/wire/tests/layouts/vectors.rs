@@ -1,7 +1,7 @@
 //! Octets that others have written down, tables, pictures, dissections.
 
 use stackwright_wire::check::Internet;
-use stackwright_wire::{Header, Malformed, Order, dissect, dissect_fields};
+use stackwright_wire::{ByteOrder, Header, Malformed, dissect, dissect_fields};
 
 use crate::headers::{Address, Bits, CallSign, Ipv4, LittleNumbers};
 
@@ -46,8 +46,8 @@ fn table_of_fields() {
     assert_eq!(rows[13], ("destination", 128, 32, "Whither."));
     assert_eq!(Bits::FIELDS[10].name, "type");
     let orders = LittleNumbers::FIELDS.iter().map(|field| (field.name, field.order));
-    assert!(orders.clone().any(|row| row == ("octets", Order::Network)));
-    assert!(orders.clone().any(|row| row == ("two", Order::LittleEndian)));
+    assert!(orders.clone().any(|row| row == ("octets", ByteOrder::Network)));
+    assert!(orders.clone().any(|row| row == ("two", ByteOrder::LittleEndian)));
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Both kinds of message against a plain vector, under whatever is done to them.
 
-mod apart;
+mod gapped;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SingleBuffer, Strides};
+use stackwright_wire::{BufferTree, Leaf, Message, Pool, Region, SegmentLayout, SingleBuffer};
 use std::mem;
 use std::sync::Arc;
 
@@ -23,9 +23,8 @@ enum Step {
     Join(usize, Vec<u8>),
     /// Puts a new message in front.
     JoinTo(usize, Vec<u8>),
-    /// Loses what stands before parts of it: those of packets that are behind the first so many octets, in the same block, or
-    /// behind a message of their own.
-    JoinParts(usize, Strides, bool),
+    /// Loses what stands before its segments, behind the first so many octets.
+    DropGaps(usize, SegmentLayout),
     /// Splits, and keeps the first part alive while the rest gets headers.
     PushOntoTheRest(usize, Vec<u8>),
     /// Takes the same octets once more, and puts a header before one of the two.
@@ -53,7 +52,7 @@ fn step() -> impl Strategy<Value = Step> {
         number().prop_map(Step::SplitAndJoin),
         (number(), octets()).prop_map(|(room, octets)| Step::Join(room, octets)),
         (number(), octets()).prop_map(|(room, octets)| Step::JoinTo(room, octets)),
-        (number(), strides(), any::<bool>()).prop_map(|(at, parts, near)| Step::JoinParts(at, parts, near)),
+        (number(), layout()).prop_map(|(at, layout)| Step::DropGaps(at, layout)),
         (number(), octets()).prop_map(|(at, octets)| Step::PushOntoTheRest(at, octets)),
         (octets(), any::<bool>()).prop_map(|(octets, first)| Step::Share(octets, first)),
         (octets(), any::<bool>()).prop_map(|(octets, kept)| Step::Resend(octets, kept)),
@@ -63,9 +62,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn strides() -> impl Strategy<Value = Strides> {
-    (1..200_usize, 0..9_usize, 0..30_usize, 0..30_usize)
-        .prop_map(|(stride, count, skip, skip_last)| Strides { stride, count, skip, skip_last })
+fn layout() -> impl Strategy<Value = SegmentLayout> {
+    (1..200_usize, 1..9_usize, 0..30_usize, 0..30_usize, 0..30_usize).prop_map(
+        |(stride, segments, first, gap, last)| {
+            let [first, gap, last] = [first, gap, last].map(|gap| gap.min(stride - 1));
+            SegmentLayout::new(stride, gap).in_messages(segments, first, last)
+        },
+    )
 }
 
 fn push<M: Message>(message: &mut M, model: &mut Vec<u8>, octets: &[u8]) {
@@ -114,29 +117,20 @@ fn take<M: Message>(step: &Step, pool: &Pool<M>, message: &mut M, model: &mut Ve
             message.join(rest);
             model.splice(..0, octets.iter().copied());
         }
-        Step::JoinParts(at, parts, near) => {
-            let mut head = message.split_to(within(*at));
-            let mut left = model.split_off(within(*at));
-            if !near {
-                head = M::with_headroom(0, model);
+        Step::DropGaps(at, layout) => {
+            let head = message.split_to(within(*at));
+            let packets = model.split_off(within(*at));
+            let last = packets.len() % layout.stride();
+            let gap_of = |place: usize| layout.gap(place % layout.segments());
+            if last < gap_of(packets.len() / layout.stride()) {
+                message.truncate(packets.len() - last); // the last one is shorter than its gap
             }
-            let count = parts.count.min(left.len().div_ceil(parts.stride));
-            let octets = left.len().min(count * parts.stride);
-            let last = octets - count.saturating_sub(1) * parts.stride;
-            let parts = Strides {
-                count,
-                skip: parts.skip.min(parts.stride),
-                skip_last: parts.skip_last.min(last),
-                ..*parts
-            };
-            head.join_parts(message, &parts);
-            for (place, packet) in left[..octets].chunks(parts.stride).enumerate() {
-                let skip = if place + 1 == count { parts.skip_last } else { parts.skip };
-                model.extend(&packet[skip..]);
+            for (place, packet) in packets[..message.len()].chunks(layout.stride()).enumerate() {
+                model.extend(&packet[gap_of(place)..]);
             }
-            left.drain(..octets);
-            agree(message, &left);
-            *message = head;
+            message.drop_gaps(layout);
+            let rest = mem::replace(message, head);
+            message.join(rest);
         }
         Step::PushOntoTheRest(at, octets) => {
             let head = message.split_to(within(*at));
@@ -210,8 +204,10 @@ fn agree<M: Message>(message: &M, model: &[u8]) {
 }
 
 fn run<M: Message>(steps: &[Step], headroom: usize, payload: &[u8]) {
-    let mut message = M::with_headroom(headroom, payload);
-    let mut model = payload.to_vec();
+    run_steps(steps, M::with_headroom(headroom, payload), payload.to_vec());
+}
+
+fn run_steps<M: Message>(steps: &[Step], mut message: M, mut model: Vec<u8>) {
     // Some messages are longer than its blocks, some shorter.
     let pool = Pool::new(128, 2);
     agree(&message, &model);

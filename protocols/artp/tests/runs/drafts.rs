@@ -61,7 +61,7 @@ fn what_is_written_in_place_leaves_from_there() {
             let mut message = reserve(&talk);
             let Side { layer, said } = &mut talk.sides[0];
             let mut first: *const u8 = std::ptr::null();
-            for piece in message.pieces_mut() {
+            for (_, piece) in message.segments_mut() {
                 piece.fill(octet);
                 if first.is_null() {
                     first = piece.as_ptr();
@@ -137,7 +137,7 @@ fn what_is_written_above_another_header_leaves_from_where_it_lies() {
     let (mut message, mut expected) = (reserved.into_octets(), b"head".to_vec());
     assert_eq!(message.len(), LENGTH);
     let mut at = None;
-    for piece in message.pieces_mut() {
+    for (_, piece) in message.segments_mut() {
         piece.fill(7);
         at = at.or(Some(piece.as_ptr()));
     }
@@ -190,7 +190,7 @@ fn a_draft_that_was_cut_off_leaves_all_the_same() {
         [LENGTH - 1, LENGTH / 2, 3000, 1, 0].map(|octets| vec![octets as u8; octets]).into();
     for octets in &said {
         let mut message = reserve(&talk);
-        message.pieces_mut().for_each(|piece| piece.fill(octets.len() as u8));
+        message.segments_mut().for_each(|(_, segment)| segment.fill(octets.len() as u8));
         message.truncate(octets.len());
         talk.sides[0].send(&talk.cx, message);
     }
@@ -277,8 +277,10 @@ fn pass(talk: &mut Talk, milliseconds: usize) {
 fn say_together(talk: &mut Talk, first: u8, most: usize) -> usize {
     let all = talk.sides[0].reserve(LENGTH, most).expect("it knows how its packets lie");
     let (Side { layer, said }, mut all) = (&mut talk.sides[0], all.into_octets());
-    for (pieces, octet) in all.messages_mut(LENGTH).zip(first..) {
-        pieces.for_each(|piece| piece.fill(octet));
+    let (mut segments, mut octet) = (all.segments_mut(), first);
+    while segments.len() > 0 {
+        segments.split_to(LENGTH).for_each(|(_, segment)| segment.fill(octet));
+        octet = octet.wrapping_add(1);
     }
     let (messages, properties) = (Batch::new(all, LENGTH), MessageProperties::default());
     let credit = messages.cost();

@@ -109,7 +109,7 @@ impl Side {
     pub(crate) fn say_in_place(&mut self, cx: &Context, octet: u8, octets: usize) {
         let mut message = self.reserve(octets, 1).expect("it knows how its packets lie").into_octets();
         assert_eq!(message.len(), octets);
-        message.pieces_mut().for_each(|piece| piece.fill(octet));
+        message.segments_mut().for_each(|(_, segment)| segment.fill(octet));
         self.send(cx, message);
     }
 

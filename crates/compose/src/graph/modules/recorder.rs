@@ -11,7 +11,7 @@ use stackwright_contract::words::{Indication, Request};
 use stackwright_contract::{Context, Handle, Mirror, Service, Word};
 use stackwright_wire::Message;
 use stackwright_wire::capture::{
-    Capture, Control, Direction, Ends, Frame, InterfaceId, LinkType, Payload, Segment,
+    Capture, Control, Ends, Frame, InterfaceId, LinkType, PacketDirection, Payload, TcpSegment,
 };
 
 use super::act::{self, Act};
@@ -73,7 +73,7 @@ struct Association {
 #[derive(Clone, Copy)]
 struct Place {
     time: u64,
-    direction: Direction,
+    direction: PacketDirection,
 }
 
 impl Association {
@@ -85,10 +85,10 @@ impl Association {
         Association { passive: false, over: false, gone: false, ends, numbers: [1, 1] }
     }
 
-    fn ends(&self, direction: Direction) -> Option<Ends> {
+    fn ends(&self, direction: PacketDirection) -> Option<Ends> {
         match direction {
-            Direction::Outbound => self.ends,
-            Direction::Inbound => self.ends.map(Ends::reversed),
+            PacketDirection::Outbound => self.ends,
+            PacketDirection::Inbound => self.ends.map(Ends::reversed),
         }
     }
 }
@@ -152,14 +152,14 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
             return;
         };
         let [from, to] = match place.direction {
-            Direction::Outbound => [0, 1],
-            Direction::Inbound => [1, 0],
+            PacketDirection::Outbound => [0, 1],
+            PacketDirection::Inbound => [1, 0],
         };
         let [sequence, expected] = [association.numbers[from], association.numbers[to]];
         // The first packet of all has nothing to acknowledge.
         let first = control == Control::Synchronise && expected == 0;
         let acknowledgement = (!first).then_some(expected);
-        let segment = Segment { sequence, acknowledgement, urgent, control };
+        let segment = TcpSegment { sequence, acknowledgement, urgent, control };
         for frame in Frame::segments(ends, segment, payload) {
             self.packet(self.internet, place, &frame);
         }
@@ -170,7 +170,7 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
     /// Writes both SYN packets, that of the opener first.
     fn opened(&mut self, time: u64, association: &mut Association) {
         association.numbers = [0, 0];
-        let mut directions = [Direction::Outbound, Direction::Inbound];
+        let mut directions = [PacketDirection::Outbound, PacketDirection::Inbound];
         if association.passive {
             directions.reverse();
         }
@@ -186,8 +186,8 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
         let direction = match why {
             _ if association.over => return,
             Ended::Finished | Ended::Unlistened => return,
-            Ended::Reset(_) => Direction::Inbound,
-            _ => Direction::Outbound,
+            Ended::Reset(_) => PacketDirection::Inbound,
+            _ => PacketDirection::Outbound,
         };
         self.segments(Place { time, direction }, association, Control::Reset, false, Payload::default());
     }
@@ -196,7 +196,7 @@ impl<M, F: FnMut(Vec<u8>)> Recorder<M, F> {
     fn note(
         &mut self,
         cx: &Context,
-        direction: Direction,
+        direction: PacketDirection,
         service: &str,
         act: Act,
         word: &mut impl Word<Message = M>,
@@ -286,7 +286,7 @@ where
         outlet: &mut NodeOutlet<'_, M, B>,
     ) {
         let act = act::of_request(&request);
-        self.note(cx, Direction::Outbound, request.service(), act, &mut request);
+        self.note(cx, PacketDirection::Outbound, request.service(), act, &mut request);
         outlet.ask(0, request);
     }
 
@@ -297,7 +297,7 @@ where
         outlet: &mut NodeOutlet<'_, M, B>,
     ) {
         let act = act::of_indication(&indication);
-        self.note(cx, Direction::Inbound, indication.service(), act, &mut indication);
+        self.note(cx, PacketDirection::Inbound, indication.service(), act, &mut indication);
         outlet.tell(0, indication);
     }
 

@@ -1,19 +1,19 @@
-//! The pieces of a rope, one after the other.
+//! Iterates over the octets of a rope.
 
 use core::slice::Iter;
 
+use super::gapped::Segments;
 use super::pieces::{Piece, Pieces};
-use super::spaced::Parts;
 use crate::message::Leaf;
 
 /// The leaves of a message.
 #[derive(Clone)]
 pub(super) enum Leaves<'a> {
-    /// Of a list in two runs.
+    /// Of a list in two slices.
     Listed(Iter<'a, Piece>, Iter<'a, Piece>),
     /// A header and a body, or what is left of them.
     Headed(Option<&'a [u8]>, Option<&'a [u8]>),
-    Spaced(Parts<'a>),
+    Gapped(Segments<'a>),
 }
 
 impl<'a> Leaves<'a> {
@@ -21,7 +21,7 @@ impl<'a> Leaves<'a> {
     pub(super) fn of(pieces: &'a Pieces) -> Self {
         match pieces {
             Pieces::Headed(short, slice) => Leaves::Headed(Some(short.octets()), Some(slice.octets())),
-            Pieces::Spaced(spaced) => Leaves::Spaced(spaced.parts()),
+            Pieces::Gapped(gapped) => Leaves::Gapped(gapped.segments()),
             pieces => {
                 let (first, second) = pieces.as_slices();
                 Leaves::Listed(first.iter(), second.iter())
@@ -38,11 +38,11 @@ impl<'a> Iterator for Leaves<'a> {
         match self {
             Leaves::Listed(first, second) => first.next().or_else(|| second.next()).map(Piece::leaf),
             Leaves::Headed(header, body) => header.take().or_else(|| body.take()).map(Leaf::Octets),
-            Leaves::Spaced(parts) => parts.next().map(Leaf::Octets),
+            Leaves::Gapped(segments) => segments.next().map(Leaf::Octets),
         }
     }
 
-    /// All that are left: what they are is asked once.
+    /// Takes all that are left: the kind of pieces is asked once.
     #[inline]
     fn fold<B, F: FnMut(B, Leaf<'a>) -> B>(self, begin: B, take: F) -> B {
         match self {
@@ -50,33 +50,34 @@ impl<'a> Iterator for Leaves<'a> {
             Leaves::Headed(header, body) => {
                 header.into_iter().chain(body).map(Leaf::Octets).fold(begin, take)
             }
-            Leaves::Spaced(parts) => parts.map(Leaf::Octets).fold(begin, take),
+            Leaves::Gapped(segments) => segments.map(Leaf::Octets).fold(begin, take),
         }
     }
 }
 
-/// Message by message, the octets of a rope that holds several of one length.
+/// Iterates over the messages of one length that a rope holds; the last may be shorter.
 pub(super) struct Messages<'a> {
     next: Octets<'a>,
-    /// How many octets each has, but the last.
     each: usize,
 }
 
-/// The next octets of a rope, piece by piece.
+/// Iterates over the next octets of a rope, piece by piece, up to a region.
 #[derive(Clone)]
 pub(super) struct Octets<'a> {
-    leaves: Leaves<'a>,
-    /// So many octets of the first leaf are not among them, and so many are there.
+    /// The next leaf, of which `passed` octets are not among them, and those behind it.
+    leaf: Option<Leaf<'a>>,
     passed: usize,
+    leaves: Leaves<'a>,
+    /// How many octets are left.
     left: usize,
 }
 
 impl<'a> Messages<'a> {
-    /// Of leaves of so many octets.
+    /// Returns the messages of `each` octets in leaves of `octets` octets.
     #[inline]
-    pub(super) fn of(leaves: Leaves<'a>, octets: usize, each: usize) -> Self {
+    pub(super) fn of(mut leaves: Leaves<'a>, octets: usize, each: usize) -> Self {
         assert!(each > 0, "a message has octets");
-        Messages { next: Octets { leaves, passed: 0, left: octets }, each }
+        Messages { next: Octets { leaf: leaves.next(), passed: 0, leaves, left: octets }, each }
     }
 }
 
@@ -88,40 +89,23 @@ impl<'a> Iterator for Messages<'a> {
         if self.next.left == 0 {
             return None;
         }
-        let octets = self.each.min(self.next.left);
-        let message = Octets { left: octets, ..self.next.clone() };
-        self.next.left -= octets;
-        if self.next.left > 0 {
-            self.next.pass(octets);
-        }
+        let left = self.each.min(self.next.left);
+        let message = Octets { left, ..self.next.clone() };
+        self.next.pass(left);
         Some(message)
     }
 }
 
-impl<'a> Octets<'a> {
-    /// So many octets are not among them any more.
+impl Octets<'_> {
+    /// Drops the first `octets` octets, of which there are as many.
     #[inline]
     fn pass(&mut self, octets: usize) {
-        if self.passed == 0
-            && let Leaves::Spaced(parts) = &mut self.leaves
-            && parts.pass_message(octets)
-        {
-            return;
-        }
-        self.pass_leaves(octets);
-    }
-
-    #[inline(never)]
-    fn pass_leaves(&mut self, octets: usize) {
+        self.left -= octets;
         self.passed += octets;
-        let mut behind = self.leaves.clone();
-        while let Some(leaf) = behind.next() {
-            let length = match leaf {
-                Leaf::Octets(octets) => octets.len(),
-                Leaf::Region(region) => region.length,
-            };
-            let Some(passed) = self.passed.checked_sub(length) else { break };
-            (self.leaves, self.passed) = (behind.clone(), passed);
+        while let Some(leaf) = &self.leaf
+            && let Some(passed) = self.passed.checked_sub(leaf.len())
+        {
+            (self.leaf, self.passed) = (self.leaves.next(), passed);
         }
     }
 }
@@ -131,23 +115,13 @@ impl<'a> Iterator for Octets<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
+        let Some(Leaf::Octets(leaf)) = self.leaf else { return None };
         if self.left == 0 {
             return None;
         }
-        let leaf = match &mut self.leaves {
-            Leaves::Spaced(parts) => parts.next()?,
-            leaves => match leaves.next()? {
-                Leaf::Octets(leaf) => leaf,
-                Leaf::Region(_) => {
-                    self.left = 0;
-                    return None;
-                }
-            },
-        };
         let end = leaf.len().min(self.passed + self.left);
         let piece = &leaf[self.passed..end];
-        self.left -= piece.len();
-        self.passed = 0;
+        self.pass(piece.len());
         Some(piece)
     }
 }

@@ -1,40 +1,51 @@
-//! A message put together from shared pieces: what the x-Kernel calls a buffer tree, kept as a rope.
+//! A message made of shared pieces: what the x-Kernel calls a buffer tree, kept as a rope.
+//!
+//! | file | what |
+//! | --- | --- |
+//! | `pieces.rs` | the pieces of a rope, in the shapes that need no list |
+//! | `slice.rs` | a part of a block that others may hold too |
+//! | `short.rs` | a header that is in the message itself |
+//! | `gapped.rs` | segments of one block, with gaps for headers |
+//! | `leaves.rs` | iterates over the octets, and over those of each of several messages |
 
+mod gapped;
 mod leaves;
 mod pieces;
 mod short;
 mod slice;
-mod spaced;
 
 use alloc::vec::Vec;
 use core::mem;
 
+use gapped::Gapped;
 use leaves::{Leaves, Messages};
 use pieces::{Piece, Pieces};
 use short::Short;
 use slice::Slice;
 pub use slice::Unshared;
-use spaced::{MessagesMut, PartsMut, Places, Spaced, Stretches};
 
-use super::{Block, Layout, Leaf, Message, Pool, Region, Stretch, Strides, copy_leaves};
+use super::segments::Cursor;
+use super::{Block, Leaf, Message, Pool, Region, SegmentLayout, SegmentsMut, copy_leaves, split_segments};
 
-/// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a file.
+/// A rope of shared slices. Splitting and joining copy no payload, and a leaf may be a region of a
+/// file.
 ///
-/// Nothing is allocated for a message of one piece or two but the memory of its octets.
+/// Nothing but the memory of its octets is allocated for a message of one piece or two, or for one
+/// whose segments are in one block.
 #[derive(Clone, Debug, Default)]
 pub struct BufferTree {
-    /// None is empty, but for the octets of a message that has none: they are kept for the headroom before them.
+    /// None is empty, but that of a message without octets, which is kept for its headroom.
     pieces: Pieces,
-    /// Of all pieces together: asked far more often than changed.
+    /// The octets of all pieces: read far more often than changed.
     length: usize,
 }
 
 /// The headroom of a piece that is made for headers alone.
 const HEADER_PIECE: usize = 256;
-/// Pieces up to this length are copied together when they are joined: a peer that sends octet by octet must not make us
-/// hold a hundred times what it sent.
+/// Pieces up to this length are copied together when they are joined: of a peer that sends octet by
+/// octet, a hundred times as much memory would be held.
 const SMALL_PIECE: usize = 64;
-/// The room of a block in which small pieces are gathered.
+/// The octets of a block in which small pieces are gathered.
 const GATHERED: usize = 512;
 
 impl BufferTree {
@@ -57,7 +68,7 @@ impl BufferTree {
         self.pieces.push_last(piece);
     }
 
-    /// Appends a piece, and copies it where that is cheaper than to keep it.
+    /// Appends a piece, by a copy where that is cheaper than to keep it.
     #[inline]
     fn join_piece(&mut self, piece: Piece) {
         match &piece {
@@ -78,7 +89,7 @@ impl BufferTree {
         self.append_piece(Piece::Octets(Slice::new(block, 0, octets.len())));
     }
 
-    /// Gathers the first `octets` octets, which lie in several pieces, into one.
+    /// Copies the first `octets` octets, which are in several pieces, into one.
     #[cold]
     fn gather(&mut self, octets: usize) -> Option<()> {
         if self.length < octets {
@@ -87,19 +98,19 @@ impl BufferTree {
         let end = HEADER_PIECE + octets;
         let mut block = Unshared::zeroed(end);
         if self.copy_to(&mut block[HEADER_PIECE..]) < octets {
-            return None; // a region lies within them
+            return None; // a region is among them
         }
         self.advance(octets);
         self.push_piece(Piece::Octets(Slice::new(block, HEADER_PIECE, end)));
         Some(())
     }
 
-    /// The first octets where they may lie in several pieces.
+    /// Does [`Message::front`] where the octets may be in several pieces.
     #[inline(never)]
     fn front_of_pieces(&mut self, octets: usize) -> Option<&[u8]> {
         let first = match &self.pieces {
             Pieces::Headed(short, _) => short.len(),
-            Pieces::Spaced(spaced) => spaced.first().len(),
+            Pieces::Gapped(gapped) => gapped.first().len(),
             pieces => pieces.first().map_or(0, Piece::len),
         };
         if first < octets {
@@ -107,15 +118,15 @@ impl BufferTree {
         }
         match &self.pieces {
             Pieces::Headed(short, _) => short.octets().get(..octets),
-            Pieces::Spaced(spaced) => spaced.first().get(..octets),
+            Pieces::Gapped(gapped) => gapped.first().get(..octets),
             pieces => match pieces.first() {
                 Some(Piece::Octets(slice)) => slice.octets().get(..octets),
-                _ => (octets == 0).then_some(&[]), // nothing is asked of a region then
+                _ => (octets == 0).then_some(&[]), // a region is not read then
             },
         }
     }
 
-    /// Puts a piece in front that has room for `octets` octets, and none yet.
+    /// Prepends a piece that has headroom for `octets` octets, and no octets yet.
     #[cold]
     fn make_headroom(&mut self, octets: usize) {
         let room = HEADER_PIECE.max(octets);
@@ -142,17 +153,6 @@ impl Message for BufferTree {
         Self::of_slice(Slice::new(block, start, end))
     }
 
-    fn laid_out(block: Unshared, layout: &Layout) -> Self {
-        match Places::laid_out(layout) {
-            Some(places) if layout.all_end().is_some_and(|end| end <= block.len()) => {
-                let block = Slice::new(block, 0, 0);
-                let length = places.octets();
-                BufferTree { pieces: Pieces::Spaced(Spaced::new(block, places)), length }
-            }
-            _ => layout.join(block),
-        }
-    }
-
     fn from_region(region: Region) -> Result<Self, Region> {
         let mut message = BufferTree::default();
         if region.length > 0 {
@@ -170,12 +170,12 @@ impl Message for BufferTree {
     fn front(&mut self, octets: usize) -> Option<&[u8]> {
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) if octets <= slice.len() => {}
-            Pieces::Spaced(spaced) if octets <= spaced.first().len() => {}
+            Pieces::Gapped(gapped) if octets <= gapped.first().len() => {}
             _ => return self.front_of_pieces(octets),
         }
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) => slice.octets().get(..octets),
-            Pieces::Spaced(spaced) => spaced.first().get(..octets),
+            Pieces::Gapped(gapped) => gapped.first().get(..octets),
             _ => unreachable!("it was the line before"),
         }
     }
@@ -187,7 +187,7 @@ impl Message for BufferTree {
         }
         let has_headroom = match &self.pieces {
             Pieces::One(Piece::Octets(slice)) => slice.has_headroom(octets),
-            Pieces::Spaced(spaced) => spaced.has_headroom(octets),
+            Pieces::Gapped(gapped) => gapped.has_headroom(octets),
             pieces => matches!(pieces.first(), Some(Piece::Octets(slice)) if slice.has_headroom(octets)),
         };
         if !has_headroom {
@@ -199,7 +199,7 @@ impl Message for BufferTree {
         self.length += octets;
         match &mut self.pieces {
             Pieces::Headed(short, _) => short.push_front(octets),
-            Pieces::Spaced(spaced) => spaced.push_front(octets),
+            Pieces::Gapped(gapped) => gapped.push_front(octets),
             pieces => match pieces.first_mut() {
                 Some(Piece::Octets(slice)) => slice.push_front(octets),
                 _ => unreachable!("the first piece holds octets since the lines above"),
@@ -212,22 +212,11 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn pieces_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let (one, parts) = match &mut self.pieces {
-            Pieces::Spaced(spaced) => (None, spaced.parts_mut()),
-            pieces => (pieces.unshared(self.length), PartsMut::default()),
-        };
-        one.into_iter().chain(parts)
-    }
-
-    #[inline]
-    fn messages_mut(&mut self, octets: usize) -> impl Iterator<Item = impl Iterator<Item = &mut [u8]>> {
-        let (one, messages) = match &mut self.pieces {
-            Pieces::Spaced(spaced) => (None, spaced.messages_mut()),
-            pieces => (pieces.unshared(self.length), MessagesMut::default()),
-        };
-        let chunks = one.into_iter().flat_map(move |all| all.chunks_mut(octets));
-        chunks.map(PartsMut::one).chain(messages)
+    fn segments_mut(&mut self) -> SegmentsMut<'_> {
+        match &mut self.pieces {
+            Pieces::Gapped(gapped) => gapped.segments_mut(),
+            pieces => pieces.unshared(self.length).map_or_else(SegmentsMut::default, SegmentsMut::contiguous),
+        }
     }
 
     #[inline]
@@ -253,6 +242,10 @@ impl Message for BufferTree {
             Pieces::One(Piece::Octets(slice)) => return slice.truncate(self.length),
             Pieces::Headed(short, slice) if short.len() < self.length => {
                 return slice.truncate(self.length - short.len());
+            }
+            Pieces::Gapped(gapped) if beyond > 0 && self.length > 0 => {
+                gapped.truncate(self.length);
+                return self.pieces.settle();
             }
             _ if beyond > 0 => self.pieces.list(),
             _ => return,
@@ -290,13 +283,10 @@ impl Message for BufferTree {
             self.pieces.behead();
             return head;
         }
-        if let Pieces::Spaced(spaced) = &mut self.pieces
-            && let Some(messages) = spaced.split_messages(octets)
-        {
-            let pieces = match messages.into_last() {
-                Ok(slice) => Pieces::One(Piece::Octets(slice)),
-                Err(spaced) => Pieces::Spaced(spaced),
-            };
+        if let Pieces::Gapped(gapped) = &mut self.pieces {
+            let mut pieces = Pieces::Gapped(gapped.split_to(octets));
+            pieces.settle();
+            self.pieces.settle();
             return BufferTree { length: octets, pieces };
         }
         self.pieces.list();
@@ -322,6 +312,11 @@ impl Message for BufferTree {
             pieces.push_back(piece);
         } else if self.is_empty() {
             *self = rest;
+        } else if let (Pieces::One(Piece::Octets(slice)), Pieces::One(Piece::Octets(behind))) =
+            (&mut self.pieces, &rest.pieces)
+            && slice.extend(behind)
+        {
+            self.length += rest.length;
         } else if !rest.is_empty() {
             rest.pieces.for_each(|piece| self.join_piece(piece));
         }
@@ -333,62 +328,32 @@ impl Message for BufferTree {
     }
 
     #[inline]
-    fn join_parts(&mut self, rest: &mut Self, parts: &Strides) {
-        // In one block: where they lie is kept, not a list of them.
-        if let (Pieces::One(Piece::Octets(first)), Pieces::One(Piece::Octets(behind))) =
-            (&self.pieces, &rest.pieces)
-            && first.is_before(behind)
-            && parts.stride.saturating_sub(parts.skip) > SMALL_PIECE
-            && let Some(places) = Places::of(first.place(), parts, rest.length)
-            && let Pieces::One(Piece::Octets(first)) = mem::take(&mut self.pieces)
+    fn drop_gaps(&mut self, layout: &SegmentLayout) {
+        // One description of all segments, and not a list of them.
+        if let Pieces::One(Piece::Octets(packets)) = &self.pieces
+            && layout.octets(1) > SMALL_PIECE
+            && let Some(cursor) = Cursor::new(packets.place(), layout)
+            && let Pieces::One(Piece::Octets(packets)) = mem::take(&mut self.pieces)
         {
-            self.pieces = Pieces::Spaced(Spaced::new(first, places));
-            self.length = places.octets();
-            let octets = parts.octets(rest.length);
-            // Nothing of the block is held for octets that are not there.
-            return if octets == rest.length { *rest = BufferTree::default() } else { rest.advance(octets) };
+            self.length = cursor.all_octets();
+            self.pieces = Pieces::Gapped(Gapped::new(packets, cursor));
+            return self.pieces.settle();
         }
-        parts.each(rest, |part| self.join(part));
-    }
-
-    fn join_alike(&mut self, rest: &mut Self, messages: usize, stride: usize, lead: usize) -> bool {
-        let (Pieces::Spaced(spaced), Pieces::One(Piece::Octets(behind))) = (&mut self.pieces, &rest.pieces)
-        else {
-            return false;
-        };
-        let joined = messages * stride <= rest.length && spaced.repeat(behind, messages, stride, lead);
-        if joined {
-            self.length *= messages + 1;
-            let octets = messages * stride;
-            if octets == rest.length {
-                *rest = BufferTree::default()
-            } else {
-                rest.advance(octets)
-            };
-        }
-        joined
+        split_segments(self, layout);
     }
 
     fn strip_each(&mut self, octets: usize, header: &[u8]) -> bool {
-        let Pieces::Spaced(spaced) = &mut self.pieces else { return false };
-        let stripped = spaced.strip_each(octets, header);
+        let Pieces::Gapped(gapped) = &mut self.pieces else { return false };
+        let stripped = gapped.strip_each(octets, self.length, header);
         if stripped {
             self.length -= self.length / octets * header.len();
         }
         stripped
     }
 
-    #[inline]
-    fn stretches(&mut self) -> impl Iterator<Item = Stretch<'_>> {
-        match &mut self.pieces {
-            Pieces::Spaced(spaced) => spaced.stretches(),
-            _ => Stretches::default(),
-        }
-    }
-
     fn push_each(&mut self, octets: usize, header: &[u8]) -> bool {
-        let Pieces::Spaced(spaced) = &mut self.pieces else { return false };
-        let pushed = spaced.push_each(octets, header);
+        let Pieces::Gapped(gapped) = &mut self.pieces else { return false };
+        let pushed = gapped.push_each(octets, self.length, header);
         if pushed {
             self.length += self.length / octets * header.len();
         }
@@ -398,7 +363,7 @@ impl Message for BufferTree {
     #[inline]
     fn with_gaps(&self, before: usize, count: usize) -> Option<Self> {
         match &self.pieces {
-            Pieces::Spaced(spaced) => spaced.with_gaps(before, count).map(Self::of_slice),
+            Pieces::Gapped(gapped) => gapped.with_gaps(before, count).map(Self::of_slice),
             _ => None,
         }
     }
@@ -418,10 +383,10 @@ impl Message for BufferTree {
             if slice.has_headroom(header.len()) {
                 return BufferTree { length, pieces: Pieces::One(Piece::Octets(slice.behind(header))) };
             }
-            // What others hold too is not written before: the header and the slice are put together at once.
+            // The headroom of what others hold too is not written: the header is in the message.
             if Short::EMPTY.has_headroom(header.len()) {
                 let mut packet = BufferTree { length, pieces: Pieces::Headed(Short::EMPTY, slice.clone()) };
-                // Where it stays: octets that were just written are not read back to be moved.
+                // In its place: octets that were just written are not read back to be moved.
                 if let Pieces::Headed(short, _) = &mut packet.pieces {
                     short.push_front(header.len()).copy_from_slice(header);
                 }
@@ -436,7 +401,7 @@ impl Message for BufferTree {
 
     #[inline]
     fn leaves(&self) -> impl Iterator<Item = Leaf<'_>> {
-        // A message without octets keeps a block, and has no piece.
+        // A message without octets keeps a block, and has no leaf.
         if self.is_empty() { Leaves::Headed(None, None) } else { Leaves::of(&self.pieces) }
     }
 
@@ -450,7 +415,7 @@ impl Message for BufferTree {
 
     #[inline]
     fn reclaim(self, pool: &Pool<Self>) {
-        // What others hold too, as most do, is let go where it is: it is not moved to be looked at.
+        // What others hold too, as most do, is dropped in its place, without a move.
         match &self.pieces {
             Pieces::One(Piece::Octets(slice)) | Pieces::Headed(_, slice) if !slice.is_unique() => return,
             _ => {}

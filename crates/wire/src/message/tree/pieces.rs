@@ -6,9 +6,9 @@ use core::slice;
 
 use super::super::{Leaf, Pool, Region};
 use super::BufferTree;
+use super::gapped::Gapped;
 use super::short::Short;
 use super::slice::Slice;
-use super::spaced::Spaced;
 
 /// One piece.
 #[derive(Clone, Debug)]
@@ -51,7 +51,7 @@ impl Piece {
         }
     }
 
-    /// Gives its memory to `pool` where nobody else holds it.
+    /// Returns its memory to `pool` where nobody else holds it.
     #[inline]
     pub(super) fn give(self, pool: &Pool<BufferTree>) {
         if let Piece::Octets(slice) = self
@@ -70,32 +70,33 @@ impl Piece {
     }
 }
 
-/// Pieces in order. One is what nearly every message has, two are a header and a body: these need no list on the heap.
+/// Pieces in order. Nearly every message has one, and two are a header and a body: these need no
+/// list on the heap.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Pieces {
     #[default]
     None,
     One(Piece),
     Two([Piece; 2]),
-    /// A header, of at least one octet, before a body that others hold too.
+    /// A header, of at least one octet, before a body that others may hold too.
     Headed(Short, Slice),
-    /// The octets of one block, with gaps between them.
-    Spaced(Spaced),
+    /// Segments of one block, at least two.
+    Gapped(Gapped),
     /// Any number: a list stays one while pieces are taken away.
     Many(VecDeque<Piece>),
 }
 
-/// For how many there is room at first.
+/// The pieces that a new list has room for.
 const MANY: usize = 8;
 
-/// The headroom before a header that has to become a piece.
+/// The headroom of a header that becomes a piece.
 const HEADROOM: usize = 256;
 
 impl Pieces {
-    /// A header, or what lies apart, becomes pieces like others: what is rare knows pieces only.
+    /// Makes pieces of a header or of segments: what is rare is written for pieces only.
     #[inline]
     pub(super) fn list(&mut self) {
-        if matches!(self, Pieces::Headed(..) | Pieces::Spaced(_)) {
+        if matches!(self, Pieces::Headed(..) | Pieces::Gapped(_)) {
             self.make_list();
         }
     }
@@ -107,7 +108,7 @@ impl Pieces {
         *self = pieces;
     }
 
-    /// Where there is one slice, and it is not empty, `octets` of a header may stand before it.
+    /// Makes room for `octets` octets of a header before a single slice, if it is not empty.
     #[inline]
     pub(super) fn head(&mut self, octets: usize) {
         if matches!(self, Pieces::One(Piece::Octets(slice)) if !slice.is_empty())
@@ -118,7 +119,7 @@ impl Pieces {
         }
     }
 
-    /// Takes a header away.
+    /// Drops the header.
     #[inline]
     pub(super) fn behead(&mut self) {
         if let Pieces::Headed(..) = self
@@ -128,8 +129,19 @@ impl Pieces {
         }
     }
 
-    /// Takes octets away from the front, of which there are so many.
-    #[inline(never)] // one slice is what nearly every message has, and does not come here
+    /// Makes a piece of a segment that is the only one left.
+    #[inline]
+    pub(super) fn settle(&mut self) {
+        if let Pieces::Gapped(gapped) = self
+            && gapped.is_single()
+            && let Pieces::Gapped(gapped) = mem::take(self)
+        {
+            *self = Pieces::One(Piece::Octets(gapped.into_first()));
+        }
+    }
+
+    /// Drops the first `octets` octets, of which there are as many.
+    #[inline(never)] // nearly every message has one slice, and is not treated here
     pub(super) fn advance(&mut self, mut octets: usize) {
         if let Pieces::Headed(short, _) = self {
             let header = short.len();
@@ -139,14 +151,9 @@ impl Pieces {
             octets -= header;
             self.behead();
         }
-        if let Pieces::Spaced(spaced) = self {
-            if spaced.advance(octets)
-                && let Pieces::Spaced(spaced) = mem::take(self)
-                && let Ok(last) = spaced.into_last()
-            {
-                *self = Pieces::One(Piece::Octets(last));
-            }
-            return;
+        if let Pieces::Gapped(gapped) = self {
+            gapped.advance(octets);
+            return self.settle();
         }
         while octets > 0 {
             let first = self.first_mut().expect("as long as its pieces");
@@ -159,7 +166,7 @@ impl Pieces {
         }
     }
 
-    /// Its octets, of which it has so many, where they are one slice that nobody else holds.
+    /// Lends its `octets` octets, where they are one slice that nobody else holds.
     #[inline]
     pub(super) fn unshared(&mut self, octets: usize) -> Option<&mut [u8]> {
         match self.first_mut() {
@@ -169,7 +176,7 @@ impl Pieces {
         }
     }
 
-    /// In two runs, the first before the second.
+    /// Returns the pieces in two slices, in order.
     #[inline]
     pub(super) fn as_slices(&self) -> (&[Piece], &[Piece]) {
         match self {
@@ -177,7 +184,7 @@ impl Pieces {
             Pieces::One(piece) => (slice::from_ref(piece), &[]),
             Pieces::Two(pieces) => (pieces, &[]),
             Pieces::Many(pieces) => pieces.as_slices(),
-            Pieces::Headed(..) | Pieces::Spaced(_) => (&[], &[]),
+            Pieces::Headed(..) | Pieces::Gapped(_) => (&[], &[]),
         }
     }
 
@@ -195,15 +202,15 @@ impl Pieces {
                 take(Piece::Octets(short.into_slice(HEADROOM)));
                 take(Piece::Octets(slice));
             }
-            Pieces::Spaced(spaced) => spaced.for_each(|slice| take(Piece::Octets(slice))),
+            Pieces::Gapped(gapped) => gapped.for_each(|slice| take(Piece::Octets(slice))),
         }
     }
 
-    /// Gives the memory of each to `pool` where nobody else holds it.
-    #[inline(never)] // one slice is what nearly every message has
+    /// Returns the memory of each to `pool` where nobody else holds it.
+    #[inline(never)] // nearly every message has one slice
     pub(super) fn give(self, pool: &Pool<BufferTree>) {
         match self {
-            Pieces::Spaced(spaced) => spaced.into_block().into_iter().for_each(|block| pool.give(block)),
+            Pieces::Gapped(gapped) => gapped.into_block().into_iter().for_each(|block| pool.give(block)),
             pieces => pieces.for_each(|piece| piece.give(pool)),
         }
     }
@@ -215,7 +222,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([first, _]) => Some(first),
             Pieces::Many(pieces) => pieces.front(),
-            Pieces::Headed(..) | Pieces::Spaced(_) => None,
+            Pieces::Headed(..) | Pieces::Gapped(_) => None,
         }
     }
 
@@ -226,7 +233,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([first, _]) => Some(first),
             Pieces::Many(pieces) => pieces.front_mut(),
-            Pieces::Headed(..) | Pieces::Spaced(_) => None,
+            Pieces::Headed(..) | Pieces::Gapped(_) => None,
         }
     }
 
@@ -236,7 +243,7 @@ impl Pieces {
             Pieces::One(piece) => Some(piece),
             Pieces::Two([_, last]) => Some(last),
             Pieces::Many(pieces) => pieces.back_mut(),
-            Pieces::Headed(..) | Pieces::Spaced(_) => None,
+            Pieces::Headed(..) | Pieces::Gapped(_) => None,
         }
     }
 
@@ -251,7 +258,7 @@ impl Pieces {
                 pieces.push_front(piece);
                 Pieces::Many(pieces)
             }
-            Pieces::Headed(..) | Pieces::Spaced(_) => unreachable!("it is a list since the line above"),
+            Pieces::Headed(..) | Pieces::Gapped(_) => unreachable!("it is a list since the line above"),
         };
     }
 
@@ -271,7 +278,7 @@ impl Pieces {
                 Pieces::Many(pieces)
             }
             Pieces::Many(_) => unreachable!("that was looked at first"),
-            Pieces::Headed(..) | Pieces::Spaced(_) => unreachable!("it is a list since the line above"),
+            Pieces::Headed(..) | Pieces::Gapped(_) => unreachable!("it is a list since the line above"),
         };
     }
 

@@ -1,19 +1,19 @@
-//! A header that lies in the message itself.
+//! A header that is in the message itself.
 
 use super::slice::Slice;
 use crate::message::Block as _;
 use crate::message::tree::Unshared;
 
-/// How many octets it may have: most headers before a body that others hold too.
+/// The most octets that it may have: enough for most headers before a body that others hold too.
 const CAPACITY: usize = 39;
 
-/// What is pushed in front of octets that are shared: it costs no memory of its own.
+/// What is prepended to octets that are shared: nothing is allocated for it.
 // Copied as words: octet by octet, each copy would wait for the writes before it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(8))]
 pub(super) struct Short {
     octets: [u8; CAPACITY],
-    /// Where they begin; they end with the room.
+    /// Where they begin; they end with the array.
     start: u8,
 }
 
@@ -31,7 +31,7 @@ impl Short {
         &self.octets[usize::from(self.start)..]
     }
 
-    /// Takes the first `octets` away, of which it has as many.
+    /// Drops the first `octets` octets, of which it has as many.
     #[inline]
     pub(super) fn advance(&mut self, octets: usize) {
         self.start += octets as u8;
@@ -54,7 +54,7 @@ impl Short {
         &mut self.octets[start..end]
     }
 
-    /// The same in a block, with `headroom` before it.
+    /// Returns the same octets in a block, with `headroom` octets of headroom.
     pub(super) fn into_slice(self, headroom: usize) -> Slice {
         let end = headroom + self.len();
         let mut block = Unshared::zeroed(end);

@@ -5,12 +5,13 @@ use alloc::vec::Vec;
 use core::fmt;
 use core::ops::{Deref, DerefMut, Range};
 
-// Counted without weak references: whether nobody else holds a block, which is asked for every header, is one load then.
+// Counted without weak references: whether nobody else holds a block, which each header asks, is
+// one load then.
 use triomphe::{Arc, UniqueArc};
 
 use super::super::Block;
 
-/// The block of a [`BufferTree`](crate::BufferTree): memory with its count of holders, of which there is one.
+/// The block of a [`BufferTree`](crate::BufferTree): memory with its reference count, which is 1.
 pub struct Unshared(UniqueArc<Box<[u8]>>);
 
 impl Block for Unshared {}
@@ -53,7 +54,7 @@ pub(super) struct Slice {
 }
 
 impl Unshared {
-    /// A block, where nobody else holds it.
+    /// Returns a block, where nobody else holds it.
     #[inline]
     pub(super) fn of(block: Arc<Box<[u8]>>) -> Option<Self> {
         Arc::into_unique(block).map(Unshared)
@@ -61,39 +62,37 @@ impl Unshared {
 }
 
 impl Slice {
+    /// Returns a part of a block.
+    ///
     /// # Panics
-    /// Where `start..end` does not lie within `block`.
+    /// Where `start..end` is not within `block`.
     #[inline]
     pub(super) fn new(block: Unshared, start: usize, end: usize) -> Self {
         assert!(start <= end && end <= block.len(), "the octets lie within the block");
         Slice { block: block.0.shareable(), start, end }
     }
 
-    /// A part of a block that others hold too.
+    /// Returns a part of a block that others may hold too.
     ///
     /// # Panics
-    /// Where `start..end` does not lie within `block`.
+    /// Where `start..end` is not within `block`.
     pub(super) fn of(block: Arc<Box<[u8]>>, start: usize, end: usize) -> Self {
         assert!(start <= end && end <= block.len(), "the octets lie within the block");
         Slice { block, start, end }
     }
 
-    /// Where they lie in the block.
+    /// Returns its position in the block.
     #[inline]
     pub(super) fn place(&self) -> Range<usize> {
         self.start..self.end
     }
 
-    /// Whether `other` lies right behind it.
+    /// Appends `behind`, if that is right behind it in the same block. Returns whether it is.
     #[inline]
-    pub(super) fn is_before(&self, other: &Slice) -> bool {
-        self.end == other.start && Arc::ptr_eq(&self.block, &other.block)
-    }
-
-    /// Whether it lies in that block, from there on.
-    #[inline]
-    pub(super) fn follows(&self, block: &Arc<Box<[u8]>>, end: usize) -> bool {
-        self.start == end && Arc::ptr_eq(&self.block, block)
+    pub(super) fn extend(&mut self, behind: &Slice) -> bool {
+        let follows = self.end == behind.start && Arc::ptr_eq(&self.block, &behind.block);
+        self.end = if follows { behind.end } else { self.end };
+        follows
     }
 
     #[inline]
@@ -116,7 +115,7 @@ impl Slice {
         &self.block[self.start..self.end]
     }
 
-    /// Its octets, to be altered in place, where nobody else holds the block.
+    /// Lends its octets to be altered in place, where nobody else holds the block.
     pub(super) fn octets_mut(&mut self) -> Option<&mut [u8]> {
         Arc::get_mut(&mut self.block).map(|block| &mut block[self.start..self.end])
     }
@@ -131,7 +130,7 @@ impl Slice {
         self.end = self.start + octets;
     }
 
-    /// Splits the first `octets` octets off.
+    /// Splits its first `octets` octets off.
     #[inline]
     pub(super) fn split_to(&mut self, octets: usize) -> Slice {
         let mut head = self.clone();
@@ -140,14 +139,14 @@ impl Slice {
         head
     }
 
-    /// Whether nobody else holds the block.
+    /// Returns whether nobody else holds the block.
     #[inline]
     pub(super) fn is_unique(&self) -> bool {
         self.block.is_unique()
     }
 
-    /// Whether it can grow to the front in place: there is room, and nobody else holds the block, whose octets might lie
-    /// right before these.
+    /// Returns whether it can grow to the front in place: there is room, and nobody else holds the
+    /// block, of which another slice may be right before this one.
     #[inline]
     pub(super) fn has_headroom(&self, octets: usize) -> bool {
         octets <= self.start && self.is_unique()
@@ -165,7 +164,7 @@ impl Slice {
         &mut block[self.start..end]
     }
 
-    /// These octets behind `header`, which is written into the headroom.
+    /// Returns these octets behind `header`, which is written into the headroom.
     ///
     /// # Panics
     /// Where it [has no headroom](Slice::has_headroom) for that.
@@ -177,7 +176,8 @@ impl Slice {
         whole
     }
 
-    /// Appends `octets` in place, where nobody else holds the block and there is room behind; says whether.
+    /// Appends `octets` in place, if nobody else holds the block and there is room behind. Returns
+    /// whether it did.
     pub(super) fn append(&mut self, octets: &[u8]) -> bool {
         let spare =
             Arc::get_mut(&mut self.block).and_then(|block| block.get_mut(self.end..self.end + octets.len()));
@@ -189,7 +189,7 @@ impl Slice {
         false
     }
 
-    /// Its block, where nobody else holds it.
+    /// Returns its block, where nobody else holds it.
     #[inline]
     pub(super) fn into_block(self) -> Option<Unshared> {
         Unshared::of(self.block)
