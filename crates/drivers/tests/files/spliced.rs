@@ -47,6 +47,8 @@ impl Socket {
     fn pair(credit: usize) -> (Self, TcpStream) {
         let (mut socket, peer) = Self::with(credit, Stack::splicing);
         socket.ask(Ask::Control { association: STREAM, command: Command::Unread });
+        let answer = socket.hear();
+        assert!(matches!(answer, Told::Controlled { outcome: Ok(0), .. }), "{answer:?}");
         (socket, peer)
     }
 

@@ -94,6 +94,8 @@ fn nobody_arrives_without_a_name_and_unlisten_ends_all_that_wait() {
     side.ask(Ask::Close { name: name(0) });
     assert_eq!(side.ended(name(3)), Ended::Unlistened);
     assert_eq!(side.ended(name(0)), Ended::Unlistened);
+    side.ask(Ask::Close { name: name(0) });
+    assert_eq!(side.dropped(), 2, "it is over");
     side.expect(name(4), AMPLE);
     assert_eq!(side.ended(name(4)), Ended::Unlistened);
     side.ask(Ask::Close { name: name(0) });
