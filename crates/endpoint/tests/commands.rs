@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use stackwright_compose::Over;
-use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest, Ended};
+use stackwright_contract::services::{Datagrams, DatagramsIndication, DatagramsRequest};
 use stackwright_contract::{Command, CommandError, Context, Facts, Handle, Outlet, PathLimits, Protocol};
 use stackwright_drivers::udp::{LONGEST, Udp};
 use stackwright_endpoint::{Config, Error, System, blocking};
@@ -101,6 +101,7 @@ mod awaited {
     use std::task::Poll;
 
     use stackwright_artp as artp;
+    use stackwright_contract::services::Ended;
     use stackwright_drivers::tcp::Tcp;
     use stackwright_endpoint::Endpoint;
     use stackwright_ordered::Ordered;
