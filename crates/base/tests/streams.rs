@@ -358,5 +358,5 @@ fn of_messages_a_half_close_is_nothing_and_an_abort_may_say_its_code() {
     scene.opened_below(lower, ROOM);
     assert_eq!(scene.ask(AssociationRequest::Finish { association: name(1) }), [""; 0]);
     let said = scene.ask(AssociationRequest::Abort { association: name(1), code: 42 });
-    assert_eq!(said, ["send \042", "close below", "ended 1: Aborted"]);
+    assert_eq!(said, ["send \x0042", "close below", "ended 1: Aborted"]);
 }

@@ -40,6 +40,13 @@ impl Signals {
     const ALL: u64 = u32::MAX as u64;
 
     /// The reason for an end or a refusal, to be said with it; 0 says nothing.
+    ///
+    /// ```
+    /// use stackwright_transport::words::Signals;
+    /// let said = Signals::END.with(Signals::because(7));
+    /// assert!(said.has(Signals::END) && !said.has(Signals::because(7)));
+    /// assert_eq!((said.code(), said.without(said)), (7, Signals::NONE));
+    /// ```
     pub const fn because(code: Code) -> Signals {
         Signals((code as u64) << 32)
     }
