@@ -267,6 +267,9 @@ impl<C: Configuration> Association<C> {
     ) -> Result<(), C::Message> {
         let octets = message.len();
         self.used = Some(now);
+        if self.sending.waiting.is_bare() {
+            self.sending.furnish();
+        }
         if octets > self.slots.format.longest() {
             return Err(message);
         }
@@ -302,6 +305,9 @@ impl<C: Configuration> Association<C> {
         match slots.framing.begin_run(batch.into_octets(), octets, room) {
             Ok(cut) => {
                 self.used = Some(now);
+                if self.sending.waiting.is_bare() {
+                    self.sending.furnish();
+                }
                 self.sending.push(cut, messages as u32, octets, now, None);
                 Ok(())
             }

@@ -183,7 +183,7 @@ impl<M: Message> Sending<M> {
     /// Takes memory for one message, where queues that grow would begin with four: most associations never have more on its way.
     #[cold]
     #[inline(never)]
-    fn furnish(&mut self) {
+    pub(crate) fn furnish(&mut self) {
         self.waiting.furnish();
         self.sent.furnish();
     }
@@ -206,9 +206,6 @@ impl<M: Message> Sending<M> {
         since: Instant,
         lifetime: Option<NonZeroU32>,
     ) {
-        if self.waiting.is_bare() {
-            self.furnish();
-        }
         let (serial, each) = (self.messages.enter(messages), body.len() / messages as usize);
         let pieces = Pieces::new(label, serial, piece, each).and(messages - 1);
         let payload = Payload { pieces, body, since, lifetime, credit };

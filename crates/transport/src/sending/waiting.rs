@@ -223,7 +223,7 @@ impl<M: Message> Waiting<M> {
 
     /// Whether it holds no memory: it never had a message, or has given all back.
     #[inline]
-    pub(super) fn is_bare(&self) -> bool {
+    pub(crate) fn is_bare(&self) -> bool {
         self.queue.capacity() == 0
     }
 
