@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 use stackwright::base::features::{
-    self, EventManager, Message, Opening, PARTS, Part, Refusal, Selection, Session,
+    self, EventManager, FeaturePart, Message, Opening, PARTS, Refusal, Selection, Session,
 };
 
 use crate::arguments::Features;
@@ -47,7 +47,7 @@ fn draw() {
 fn table() {
     let mut reasons: Vec<(&str, &str)> = Vec::new();
     let mut row = 0;
-    let width = |part: &Part| part.name.len().max("opening".len());
+    let width = |part: &FeaturePart| part.name.len().max("opening".len());
     for message in Message::ALL {
         let heads: Vec<_> = PARTS.iter().map(|part| format!("{:<1$}", part.name, width(part))).collect();
         say!("message: {}", message.name());
@@ -67,7 +67,7 @@ fn table() {
         }
         say!("");
     }
-    for Part { name, purpose, .. } in PARTS {
+    for FeaturePart { name, purpose, .. } in PARTS {
         say!("{name:<12} {purpose}");
     }
     say!("\nEach part is tried with every selection that has what it needs. What a part needs:");
@@ -90,7 +90,7 @@ fn select() {
 }
 
 /// The feature without which a part cannot be tried, and the sentence.
-fn missing(selection: &Selection, part: &Part) -> Option<(&'static str, &'static str)> {
+fn missing(selection: &Selection, part: &FeaturePart) -> Option<(&'static str, &'static str)> {
     match selection.offers(part.needs, part.name) {
         Err(Refusal::Needed { missing, .. }) => {
             // The sentence names the feature between two marks.

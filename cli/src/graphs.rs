@@ -11,7 +11,7 @@ use stackwright::contract::{Guarantees, Listener};
 use stackwright::copy::Copying;
 use stackwright::ftp::server::Serving;
 use stackwright::ftp::{Client, client};
-use stackwright_drivers::files::{Options, Root};
+use stackwright_drivers::files::{DiskOptions, Root};
 use stackwright_drivers::{Driver, Readiness};
 
 use crate::described::Described;
@@ -56,7 +56,7 @@ pub(crate) fn copy(
         patient,
         idle: Some(config.idle),
         packet,
-        disk: Options { regions, ..stacks::copy_options() },
+        disk: DiskOptions { regions, ..stacks::copy_options() },
         splicing: unread,
         ..Wishes::default()
     };

@@ -20,7 +20,7 @@ use stackwright::ftp::server::{self, Accounts, Anonymous, Rights};
 use stackwright::ftp::{Client, Server, client};
 use stackwright::transport::words::{MILLISECOND, SECOND};
 use stackwright::wire::Pool;
-use stackwright_drivers::files::{Disk, Options, Root};
+use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 use stackwright_drivers::{Driver, Lanes, Readiness};
@@ -48,7 +48,7 @@ pub(crate) struct Wishes {
     pub(crate) patient: bool,
     /// How long a session of a client without work stays, where that is not the client's default.
     pub(crate) idle: Option<Duration>,
-    pub(crate) disk: Options,
+    pub(crate) disk: DiskOptions,
     /// Whether clients may store.
     pub(crate) writable: bool,
     pub(crate) sessions: Option<usize>,
@@ -330,7 +330,7 @@ fn make_disk(table: &Parameters<'_>, setting: Option<&Setting>) -> Made {
     let options = &setting.wishes.disk;
     let writable = options.writable || table.truth("writable") == Some(true);
     let registry = setting.driver.registry();
-    let options = Options { writable, ..options.clone() };
+    let options = DiskOptions { writable, ..options.clone() };
     boxed(Disk::<Message>::new(root, options, registry, lane, setting.pool.clone()))
 }
 

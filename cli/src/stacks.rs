@@ -14,7 +14,7 @@ use stackwright::ftp::{Client, Server, client, server};
 use stackwright::ordered::{self, Ordered};
 use stackwright::wire::{BufferTree, Pool};
 use stackwright_drivers::Driver;
-use stackwright_drivers::files::{Disk, Options, Root};
+use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_drivers::tcp::Tcp;
 use stackwright_drivers::udp::Udp;
 
@@ -76,7 +76,7 @@ pub(crate) fn pool() -> Rc<Pool<Message>> {
     Rc::new(Pool::new(BLOCK, BLOCKS_KEPT))
 }
 
-fn ground(root: &Path, options: Options) -> io::Result<Ground> {
+fn ground(root: &Path, options: DiskOptions) -> io::Result<Ground> {
     let pool = pool();
     let driver = Driver::new(fastrand::u64(..))?;
     let disk = Disk::new(Root::open(root)?, options, driver.registry(), DISK, pool.clone());
@@ -129,14 +129,14 @@ pub(crate) fn packet(address: IpAddr) -> u16 {
 }
 
 /// The disk below a server, beside TCP, which sends regions; where a file describes the stack, that is asked of the graph.
-pub(crate) fn server_options(writable: bool, sync: bool) -> Options {
-    Options { regions: REGIONS, writable, sync, ..Options::default() }
+pub(crate) fn server_options(writable: bool, sync: bool) -> DiskOptions {
+    DiskOptions { regions: REGIONS, writable, sync, ..DiskOptions::default() }
 }
 
 pub(crate) fn server(
     root: &Path,
     config: server::Config,
-    options: Options,
+    options: DiskOptions,
 ) -> io::Result<(Driver, ServerStack)> {
     let ground = ground(root, options)?;
     let tcp = ground.tcp()?;
@@ -148,10 +148,10 @@ pub(crate) fn server(
 pub(crate) fn artp_server(
     root: &Path,
     config: server::Config,
-    options: Options,
+    options: DiskOptions,
     packet: u16,
 ) -> io::Result<(Driver, ArtpServerStack)> {
-    let ground = ground(root, Options { regions: false, ..options })?;
+    let ground = ground(root, DiskOptions { regions: false, ..options })?;
     let streams = ground.artp(packet)?;
     let config = server::Config { epoch: epoch(), ..config };
     Ok((ground.driver, Over::new(Server::new(config), Beside::new(streams, ground.disk))))
@@ -160,13 +160,13 @@ pub(crate) fn artp_server(
 /// The disk below a copy.
 ///
 /// A file that was fetched is not synced, like in every other program of its kind, for speed.
-pub(crate) fn copy_options() -> Options {
-    Options {
+pub(crate) fn copy_options() -> DiskOptions {
+    DiskOptions {
         regions: UNREAD && REGIONS,
         writable: true,
         sync: false,
         at_once: 1 << 20,
-        ..Options::default()
+        ..DiskOptions::default()
     }
 }
 
@@ -190,7 +190,7 @@ pub(crate) fn artp_copy(
     listener: Box<dyn Listener>,
     packet: u16,
 ) -> io::Result<(Driver, ArtpCopyStack)> {
-    let ground = ground(root, Options { regions: false, ..copy_options() })?;
+    let ground = ground(root, DiskOptions { regions: false, ..copy_options() })?;
     let client = Over::new(Client::new(config), ground.artp(packet)?);
     ground.driver.context().listen(listener);
     Ok((ground.driver, Over::new(Copy::default(), Beside::new(client, ground.disk))))

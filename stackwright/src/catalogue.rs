@@ -123,7 +123,7 @@ catalogue! {
     stackwright_ftp::Client<M>: "files that lie on an FTP server",
     stackwright_ftp::Server<M>: "serves files to FTP clients",
     stackwright_ordered::Ordered<M>: "streams over datagrams that arrive in any order"
-        .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::Label>())])
+        .with_syntax(&[Step::Header(Layout::of::<stackwright_ordered::OrderedHeader>())])
         => stackwright_ordered::described,
     stackwright_stop_and_wait::StopAndWait<M>: "one message at a time, sent again until it is acknowledged"
         .with_syntax(&[Step::Header(Layout::of::<stackwright_stop_and_wait::StopAndWaitHeader>())])

@@ -4,7 +4,7 @@
 //! closed takes it away.
 
 use crate::features;
-use crate::map::{ChainedHash, Key, Keyed, Kind, Map};
+use crate::map::{ChainedHash, Key, Keyed, Map, MapKind};
 
 /// An alternative of the feature.
 pub trait Alternative {
@@ -50,7 +50,7 @@ pub struct ActivePassive;
 impl Alternative for ActivePassive {
     const SELECTED: features::Opening = features::Opening::ActivePassive;
     // A peer chooses the key with which it asks: the hash is a keyed one.
-    type Enabled<K: Key, E> = PassiveMap<<ChainedHash<Keyed> as Kind>::Of<K, (E, usize)>>;
+    type Enabled<K: Key, E> = PassiveMap<<ChainedHash<Keyed> as MapKind>::Of<K, (E, usize)>>;
 }
 
 /// Nobody listens, ever.

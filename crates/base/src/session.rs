@@ -71,7 +71,7 @@ pub enum Removed<A> {
 /// Associations are told apart by their keys, found by a map of the kind `M`.
 pub struct Present<M = ChainedHashCached>(PhantomData<fn() -> M>);
 
-impl<M: map::Kind> Alternative for Present<M> {
+impl<M: map::MapKind> Alternative for Present<M> {
     const SELECTED: features::Session = features::Session::Present(M::SELECTED);
     type Table<K: Key, A> = Apart<M::Of<K, Handle>, K, A>;
 }

@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 
 use proptest::prelude::*;
 use stackwright_base::map::{
-    Cached, Chained, ChainedHash, ChainedHashCached, Hashing, Key, Keyed, Kind, Map, Open, OpenAddressing,
+    Cached, Chained, ChainedHash, ChainedHashCached, Hashing, Key, Keyed, Map, MapKind, Open, OpenAddressing,
     Trusted,
 };
 
@@ -108,7 +108,7 @@ fn agree<K: Key + std::fmt::Debug>(mut map: impl Map<K, u32>, steps: Vec<Step<K>
     assert_eq!(bindings.into_iter().collect::<HashMap<_, _>>(), standard);
 }
 
-fn agrees_with_the_standard_map<M: Kind>() {
+fn agrees_with_the_standard_map<M: MapKind>() {
     proptest!(|(seed: u64, steps in steps(0u16..60))| agree(M::Of::new(seed), steps));
     proptest!(|(seed: u64, steps in steps("[a-c]{0,3}"))| agree(M::Of::new(seed), steps));
     proptest!(|(seed: u64, steps in steps((0u8..60).prop_map(Same)))| agree(M::Of::new(seed), steps));
@@ -124,7 +124,7 @@ fn a_fixed_number_of_buckets_agrees_with_the_standard_map() {
     });
 }
 
-fn installing_again_replaces<M: Kind>() {
+fn installing_again_replaces<M: MapKind>() {
     let mut map = M::Of::new(1);
     assert_eq!(map.install("door", 1), None);
     assert_eq!(map.install("window", 2), None);
@@ -132,7 +132,7 @@ fn installing_again_replaces<M: Kind>() {
     assert_eq!((map.len(), map.resolve(&"door"), map.resolve(&"window")), (2, Some(3), Some(2)));
 }
 
-fn the_erased_is_not_found<M: Kind>() {
+fn the_erased_is_not_found<M: MapKind>() {
     let mut map = M::Of::new(1);
     for key in 0..20 {
         map.install(key, key);
@@ -147,7 +147,7 @@ fn the_erased_is_not_found<M: Kind>() {
     }
 }
 
-fn the_cache_compares_keys<M: Kind>() {
+fn the_cache_compares_keys<M: MapKind>() {
     let mut map = M::Of::new(1);
     map.install(Same(1), 'a');
     map.install(Same(2), 'b');
@@ -159,7 +159,7 @@ fn the_cache_compares_keys<M: Kind>() {
     }
 }
 
-fn the_cache_survives_a_move<M: Kind>() {
+fn the_cache_survives_a_move<M: MapKind>() {
     // Whichever is erased, whichever was asked for before, awake or asleep: the others are where they were.
     for erased in 0..12 {
         for asked in 0..12 {
@@ -182,7 +182,7 @@ fn the_cache_survives_a_move<M: Kind>() {
     }
 }
 
-fn grows<M: Kind>() {
+fn grows<M: MapKind>() {
     let mut map = M::Of::new(1);
     for key in 0..100_000u32 {
         assert_eq!(map.install(key, !key), None);
@@ -219,7 +219,7 @@ impl Hash for Counted {
     }
 }
 
-fn does_not_age<M: Kind>() {
+fn does_not_age<M: MapKind>() {
     // A hundred bindings at a time, twenty thousand in all: each new one replaces the oldest.
     let mut map = M::Of::new(1);
     let compared = |map: &M::Of<Counted, u32>, keys: std::ops::Range<u32>| {
@@ -249,7 +249,7 @@ impl Hash for Same {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-fn colliding_keys<M: Kind>() {
+fn colliding_keys<M: MapKind>() {
     let mut map = M::Of::new(1);
     for key in 0..=255 {
         map.install(Same(key), key);
@@ -262,8 +262,8 @@ fn colliding_keys<M: Kind>() {
     assert_eq!(map.len(), 128);
 }
 
-fn keys_of_every_sort<M: Kind>() {
-    fn bind<M: Kind, K: Key>(keys: impl IntoIterator<Item = K>) {
+fn keys_of_every_sort<M: MapKind>() {
+    fn bind<M: MapKind, K: Key>(keys: impl IntoIterator<Item = K>) {
         let keys: Vec<K> = keys.into_iter().collect();
         let mut map = M::Of::new(1);
         for (number, key) in keys.iter().enumerate() {

@@ -99,7 +99,7 @@ pub use disk::{DiskFaults, SimulatedDisk, Tree};
 pub use lanes::Lanes;
 pub use link::{
     Carried, Conditions, Counts, Deed, Discipline, Event, GilbertElliott, Link, LinkDescription, LinkFlaw,
-    Loss, NamedProfile, Octets, Outages, Packet, Passes, Profile, Queue, Reorder, Time,
+    LinkPacket, Loss, NamedProfile, OctetCount, Outages, Passes, Profile, Queue, Reorder, Time,
 };
 pub use network::{Association, Fault, Network, Which};
 pub use pipe::{PipeEnd, pipe};

@@ -7,7 +7,7 @@ use stackwright_contract::services::{Code, Ecn};
 use stackwright_contract::{PathLimits, Service, outermost};
 use stackwright_wire::{Leaf, Message};
 
-use crate::Packet;
+use crate::LinkPacket;
 
 /// The lowest service of a simulated stack: requests leave, indications have arrived.
 pub struct Segments<M>(PhantomData<M>);
@@ -114,7 +114,7 @@ impl<M: Message> SegmentWord<M> {
     }
 }
 
-impl<M: Message> Packet for Segment<M> {
+impl<M: Message> LinkPacket for Segment<M> {
     fn octets(&self) -> usize {
         match self.word {
             SegmentWord::Datagram(_) => DATAGRAM_HEADERS + self.payload(),

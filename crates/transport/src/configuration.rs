@@ -12,12 +12,12 @@ use crate::slots::{
 };
 
 /// A policy that a program chose while it runs, and what the rule book knows of it.
-pub struct Part<T: ?Sized> {
+pub struct SlotPart<T: ?Sized> {
     facts: Facts,
     policy: Box<T>,
 }
 
-impl<T: ?Sized> Part<T> {
+impl<T: ?Sized> SlotPart<T> {
     /// What the rule book knows of it.
     pub fn facts(&self) -> &Facts {
         &self.facts
@@ -36,7 +36,7 @@ impl<T: ?Sized> Part<T> {
 /// ```
 pub trait IntoPart<T: ?Sized> {
     /// The same policy, in a box.
-    fn part(self) -> Part<T>;
+    fn part(self) -> SlotPart<T>;
 }
 
 /// Replaces a judge between two packets: numbers, octets and receipts are not theirs.
@@ -45,7 +45,7 @@ pub trait Exchange<T: ?Sized> {
     ///
     /// # Errors
     /// Where the rule book refuses what would come of it; then all is as it was.
-    fn exchange(&mut self, part: Part<T>) -> Result<Part<T>, Misfit>;
+    fn exchange(&mut self, part: SlotPart<T>) -> Result<SlotPart<T>, Misfit>;
 }
 
 /// What the format of a configuration is handed of a packet.
@@ -144,8 +144,8 @@ macro_rules! slots {
         /// What a program chose, by name. The only way from here to an association leads through the rule book.
         #[allow(missing_docs, reason = "each field is the slot of its name")]
         pub struct Parts<M: Message, F: Front<M> = ()> {
-            $(pub $data: Part<dyn $Data<M, $($($of)*)?>>,)*
-            $(pub $judge: Part<dyn $Judge>,)*
+            $(pub $data: SlotPart<dyn $Data<M, $($($of)*)?>>,)*
+            $(pub $judge: SlotPart<dyn $Judge>,)*
         }
 
         impl<M: Message, F: Front<M>> Parts<M, F> {
@@ -167,19 +167,19 @@ macro_rules! slots {
         }
 
         $(impl<M: Message, P: $Data<M> + Component + 'static> IntoPart<slots!(@of P, $Data, $($($of)*)?)> for P {
-            fn part(self) -> Part<slots!(@of P, $Data, $($($of)*)?)> {
-                Part { facts: P::FACTS, policy: Box::new(self) }
+            fn part(self) -> SlotPart<slots!(@of P, $Data, $($($of)*)?)> {
+                SlotPart { facts: P::FACTS, policy: Box::new(self) }
             }
         })*
 
         $(impl<P: $Judge + Component + 'static> IntoPart<dyn $Judge> for P {
-            fn part(self) -> Part<dyn $Judge> {
-                Part { facts: P::FACTS, policy: Box::new(self) }
+            fn part(self) -> SlotPart<dyn $Judge> {
+                SlotPart { facts: P::FACTS, policy: Box::new(self) }
             }
         }
 
         impl<M: Message, F: Front<M>> Exchange<dyn $Judge> for Slots<Boxed<M, F>> {
-            fn exchange(&mut self, part: Part<dyn $Judge>) -> Result<Part<dyn $Judge>, Misfit> {
+            fn exchange(&mut self, part: SlotPart<dyn $Judge>) -> Result<SlotPart<dyn $Judge>, Misfit> {
                 let place = SLOTS.iter().position(|slot| *slot == stringify!($judge)).expect("it is listed");
                 let known = self.facts.as_deref_mut().expect("what was chosen is known");
                 let before = core::mem::replace(&mut known[place], part.facts);
@@ -188,7 +188,7 @@ macro_rules! slots {
                     return Err(misfit);
                 }
                 let policy = core::mem::replace(&mut self.$judge, part.policy);
-                Ok(Part { facts: before, policy })
+                Ok(SlotPart { facts: before, policy })
             }
         })*
     };
@@ -222,22 +222,22 @@ slots! {
 /// ```
 #[macro_export]
 macro_rules! configuration {
-    ($(#[$doc:meta])* $vis:vis $Name:ident<$M:ident> { $($Slot:ident: $Part:ty),* $(,)? }) => {
+    ($(#[$doc:meta])* $vis:vis $Name:ident<$M:ident> { $($Slot:ident: $SlotPart:ty),* $(,)? }) => {
         $(#[$doc])*
         $vis struct $Name<$M>(::core::marker::PhantomData<fn() -> $M>);
 
         impl<$M: $crate::Message> $crate::Configuration for $Name<$M> {
             type Message = $M;
             const PARTS: &'static [$crate::rules::Facts] =
-                &[$(<$Part as $crate::rules::Component>::FACTS),*];
-            $(type $Slot = $Part;)*
+                &[$(<$SlotPart as $crate::rules::Component>::FACTS),*];
+            $(type $Slot = $SlotPart;)*
         }
 
         // For one message in the place of all, so that `cargo check` already says it: no fact depends on the message.
         const _: () = {
             #[allow(dead_code, reason = "not every policy holds messages")]
             type $M = $crate::SingleBuffer;
-            $crate::rules::insist(&[$(<$Part as $crate::rules::Component>::FACTS),*])
+            $crate::rules::insist(&[$(<$SlotPart as $crate::rules::Component>::FACTS),*])
         };
     };
 }

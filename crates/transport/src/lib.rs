@@ -27,13 +27,13 @@ mod transport;
 pub mod words;
 
 pub use configuration::{
-    Boxed, Configuration, Exchange, FrontOf, IntoPart, Part, Parts, Policies, SLOTS, Slots,
+    Boxed, Configuration, Exchange, FrontOf, IntoPart, Parts, Policies, SLOTS, SlotPart, Slots,
 };
 pub use engine::{Association, Delivery, Memory};
 pub use limits::Limits;
 pub use receipts::Receipts;
 pub use sending::{Acknowledged, Sending};
-pub use transport::{Associations, Host, Located, Session, Transport};
+pub use transport::{Associations, Host, HostedAssociation, Located, Transport};
 
 #[doc(hidden)]
 pub use stackwright_wire::{Message, SingleBuffer};

@@ -254,13 +254,13 @@ macro_rules! component {
             $crate::rules::Facts { $($fact: $value,)* ..$crate::rules::Facts::of($name, $does) }
         };
     };
-    (<$M:ident> $Part:ty: $name:literal, $does:literal $(, $fact:ident: $value:expr)* $(,)?) => {
-        impl<$M> $crate::rules::Component for $Part {
+    (<$M:ident> $SlotPart:ty: $name:literal, $does:literal $(, $fact:ident: $value:expr)* $(,)?) => {
+        impl<$M> $crate::rules::Component for $SlotPart {
             $crate::component! { @facts $name, $does $(, $fact: $value)* }
         }
     };
-    ($Part:ty: $name:literal, $does:literal $(, $fact:ident: $value:expr)* $(,)?) => {
-        impl $crate::rules::Component for $Part {
+    ($SlotPart:ty: $name:literal, $does:literal $(, $fact:ident: $value:expr)* $(,)?) => {
+        impl $crate::rules::Component for $SlotPart {
             $crate::component! { @facts $name, $does $(, $fact: $value)* }
         }
     };

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::io;
 
 use stackwright_contract::Instant;
-use stackwright_simulator::Packet as _;
+use stackwright_simulator::LinkPacket as _;
 
 use super::counts::Tallies;
 use super::sent::Sent;

@@ -1,7 +1,7 @@
 //! A packet that the model has to do with: what it is, and when it was sent.
 
 use stackwright_contract::Instant;
-use stackwright_simulator::Packet;
+use stackwright_simulator::LinkPacket;
 
 use super::counts::Number;
 use super::train::Segment;
@@ -17,7 +17,7 @@ pub(super) struct Sent {
     pub(super) time: Instant,
 }
 
-impl Packet for Sent {
+impl LinkPacket for Sent {
     fn octets(&self) -> usize {
         self.segment.octets()
     }

@@ -28,7 +28,7 @@ mod fault;
 
 pub(crate) use edit::set;
 pub(crate) use fault::{Fault, written};
-pub(crate) use stackwright_simulator::{Octets, Time};
+pub(crate) use stackwright_simulator::{OctetCount, Time};
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -20,7 +20,7 @@ use std::time::Instant;
 use clap::Args;
 use serde_json::json;
 use stackwright_artp::Congestion;
-use stackwright_simulator::{LinkDescription, Octets, Profile};
+use stackwright_simulator::{LinkDescription, OctetCount, Profile};
 
 pub(crate) use station::Station;
 
@@ -37,7 +37,7 @@ use work::Work;
 /// order.
 #[derive(Args, Debug)]
 pub(crate) struct Arguments {
-    /// Octets to send, such as "200 MB"
+    /// OctetCount to send, such as "200 MB"
     #[arg(long, default_value = "200 MB", value_parser = octets)]
     octets: u64,
     /// The length of a datagram; the last one may be shorter
@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
 
 fn octets(text: &str) -> Result<u64, String> {
     let value = text.parse::<u64>().map_or_else(|_| json!(text), |number| json!(number));
-    serde_json::from_value::<Octets>(value).map(|octets| octets.0).map_err(|why| why.to_string())
+    serde_json::from_value::<OctetCount>(value).map(|octets| octets.0).map_err(|why| why.to_string())
 }
 
 fn congestion(name: &str) -> Result<Congestion, &'static str> {

@@ -24,7 +24,7 @@ use stackwright_contract::services::Datagrams;
 use stackwright_contract::{Duration, Guarantees, Protocol, Service};
 
 use crate::problem::Problem;
-use crate::scenario::{Octets, Time};
+use crate::scenario::{OctetCount, Time};
 use window::Window;
 
 /// What the messages of all workloads are.
@@ -41,7 +41,7 @@ pub(crate) enum Transport {
     Tcp,
     /// Datagrams under a byte window; nothing is sent again.
     Window {
-        octets: Octets,
+        octets: OctetCount,
         #[serde(default = "window_patience")]
         patience: Time,
     },
@@ -56,7 +56,7 @@ pub(crate) enum Transport {
     Artp {
         /// The longest packet, header included.
         #[serde(default = "packet")]
-        packet: Octets,
+        packet: OctetCount,
         /// How many packets may be on their way.
         #[serde(default = "window")]
         window: u32,
@@ -87,8 +87,8 @@ fn tries() -> u8 {
     30
 }
 
-fn packet() -> Octets {
-    Octets(u64::from(artp::Config::new([0; 16]).packet))
+fn packet() -> OctetCount {
+    OctetCount(u64::from(artp::Config::new([0; 16]).packet))
 }
 
 fn window() -> u32 {

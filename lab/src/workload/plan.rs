@@ -4,7 +4,7 @@ use serde::Deserialize;
 use stackwright_contract::{Duration, Participant};
 
 use super::content::SHORTEST;
-use crate::scenario::{Octets, Time};
+use crate::scenario::{OctetCount, Time};
 use crate::transport::Transport;
 
 /// A kind of work, as a scenario file names it. All sizes are those of payload.
@@ -12,20 +12,20 @@ use crate::transport::Transport;
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Workload {
     /// So many octets on one association, in messages of one size; the last one is filled up.
-    Bulk { octets: Octets, message: Octets },
+    Bulk { octets: OctetCount, message: OctetCount },
     /// Messages on one association, one after each `every`.
     Messages {
         count: u32,
-        message: Octets,
+        message: OctetCount,
         #[serde(default)]
         every: Time,
     },
     /// A request, its reply, the next request.
-    Requests { count: u32, request: Octets, reply: Octets },
+    Requests { count: u32, request: OctetCount, reply: OctetCount },
     /// Files, one after the other, each on an association of its own, in messages of one size.
-    Files { sizes: Vec<Octets>, message: Octets },
+    Files { sizes: Vec<OctetCount>, message: OctetCount },
     /// Many associations at once, each with so many messages.
-    Associations { count: u32, messages: u32, message: Octets },
+    Associations { count: u32, messages: u32, message: OctetCount },
     /// Several of them at the same time.
     Mixed(Vec<Workload>),
 }
@@ -155,11 +155,11 @@ impl Plan {
     }
 }
 
-fn talk(messages: u32, message: Octets) -> Result<Conversation, String> {
+fn talk(messages: u32, message: OctetCount) -> Result<Conversation, String> {
     Ok(Conversation { messages, octets: size(message)?, reply: 0, every: Duration::ZERO })
 }
 
-fn bulk(octets: Octets, message: Octets) -> Result<Conversation, String> {
+fn bulk(octets: OctetCount, message: OctetCount) -> Result<Conversation, String> {
     let each = size(message)?;
     let messages = octets.0.div_ceil(u64::from(each)).max(1);
     let messages =
@@ -167,7 +167,7 @@ fn bulk(octets: Octets, message: Octets) -> Result<Conversation, String> {
     Ok(Conversation { messages, octets: each, reply: 0, every: Duration::ZERO })
 }
 
-fn size(message: Octets) -> Result<u16, String> {
+fn size(message: OctetCount) -> Result<u16, String> {
     match u16::try_from(message.0) {
         Ok(size) if (SHORTEST..=usize::from(LONGEST)).contains(&usize::from(size)) => Ok(size),
         _ => Err(format!("a message must have {SHORTEST} to {LONGEST} octets, not {}", message.0)),

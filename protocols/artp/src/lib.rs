@@ -64,7 +64,7 @@ use alloc::vec::Vec;
 use stackwright_contract::services::{BatchMessages, MessageProperties};
 use stackwright_transport::component;
 use stackwright_transport::words::{
-    Cargo, Dropped, Numbering, Report, Saying, Segment, Stamp, UnitHeader, View,
+    Cargo, Dropped, Incoming, Numbering, Outgoing, Report, Timestamp, UnitHeader, View,
 };
 use stackwright_transport::{Associations, Boxed, Receipts, Transport, slots};
 use stackwright_wire::{Header as _, Malformed, Message, Pool, SegmentsMut};
@@ -132,7 +132,7 @@ impl<M: Message> slots::Format<M> for Format<M> {
         front: Option<&Packet>,
         packet: M,
         report: &mut Report,
-    ) -> Result<Segment<M>, Dropped> {
+    ) -> Result<Incoming<M>, Dropped> {
         self.read(view, front, packet, report)
     }
 
@@ -144,12 +144,12 @@ impl<M: Message> slots::Format<M> for Format<M> {
         front: Option<&Packet>,
         packet: &mut M,
         behind: Option<&mut BatchMessages<M>>,
-    ) -> Option<(UnitHeader, Stamp)> {
+    ) -> Option<(UnitHeader, Timestamp)> {
         self.read_bare(view, receipts, front, packet, behind)
     }
 
     #[inline]
-    fn encode(&mut self, view: &View, say: &mut Saying<'_>, header: &mut Vec<u8>) {
+    fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, header: &mut Vec<u8>) {
         self.write(view, say, header);
     }
 

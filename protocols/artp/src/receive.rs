@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use stackwright_contract::services::{BatchMessages, MessageKind};
 use stackwright_transport::Receipts;
 use stackwright_transport::words::{
-    Dropped, EcnCounts, Label, Report, Segment, Signals, Stamp, Unit, UnitHeader, View, unwrap,
+    Dropped, EcnCounts, Incoming, Label, Report, Signals, Timestamp, Unit, UnitHeader, View, unwrap,
 };
 use stackwright_wire::{Header, Malformed, Message};
 
@@ -53,7 +53,7 @@ impl<M: Message> Format<M> {
         header: Option<&Packet>,
         packet: &mut M,
         behind: Option<&mut BatchMessages<M>>,
-    ) -> Option<(UnitHeader, Stamp)> {
+    ) -> Option<(UnitHeader, Timestamp)> {
         let octets = packet.len();
         let front = packet.front(octets.min(BARE))?;
         let header = match header {
@@ -92,7 +92,7 @@ impl<M: Message> Format<M> {
         header: Option<&Packet>,
         mut packet: M,
         report: &mut Report,
-    ) -> Result<Segment<M>, Dropped> {
+    ) -> Result<Incoming<M>, Dropped> {
         let whole = packet.len();
         let header = &match header {
             Some(header) => {
@@ -102,7 +102,7 @@ impl<M: Message> Format<M> {
             None => packet.pull::<Packet>().map_err(malformed)?,
         };
         let said = if has_options(header) { options(header, &mut packet)? } else { NOTHING };
-        let mut segment = Segment { stamp: Some(stamp(header)), ..Segment::silent() };
+        let mut segment = Incoming { stamp: Some(stamp(header)), ..Incoming::silent() };
         if header.session != self.session {
             if header.session != 0 || header.kind != PacketKind::Control {
                 return Err(Dropped::NotOurs);
@@ -156,8 +156,8 @@ impl<M: Message> Format<M> {
         label: Label,
         part: Part,
         mut packet: M,
-        mut segment: Segment<M>,
-    ) -> Result<Segment<M>, Dropped> {
+        mut segment: Incoming<M>,
+    ) -> Result<Incoming<M>, Dropped> {
         let place = Place { offset: usize::from(part.offset), whole: usize::from(part.whole) };
         if !self.both(|proposal| proposal.parts) || place.whole > usize::from(self.ours.packet) {
             return Err(Dropped::Malformed);
@@ -279,9 +279,9 @@ fn has_options(header: &Packet) -> bool {
     header.options > 0 || header.version != Version::One
 }
 
-pub(crate) fn stamp(header: &Packet) -> Stamp {
+pub(crate) fn stamp(header: &Packet) -> Timestamp {
     let at = u64::from(header.seconds) * 1_000_000 + u64::from(header.microseconds.get());
-    Stamp { at, valid: header.expiry }
+    Timestamp { at, valid: header.expiry }
 }
 
 /// Of what is not in fragments.

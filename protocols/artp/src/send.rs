@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use stackwright_contract::services::MessageKind;
-use stackwright_transport::words::{Cargo, EcnCounts, Label, Report, Saying, Signals, Stamp, View};
+use stackwright_transport::words::{Cargo, EcnCounts, Label, Outgoing, Report, Signals, Timestamp, View};
 use stackwright_wire::{Header, Message, SegmentsMut};
 
 use crate::control::Item;
@@ -23,9 +23,9 @@ fn put<H: Header>(header: &H, octets: &mut Vec<u8>) {
 }
 
 impl<M: Message> Format<M> {
-    pub(crate) fn write(&mut self, view: &View, saying: &mut Saying<'_>, octets: &mut Vec<u8>) {
+    pub(crate) fn write(&mut self, view: &View, saying: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         // Acknowledgements bear one's own clock, and do not expire (§1.4.2).
-        let own = Stamp { at: saying.clock, valid: 0 };
+        let own = Timestamp { at: saying.clock, valid: 0 };
         if saying.signals != Signals::NONE
             && let Some(signal) = ORDER.into_iter().find(|signal| saying.signals.has(*signal))
         {
@@ -84,7 +84,7 @@ impl<M: Message> Format<M> {
         &mut self,
         unit: Cargo<'a>,
         settled: Option<u32>,
-        saying: &mut Saying<'a>,
+        saying: &mut Outgoing<'a>,
         octets: &mut Vec<u8>,
     ) {
         let (number, whole, label) = (unit.span.start, unit.octets, unit.label);
@@ -307,7 +307,7 @@ pub(crate) const SEQUENCE: Range<usize> = 4..8;
 /// And of which datagram it is, if there are no options; behind that, where it stands there.
 pub(crate) const DATAGRAM: Range<usize> = Packet::LENGTH..Packet::LENGTH + 4;
 
-fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Stamp) -> Packet {
+fn packet(kind: PacketKind, session: u8, sequence: u32, stamp: Timestamp) -> Packet {
     Packet {
         version: Version::One,
         kind,

@@ -4,10 +4,10 @@ use stackwright_wire::{FieldValue, Header};
 
 /// The header of every datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Header)]
-pub struct Label {
+pub struct OrderedHeader {
     /// What the datagram is.
     #[bits(8)]
-    pub kind: Kind,
+    pub kind: DatagramKind,
     /// The place in the sender's stream of the first octet behind the header, or of the one that
     /// would come next. Of a finish, it is the length of the stream; of a reset, the application's
     /// code.
@@ -19,7 +19,7 @@ pub struct Label {
 
 /// What a datagram is. Only `Octets` has anything behind the header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum DatagramKind {
     /// Asks for an association: the first word of the side that opens, and its only one until it is
     /// answered.
     Open = 1,
@@ -38,9 +38,9 @@ pub enum Kind {
     Farewell = 7,
 }
 
-impl FieldValue for Kind {
+impl FieldValue for DatagramKind {
     fn from_bits(bits: u64) -> Option<Self> {
-        use Kind::*;
+        use DatagramKind::*;
         [Open, Octets, Credit, Finish, Heard, Reset, Farewell].into_iter().find(|kind| kind.to_bits() == bits)
     }
 

@@ -26,7 +26,7 @@ mod state;
 
 pub use config::Config;
 pub use described::described;
-pub use header::{Kind, Label};
+pub use header::{DatagramKind, OrderedHeader};
 
 use stackwright_base::events::{Events as _, Expires, Simple};
 use stackwright_contract::ask::{Ask, Longest, Question, Reserve};
@@ -94,7 +94,10 @@ impl<M: Message> Ordered<M> {
 
     /// First room below upward: all that was granted, whole or in pieces.
     fn room_below(&self) -> Credit {
-        Credit { octets: self.config.window + MESSAGES_AT_ONCE * Label::LENGTH, messages: MESSAGES_AT_ONCE }
+        Credit {
+            octets: self.config.window + MESSAGES_AT_ONCE * OrderedHeader::LENGTH,
+            messages: MESSAGES_AT_ONCE,
+        }
     }
 
     fn fresh(&self, below: Handle, credit: usize) -> Association<M> {
@@ -134,7 +137,7 @@ impl<M: Message> Ordered<M> {
             }
         }
         if association.is_finished() {
-            let last = LastWord { kind: Kind::Farewell, code: 0, dismissed: association.farewell };
+            let last = LastWord { kind: DatagramKind::Farewell, code: 0, dismissed: association.farewell };
             return self.end(cx, name, Ended::Finished, Some(last), out);
         }
         let left = association.speak(self.config.piece, out);
@@ -155,7 +158,7 @@ impl<M: Message> Protocol for Ordered<M> {
         needs: Guarantees::RELIABLE.and(Guarantees::ONCE),
         gives: Guarantees::ORDERED,
         passes: Guarantees::RELIABLE.and(Guarantees::ONCE).and(Guarantees::CHECKED).and(Guarantees::REGIONS),
-        header_room: Label::LENGTH,
+        header_room: OrderedHeader::LENGTH,
         ..Facts::named(NAME)
     };
     type Provides = Streams<M>;

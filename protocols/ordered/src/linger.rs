@@ -8,7 +8,7 @@ use stackwright_contract::{Context, Handle};
 use stackwright_wire::{Header, Message};
 
 use crate::state::{Above, Below, LastWord, Lingering, Out, Stage};
-use crate::{Label, Ordered};
+use crate::{Ordered, OrderedHeader};
 
 impl<M: Message> Ordered<M> {
     /// Tells the last word on a name above. Without a `last` one for the peer, the association is
@@ -57,8 +57,9 @@ impl<M: Message> Ordered<M> {
         let Some(Below::Lingering(lingering)) = self.below.get_mut(below) else { return };
         if !lingering.said && !lingering.unanswered && lingering.link.fits() {
             lingering.said = true;
-            let label = Label { kind: lingering.last.kind, offset: lingering.last.code.into(), credit: 0 };
-            lingering.link.send(below, &label, M::with_headroom(Label::LENGTH, &[]), out);
+            let label =
+                OrderedHeader { kind: lingering.last.kind, offset: lingering.last.code.into(), credit: 0 };
+            lingering.link.send(below, &label, M::with_headroom(OrderedHeader::LENGTH, &[]), out);
         }
         if lingering.said && lingering.last.dismissed {
             self.close_below(below, out);

@@ -9,7 +9,7 @@ use stackwright_wire::Message;
 
 use crate::incoming::Fault;
 use crate::state::{Above, Arrival, Awaited, Below, LastWord, Link, Out, Stage};
-use crate::{Kind, Label, NAME, Ordered};
+use crate::{DatagramKind, NAME, Ordered, OrderedHeader};
 
 impl<M: Message> Ordered<M> {
     pub(crate) fn opened(
@@ -64,7 +64,7 @@ impl<M: Message> Ordered<M> {
         // What came is handled, or held within what was granted, before this returns: the room is
         // free again.
         let credit = Credit { octets: message.len(), messages: 1 };
-        match message.pull::<Label>() {
+        match message.pull::<OrderedHeader>() {
             Ok(label) => self.hear(cx, below, label, message, out),
             Err(_) => cx.dropped(NAME, "a header that cannot be read"),
         }
@@ -73,7 +73,7 @@ impl<M: Message> Ordered<M> {
         }
     }
 
-    fn hear(&mut self, cx: &Context, below: Handle, label: Label, message: M, out: Out<'_, M>) {
+    fn hear(&mut self, cx: &Context, below: Handle, label: OrderedHeader, message: M, out: Out<'_, M>) {
         match self.below.get_mut(below) {
             Some(Below::Association { above: name }) => {
                 let name = *name;
@@ -85,7 +85,8 @@ impl<M: Message> Ordered<M> {
             }
             Some(Below::Lingering(lingering)) => {
                 lingering.unanswered = false;
-                lingering.last.dismissed |= matches!(label.kind, Kind::Reset | Kind::Farewell);
+                lingering.last.dismissed |=
+                    matches!(label.kind, DatagramKind::Reset | DatagramKind::Farewell);
                 self.part(below, out);
             }
             _ => cx.dropped(NAME, "a word for an association that is over"),
@@ -93,12 +94,12 @@ impl<M: Message> Ordered<M> {
     }
 
     /// The first word of an arrival.
-    fn arrive(&mut self, cx: &Context, name: Handle, label: Label, out: Out<'_, M>) {
+    fn arrive(&mut self, cx: &Context, name: Handle, label: OrderedHeader, out: Out<'_, M>) {
         let Some(Above::Awaited(awaited)) = self.above.get_mut(name) else { return };
         let Awaited { below, credit, .. } = *awaited;
         let Some(Arrival { local, remote, link, ticket }) = awaited.arrival.take() else { return };
         self.timers.cancel(ticket);
-        if label.kind != Kind::Open {
+        if label.kind != DatagramKind::Open {
             // Of an association that is over here, and came late; the name waits for another arrival.
             cx.dropped(NAME, "a word for an association that is over");
             return self.await_another(name, out);
@@ -129,18 +130,18 @@ impl<M: Message> Ordered<M> {
     }
 
     /// A word of the peer, on an association that is open below.
-    fn obey(&mut self, cx: &Context, name: Handle, label: Label, message: M, out: Out<'_, M>) {
+    fn obey(&mut self, cx: &Context, name: Handle, label: OrderedHeader, message: M, out: Out<'_, M>) {
         let Some(Above::Association(association)) = self.above.get_mut(name) else { return };
         // A peer that was not asked yet, or asks itself, is none of ours; so is one whose words
         // contradict each other.
         let refused = matches!(association.stage, Stage::Asking { .. });
         let impossible = match (association.stage, label.kind) {
-            (_, Kind::Open) => Some("it opens what is open"),
+            (_, DatagramKind::Open) => Some("it opens what is open"),
             (Stage::Reaching | Stage::Asking { asked: false, .. }, _) => Some("it answers what nobody asked"),
             (Stage::Asking { local, remote, .. }, kind) => {
                 association.stage = Stage::Open;
                 // A reset as the first word refuses.
-                if kind != Kind::Reset {
+                if kind != DatagramKind::Reset {
                     let credit = association.outgoing.room;
                     out.indicate(StreamsIndication::Opened {
                         association: name,
@@ -157,15 +158,15 @@ impl<M: Message> Ordered<M> {
         association.outgoing.may_reach(label.credit);
         let heard = match (impossible, label.kind) {
             (Some(reason), _) => Err(Fault::Impossible(reason)),
-            (None, Kind::Open | Kind::Credit) => Ok(()),
-            (None, Kind::Octets) => association.incoming.push(label.offset, message),
-            (None, Kind::Finish) => association.incoming.finish(label.offset),
-            (None, Kind::Heard) => association.hear_heard(),
-            (None, Kind::Farewell) => association.hear_farewell(),
-            (None, Kind::Reset) => {
+            (None, DatagramKind::Open | DatagramKind::Credit) => Ok(()),
+            (None, DatagramKind::Octets) => association.incoming.push(label.offset, message),
+            (None, DatagramKind::Finish) => association.incoming.finish(label.offset),
+            (None, DatagramKind::Heard) => association.hear_heard(),
+            (None, DatagramKind::Farewell) => association.hear_farewell(),
+            (None, DatagramKind::Reset) => {
                 let code = Code::try_from(label.offset).unwrap_or(0);
                 let why = if refused { Ended::Refused(code) } else { Ended::Reset(code) };
-                return self.end(cx, name, why, Some(LastWord::unanswered(Kind::Farewell)), out);
+                return self.end(cx, name, why, Some(LastWord::unanswered(DatagramKind::Farewell)), out);
             }
         };
         match heard {
@@ -177,7 +178,7 @@ impl<M: Message> Ordered<M> {
             Err(Fault::Impossible(reason)) => {
                 cx.dropped(NAME, reason);
                 // From such a peer no answer is expected.
-                self.end(cx, name, Ended::Reset(0), Some(LastWord::unanswered(Kind::Reset)), out);
+                self.end(cx, name, Ended::Reset(0), Some(LastWord::unanswered(DatagramKind::Reset)), out);
             }
         }
     }

@@ -9,7 +9,7 @@ use stackwright_wire::{Header, Message};
 
 use crate::incoming::{Fault, Incoming};
 use crate::outgoing::Outgoing;
-use crate::{Kind, Label, Ordered};
+use crate::{DatagramKind, Ordered, OrderedHeader};
 
 pub(crate) type Out<'a, M> = &'a mut dyn Outlet<Ordered<M>>;
 
@@ -58,7 +58,7 @@ pub(crate) struct Association<M> {
 /// What the peer still has to hear when an association is over above.
 #[derive(Clone, Copy)]
 pub(crate) struct LastWord {
-    pub(crate) kind: Kind,
+    pub(crate) kind: DatagramKind,
     /// Of a reset.
     pub(crate) code: Code,
     /// The peer has said its last word, or need not.
@@ -68,11 +68,11 @@ pub(crate) struct LastWord {
 impl LastWord {
     /// Returns a reset that the peer answers with its own last word.
     pub(crate) const fn reset(code: Code) -> Self {
-        LastWord { kind: Kind::Reset, code, dismissed: false }
+        LastWord { kind: DatagramKind::Reset, code, dismissed: false }
     }
 
     /// Returns a word that the peer need not answer.
-    pub(crate) const fn unanswered(kind: Kind) -> Self {
+    pub(crate) const fn unanswered(kind: DatagramKind) -> Self {
         LastWord { kind, code: 0, dismissed: true }
     }
 }
@@ -137,10 +137,16 @@ impl Link {
 
     /// Whether a word without octets fits.
     pub(crate) fn fits(&self) -> bool {
-        self.credit.messages > 0 && self.credit.octets >= Label::LENGTH
+        self.credit.messages > 0 && self.credit.octets >= OrderedHeader::LENGTH
     }
 
-    pub(crate) fn send<M: Message>(&mut self, below: Handle, label: &Label, mut message: M, out: Out<'_, M>) {
+    pub(crate) fn send<M: Message>(
+        &mut self,
+        below: Handle,
+        label: &OrderedHeader,
+        mut message: M,
+        out: Out<'_, M>,
+    ) {
         message.push(label);
         self.credit.octets -= message.len();
         self.credit.messages -= 1;
@@ -171,42 +177,42 @@ impl<M: Message> Association<M> {
             Stage::Open => {}
             Stage::Asking { asked, .. } if !*asked && self.link.fits() => {
                 *asked = true;
-                self.say(Kind::Open, out);
+                self.say(DatagramKind::Open, out);
                 return 0;
             }
             Stage::Asking { .. } | Stage::Reaching => return 0,
         }
         if self.owes_heard && self.link.fits() {
             self.owes_heard = false;
-            self.say(Kind::Heard, out);
+            self.say(DatagramKind::Heard, out);
         }
         let mut left = 0;
         while self.link.fits() {
-            let [fits, whole] =
-                [self.link.credit.octets, self.link.first].map(|credit| credit.saturating_sub(Label::LENGTH));
+            let [fits, whole] = [self.link.credit.octets, self.link.first]
+                .map(|credit| credit.saturating_sub(OrderedHeader::LENGTH));
             let offset = self.outgoing.sent;
             let Some(message) = self.outgoing.next(piece, fits, whole) else { break };
             left += message.len();
-            self.send(Kind::Octets, offset, message, out);
+            self.send(DatagramKind::Octets, offset, message, out);
         }
         if self.outgoing.owes_finish() && self.link.fits() {
             self.outgoing.finish_left();
-            self.say(Kind::Finish, out);
+            self.say(DatagramKind::Finish, out);
         }
         // Every word has told the credit, so mostly none is needed for it alone.
         if (self.owes_answer || self.incoming.grants_more()) && self.link.fits() {
-            self.say(Kind::Credit, out);
+            self.say(DatagramKind::Credit, out);
         }
         left
     }
 
-    fn say(&mut self, kind: Kind, out: Out<'_, M>) {
-        self.send(kind, self.outgoing.sent, M::with_headroom(Label::LENGTH, &[]), out);
+    fn say(&mut self, kind: DatagramKind, out: Out<'_, M>) {
+        self.send(kind, self.outgoing.sent, M::with_headroom(OrderedHeader::LENGTH, &[]), out);
     }
 
-    fn send(&mut self, kind: Kind, offset: u64, message: M, out: Out<'_, M>) {
+    fn send(&mut self, kind: DatagramKind, offset: u64, message: M, out: Out<'_, M>) {
         self.owes_answer = false;
-        let label = Label { kind, offset, credit: self.incoming.grant() };
+        let label = OrderedHeader { kind, offset, credit: self.incoming.grant() };
         self.link.send(self.below, &label, message, out);
     }
 

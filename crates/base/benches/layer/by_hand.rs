@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use stackwright_base::map::{Kind, Map};
+use stackwright_base::map::{Map, MapKind};
 use stackwright_contract::services::{
     Credit, Datagrams, DatagramsIndication, DatagramsRequest, MessageProperties,
 };
@@ -41,7 +41,7 @@ struct Lower {
 pub(crate) struct ByHand {
     next: u16,
     associations: Mirror<Association>,
-    keys: <Maps as Kind>::Of<(Handle, (u16, u16)), Handle>,
+    keys: <Maps as MapKind>::Of<(Handle, (u16, u16)), Handle>,
     lowers: Names<Lower>,
 }
 

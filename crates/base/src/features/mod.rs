@@ -17,7 +17,7 @@ mod parts;
 mod refusal;
 mod specification;
 
-pub use parts::{PARTS, Part};
+pub use parts::{FeaturePart, PARTS};
 pub use refusal::Refusal;
 pub use specification::Specification;
 

@@ -4,7 +4,7 @@ use super::Needs;
 
 /// A part of the conformance script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Part {
+pub struct FeaturePart {
     /// In a word.
     pub name: &'static str,
     /// What is tried.
@@ -14,38 +14,38 @@ pub struct Part {
 }
 
 /// All parts, in the order in which they are tried.
-pub const PARTS: [Part; 7] = [
-    Part {
+pub const PARTS: [FeaturePart; 7] = [
+    FeaturePart {
         name: "open",
         purpose: "opens an association and hears that it is open",
         needs: Needs { opening: true, ..Needs::NOTHING },
     },
-    Part {
+    FeaturePart {
         name: "listen",
         purpose: "gives a name to who arrives, and counts listeners",
         needs: Needs { listening: true, ..Needs::NOTHING },
     },
-    Part {
+    FeaturePart {
         name: "exchange",
         purpose: "sends, and delivers what comes back",
         needs: Needs { opening: true, ..Needs::NOTHING },
     },
-    Part {
+    FeaturePart {
         name: "demultiplex",
         purpose: "finds the association of each message among 1 000",
         needs: Needs { opening: true, sessions: true, ..Needs::NOTHING },
     },
-    Part {
+    FeaturePart {
         name: "timers",
         purpose: "fires each timer once, in order, and none that was cancelled",
         needs: Needs { timers: true, ..Needs::NOTHING },
     },
-    Part {
+    FeaturePart {
         name: "close",
         purpose: "closes what is shared below with the last that uses it",
         needs: Needs { opening: true, ..Needs::NOTHING },
     },
-    Part {
+    FeaturePart {
         name: "misuse",
         purpose: "drops and counts words for names that are over or never were",
         needs: Needs::NOTHING,

@@ -7,7 +7,7 @@ use stackwright_contract::services::{AssociationRequest, Batch, Credit, Properti
 use stackwright_contract::{Context, Handle, Mirror, Names, Outlet, Participant, PathLimits};
 
 use super::{Hooks, Layer, MessageOf, Spot, charged};
-use crate::map::{ChainedHash, Keyed, Kind, Map};
+use crate::map::{ChainedHash, Keyed, Map, MapKind};
 
 /// Room upward on each association below: what is delivered is handled at once. A driver that gets
 /// much in one system call has room for all of it.
@@ -78,7 +78,7 @@ struct Waiting<T: Transfer> {
 pub(super) struct Lowers<H: Hooks> {
     pub(super) names: Names<Lower<H::PassiveKey>>,
     associations: Mirror<Association<H::Uses>>,
-    by_remote: <ChainedHash<Keyed> as Kind>::Of<Participant, Handle>,
+    by_remote: <ChainedHash<Keyed> as MapKind>::Of<Participant, Handle>,
 }
 
 impl<H: Hooks> Lowers<H> {

@@ -64,7 +64,7 @@ pub trait Map<K: Key, V> {
 /// An alternative of the feature Map: the kind, before it is known what is mapped.
 ///
 /// Each takes the hashing as a parameter. It is a [`Keyed`] one unless it is said that nobody else chooses the keys.
-pub trait Kind {
+pub trait MapKind {
     /// The same as a value.
     const SELECTED: features::Map;
     /// The map of this kind.
@@ -75,7 +75,7 @@ pub trait Kind {
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ChainedHash<H = Keyed>(PhantomData<H>);
 
-impl<H: Hashing> Kind for ChainedHash<H> {
+impl<H: Hashing> MapKind for ChainedHash<H> {
     const SELECTED: features::Map = features::Map::ChainedHash;
     type Of<K: Key, V> = Chained<K, V, H>;
 }
@@ -84,7 +84,7 @@ impl<H: Hashing> Kind for ChainedHash<H> {
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ChainedHashCached<H = Keyed>(PhantomData<H>);
 
-impl<H: Hashing> Kind for ChainedHashCached<H> {
+impl<H: Hashing> MapKind for ChainedHashCached<H> {
     const SELECTED: features::Map = features::Map::ChainedHashCached;
     type Of<K: Key, V> = Cached<K, V, H>;
 }
@@ -93,7 +93,7 @@ impl<H: Hashing> Kind for ChainedHashCached<H> {
 #[derive(Clone, Copy, Default, Debug)]
 pub struct OpenAddressing<H = Keyed>(PhantomData<H>);
 
-impl<H: Hashing> Kind for OpenAddressing<H> {
+impl<H: Hashing> MapKind for OpenAddressing<H> {
     const SELECTED: features::Map = features::Map::OpenAddressing;
     type Of<K: Key, V> = Open<K, V, H>;
 }

@@ -39,7 +39,7 @@ pub enum WordDirection {
 /// What becomes of a batch that a filter has looked at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use]
-pub enum Verdict {
+pub enum FilterVerdict {
     /// It goes on.
     Pass,
     /// It is dropped for this reason, and its credit is returned to its sender.
@@ -94,14 +94,14 @@ pub trait Filter<M: Message>: 'static {
 
     /// Decides on a batch that is sent.
     #[inline]
-    fn down(&mut self, _cx: &Context, _batch: &mut Batch<M>) -> Verdict {
-        Verdict::Pass
+    fn down(&mut self, _cx: &Context, _batch: &mut Batch<M>) -> FilterVerdict {
+        FilterVerdict::Pass
     }
 
     /// Decides on a batch that is delivered.
     #[inline]
-    fn up(&mut self, _cx: &Context, _batch: &mut Batch<M>) -> Verdict {
-        Verdict::Pass
+    fn up(&mut self, _cx: &Context, _batch: &mut Batch<M>) -> FilterVerdict {
+        FilterVerdict::Pass
     }
 
     /// Answers a question; one that stays open is passed on.
@@ -130,7 +130,7 @@ pub(crate) fn passes<M: Message, F: Filter<M>>(
         "`{}` has altered what a batch costs",
         F::NAME
     );
-    let Verdict::Drop(reason) = verdict else { return true };
+    let FilterVerdict::Drop(reason) = verdict else { return true };
     debug_assert!(
         !F::PASSES.has(Guarantees::RELIABLE),
         "`{}` drops, and says that it passes reliable delivery",

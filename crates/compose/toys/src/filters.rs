@@ -1,6 +1,6 @@
 //! Toy filters: one that answers, one that alters, one that drops.
 
-use stackwright_compose::filter::{Filter, Verdict};
+use stackwright_compose::filter::{Filter, FilterVerdict};
 use stackwright_contract::ask::{Counters, PacketCounts, Question};
 use stackwright_contract::services::Batch;
 use stackwright_contract::{Context, Guarantees};
@@ -13,14 +13,14 @@ pub struct Tally(pub PacketCounts);
 impl<M: Message> Filter<M> for Tally {
     const NAME: &'static str = "tally";
 
-    fn down(&mut self, _cx: &Context, batch: &mut Batch<M>) -> Verdict {
+    fn down(&mut self, _cx: &Context, batch: &mut Batch<M>) -> FilterVerdict {
         self.0.sent += batch.count() as u64;
-        Verdict::Pass
+        FilterVerdict::Pass
     }
 
-    fn up(&mut self, _cx: &Context, batch: &mut Batch<M>) -> Verdict {
+    fn up(&mut self, _cx: &Context, batch: &mut Batch<M>) -> FilterVerdict {
         self.0.received += batch.count() as u64;
-        Verdict::Pass
+        FilterVerdict::Pass
     }
 
     fn ask(&self, question: &mut Question<'_>) {
@@ -36,12 +36,12 @@ impl<M: Message> Filter<M> for Xor {
     const NAME: &'static str = "xor";
     const READS_PAYLOAD: bool = true;
 
-    fn down(&mut self, _cx: &Context, batch: &mut Batch<M>) -> Verdict {
+    fn down(&mut self, _cx: &Context, batch: &mut Batch<M>) -> FilterVerdict {
         batch.alter(|octets| octets.iter_mut().for_each(|octet| *octet ^= self.0));
-        Verdict::Pass
+        FilterVerdict::Pass
     }
 
-    fn up(&mut self, cx: &Context, batch: &mut Batch<M>) -> Verdict {
+    fn up(&mut self, cx: &Context, batch: &mut Batch<M>) -> FilterVerdict {
         self.down(cx, batch)
     }
 }
@@ -55,11 +55,11 @@ impl<M: Message> Filter<M> for Dropper {
     const TAKES_BATCHES: bool = false;
     const PASSES: Guarantees = Guarantees::ALL.without(Guarantees::RELIABLE).without(Guarantees::SENT);
 
-    fn down(&mut self, cx: &Context, _batch: &mut Batch<M>) -> Verdict {
-        if cx.random(100) < self.0 { Verdict::Drop("by chance") } else { Verdict::Pass }
+    fn down(&mut self, cx: &Context, _batch: &mut Batch<M>) -> FilterVerdict {
+        if cx.random(100) < self.0 { FilterVerdict::Drop("by chance") } else { FilterVerdict::Pass }
     }
 
-    fn up(&mut self, cx: &Context, batch: &mut Batch<M>) -> Verdict {
+    fn up(&mut self, cx: &Context, batch: &mut Batch<M>) -> FilterVerdict {
         self.down(cx, batch)
     }
 }

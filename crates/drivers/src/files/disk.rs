@@ -34,7 +34,7 @@ const TURN: usize = 256;
 
 /// What the disk shall do, and how.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct DiskOptions {
     /// How many threads. At least 1; the default is 2: one cold read shall not stop all others.
     pub workers: usize,
     /// Whether reads are answered with regions of files. Only where the layers above pass payload unread, down to a driver that
@@ -52,9 +52,9 @@ pub struct Options {
     pub names: usize,
 }
 
-impl Default for Options {
+impl Default for DiskOptions {
     fn default() -> Self {
-        Options { workers: 2, regions: false, sync: true, writable: false, at_once: 0, names: NAMES_MOST }
+        DiskOptions { workers: 2, regions: false, sync: true, writable: false, at_once: 0, names: NAMES_MOST }
     }
 }
 
@@ -70,7 +70,7 @@ impl Default for Options {
 /// over, leave no trace.
 pub struct Disk<M: Message> {
     root: Root,
-    options: Options,
+    options: DiskOptions,
     registry: Rc<Registry>,
     lane: usize,
     pool: Rc<Pool<M>>,
@@ -115,7 +115,13 @@ impl<M: Message + Send> Disk<M> {
     ///
     /// # Panics
     /// Where `options` has no workers.
-    pub fn new(root: Root, options: Options, registry: Rc<Registry>, lane: usize, pool: Rc<Pool<M>>) -> Self {
+    pub fn new(
+        root: Root,
+        options: DiskOptions,
+        registry: Rc<Registry>,
+        lane: usize,
+        pool: Rc<Pool<M>>,
+    ) -> Self {
         assert!(options.workers > 0, "somebody must do the work");
         let (answering, answers) = mpsc::channel();
         let (own_answering, own_answers) = mpsc::channel();

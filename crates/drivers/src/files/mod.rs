@@ -22,7 +22,7 @@ mod listing;
 mod root;
 mod worker;
 
-pub use disk::{Disk, NAMES_MOST, Options, READ_MOST};
+pub use disk::{Disk, DiskOptions, NAMES_MOST, READ_MOST};
 pub use root::Root;
 
 /// As it stands in refusals and notes.

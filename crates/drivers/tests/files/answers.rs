@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use stackwright_contract::services::{Failure, FileKind, FilesIndication, FilesRequest, Purpose};
-use stackwright_drivers::files::Options;
+use stackwright_drivers::files::DiskOptions;
 use stackwright_wire::{BufferTree, Leaf, Message, Region, SingleBuffer};
 
 use crate::bench::{BLOCK, Bench, bench, octets, pattern, writable};
@@ -72,7 +72,7 @@ fn reads_use_blocks_of_the_pool_and_small_ones_do_not() {
 
 #[test]
 fn reads_are_answered_with_regions_where_the_options_say_so() {
-    let mut bench = Bench::<BufferTree>::with(Options { regions: true, ..Options::default() });
+    let mut bench = Bench::<BufferTree>::with(DiskOptions { regions: true, ..DiskOptions::default() });
     let content = pattern(1000);
     bench.put("a", &content);
     let (file, _) = bench.open("a", Purpose::Read).expect("opened");
@@ -92,7 +92,8 @@ fn reads_are_answered_with_regions_where_the_options_say_so() {
 
 #[test]
 fn regions_are_no_octets_and_need_no_worker() {
-    let mut bench = Bench::<BufferTree>::with(Options { regions: true, at_once: 1, ..Options::default() });
+    let mut bench =
+        Bench::<BufferTree>::with(DiskOptions { regions: true, at_once: 1, ..DiskOptions::default() });
     let content = pattern(2000);
     bench.put("a", &content);
     let (file, _) = bench.open("a", Purpose::Read).expect("opened");
@@ -106,7 +107,7 @@ fn regions_are_no_octets_and_need_no_worker() {
 
 #[test]
 fn messages_of_octets_only_never_get_regions() {
-    let mut bench = Bench::<SingleBuffer>::with(Options { regions: true, ..writable() });
+    let mut bench = Bench::<SingleBuffer>::with(DiskOptions { regions: true, ..writable() });
     let content = pattern(2 * BLOCK);
     bench.store("a", &content).expect("stored");
     assert_eq!(bench.fetch("a"), Ok(content));
@@ -129,7 +130,7 @@ fn a_file_is_created() {
 
 #[test]
 fn a_file_is_created_with_sync() {
-    let mut bench = Bench::<BufferTree>::with(Options { sync: true, ..writable() });
+    let mut bench = Bench::<BufferTree>::with(DiskOptions { sync: true, ..writable() });
     fs::create_dir(bench.path("d")).expect("a folder");
     assert_eq!(bench.store("d/new", b"kept"), Ok(()));
     assert_eq!(bench.got("d/new").as_deref(), Some(&b"kept"[..]));
@@ -285,7 +286,7 @@ fn questions_for_the_wrong_purpose_end_the_file() {
 
 #[test]
 fn without_the_option_nothing_is_changed() {
-    let mut bench = Bench::<BufferTree>::with(Options::default());
+    let mut bench = Bench::<BufferTree>::with(DiskOptions::default());
     bench.put("a", "a");
     assert_eq!(bench.create("new"), Err(Failure::Denied));
     assert_eq!(bench.rename("a", "b"), Err(Failure::Denied));
@@ -393,7 +394,7 @@ fn hundreds_of_files_are_open_at_once() {
 
 #[test]
 fn one_name_too_many_is_denied() {
-    let mut bench = Bench::<BufferTree>::with(Options { names: 2, ..writable() });
+    let mut bench = Bench::<BufferTree>::with(DiskOptions { names: 2, ..writable() });
     bench.put("a", "a");
     let (one, _) = bench.open("a", Purpose::Read).expect("opened");
     bench.open("a", Purpose::Read).expect("opened");
@@ -407,7 +408,7 @@ fn one_name_too_many_is_denied() {
 #[test]
 fn a_file_that_shrinks_is_shorter() {
     for regions in [false, true] {
-        let mut bench = Bench::<BufferTree>::with(Options { regions, ..writable() });
+        let mut bench = Bench::<BufferTree>::with(DiskOptions { regions, ..writable() });
         bench.put("a", pattern(10_000));
         let (file, _) = bench.open("a", Purpose::Read).expect("opened");
         assert_eq!(bench.read(file, 0, 5000).len(), 5000);
@@ -436,7 +437,7 @@ fn a_file_that_vanishes_is_read_to_its_end() {
 
 #[test]
 fn a_file_that_moves_much_is_handed_from_the_stacks_thread_to_a_worker() {
-    let mut bench = Bench::<BufferTree>::with(Options { at_once: 30_000, ..writable() });
+    let mut bench = Bench::<BufferTree>::with(DiskOptions { at_once: 30_000, ..writable() });
     let content = pattern(100_000);
     // Asked in one breath, before, across and behind the hand-over: the answers come in the order asked.
     let file = bench.create("a").expect("created");

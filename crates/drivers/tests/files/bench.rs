@@ -10,7 +10,7 @@ use std::{env, fs};
 use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, FolderEntry, Purpose, Status};
 use stackwright_contract::{Handle, IndicationOf, Names, Outlet, Protocol, RequestOf};
 use stackwright_drivers::Driver;
-use stackwright_drivers::files::{Disk, Options, Root};
+use stackwright_drivers::files::{Disk, DiskOptions, Root};
 use stackwright_wire::{BufferTree, Leaf, Message, Pool};
 use tempfile::TempDir;
 
@@ -39,8 +39,8 @@ pub(crate) struct Bench<M: Message + Send = BufferTree> {
     pub(crate) home: TempDir,
 }
 
-pub(crate) fn writable() -> Options {
-    Options { writable: true, sync: false, ..Options::default() }
+pub(crate) fn writable() -> DiskOptions {
+    DiskOptions { writable: true, sync: false, ..DiskOptions::default() }
 }
 
 pub(crate) fn bench() -> Bench {
@@ -48,11 +48,11 @@ pub(crate) fn bench() -> Bench {
 }
 
 impl<M: Message + Send> Bench<M> {
-    pub(crate) fn with(options: Options) -> Self {
+    pub(crate) fn with(options: DiskOptions) -> Self {
         Self::at(tempfile::tempdir().expect("a folder for the test"), options)
     }
 
-    pub(crate) fn at(home: TempDir, options: Options) -> Self {
+    pub(crate) fn at(home: TempDir, options: DiskOptions) -> Self {
         let root = home.path().join("root");
         if !root.exists() {
             fs::create_dir(&root).expect("a root");

@@ -4,7 +4,7 @@ use std::thread;
 
 use stackwright_contract::services::{Failure, FilesIndication, FilesRequest, Purpose};
 use stackwright_contract::{Handle, Protocol};
-use stackwright_drivers::files::{Disk, Options};
+use stackwright_drivers::files::{Disk, DiskOptions};
 use stackwright_wire::{BufferTree, Message};
 
 use crate::bench::{BLOCK, Bench, bench, pattern, writable};
@@ -107,7 +107,7 @@ fn a_burst_larger_than_a_turn_is_told_whole() {
 
 #[test]
 fn no_wake_up_is_lost() {
-    let mut bench = Bench::<BufferTree>::with(Options { workers: 4, ..writable() });
+    let mut bench = Bench::<BufferTree>::with(DiskOptions { workers: 4, ..writable() });
     bench.put("a", pattern(100));
     let (file, _) = bench.open("a", Purpose::Read).expect("opened");
     // Bursts of all sizes end while the thread goes to sleep: one that is not woken runs out of patience.

@@ -172,7 +172,7 @@ fn a_file_that_is_too_short_is_not_taken_over() {
 #[test]
 fn others_have_their_turn_while_octets_are_taken_over() {
     let mut bench =
-        Bench::<BufferTree>::with(stackwright_drivers::files::Options { workers: 1, ..writable() });
+        Bench::<BufferTree>::with(stackwright_drivers::files::DiskOptions { workers: 1, ..writable() });
     // A sparse file: much to copy, little to store it for the test.
     let old = fs::File::create(bench.path("old")).expect("a file");
     old.set_len(256 << 20).expect("a length");

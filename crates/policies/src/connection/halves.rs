@@ -1,7 +1,7 @@
 //! The two halves of an association, each with an end of its own.
 
 use stackwright_contract::Instant;
-use stackwright_transport::slots::Tidings;
+use stackwright_transport::slots::PacketInfo;
 use stackwright_transport::words::{Nanoseconds, Signals, View};
 
 /// How often the wait for an answer is doubled, at most.
@@ -35,7 +35,7 @@ impl Halves {
         self.said = self.said.map(|(_, tries)| (Instant::START, tries));
     }
 
-    pub(super) fn on_heard(&mut self, tidings: &Tidings) {
+    pub(super) fn on_heard(&mut self, tidings: &PacketInfo) {
         if tidings.signals.has(Signals::FINISH) && self.their_end.is_none() {
             self.their_end = tidings.next;
         }

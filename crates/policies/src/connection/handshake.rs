@@ -3,7 +3,7 @@
 use stackwright_contract::Instant;
 use stackwright_contract::services::Code;
 use stackwright_transport::component;
-use stackwright_transport::slots::{Connection, Tidings};
+use stackwright_transport::slots::{Connection, PacketInfo};
 use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
 
 use super::halves::Halves;
@@ -136,7 +136,7 @@ impl Connection for Handshake {
         self.halves.has_all(view) || self.left == Some(Ok(()))
     }
 
-    fn admit(&mut self, _: &View, tidings: &Tidings) -> Result<(), Dropped> {
+    fn admit(&mut self, _: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
         let signals = tidings.signals;
         self.state = match self.state {
             State::Idle if signals.has(Signals::OPEN) => State::Open(false),

@@ -2,7 +2,7 @@
 
 use stackwright_contract::Instant;
 use stackwright_transport::component;
-use stackwright_transport::slots::{Connection, Tidings};
+use stackwright_transport::slots::{Connection, PacketInfo};
 use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
 
 use super::halves::Halves;
@@ -100,7 +100,7 @@ impl Connection for Implicit {
         self.halves.has_all(view)
     }
 
-    fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
+    fn admit(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
         let signals = tidings.signals;
         match self.state {
             State::Idle if !signals.has(Signals::OPEN) => return Err(Dropped::NotOurs),

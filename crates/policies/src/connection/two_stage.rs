@@ -2,7 +2,7 @@
 
 use stackwright_contract::Instant;
 use stackwright_transport::component;
-use stackwright_transport::slots::{Connection, Tidings};
+use stackwright_transport::slots::{Connection, PacketInfo};
 use stackwright_transport::words::{Dropped, Ending, Nanoseconds, Phase, Signals, View};
 
 /// How often a question is asked before the other side is believed to be gone, where nothing else
@@ -168,7 +168,7 @@ impl TwoStage {
 
     /// Signals came, or something came before the association is open, or the peer is to be asked
     /// now and then.
-    fn hear(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
+    fn hear(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
         let signals = tidings.signals;
         // As long as the other side may go on asking.
         let patience =
@@ -291,7 +291,7 @@ impl Connection for TwoStage {
     }
 
     #[inline]
-    fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> {
+    fn admit(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> {
         // As nearly always.
         let is_data = tidings.signals == Signals::NONE && matches!(self.state, State::Open);
         if is_data && self.every_silence.is_none() { Ok(()) } else { self.hear(view, tidings) }

@@ -5,7 +5,7 @@ use core::num::NonZeroU32;
 use stackwright_contract::Instant;
 use stackwright_transport::component;
 use stackwright_transport::slots::Lifetime;
-use stackwright_transport::words::{Dropped, Nanoseconds, Stamp, View};
+use stackwright_transport::words::{Dropped, Nanoseconds, Timestamp, View};
 
 /// Puts on packets when they were sent and their lifetime, and drops what is late at both ends
 /// (ARTP §1.4.2).
@@ -64,15 +64,15 @@ impl Lifetime for Timestamps {
         lifetime.is_some_and(|lifetime| view.now.nanoseconds_since(since) / 1000 >= u64::from(lifetime.get()))
     }
 
-    fn stamp(&self, view: &View, since: Instant, lifetime: Option<NonZeroU32>) -> Stamp {
+    fn stamp(&self, view: &View, since: Instant, lifetime: Option<NonZeroU32>) -> Timestamp {
         let now = self.now(view);
         match self.difference {
-            None => Stamp { at: now, valid: 0 },
+            None => Timestamp { at: now, valid: 0 },
             Some(difference) => {
                 let age = || view.now.nanoseconds_since(since) / 1000;
                 let left =
                     lifetime.map_or(0, |lifetime| u64::from(lifetime.get()).saturating_sub(age()).max(1));
-                Stamp { at: now.saturating_add_signed(difference.saturating_neg()), valid: left as u32 }
+                Timestamp { at: now.saturating_add_signed(difference.saturating_neg()), valid: left as u32 }
             }
         }
     }
@@ -82,7 +82,7 @@ impl Lifetime for Timestamps {
         self.now(view)
     }
 
-    fn admit(&self, view: &View, stamp: Stamp, reports: bool) -> Result<(), Dropped> {
+    fn admit(&self, view: &View, stamp: Timestamp, reports: bool) -> Result<(), Dropped> {
         if stamp.valid == 0 {
             return Ok(()); // §1.4.2: 0 is always valid
         }
@@ -95,7 +95,7 @@ impl Lifetime for Timestamps {
         if until < self.now(view) { Err(Dropped::Expired) } else { Ok(()) }
     }
 
-    fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Stamp) {
+    fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Timestamp) {
         let doubted = self.doubt.saturating_add(view.now.nanoseconds_since(self.since) / DOUBTED_EACH);
         if self.difference.is_some() && took / 2 > doubted {
             return;

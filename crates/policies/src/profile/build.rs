@@ -5,7 +5,7 @@ use core::num::NonZeroU64;
 use stackwright_transport::rules::Misfit;
 use stackwright_transport::slots::{Format, Front};
 use stackwright_transport::words::{MILLISECOND, Nanoseconds, SECOND};
-use stackwright_transport::{Boxed, IntoPart, Part, Parts, Slots};
+use stackwright_transport::{Boxed, IntoPart, Parts, SlotPart, Slots};
 use stackwright_wire::Message;
 
 use super::Plan;
@@ -61,7 +61,7 @@ impl Plan {
     /// made.
     pub fn build<M: Message, F: Front<M>>(
         &self,
-        format: Part<dyn Format<M, Front = F>>,
+        format: SlotPart<dyn Format<M, Front = F>>,
         bounds: &Bounds,
     ) -> Result<Slots<Boxed<M, F>>, Misfit> {
         let (select, path) = (&self.select, &self.path);

@@ -22,7 +22,7 @@ pub use conditions::ChannelConditions;
 pub use counts::ChannelCounts;
 pub use hearing::Hearing;
 
-use crate::Packet;
+use crate::LinkPacket;
 use crate::link::{happens, serialisation};
 use agenda::{Agenda, What};
 use station::{Flying, Frame, State, Station};
@@ -48,7 +48,7 @@ pub struct Reception<P> {
     pub packet: P,
 }
 
-impl<P: Packet> Channel<P> {
+impl<P: LinkPacket> Channel<P> {
     /// A channel of so many stations, whose chances follow from `seed`.
     ///
     /// # Panics

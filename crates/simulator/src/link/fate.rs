@@ -33,7 +33,7 @@ pub enum Deed {
     },
     /// One of its bits is turned over.
     Alter {
-        /// Which: see [`Packet::alter`](crate::Packet::alter).
+        /// Which: see [`LinkPacket::alter`](crate::LinkPacket::alter).
         bit: u64,
     },
 }

@@ -27,7 +27,7 @@ use stackwright_contract::{Duration, Instant};
 
 pub use conditions::{Conditions, Reorder};
 pub use counts::Counts;
-pub use description::{LinkDescription, LinkFlaw, Octets, Time};
+pub use description::{LinkDescription, LinkFlaw, OctetCount, Time};
 pub use fate::{Deed, Event};
 pub use loss::{GilbertElliott, Loss};
 pub use outages::{Outages, Passes};
@@ -43,7 +43,7 @@ use fate::Fate;
 use queue::{Dropped, Sender};
 
 /// What a link has to know of a packet.
-pub trait Packet {
+pub trait LinkPacket {
     /// How many octets it occupies.
     fn octets(&self) -> usize;
 
@@ -142,7 +142,7 @@ impl Link {
     }
 
     /// What becomes of `packet`, sent `now`. Time never goes back from one packet to the next.
-    pub fn carry<P: Packet>(&mut self, now: Instant, mut packet: P) -> Carried<P> {
+    pub fn carry<P: LinkPacket>(&mut self, now: Instant, mut packet: P) -> Carried<P> {
         let nth = self.counts.offered;
         self.counts.offered += 1;
         let octets = packet.octets();

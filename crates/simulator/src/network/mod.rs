@@ -16,7 +16,7 @@ pub use associations::{Association, Fault, Which};
 pub(crate) use paths::LONGEST;
 
 use crate::{
-    Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, Packet, Segment, SegmentWord,
+    Carried, ChannelConditions, ChannelCounts, Conditions, Counts, Event, LinkPacket, Segment, SegmentWord,
 };
 use associations::Associations;
 use channels::Channels;

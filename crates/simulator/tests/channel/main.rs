@@ -5,7 +5,7 @@ mod errors;
 mod world;
 
 use stackwright_contract::{Duration, Instant};
-use stackwright_simulator::{Channel, ChannelConditions, Packet, Reception};
+use stackwright_simulator::{Channel, ChannelConditions, LinkPacket, Reception};
 
 /// A frame that knows which it is and how much of it was altered.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,7 +19,7 @@ fn probe(number: u64, octets: usize) -> Probe {
     Probe { number, octets, altered: 0 }
 }
 
-impl Packet for Probe {
+impl LinkPacket for Probe {
     fn octets(&self) -> usize {
         self.octets
     }

@@ -12,7 +12,7 @@ mod rate;
 mod replay;
 
 use stackwright_contract::{Duration, Instant};
-use stackwright_simulator::{Carried, Link, Packet};
+use stackwright_simulator::{Carried, Link, LinkPacket};
 
 /// A packet that knows which it is and what was done to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,7 +30,7 @@ impl Probe {
     }
 }
 
-impl Packet for Probe {
+impl LinkPacket for Probe {
     fn octets(&self) -> usize {
         self.octets
     }

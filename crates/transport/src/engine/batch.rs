@@ -22,7 +22,7 @@ use crate::slots::{
     Acknowledgement as _, Connection as _, Format as _, Inquiry as _, Integrity as _, Lifetime as _,
     Recovery as _,
 };
-use crate::words::{Saying, Signals, View};
+use crate::words::{Outgoing, Signals, View};
 
 /// How many blocks may be on their way down: more of them would not be in the processor's cache any more when they leave.
 const LENT_MOST: usize = 16;
@@ -310,7 +310,7 @@ impl<C: Configuration> Association<C> {
     #[inline]
     fn write_header(&mut self, view: &View, next: &Next, header: &mut Vec<u8>) {
         let (slots, span, (since, lifetime)) = (&mut self.slots, next.span(), next.wish);
-        let mut saying = Saying {
+        let mut saying = Outgoing {
             unit: Some(next.pieces.cargo(&span)),
             part: None,
             report: None,

@@ -14,7 +14,7 @@ use crate::configuration::{Configuration, FrontOf};
 use crate::receipts::Receipts;
 use crate::slots::{
     Acknowledgement as _, Connection as _, Flow as _, Format as _, Framing as _, Integrity as _, Joined,
-    Lifetime as _, Ordering as _, Tidings,
+    Lifetime as _, Ordering as _, PacketInfo,
 };
 use crate::words::{Dropped, Ending, Label, Nanoseconds, SECOND, Unit, UnitHeader, View};
 
@@ -67,7 +67,7 @@ impl<C: Configuration> Association<C> {
             {
                 let octets = octets * unit.count as usize;
                 slots.lifetime.admit(&view, stamp, false)?;
-                slots.connection.admit(&view, &Tidings { octets, ..Tidings::default() })?;
+                slots.connection.admit(&view, &PacketInfo { octets, ..PacketInfo::default() })?;
                 self.begin();
                 let up = self.accept(&mut view, &unit, packet, &memory.pool, room)?;
                 return Ok(up.map(|properties| Delivery { messages: unit.messages(), properties }));
@@ -108,7 +108,7 @@ impl<C: Configuration> Association<C> {
         }
         // Who names what is on its way has heard it, or was lucky once in as many as there are numbers.
         let reports = acknowledged > view.settled_upto;
-        let tidings = Tidings { signals: segment.signals, octets, reports, next: segment.next };
+        let tidings = PacketInfo { signals: segment.signals, octets, reports, next: segment.next };
         self.slots.connection.admit(view, &tidings)?;
         self.begin();
         if let Some(credit) = segment.credit {

@@ -11,7 +11,7 @@ use crate::slots::{
     Congestion as _, Format as _, Inquiry as _, Lifetime as _, Rate as _, Recovery as _, Rtt as _, Suspect,
     Suspects,
 };
-use crate::words::{Report, Sample, Stamp, View};
+use crate::words::{Report, Sample, Timestamp, View};
 
 impl<C: Configuration> Association<C> {
     /// When this question left, where that is still known.
@@ -24,7 +24,7 @@ impl<C: Configuration> Association<C> {
         &mut self,
         view: &View,
         report: &Report,
-        stamp: Option<Stamp>,
+        stamp: Option<Timestamp>,
         pool: &Pool<C::Message>,
     ) {
         let mut sum = Acknowledged::default();

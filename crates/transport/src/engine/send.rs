@@ -15,7 +15,7 @@ use crate::slots::{
     Acknowledgement as _, Congestion as _, Connection as _, Flow as _, Format as _, Inquiry as _,
     Integrity as _, Lifetime as _, Rate as _, Recovery as _,
 };
-use crate::words::{MILLISECOND, Occasion, Saying, Signals, View};
+use crate::words::{MILLISECOND, Occasion, Outgoing, Signals, View};
 
 /// More need not leave together: what a driver hands to the kernel at once.
 const GATHER_MOST: u64 = 256 << 10;
@@ -112,7 +112,7 @@ impl<C: Configuration> Association<C> {
         let (since, lifetime) = next.map_or((view.now, None), |next| next.wish);
         let credit = slots.flow.credit(&view);
         let span = next.map_or(0..0, Next::span);
-        let mut saying = Saying {
+        let mut saying = Outgoing {
             unit: next.map(|next| next.pieces.cargo(&span)),
             part: None,
             report: reporting.then_some(&memory.saying),

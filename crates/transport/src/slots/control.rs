@@ -10,7 +10,7 @@ use crate::words::{Dropped, Ending, Nanoseconds, Occasion, Phase, Report, Signal
 
 /// What else an arriving packet tells of the association itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tidings {
+pub struct PacketInfo {
     /// Of the association.
     pub signals: Signals,
     /// In octets.
@@ -39,7 +39,7 @@ slot! {
         ///
         /// # Errors
         /// Where it is none of this association.
-        fn admit(&mut self, view: &View, tidings: &Tidings) -> Result<(), Dropped> = Ok(());
+        fn admit(&mut self, view: &View, tidings: &PacketInfo) -> Result<(), Dropped> = Ok(());
         /// Whether so many octets of data may leave now; of none, whether questions may.
         fn may_send(&self, octets: usize) -> bool = true;
         /// What rides on whatever leaves now.

@@ -8,7 +8,7 @@ use stackwright_wire::{Malformed, SegmentsMut};
 
 use super::slot;
 use crate::receipts::Receipts;
-use crate::words::{Cargo, Dropped, Numbering, Report, Saying, Segment, Stamp, UnitHeader, View};
+use crate::words::{Cargo, Dropped, Incoming, Numbering, Outgoing, Report, Timestamp, UnitHeader, View};
 
 /// Where a check lies in a packet, and how far it reaches: the format's knowledge. Which sum it is, the integrity slot's.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -68,18 +68,18 @@ slot! {
         ///
         /// # Errors
         /// What is wrong with it.
-        fn decode(&mut self, view: &View, front: Option<&Self::Front>, packet: M, report: &mut Report) -> Result<Segment<M>, Dropped>;
+        fn decode(&mut self, view: &View, front: Option<&Self::Front>, packet: M, report: &mut Report) -> Result<Incoming<M>, Dropped>;
         /// The fast path, for what nearly every packet is: a unit, and nothing else is said. What stands before it is taken off
         /// then, and `packet` is its body; `None`: nothing was done, and it is to be [decoded](Format::decode).
         ///
         /// Of the packets that came `behind` it, those may be taken with it that have the next numbers, as far as `receipts` miss all
         /// of them, say nothing else, and were sent at the same time: the next pieces of its message, or whole messages. Only a format
         /// that labels pieces with index and count may do so.
-        fn read_plain(&mut self, view: &View, receipts: &Receipts, front: Option<&Self::Front>, packet: &mut M, behind: Option<&mut BatchMessages<M>>) -> Option<(UnitHeader, Stamp)> = None;
+        fn read_plain(&mut self, view: &View, receipts: &Receipts, front: Option<&Self::Front>, packet: &mut M, behind: Option<&mut BatchMessages<M>>) -> Option<(UnitHeader, Timestamp)> = None;
         /// Words to octets: *takes* from `say` what one packet can carry and writes what stands before the body of its unit, or
         /// the whole of a packet that has none. Of a unit that is too long for a packet it says a [part](Saying::part), and is asked
         /// for the next one as soon as that may leave; where it is asked for another unit instead, that one begins again.
-        fn encode(&mut self, view: &View, say: &mut Saying<'_>, header: &mut Vec<u8>);
+        fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, header: &mut Vec<u8>);
         /// Whether both sides say in their reports how many packets came [marked](Report::ecn).
         fn tells_marks(&self) -> bool = false;
         /// Whether the packet of the unit of this number may stand behind others in a batch: it

@@ -8,7 +8,7 @@ use stackwright_contract::Instant;
 use super::slot;
 use crate::sending::Acknowledged;
 pub use crate::sending::Suspect;
-use crate::words::{Dropped, Estimate, Nanoseconds, Report, Sample, Stamp, View};
+use crate::words::{Dropped, Estimate, Nanoseconds, Report, Sample, Timestamp, View};
 
 /// What a report makes suspect: named first, or each report would cost the whole flight.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -132,15 +132,15 @@ slot! {
         /// Whether a message that waits `since` then, and is wished for so many microseconds, is of no use any more.
         fn is_over(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> bool = false;
         /// What is written on it.
-        fn stamp(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> Stamp = Stamp::default();
+        fn stamp(&self, view: &View, since: Instant, wish: Option<NonZeroU32>) -> Timestamp = Timestamp::default();
         /// By one's own clock, now, in microseconds since 1970.
         fn clock(&self, view: &View) -> u64 = 0;
         /// Whether a packet that bears this is of use; `reports`: it says what was received.
         ///
         /// # Errors
         /// [`Dropped::Expired`].
-        fn admit(&self, view: &View, stamp: Stamp, reports: bool) -> Result<(), Dropped> = Ok(());
+        fn admit(&self, view: &View, stamp: Timestamp, reports: bool) -> Result<(), Dropped> = Ok(());
         /// A report that bears this stamp answered something so long after it was sent.
-        fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Stamp) = ();
+        fn on_sample(&mut self, view: &View, took: Nanoseconds, stamp: Timestamp) = ();
     }
 }

@@ -24,7 +24,7 @@ mod format;
 mod judges;
 mod messages;
 
-pub use control::{Acknowledgement, Connection, Inquiry, Tidings};
+pub use control::{Acknowledgement, Connection, Inquiry, PacketInfo};
 pub use format::{CheckAt, Format, Front, Integrity};
 pub use judges::{Congestion, Flow, Lifetime, Rate, Recovery, Rtt, Suspect, Suspects};
 pub use messages::{Framing, Joined, Ordering};

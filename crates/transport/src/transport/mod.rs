@@ -87,7 +87,7 @@ impl<H: Host> Associations<H> {
 }
 
 /// One association, and what the layer must know of it.
-pub struct Session<H: Host> {
+pub struct HostedAssociation<H: Host> {
     engine: Association<H::Configuration>,
     key: H::Key,
     remote: Participant,
@@ -114,7 +114,7 @@ impl<H: Host> Hooks for Associations<H> {
     type Header = Located<H>;
     type Key = H::Key;
     type PassiveKey = ();
-    type Association = Session<H>;
+    type Association = HostedAssociation<H>;
     type Timer = ();
 
     const FACTS: Facts = H::FACTS;
@@ -160,11 +160,17 @@ impl<H: Host> Hooks for Associations<H> {
         self.host.unawaited(cx, remote, &header.key, packet)
     }
 
-    fn create(&mut self, cx: &Context, key: &H::Key, remote: Participant, origin: Origin) -> Session<H> {
+    fn create(
+        &mut self,
+        cx: &Context,
+        key: &H::Key,
+        remote: Participant,
+        origin: Origin,
+    ) -> HostedAssociation<H> {
         let engine = Association::sharing(self.host.create(cx, key, remote, origin), &self.memory);
         let arrived = origin == Origin::Arrived;
         self.half_open += usize::from(arrived);
-        Session {
+        HostedAssociation {
             engine,
             key: key.clone(),
             remote,
@@ -186,7 +192,7 @@ impl<H: Host> Hooks for Associations<H> {
         false
     }
 
-    fn gone(&mut self, session: Session<H>) {
+    fn gone(&mut self, session: HostedAssociation<H>) {
         self.half_open -= usize::from(session.half_open);
         self.host.gone(session.key, session.remote);
     }
@@ -238,7 +244,7 @@ impl<H: Host> Hooks for Associations<H> {
     }
 
     /// A message is cut into as many packets as it needs.
-    fn path(session: &Session<H>, below: PathLimits) -> PathLimits {
+    fn path(session: &HostedAssociation<H>, below: PathLimits) -> PathLimits {
         let longest = match H::Transfer::MESSAGES {
             true => PathLimits::of_longest(session.engine.slots().format.longest()),
             false => PathLimits::UNBOUNDED,
@@ -246,7 +252,7 @@ impl<H: Host> Hooks for Associations<H> {
         PathLimits { frame_time: below.frame_time, ..longest }
     }
 
-    fn ask(&self, session: &Session<H>, question: &mut Question<'_>) {
+    fn ask(&self, session: &HostedAssociation<H>, question: &mut Question<'_>) {
         let (engine, smoothed) = (&session.engine, session.engine.slots().rtt.estimate().smoothed);
         question
             .answer::<Longest>(|_| Some(engine.slots().format.longest()))

@@ -6,7 +6,7 @@ mod unit;
 mod view;
 
 pub use report::{EcnCounts, Report, unwrap};
-pub use segment::{Saying, Segment, Signals, Stamp};
+pub use segment::{Incoming, Outgoing, Signals, Timestamp};
 pub use unit::{Cargo, Label, Numbering, Unit, UnitHeader};
 pub use view::{Ending, Estimate, Occasion, Phase, Sample, View};
 

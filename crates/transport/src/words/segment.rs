@@ -90,7 +90,7 @@ impl BitOr for Signals {
 
 /// When something was said, by the clock of the day, and for how long it is valid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Stamp {
+pub struct Timestamp {
     /// In microseconds since 1970.
     pub at: u64,
     /// In microseconds from then on; 0: for ever.
@@ -99,7 +99,7 @@ pub struct Stamp {
 
 /// A packet that was decoded.
 #[derive(Debug)]
-pub struct Segment<M> {
+pub struct Incoming<M> {
     /// What it carries.
     pub unit: Option<Unit<M>>,
     /// Whether it reports what its sender has received; the format has written that where it was
@@ -117,15 +117,15 @@ pub struct Segment<M> {
     /// come.
     pub settled: Option<u64>,
     /// When it was sent.
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<Timestamp>,
     /// What is left of a packet without a unit: its memory is used again.
     pub rest: Option<M>,
 }
 
-impl<M> Segment<M> {
+impl<M> Incoming<M> {
     /// A packet that says nothing yet.
     pub const fn silent() -> Self {
-        Segment {
+        Incoming {
             unit: None,
             reports: false,
             inquiry: None,
@@ -142,7 +142,7 @@ impl<M> Segment<M> {
 /// What is to be said. A format *takes* what one packet can carry; the engine is back at once with
 /// the rest.
 #[derive(Debug)]
-pub struct Saying<'a> {
+pub struct Outgoing<'a> {
     /// Data.
     pub unit: Option<Cargo<'a>>,
     /// Written by a format that says a unit in several packets: only these octets of its body stand
@@ -158,7 +158,7 @@ pub struct Saying<'a> {
     /// Of the association itself.
     pub signals: Signals,
     /// The stamp for data and all else that a lifetime speaks of.
-    pub stamp: Stamp,
+    pub stamp: Timestamp,
     /// By one's own clock, now, in microseconds since 1970.
     pub clock: u64,
 }

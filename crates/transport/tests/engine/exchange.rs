@@ -8,7 +8,7 @@ use stackwright_policies::{
 };
 use stackwright_transport::words::{MILLISECOND, SECOND};
 use stackwright_transport::{
-    Boxed, Configuration, Exchange, IntoPart, Part, Policies, Slots, configuration, slots,
+    Boxed, Configuration, Exchange, IntoPart, Policies, SlotPart, Slots, configuration, slots,
 };
 use stackwright_trial::choices::M;
 use stackwright_trial::format::Everything;
@@ -75,13 +75,13 @@ fn static_and_boxed_policies_have_the_same_trace() {
 
 /// The nth of each, in turn. What the rule book refuses stays as it was.
 fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) -> usize {
-    let recovery: [fn() -> Part<dyn slots::Recovery>; 4] = [
+    let recovery: [fn() -> SlotPart<dyn slots::Recovery>; 4] = [
         || recovery::IndividualTimeout::new(60 * SECOND).part(),
         || recovery::SelectiveRepeat::new().part(),
         || recovery::GoBackN.part(),
         || recovery::Absent.part(), // not under total order
     ];
-    let congestion: [fn() -> Part<dyn slots::Congestion>; 6] = [
+    let congestion: [fn() -> SlotPart<dyn slots::Congestion>; 6] = [
         || congestion::Absent.part(),
         || congestion::Aimd::new(500).part(),
         || congestion::NewReno::new(500).part(),
@@ -89,18 +89,18 @@ fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) -> usize {
         || congestion::Probing::new(500).part(),
         || congestion::Bbr::new(500).part(),
     ];
-    let acknowledgement: [fn() -> Part<dyn slots::Acknowledgement>; 4] = [
+    let acknowledgement: [fn() -> SlotPart<dyn slots::Acknowledgement>; 4] = [
         || acknowledgement::Cumulative::new(2, 10 * MILLISECOND).part(),
         || acknowledgement::AckRanges::new(1, 0).part(),
         || acknowledgement::GapAtOnce::new(acknowledgement::AckRanges::new(4, 20 * MILLISECOND)).part(),
         || acknowledgement::OnRequest::<true>::new().part(), // a tail probe wants more
     ];
-    let rtt: [fn() -> Part<dyn slots::Rtt>; 3] = [
+    let rtt: [fn() -> SlotPart<dyn slots::Rtt>; 3] = [
         || rtt::Fixed(150 * MILLISECOND).part(),
         || rtt::Srtt::new(rtt::SampleSource::Units, 200 * MILLISECOND, 50 * MILLISECOND).part(),
         || rtt::Rfc6298::new(rtt::SampleSource::Answers, 200 * MILLISECOND, 50 * MILLISECOND).part(),
     ];
-    let rate: [fn() -> Part<dyn slots::Rate>; 3] = [
+    let rate: [fn() -> SlotPart<dyn slots::Rate>; 3] = [
         || rate::Absent.part(),
         || rate::Paced::new(RATE, 1000).part(),
         || rate::PacedByCongestion::new().part(), // where somebody says how fast

@@ -8,7 +8,7 @@ use stackwright_policies::{
 };
 use stackwright_transport::rules::Facts;
 use stackwright_transport::words::{MILLISECOND, SECOND};
-use stackwright_transport::{Boxed, IntoPart, Part, Parts, SLOTS, Slots, slots};
+use stackwright_transport::{Boxed, IntoPart, Parts, SLOTS, SlotPart, Slots, slots};
 use stackwright_wire::BufferTree;
 
 use crate::format::Everything;
@@ -47,9 +47,9 @@ const SETTING: Setting = Setting { window: WINDOW, of: rtt::SampleSource::Units 
 
 macro_rules! choices {
     (|$at:ident| $($slot:ident: $Slot:ty = [$($policy:expr),* $(,)?];)*) => {
-        $(fn $slot() -> Vec<fn(&Setting) -> Part<$Slot>> {
+        $(fn $slot() -> Vec<fn(&Setting) -> SlotPart<$Slot>> {
             #[allow(unused_variables, reason = "most take what comes")]
-            let policies: Vec<fn(&Setting) -> Part<$Slot>> = vec![$(|$at| ($policy).part()),*];
+            let policies: Vec<fn(&Setting) -> SlotPart<$Slot>> = vec![$(|$at| ($policy).part()),*];
             policies
         })*
 

@@ -7,7 +7,7 @@ use stackwright_contract::services::{MessageKind, MessageProperties};
 use stackwright_transport::rules::{Component, Facts, Property};
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
-    Dropped, Label, Numbering, Report, Saying, Segment, Signals, Stamp, Unit, View, unwrap,
+    Dropped, Incoming, Label, Numbering, Outgoing, Report, Signals, Timestamp, Unit, View, unwrap,
 };
 use stackwright_wire::{Header, Message};
 
@@ -148,14 +148,14 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         _: Option<&()>,
         mut packet: M,
         report: &mut Report,
-    ) -> Result<Segment<M>, Dropped> {
+    ) -> Result<Incoming<M>, Dropped> {
         let header = packet.pull::<Packet>().map_err(|_| Dropped::Malformed)?;
-        let mut segment = Segment {
+        let mut segment = Incoming {
             reports: header.reports,
             inquiry: header.asks.then_some(header.inquiry),
             credit: header.credits.then(|| unwrap(header.credit, 32, view.sent_upto)),
-            stamp: Some(Stamp { at: header.at, valid: header.valid }),
-            ..Segment::silent()
+            stamp: Some(Timestamp { at: header.at, valid: header.valid }),
+            ..Incoming::silent()
         };
         for (bit, signal) in SIGNALS.into_iter().enumerate() {
             segment.signals = segment.signals.with(signal.when(header.signals >> bit & 1 == 1));
@@ -190,13 +190,13 @@ impl<const OCTETS: bool, M: Message> Format<M> for Everything<OCTETS, M> {
         Ok(segment)
     }
 
-    fn encode(&mut self, view: &View, say: &mut Saying<'_>, octets: &mut Vec<u8>) {
+    fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         // A report leaves alone, and the question with the last packet there is.
         let report = say.report.take();
         let unit = if report.is_some() { None } else { say.unit.take() };
         let inquiry = if say.unit.is_none() { say.inquiry.take() } else { None };
         let credit = say.credit.take();
-        let own = Stamp { at: say.clock, valid: 0 };
+        let own = Timestamp { at: say.clock, valid: 0 };
         let stamp = if unit.is_some() { say.stamp } else { own };
         let label = unit.map_or_else(Label::default, |unit| *unit.label);
         let bits = SIGNALS.iter().enumerate().map(|(bit, signal)| u16::from(say.signals.has(*signal)) << bit);

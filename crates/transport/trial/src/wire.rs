@@ -5,11 +5,11 @@ use std::collections::BinaryHeap;
 
 use fastrand::Rng;
 use stackwright_contract::{Duration, Instant};
-use stackwright_simulator::{Carried, Conditions, Event, Link, Packet, Reorder};
+use stackwright_simulator::{Carried, Conditions, Event, Link, LinkPacket, Reorder};
 
 struct Octets(Vec<u8>);
 
-impl Packet for Octets {
+impl LinkPacket for Octets {
     fn octets(&self) -> usize {
         self.0.len()
     }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use stackwright_simulator::Packet;
+use stackwright_simulator::LinkPacket;
 
 use super::super::offload::LENGTH;
 use super::checksum::{IN_TCP, IN_UDP, complete_ipv4};
@@ -59,7 +59,7 @@ impl Segment {
     }
 }
 
-impl Packet for Segment {
+impl LinkPacket for Segment {
     /// Those of its IP packet.
     fn octets(&self) -> usize {
         self.train.octets(self.index..self.index + 1)

@@ -2,7 +2,7 @@
 //! the code.
 
 use proptest::prelude::*;
-use stackwright_simulator::Packet as _;
+use stackwright_simulator::LinkPacket as _;
 
 use super::super::offload::{self, Kind, Offload};
 use super::{Protocol, Segment, Train};

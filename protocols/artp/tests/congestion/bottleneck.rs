@@ -6,7 +6,7 @@ use std::ops::Range;
 use stackwright_artp::{Artp, Config, Congestion, Secrets, policies};
 use stackwright_contract::services::{Credit, Ecn, MessageProperties};
 use stackwright_contract::{Duration, Instant};
-use stackwright_simulator::{Carried, Conditions, Counts, Discipline, Link, Packet, Queue};
+use stackwright_simulator::{Carried, Conditions, Counts, Discipline, Link, LinkPacket, Queue};
 use stackwright_transport::slots::Rtt as _;
 use stackwright_transport::words::{Dropped, Phase};
 use stackwright_transport::{Association, Memory};
@@ -77,7 +77,7 @@ impl Way {
 /// Which session, what, and what it says of congestion.
 struct Parcel(usize, Vec<u8>, Ecn);
 
-impl Packet for Parcel {
+impl LinkPacket for Parcel {
     fn octets(&self) -> usize {
         self.1.len()
     }

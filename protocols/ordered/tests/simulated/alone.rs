@@ -5,7 +5,7 @@ use stackwright_contract::services::{
     StreamsRequest,
 };
 use stackwright_contract::{Context, Handle, Outlet, Participant, PathLimits, Protocol};
-use stackwright_ordered::{Config, Kind, Label, Ordered};
+use stackwright_ordered::{Config, DatagramKind, Ordered, OrderedHeader};
 use stackwright_wire::{Message, SingleBuffer};
 
 pub(crate) type M = SingleBuffer;
@@ -72,7 +72,7 @@ impl Alone {
     /// The same with the answer, which grants so much.
     pub(crate) fn open(config: Config, up: usize, credit: u64) -> Self {
         let mut alone = Self::asks(config, up);
-        alone.hear(Label { kind: Kind::Credit, offset: 0, credit }, &[]);
+        alone.hear(OrderedHeader { kind: DatagramKind::Credit, offset: 0, credit }, &[]);
         alone
     }
 
@@ -100,11 +100,11 @@ impl Alone {
     }
 
     /// The peer says this on the association 0 below.
-    pub(crate) fn hear(&mut self, label: Label, octets: &[u8]) {
+    pub(crate) fn hear(&mut self, label: OrderedHeader, octets: &[u8]) {
         self.hear_on(0, label, octets);
     }
 
-    pub(crate) fn hear_on(&mut self, below: u32, label: Label, octets: &[u8]) {
+    pub(crate) fn hear_on(&mut self, below: u32, label: OrderedHeader, octets: &[u8]) {
         let mut message = message(octets);
         message.push(&label);
         self.tell(DatagramsIndication::Delivered {
@@ -119,12 +119,12 @@ impl Alone {
     }
 
     /// The labels of what was sent since the last question, each with how many octets.
-    pub(crate) fn sent(&mut self) -> Vec<(Label, usize)> {
+    pub(crate) fn sent(&mut self) -> Vec<(OrderedHeader, usize)> {
         let mut labels = Vec::new();
         self.said.down.retain_mut(|request| match request {
             DatagramsRequest::Send { batch: messages, .. } => {
                 let message = messages.single_mut();
-                let label = message.pull::<Label>().expect("ours can be read");
+                let label = message.pull::<OrderedHeader>().expect("ours can be read");
                 labels.push((label, message.len()));
                 false
             }
@@ -133,7 +133,7 @@ impl Alone {
         labels
     }
 
-    pub(crate) fn kinds(&mut self) -> Vec<Kind> {
+    pub(crate) fn kinds(&mut self) -> Vec<DatagramKind> {
         self.sent().into_iter().map(|(label, _)| label.kind).collect()
     }
 

@@ -7,7 +7,7 @@ use stackwright_contract::services::{
     StreamsRequest,
 };
 use stackwright_contract::{Duration, Handle, Participant, PathLimits, Protocol};
-use stackwright_ordered::{Config, Kind, Label};
+use stackwright_ordered::{Config, DatagramKind, OrderedHeader};
 use stackwright_wire::Message;
 
 use crate::alone::{Alone, M, message, name};
@@ -16,7 +16,7 @@ const WINDOW: usize = 512;
 
 #[derive(Clone, Debug)]
 enum Deed {
-    Word { label: Label, octets: usize },
+    Word { label: OrderedHeader, octets: usize },
     Garbage(Vec<u8>),
     Credit,
     EndBelow,
@@ -31,21 +31,21 @@ fn places() -> impl Strategy<Value = u64> {
     prop_oneof![4 => 0..2 * WINDOW as u64, 8 => (0..16_u64).prop_map(|nth| 40 * nth), 1 => any::<u64>(), 1 => u64::MAX - 3..=u64::MAX]
 }
 
-fn kinds() -> impl Strategy<Value = Kind> {
+fn kinds() -> impl Strategy<Value = DatagramKind> {
     prop_oneof![
-        1 => Just(Kind::Open),
-        20 => Just(Kind::Octets),
-        4 => Just(Kind::Credit),
-        3 => Just(Kind::Finish),
-        1 => Just(Kind::Heard),
-        1 => Just(Kind::Reset),
-        1 => Just(Kind::Farewell),
+        1 => Just(DatagramKind::Open),
+        20 => Just(DatagramKind::Octets),
+        4 => Just(DatagramKind::Credit),
+        3 => Just(DatagramKind::Finish),
+        1 => Just(DatagramKind::Heard),
+        1 => Just(DatagramKind::Reset),
+        1 => Just(DatagramKind::Farewell),
     ]
 }
 
 fn deeds() -> impl Strategy<Value = Deed> {
     let word = (kinds(), places(), places(), prop_oneof![0..WINDOW / 4, Just(40)]).prop_map(
-        |(kind, offset, credit, octets)| Deed::Word { label: Label { kind, offset, credit }, octets },
+        |(kind, offset, credit, octets)| Deed::Word { label: OrderedHeader { kind, offset, credit }, octets },
     );
     prop_oneof![
         30 => word,
@@ -184,7 +184,7 @@ fn play(opens: bool, deeds: Vec<Deed>) {
             }
             Deed::Garbage(octets) => {
                 // Not octets that look like a piece: those would be another stream.
-                if octets.first() != Some(&(Kind::Octets as u8)) {
+                if octets.first() != Some(&(DatagramKind::Octets as u8)) {
                     deliver(&mut alone, message(&octets));
                 }
             }

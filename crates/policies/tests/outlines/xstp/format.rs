@@ -7,7 +7,7 @@ use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format};
 use stackwright_transport::words::{
-    Dropped, Label, MILLISECOND, Numbering, Report, Saying, Segment, Signals, Unit, View, unwrap,
+    Dropped, Incoming, Label, MILLISECOND, Numbering, Outgoing, Report, Signals, Unit, View, unwrap,
 };
 use stackwright_wire::{Header, Message};
 
@@ -72,7 +72,7 @@ fn pairs(boundaries: &[u64]) -> impl Iterator<Item = Range<u64>> {
 }
 
 /// The flag stands for this signal here.
-fn flag(flags: &mut u8, flag: u8, say: &mut Saying<'_>, signal: Signals) {
+fn flag(flags: &mut u8, flag: u8, say: &mut Outgoing<'_>, signal: Signals) {
     if say.signals.has(signal) {
         *flags |= flag;
         say.signals = say.signals.without(signal);
@@ -126,12 +126,12 @@ impl<M: Message> Format<M> for Sixteen<M> {
         _: Option<&()>,
         mut packet: M,
         report: &mut Report,
-    ) -> Result<Segment<M>, Dropped> {
+    ) -> Result<Incoming<M>, Dropped> {
         let header = packet.pull::<Packet>().map_err(|_| Dropped::Malformed)?;
         if (header.destination, header.source) != (self.here, self.there) {
             return Err(Dropped::NotOurs);
         }
-        let mut segment = Segment::silent();
+        let mut segment = Incoming::silent();
         match header.kind {
             Kind::Data => {
                 let number = unwrap(header.number, 24, view.received_upto);
@@ -171,7 +171,7 @@ impl<M: Message> Format<M> for Sixteen<M> {
         Ok(segment)
     }
 
-    fn encode(&mut self, view: &View, say: &mut Saying<'_>, octets: &mut Vec<u8>) {
+    fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         let signal = SIGNALS.into_iter().find(|(signal, _)| say.signals.has(*signal));
         let (mut list, mut flags) = (Vec::new(), 0);
         let (kind, number, poll) = if let Some((signal, kind)) = signal {

@@ -11,7 +11,7 @@ use stackwright_policies::{
     congestion, connection, flow, framing, inquiry, integrity, lifetime, ordering, rate, recovery, rtt,
 };
 use stackwright_transport::words::{MILLISECOND, SECOND};
-use stackwright_transport::{Boxed, Exchange, IntoPart, Part, Policies, Slots, configuration, slots};
+use stackwright_transport::{Boxed, Exchange, IntoPart, Policies, SlotPart, Slots, configuration, slots};
 use stackwright_trial::Promise;
 
 use crate::setting::{M, have_the_same_trace, may_be_exchanged, talks};
@@ -82,22 +82,22 @@ fn static_and_boxed_policies_have_the_same_trace() {
 
 /// The nth of each, in turn.
 fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) {
-    let recovery: Part<dyn slots::Recovery> = match nth % 3 {
+    let recovery: SlotPart<dyn slots::Recovery> = match nth % 3 {
         0 => recovery::GoBackN.part(),
         1 => recovery::SelectiveRepeat::new().inquiries(1).part(),
         _ => recovery::SelectiveRepeat::new().part(),
     };
-    let acknowledgement: Part<dyn slots::Acknowledgement> = match nth % 2 {
+    let acknowledgement: SlotPart<dyn slots::Acknowledgement> = match nth % 2 {
         0 => OnRequest::<true>::new().part(),
         _ => GapAtOnce::new(OnRequest::<true>::new()).part(),
     };
-    let congestion: Part<dyn slots::Congestion> = match nth % 4 {
+    let congestion: SlotPart<dyn slots::Congestion> = match nth % 4 {
         0 => congestion::NewReno::new(178).part(),
         1 => congestion::Cubic::new(178).part(),
         2 => congestion::Probing::new(178).part(),
         _ => congestion::Absent.part(),
     };
-    let rate: Part<dyn slots::Rate> = match nth % 2 {
+    let rate: SlotPart<dyn slots::Rate> = match nth % 2 {
         0 => rate::Absent.part(),
         _ => rate::Paced::new(RATE, 1000).part(),
     };

@@ -6,7 +6,9 @@ use core::net::SocketAddrV4;
 use stackwright_contract::services::MessageProperties;
 use stackwright_transport::component;
 use stackwright_transport::slots::{CheckAt, Format};
-use stackwright_transport::words::{Dropped, Label, Numbering, Report, Saying, Segment, Signals, Unit, View};
+use stackwright_transport::words::{
+    Dropped, Incoming, Label, Numbering, Outgoing, Report, Signals, Unit, View,
+};
 use stackwright_wire::{Header, Malformed, Message};
 
 use super::header::{Addresses, Control, Diagnostic, Options, Packet, PacketFormat, Span};
@@ -156,7 +158,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
         _: Option<&()>,
         mut packet: M,
         report: &mut Report,
-    ) -> Result<Segment<M>, Dropped> {
+    ) -> Result<Incoming<M>, Dropped> {
         let header = packet.pull::<Packet>().map_err(malformed)?;
         if header.length as usize != packet.len() {
             return Err(Dropped::Malformed);
@@ -164,10 +166,10 @@ impl<M: Message> Format<M> for Xtp4<M> {
         if !self.knows(&header) {
             return Err(Dropped::NotOurs);
         }
-        let mut segment = Segment {
+        let mut segment = Incoming {
             inquiry: header.options.has(Options::SREQ).then_some(header.sync),
             next: Some(header.sequence),
-            ..Segment::silent()
+            ..Incoming::silent()
         };
         for (signal, option) in SIGNALS {
             segment.signals = segment.signals.with(signal.when(header.options.has(option)));
@@ -198,7 +200,7 @@ impl<M: Message> Format<M> for Xtp4<M> {
         Ok(segment)
     }
 
-    fn encode(&mut self, view: &View, say: &mut Saying<'_>, octets: &mut Vec<u8>) {
+    fn encode(&mut self, view: &View, say: &mut Outgoing<'_>, octets: &mut Vec<u8>) {
         if say.signals.has(Signals::END) && !say.signals.has(Signals::FINISH) {
             let (returned, key) = self.keys();
             let value = core::mem::take(&mut say.signals).code();

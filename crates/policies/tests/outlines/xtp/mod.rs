@@ -11,9 +11,9 @@ use stackwright_policies::{
     recovery, rtt,
 };
 use stackwright_transport::slots::{Format, Integrity};
-use stackwright_transport::words::{Dropped, MILLISECOND, Report, SECOND, Segment, View};
+use stackwright_transport::words::{Dropped, Incoming, MILLISECOND, Report, SECOND, View};
 use stackwright_transport::{
-    Boxed, Configuration, Exchange, IntoPart, Part, Policies, Slots, configuration, slots,
+    Boxed, Configuration, Exchange, IntoPart, Policies, SlotPart, Slots, configuration, slots,
 };
 use stackwright_trial::Promise;
 use stackwright_wire::Message;
@@ -169,25 +169,25 @@ fn static_and_boxed_policies_have_the_same_trace() {
 
 /// The nth of each, in turn.
 fn exchange(slots: &mut Slots<Boxed<M>>, nth: usize) {
-    let recovery: Part<dyn slots::Recovery> = match nth % 3 {
+    let recovery: SlotPart<dyn slots::Recovery> = match nth % 3 {
         0 => recovery::GoBackN.part(),
         1 => recovery::SelectiveRepeat::new().inquiries(1).part(),
         _ => recovery::SelectiveRepeat::new().part(),
     };
-    let acknowledgement: Part<dyn slots::Acknowledgement> = match nth % 4 {
+    let acknowledgement: SlotPart<dyn slots::Acknowledgement> = match nth % 4 {
         0 => acknowledgement::OnRequest::<false>::new().part(),
         1 => acknowledgement::OnRequest::<true>::new().part(),
         2 => acknowledgement::GapAtOnce::new(acknowledgement::OnRequest::<true>::new()).part(),
         _ => acknowledgement::AckRanges::new(2, 20 * MILLISECOND).part(),
     };
-    let congestion: Part<dyn slots::Congestion> = match nth % 5 {
+    let congestion: SlotPart<dyn slots::Congestion> = match nth % 5 {
         0 => congestion::NewReno::new(500).part(),
         1 => congestion::Cubic::new(500).part(),
         2 => congestion::Probing::new(500).part(),
         3 => congestion::Aimd::new(500).part(),
         _ => congestion::Absent.part(),
     };
-    let rtt: Part<dyn slots::Rtt> = match nth % 2 {
+    let rtt: SlotPart<dyn slots::Rtt> = match nth % 2 {
         0 => rtt::Fixed(200 * MILLISECOND).part(),
         _ => rtt::Rfc6298::new(rtt::SampleSource::Answers, SECOND, 20 * MILLISECOND).part(),
     };
@@ -207,7 +207,7 @@ fn judges_are_exchanged_while_data_flow() {
 const NOTHING: View = View::START;
 
 /// What arrives with these octets in the context that has `key`, and what it reports.
-fn heard(key: u64, octets: &[u8]) -> Result<(Segment<M>, Report), Dropped> {
+fn heard(key: u64, octets: &[u8]) -> Result<(Incoming<M>, Report), Dropped> {
     let [here, there] = [80, 81].map(|port| SocketAddrV4::new(Ipv4Addr::LOCALHOST, port));
     let (mut format, mut report) = (Xtp4::<M>::new(key, here, there), Report::default());
     let packet = M::with_headroom(0, octets);

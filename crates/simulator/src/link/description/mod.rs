@@ -44,7 +44,7 @@ pub use resolve::LinkFlaw;
 use probability::Probability;
 use profile_name::ProfileName;
 pub(crate) use units::time;
-pub use units::{Octets, Time};
+pub use units::{OctetCount, Time};
 use units::{Places, Rate};
 
 /// What a file says of a link. What it does not say is as in its profile, or ideal.

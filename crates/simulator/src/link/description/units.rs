@@ -26,7 +26,7 @@ pub struct Time(pub Duration);
 
 /// A number of octets in a description: `1200`, `"64 kB"`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Octets(pub u64);
+pub struct OctetCount(pub u64);
 
 /// A rate in octets per second; `None` is without limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,15 +107,15 @@ impl Quantity for Time {
     }
 }
 
-impl Quantity for Octets {
+impl Quantity for OctetCount {
     const EXPECTED: &'static str = "a size such as 1200 or \"64 kB\" (B, kB, MB, GB, TB, KiB, MiB, GiB)";
 
     fn read(text: &str) -> Option<Self> {
-        whole(text, SIZES).map(Octets)
+        whole(text, SIZES).map(OctetCount)
     }
 
     fn of_number(number: u64) -> Option<Self> {
-        Some(Octets(number))
+        Some(OctetCount(number))
     }
 
     fn text(&self) -> String {
@@ -202,7 +202,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(Time, Octets, Rate, Places);
+as_text!(Time, OctetCount, Rate, Places);
 
 /// Durations in types that others see.
 pub(crate) mod time {
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(time("20 ms"), Some(20_000_000));
         assert_eq!(time("25.6us"), Some(25_600));
         assert_eq!(time(" 95  min"), Some(95 * 60 * 1_000_000_000));
-        let octets = |text| Octets::read(text).map(|octets| octets.0);
+        let octets = |text| OctetCount::read(text).map(|octets| octets.0);
         assert_eq!(octets("64 kB"), Some(64_000));
         assert_eq!(octets("1.5MiB"), Some(3 << 19));
         assert_eq!(octets("-1 B").or(octets("12 parsecs")).or(octets("1..2 MB")).or(octets("1200")), None);
